@@ -1,10 +1,11 @@
-//! From BPF programs to NFP listings: what the card's driver generates, without the card.
+//! Compiler from BPF programs to NFP listings. It generates the same code as the card's driver,
+//! without the card.
 //!
-//! Stages, each a module, of which one uses only those before it: [`analysis`] derives what the
-//! kernel's verifier tells the driver, [`annotated`] keeps it beside the instructions; [`subset`] and
-//! [`size`] refuse what the card cannot run; [`optimize`] rewrites; [`emit`] selects the card's
-//! instructions and adds the program's start and end; [`deviation`] looks for what the card does
-//! differently. Costs are not known here.
+//! The stages are modules, and each uses only those before it. [`analysis`] derives the facts that
+//! the kernel's verifier passes to the driver, and [`annotated`] stores them with the instructions.
+//! [`subset`] and [`size`] reject programs that the card cannot run. [`optimize`] rewrites the
+//! instructions. [`emit`] selects the card's instructions and adds the program's start and end.
+//! [`deviation`] finds differences between the card and the kernel. Costs are not known here.
 //!
 //! Source: the behaviour of the public driver (`bpf/jit.c`, `bpf/verifier.c`, `bpf/main.h`,
 //! `nfp_code.h` at the version that the published listings were made with) under Linux 5.4, and of
@@ -35,33 +36,33 @@ use crate::firmware::{MapAbi, RECEIVE};
 use analysis::bounds::RangeFacts;
 use annotated::AnnotatedProgram;
 
-/// Choices of the compilation.
+/// Options of the compiler.
 #[derive(Clone, Debug, Default)]
 pub struct CompileOptions {
-    /// How programs reach maps.
+    /// Interface through which the program accesses maps.
     pub map_abi: MapAbi,
-    /// When to give up.
+    /// Condition for stopping the compilation early.
     pub stop: Stop,
 }
 
 /// A compiled program.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// The program for the card, as the driver's dump shows it: ways out lead to
-    /// [`crate::FIRST_EXIT`], calls of the firmware behind it.
+    /// The program for the card, as the driver's dump shows it. Exits branch to
+    /// [`crate::FIRST_EXIT`], calls of the firmware to higher numbers.
     pub listing: Listing,
-    /// The slot of the BPF program that each instruction is for; `None` for what the driver puts
-    /// around the program.
+    /// For each instruction, the slot of the BPF program that it implements. `None` for the code
+    /// that the driver adds around the program.
     pub origins: Vec<Option<usize>>,
-    /// Where the card does something else than the kernel, one sentence each.
+    /// Differences in behaviour between the card and the kernel, one sentence each.
     pub deviations: Vec<String>,
 }
 
 /// Compiles a program for the card.
 ///
 /// # Errors
-/// [`CompileError`] for programs that the card cannot run, with all instructions and reasons that can
-/// be told without compiling further; and when it is time to give up.
+/// [`CompileError`] if the card cannot run the program, with all reasons and instructions that the
+/// failing stage finds, and if `options.stop` ends the compilation.
 pub fn compile(
     object: &Object,
     program: &BpfProgram,

@@ -1,12 +1,12 @@
-//! Control registers of a core that programs name: their byte addresses and spelling.
+//! Control registers of a core that the compiler uses: byte addresses and spelling.
 //!
 //! Sources: the public driver (`nfp_asm.h`) for the registers that the compiler uses; the BFD
 //! disassembler for their names.
 
-/// The register that holds a new pseudo-random number at every read.
+/// Byte address of the control register that returns a new pseudo-random number at every read.
 pub(crate) const PSEUDO_RANDOM: u16 = 0x148;
 
-/// The base registers of local memory.
+/// Byte addresses of the base registers of local memory.
 const LOCAL_BASES: [u16; 4] = [0x64, 0x6c, 0x94, 0x9c];
 
 const NAMES: [(u16, &str); 5] = [
@@ -17,22 +17,22 @@ const NAMES: [(u16, &str); 5] = [
     (PSEUDO_RANDOM, "PseudoRndNum"),
 ];
 
-/// The name of the register at a byte address.
+/// Returns the name of the control register at a byte address.
 pub(crate) fn name(csr: u16) -> Option<&'static str> {
     NAMES.iter().find(|&&(address, _)| address == csr).map(|&(_, name)| name)
 }
 
-/// The byte address of the register with this name.
+/// Returns the byte address of the control register with this name.
 pub(crate) fn address(name: &str) -> Option<u16> {
     NAMES.iter().find(|&&(_, known)| known == name).map(|&(address, _)| address)
 }
 
-/// The byte address of a base register of local memory, 0 to 3.
+/// Returns the byte address of a base register of local memory; indices are 0 to 3.
 pub(crate) fn local_base(index: u8) -> Option<u16> {
     LOCAL_BASES.get(usize::from(index)).copied()
 }
 
-/// The names of all registers.
+/// Returns the names of all known control registers.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     NAMES.iter().map(|&(_, name)| name)
 }

@@ -1,70 +1,70 @@
-//! What the card's firmware and its driver fix, each number once: which maps there are, how long
-//! programs may be, how deep stacks, how far the ends of a packet move.
+//! Limits of the card's firmware and its driver: access to maps, length of programs, depth of
+//! stacks, room around a packet.
 //!
 //! Sources: the public firmware (`apps/nic/ebpf.uc`, `NFD_BPF_*`) and the driver's `bpf/main.h`.
 
 use slowpath_bpf::lift::{Receive, TailRoom};
 
-/// How programs reach maps.
+/// Interface through which programs access maps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MapAbi {
-    /// The paper's firmware: one array in the card's memory, whose address is in a register. The
-    /// only one with published costs.
+    /// The paper's firmware: one array map in the card's memory, whose address is in a register.
+    /// Published costs exist for this interface only.
     #[default]
     ArrayPointer,
-    /// The stock firmware: programs call it.
+    /// The stock firmware: programs call it to access maps.
     Call,
 }
 
 impl MapAbi {
-    /// How many instructions of a program the firmware has room for.
+    /// Returns the largest number of instructions in a program that the firmware can load.
     pub(crate) fn max_instructions(self) -> usize {
         match self {
-            // `NFD_BPF_MAX_LEN` of the public firmware that the paper's is made from.
+            // `NFD_BPF_MAX_LEN` of the public firmware, from which the paper's firmware is derived.
             MapAbi::ArrayPointer => 2560,
-            // All of a core's instruction store.
+            // The whole instruction store of a core.
             MapAbi::Call => 8192,
         }
     }
 }
 
-/// Bytes of stack that the firmware has for each thread (`NFD_BPF_STACK_SZ`).
+/// Bytes of stack per thread in the firmware (`NFD_BPF_STACK_SZ`).
 pub(crate) const MAX_STACK: u32 = 512;
-/// Stack frames start at multiples of this, in bytes (`STACK_FRAME_ALIGN`).
+/// Alignment of stack frames in bytes (`STACK_FRAME_ALIGN`).
 pub(crate) const FRAME_ALIGN: u32 = 64;
-/// Bytes of the array map of the paper's firmware.
+/// Largest size in bytes of the array map of the paper's firmware.
 pub(crate) const MAX_ARRAY: u64 = 1 << 30;
-/// The greatest XDP result that the firmware knows, `XDP_TX`; others count as aborted.
+/// Largest XDP result that the firmware knows, `XDP_TX`. It treats larger results as aborted.
 pub(crate) const MAX_RESULT: u32 = 3;
 
-/// Bytes of an Ethernet header: no packet gets shorter.
+/// Bytes of an Ethernet header, the least length that helpers can leave of a packet.
 pub(crate) const ETHERNET_HEADER: u32 = 14;
-/// Bytes of the shortest Ethernet frame, without check sequence.
+/// Bytes of the shortest Ethernet frame, without frame check sequence.
 pub const MIN_FRAME: u16 = 60;
 
-/// Width in bits of the packet's length, which is the lowest part of the first word that the firmware
-/// hands over.
+/// Width in bits of the packet's length, in the lowest bits of the first word of the packet vector.
 pub const PACKET_LENGTH_BITS: u8 = 14;
-/// The largest length that so many bits hold, in bytes.
+/// Largest packet length in bytes that [`PACKET_LENGTH_BITS`] can hold.
 pub const MAX_PACKET: u16 = (1 << PACKET_LENGTH_BITS) - 1;
-/// Offset in bytes of the packet's address in what the firmware hands over.
+/// Offset in bytes of the packet's address in the packet vector.
 pub const PACKET_ADDRESS: u64 = 8;
 
-/// Where a packet may start in its buffer, in bytes (`ebpf_init_cap_adjust_head`).
+/// Lowest offset in its buffer at which a packet may start, in bytes (`ebpf_init_cap_adjust_head`).
 pub const HEAD_FIRST: u32 = 44;
-/// The last place in its buffer where a packet may start, in bytes.
+/// Highest offset in its buffer at which a packet may start, in bytes.
 pub const HEAD_LAST: u32 = 248;
-/// How far towards the start of its buffer the firmware guarantees that a packet can be moved, in
-/// bytes.
+/// Distance in bytes by which the firmware guarantees that a packet's start can move towards the
+/// start of its buffer.
 pub(crate) const HEAD_DOWN: i32 = 84;
-/// How far towards the end of its buffer the firmware guarantees that a packet can be moved, in
-/// bytes.
+/// Distance in bytes by which the firmware guarantees that a packet's start can move towards the
+/// end of its buffer.
 pub(crate) const HEAD_UP: i32 = 112;
-/// Where the firmware puts packets, in bytes from the start of their buffer: as far from the bounds
-/// as it guarantees.
+/// Offset in its buffer at which the firmware puts a packet, in bytes: the guaranteed distance
+/// `HEAD_DOWN` above [`HEAD_FIRST`].
 pub const HEAD_START: u32 = HEAD_FIRST + HEAD_DOWN as u32;
 
-/// How packets arrive on the card, and how far its helpers can move their ends.
+/// Position of a received packet in its buffer, and the distances by which helpers can move its
+/// ends.
 pub const RECEIVE: Receive = Receive {
     head: (HEAD_DOWN as u16, HEAD_DOWN as u16),
     cut: Some((HEAD_LAST - HEAD_START) as u16),
@@ -72,12 +72,12 @@ pub const RECEIVE: Receive = Receive {
     ..Receive::PAGE
 };
 
-/// Offsets in bytes of the fields of `struct xdp_md` that the card has.
+/// Offsets in bytes of the fields of `struct xdp_md` that the card provides.
 pub mod xdp_md {
-    /// Of the packet's first byte.
+    /// Offset of `data`, the packet's first byte.
     pub const DATA: u64 = 0;
-    /// Of the packet's end.
+    /// Offset of `data_end`, the end of the packet.
     pub const DATA_END: u64 = 4;
-    /// Of the queue of the host that gets the packet.
+    /// Offset of `rx_queue_index`, the host queue that receives the packet.
     pub const RX_QUEUE_INDEX: u64 = 16;
 }

@@ -13,7 +13,8 @@ spelled!(
     MemCommand {
         /// Reads little-endian words into transfer registers.
         Read32Swap = "read32_swap",
-        /// Reads bytes into transfer registers, the first into the highest byte of the first.
+        /// Reads bytes into transfer registers. The first byte becomes the highest byte of the
+        /// first register.
         Read8 = "read8",
         /// Writes bytes from transfer registers, low byte first.
         Write8Swap = "write8_swap",
@@ -22,18 +23,18 @@ spelled!(
         /// Adds a constant to memory, atomically.
         AddImm = "add_imm",
         /// Adds transfer registers to memory, atomically: 32 bits with counts up to 4, 64 bits with
-        /// larger ones.
+        /// larger counts.
         Add = "add",
     }
 );
 
-/// How [`MemCommand::Add`] of 64 bits is spelled.
+/// Spelling of a 64-bit [`MemCommand::Add`].
 pub(crate) const ADD_WIDE: &str = "add64";
-/// The largest count of an [`MemCommand::Add`] of 32 bits.
+/// Largest count of a 32-bit [`MemCommand::Add`].
 pub(crate) const ADD_NARROW_COUNTS: u8 = 4;
 
 impl MemCommand {
-    /// The spelling in listings, which depends on the count for additions.
+    /// Returns the spelling in listings, which for additions depends on the count.
     pub fn text_with_count(self, count: u8) -> &'static str {
         match self {
             MemCommand::Add if count > ADD_NARROW_COUNTS => ADD_WIDE,
@@ -43,8 +44,8 @@ impl MemCommand {
 }
 
 spelled!(
-    /// When a branch is taken. Z, N, C and V are the condition codes; C after a subtraction means
-    /// "no borrow".
+    /// The condition of a branch. Z, N, C and V are the condition codes; C after a subtraction
+    /// means "no borrow".
     BranchCondition {
         /// Always.
         Always = "br",
@@ -80,12 +81,12 @@ spelled!(
 pub enum Address {
     /// `X, Y`: 32 bits (SRAM), the sum of both.
     Sram(Operand, Operand),
-    /// `X, <<8, Y`: 40 bits (DRAM), the first shifted left by eight bits plus the second.
+    /// `X, <<8, Y`: 40 bits (DRAM), the first operand shifted left by eight bits plus the second.
     Dram(Operand, Operand),
 }
 
-/// An instruction. `both` stands for the attribute `gpr_wrboth`: the result goes to the register
-/// of that number in both banks.
+/// An instruction. `both` is the attribute `gpr_wrboth`: the result goes to the register with this
+/// number in both banks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Insn {
     /// `alu[dst, a, op, b]`
@@ -98,7 +99,7 @@ pub enum Insn {
         op: AluOp,
         /// Second operand.
         b: Operand,
-        /// Whether both banks are written.
+        /// True if the result goes to both banks.
         both: bool,
     },
     /// `alu_shf[dst, a, op, b, shift]`: the second operand is shifted first.
@@ -113,18 +114,18 @@ pub enum Insn {
         b: Operand,
         /// Shift of the second operand.
         shift: Option<Shift>,
-        /// Whether both banks are written.
+        /// True if the result goes to both banks.
         both: bool,
     },
-    /// `asr[dst, b, >>n]`: right shift; the sign of the previous ALU result comes in.
+    /// `asr[dst, b, >>n]`: right shift that fills with the sign of the previous ALU result.
     Asr {
         /// Destination.
         dst: Operand,
-        /// The operand shifted.
+        /// Operand to shift.
         b: Operand,
-        /// How far to the right.
+        /// Distance of the shift.
         amount: ShiftAmount,
-        /// Whether both banks are written.
+        /// True if the result goes to both banks.
         both: bool,
     },
     /// `dbl_shf[dst, a, b, >>n]`: the low word of the 64-bit value a:b shifted right.
@@ -135,117 +136,118 @@ pub enum Insn {
         a: Operand,
         /// Low word.
         b: Operand,
-        /// How far to the right.
+        /// Distance of the shift.
         amount: ShiftAmount,
-        /// Whether both banks are written.
+        /// True if the result goes to both banks.
         both: bool,
     },
-    /// `immed[dst, value, <<shift]`: the constant rotated left.
+    /// `immed[dst, value, <<shift]`: loads a constant, rotated left.
     Immed {
         /// Destination.
         dst: Operand,
-        /// The constant before the rotation; its upper half is all zeros or all ones.
+        /// The constant before the rotation. Its upper half word is all zeros or all ones.
         value: u32,
-        /// 0, 8 or 16 bits.
+        /// Rotation to the left: 0, 8 or 16 bits.
         shift: u8,
-        /// Whether both banks are written.
+        /// True if the result goes to both banks.
         both: bool,
     },
-    /// `immed_w1[dst, value]`: replaces the upper half word.
+    /// `immed_w1[dst, value]`: replaces the upper half word of a register.
     ImmedW1 {
-        /// Destination, whose lower half word stays.
+        /// Destination, whose lower half word is kept.
         dst: Operand,
-        /// The upper half word.
+        /// New upper half word.
         value: u16,
-        /// Whether both banks are written.
+        /// True if the result goes to both banks.
         both: bool,
     },
-    /// `ld_field[dst, mask, src, shift]`: replaces some bytes.
+    /// `ld_field[dst, mask, src, shift]`: replaces the bytes of a register that a mask selects.
     LdField {
-        /// Destination, whose other bytes stay or are cleared.
+        /// Destination. Its other bytes are kept or cleared.
         dst: Operand,
-        /// Bit n stands for byte n, the lowest first.
+        /// Byte mask: bit n selects byte n, the lowest byte first.
         mask: u8,
         /// Source.
         src: Operand,
         /// Shift of the source.
         shift: Option<Shift>,
-        /// `ld_field_w_clr`: the other bytes are cleared.
+        /// True for `ld_field_w_clr`, which clears the other bytes.
         clear: bool,
-        /// Whether both banks are written.
+        /// True if the result goes to both banks.
         both: bool,
     },
     /// `local_csr_wr[ActLMAddrN, src]`: sets a base register of local memory.
     LocalCsrWr {
-        /// Which base register, 0 to 3.
+        /// Index of the base register, 0 to 3.
         index: u8,
-        /// The new base.
+        /// New value of the base register.
         src: Operand,
     },
-    /// `local_csr_rd[register]`: reads a control register; `immed[dst, 0x0]` behind it takes the
-    /// value.
+    /// `local_csr_rd[register]`: reads a control register. The `immed[dst, 0x0]` that follows
+    /// receives the value.
     LocalCsrRd {
         /// Byte address of the control register, a multiple of 4.
         csr: u16,
     },
     /// `mem[command, $xfer_n, address, count]`
     Mem {
-        /// What to do.
+        /// Command.
         command: MemCommand,
-        /// The first transfer register, 0 to 31.
+        /// First transfer register, 0 to 31.
         xfer: u8,
-        /// Where in memory.
+        /// Address in memory.
         address: Address,
-        /// Words or bytes, 1 to 32.
+        /// Count in words or bytes, 1 to 32.
         count: u8,
-        /// `indirect_ref`: the previous ALU result overrides the count or the data.
+        /// True for `indirect_ref`: the previous ALU result overrides the count or the data.
         indirect: bool,
-        /// `ctx_swap[sigN]`: waits for this signal.
+        /// `ctx_swap[sigN]`: signal that the thread waits for.
         signal: Option<u8>,
-        /// `defer[n]`: how many instructions behind it run before it waits, 0 to 2; without a
-        /// signal 0.
+        /// `defer[n]`: number of delay slots that run before the thread waits, 0 to 2; 0 without a
+        /// signal.
         defer: u8,
     },
-    /// `mul_step[a, b], step`; for the last steps, `a` is the destination.
+    /// `mul_step[a, b], step`: one step of a multiplication. In a last step, `a` is the
+    /// destination.
     MulStep {
-        /// First factor or destination.
+        /// First factor, or the destination.
         a: Operand,
         /// Second factor.
         b: Operand,
-        /// Which step.
+        /// Step of the multiplication.
         step: MulStep,
-        /// Whether both banks are written.
+        /// True if the result goes to both banks.
         both: bool,
     },
     /// `nop`
     Nop,
     /// `br[.target]` and the conditional branches.
     Branch {
-        /// When it is taken.
+        /// Condition under which the branch is taken.
         condition: BranchCondition,
-        /// The number of the instruction it leads to.
+        /// Number of the target instruction.
         target: u32,
-        /// `defer[n]`: how many instructions behind it run before it takes effect, 0 to 3.
+        /// `defer[n]`: number of delay slots that run before the branch takes effect, 0 to 3.
         defer: u8,
     },
-    /// `br_bset[src, bit, .target]` and `br_bclr[…]`: taken when a bit has this value.
+    /// `br_bset[src, bit, .target]` and `br_bclr[…]`: branches that test one bit.
     BranchBit {
-        /// The word that holds the bit.
+        /// Word to test.
         src: Operand,
-        /// Which bit, 0 (the lowest) to 31.
+        /// Number of the bit, 0 (the lowest) to 31.
         bit: u8,
-        /// Taken when it is set, or else when it is clear.
+        /// True if the branch is taken when the bit is set, false if when it is clear.
         set: bool,
-        /// The number of the instruction it leads to.
+        /// Number of the target instruction.
         target: u32,
-        /// Delay slots, 0 to 3.
+        /// Number of delay slots, 0 to 3.
         defer: u8,
     },
-    /// `rtn[src]`: goes to the instruction whose number is in a register.
+    /// `rtn[src]`: jumps to the instruction whose number is in a register.
     Return {
-        /// The number of the instruction.
+        /// Register with the number of the target instruction.
         src: Operand,
-        /// Delay slots, 0 to 3.
+        /// Number of delay slots, 0 to 3.
         defer: u8,
     },
 }

@@ -1,14 +1,15 @@
-//! Netronome flow processor (NFP) programs: listings as the BFD disassembler prints them, and
-//! their meaning as [`slowpath_ir::Program`].
+//! Netronome flow processor (NFP) programs: listings as the BFD disassembler prints them, and their
+//! meaning as [`slowpath_ir::Program`].
 //!
-//! [`parse()`] and [`parse_bytes`] read a listing, [`Listing`] prints it back, [`lift()`] turns it into
-//! blocks of micro-operations, [`word`] encodes and decodes instruction words. This crate knows
-//! the instruction set and the start state that the BPF offload driver gives a program; it knows
-//! no prices (only names of cost classes), no solver and no search.
+//! [`parse()`] and [`parse_bytes`] read a listing, and [`Listing`] prints it. [`lift()`] translates
+//! a listing into blocks of micro-operations. [`word`] encodes and decodes instruction words.
+//! [`compile`] translates a BPF program into a listing. The crate knows the instruction set and the
+//! start state that the BPF offload driver gives a program. It names cost classes but knows no
+//! prices, and it uses neither solver nor search.
 //!
-//! Sources: "Determination of Throughput Guarantees for Processor-based SmartNICs" (CoNEXT '21)
-//! for listings and costs; the public kernel driver (`nfp_asm.h`, `bpf/jit.c`) for what the
-//! compiler emits and expects of each instruction.
+//! Sources: "Determination of Throughput Guarantees for Processor-based SmartNICs" (CoNEXT '21) for
+//! listings and costs; the public kernel driver (`nfp_asm.h`, `bpf/jit.c`) for the instructions
+//! that the compiler emits and the behaviour it expects of them.
 
 mod abi;
 mod codegen;

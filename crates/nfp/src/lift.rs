@@ -1,12 +1,12 @@
-//! Meaning of listings: from instructions to blocks of micro-operations.
+//! Lifting: translation of a listing into blocks of micro-operations.
 //!
-//! Condition codes, the carry between two halves of a 64-bit operation, both register banks and
-//! the transfer registers become ordinary registers. Every condition code is computed where it is
-//! written; what nothing reads is removed at the end. Costs are named here and priced elsewhere.
+//! Condition codes, the carry between two halves of a 64-bit operation, both register banks and the
+//! transfer registers become registers of the IR. The lifter computes all condition codes where an
+//! instruction writes them, and removes unused operations at the end. Instructions get cost classes
+//! here; the target prices the classes.
 //!
-//! Where the behaviour of the device is not known (the previous ALU result after an unfinished
-//! multiplication, say), the value is marked undefined, and the program is refused if something
-//! reads it.
+//! Some behaviour of the device is not known, such as the previous ALU result after an unfinished
+//! multiplication. The lifter marks such values undefined and rejects programs that read them.
 
 mod alu;
 mod blocks;
@@ -41,11 +41,11 @@ use crate::firmware::MAX_PACKET;
 use blocks::Lifter;
 use core_state::CoreState;
 
-/// Gives a listing its meaning. Instructions that cannot be reached from `.0` have none.
+/// Lifts a listing. Instructions that are unreachable from `.0` are left out.
 ///
 /// # Errors
-/// [`LiftError`] for control flow that the device does not have, for instructions whose meaning is
-/// not known, and for options that no packet fits.
+/// [`LiftError`] for control flow that the device does not support, for instructions whose meaning
+/// is not known, and for packet lengths that are impossible.
 pub fn lift(listing: &Listing, name: &str, options: &LiftOptions) -> Result<Program, LiftError> {
     if options.min_packet > options.max_packet || options.max_packet > MAX_PACKET {
         let LiftOptions { min_packet: min, max_packet: max, .. } = *options;
@@ -95,7 +95,7 @@ pub fn lift(listing: &Listing, name: &str, options: &LiftOptions) -> Result<Prog
     Ok(program)
 }
 
-/// Refuses a program that reads what an instruction has left undefined.
+/// Rejects a program that reads a value that an instruction leaves undefined.
 fn refuse_undefined(
     listing: &Listing,
     program: &Program,

@@ -1,17 +1,17 @@
-//! Listings: instructions in order, with the lines they were read from.
+//! Listings: instructions in order, each with its line in the source text.
 
 use crate::Insn;
 
-/// The lowest number of a branch target that leaves the program. A listing is shorter than this,
-/// so a target between its end and this number is a listing cut off, not a way out.
+/// Lowest number of a branch target that leaves the program. Listings are shorter. A target between
+/// a listing's end and this number therefore means that the listing is truncated.
 pub const FIRST_EXIT: u32 = 15_000;
 
-/// An instruction and where it was read.
+/// An instruction with its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbered {
     /// The instruction.
     pub insn: Insn,
-    /// Its line in the listing, from 1.
+    /// Line in the listing, from 1.
     pub line: u32,
 }
 
@@ -23,7 +23,7 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// A listing of these instructions, one a line.
+    /// Returns a listing of these instructions, one per line.
     pub fn new(insns: impl IntoIterator<Item = Insn>) -> Self {
         let numbered = (1..).zip(insns).map(|(line, insn)| Numbered { insn, line });
         Listing { insns: numbered.collect() }
@@ -33,22 +33,22 @@ impl Listing {
         Listing { insns }
     }
 
-    /// The instructions with their lines; the index is the instruction's number.
+    /// Returns the instructions with their lines; the index is the number of the instruction.
     pub fn numbered(&self) -> &[Numbered] {
         &self.insns
     }
 
-    /// The instructions; the index is the instruction's number.
+    /// Returns the instructions; the index is the number of the instruction.
     pub fn insns(&self) -> impl ExactSizeIterator<Item = &Insn> {
         self.insns.iter().map(|numbered| &numbered.insn)
     }
 
-    /// How many instructions there are.
+    /// Returns the number of instructions.
     pub fn len(&self) -> usize {
         self.insns.len()
     }
 
-    /// Whether there is no instruction.
+    /// Returns true if the listing has no instructions.
     pub fn is_empty(&self) -> bool {
         self.insns.is_empty()
     }

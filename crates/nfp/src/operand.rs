@@ -1,6 +1,6 @@
 //! Operands: the registers and constants that instructions name.
 //!
-//! Which operand an instruction accepts in which place is checked by the parser, not by the type.
+//! The parser checks which operands an instruction accepts; the type does not restrict them.
 
 /// One of the two register banks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -11,32 +11,32 @@ pub enum Bank {
     B,
 }
 
-/// How a local-memory operand uses its base register.
+/// Word of local memory that an operand names, relative to a base register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LocalAccess {
-    /// `*l$indexI[k]`: the word `k` words behind the base register; `k` is 0 to 15.
+    /// `*l$indexI[k]`: the word `k` words after the base register; `k` is 0 to 15.
     Word(u8),
     /// `*l$indexI++`: the word at the base register, which then advances by one word.
     Increment,
-    /// `*l$indexI--`: the word at the base register, which then goes back by one word.
+    /// `*l$indexI--`: the word at the base register, which then moves back by one word.
     Decrement,
 }
 
 /// A source or destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
-    /// `--`: no source, or the result is dropped.
+    /// `--`: no source, or a discarded result.
     None,
     /// A general-purpose register, number 0 to 31.
     Gpr(Bank, u8),
-    /// A transfer register, number 0 to 31; sources name the read file, destinations the write
+    /// A transfer register, number 0 to 31. Sources name the read file, destinations the write
     /// file.
     Xfer(u8),
     /// Local memory through base register `ActLMAddr{index}`, index 0 to 3.
     Local {
-        /// Which base register.
+        /// Index of the base register.
         index: u8,
-        /// Which word, and what happens to the base register.
+        /// Word relative to the base register, and the change of that register.
         access: LocalAccess,
     },
     /// A constant.
@@ -44,7 +44,7 @@ pub enum Operand {
 }
 
 impl Operand {
-    /// The base register of a local-memory operand.
+    /// Returns the base register of a local-memory operand.
     pub fn local_index(self) -> Option<u8> {
         match self {
             Operand::Local { index, .. } => Some(index),

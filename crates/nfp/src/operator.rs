@@ -1,6 +1,5 @@
-//! Operators, shifts and multiplication steps with their spelling in listings.
-//!
-//! Spelling only; the meaning is in `lift`.
+//! Operators, shifts and multiplication steps with their spelling in listings. `lift` defines their
+//! meaning.
 
 /// Declares an enum whose variants have one spelling each.
 macro_rules! spelled {
@@ -12,17 +11,17 @@ macro_rules! spelled {
         }
 
         impl $name {
-            /// Every variant, in the order of declaration.
+            /// All variants, in the order of declaration.
             pub const ALL: &'static [$name] = &[$($name::$variant,)*];
 
-            /// The spelling in listings.
+            /// Returns the spelling in listings.
             pub fn text(self) -> &'static str {
                 match self {
                     $($name::$variant => $text,)*
                 }
             }
 
-            /// The variant with this spelling.
+            /// Returns the variant with this spelling.
             pub fn from_text(text: &str) -> Option<Self> {
                 match text {
                     $($text => Some($name::$variant),)*
@@ -43,23 +42,23 @@ spelled!(
         Add16 = "+16",
         /// Like [`AluOp::Add16`].
         Add8 = "+8",
-        /// Sum and the carry flag.
+        /// Sum of both operands and the carry flag.
         AddCarry = "+carry",
-        /// Difference.
+        /// First operand minus the second.
         Sub = "-",
-        /// Difference, one less when the carry flag (no borrow) is clear.
+        /// First operand minus the second, minus one more if the carry flag (no borrow) is clear.
         SubCarry = "-carry",
         /// Second operand minus the first.
         SubReversed = "B-A",
         /// The second operand.
         B = "B",
-        /// Its complement.
+        /// Complement of the second operand.
         NotB = "~B",
         /// Bitwise and.
         And = "AND",
-        /// Complement of the first and the second operand.
+        /// Bitwise and of the second operand and the complement of the first.
         NotAnd = "~AND",
-        /// The first and the complement of the second operand.
+        /// Bitwise and of the first operand and the complement of the second.
         AndNot = "AND~",
         /// Bitwise or.
         Or = "OR",
@@ -69,13 +68,13 @@ spelled!(
 );
 
 impl AluOp {
-    /// Whether it works bit by bit: such operators clear carry and overflow.
+    /// Returns true for bitwise operators. They clear carry and overflow.
     pub fn is_logical(self) -> bool {
         use AluOp::{And, AndNot, B, NotAnd, NotB, Or, Xor};
         matches!(self, B | NotB | And | NotAnd | AndNot | Or | Xor)
     }
 
-    /// Whether the result does not depend on the first operand.
+    /// Returns true if the result does not depend on the first operand.
     pub fn ignores_first(self) -> bool {
         matches!(self, AluOp::B | AluOp::NotB)
     }
@@ -84,17 +83,17 @@ impl AluOp {
 spelled!(
     /// One instruction of a multi-step multiplication.
     MulStep {
-        /// Takes both factors.
+        /// Loads both factors.
         Start = "start",
         /// The only step of 24 × 8 bits.
         Step24x8 = "24x8_step1",
-        /// Delivers the product of 24 × 8 bits.
+        /// Writes the product of 24 × 8 bits.
         Last24x8 = "24x8_last",
         /// First step of 16 × 16 bits.
         Step16x16First = "16x16_step1",
         /// Second step of 16 × 16 bits.
         Step16x16Second = "16x16_step2",
-        /// Delivers the low word of the product.
+        /// Writes the low word of the product of 16 × 16 bits.
         Last16x16 = "16x16_last",
         /// First step of 32 × 32 bits.
         Step32x32First = "32x32_step1",
@@ -104,27 +103,27 @@ spelled!(
         Step32x32Third = "32x32_step3",
         /// Fourth step of 32 × 32 bits.
         Step32x32Fourth = "32x32_step4",
-        /// Delivers the low word of the product.
+        /// Writes the low word of the product of 32 × 32 bits.
         Last32x32 = "32x32_last",
-        /// Delivers the high word of the product.
+        /// Writes the high word of the product of 32 × 32 bits.
         Last32x32High = "32x32_last2",
     }
 );
 
 impl MulStep {
-    /// Whether it writes a result and the condition codes.
+    /// Returns true if the step writes a result and the condition codes.
     pub fn delivers(self) -> bool {
         use MulStep::{Last16x16, Last24x8, Last32x32, Last32x32High};
         matches!(self, Last16x16 | Last24x8 | Last32x32 | Last32x32High)
     }
 }
 
-/// The direction of a shift.
+/// Direction and kind of a shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ShiftKind {
     /// `<<n`
     Left,
-    /// `>>n`, zeros come in.
+    /// `>>n`, fills with zeros.
     Right,
     /// `<<rotn`
     RotateLeft,
@@ -144,8 +143,8 @@ pub enum ShiftAmount {
 /// A shift of the second operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shift {
-    /// Its direction.
+    /// Direction.
     pub kind: ShiftKind,
-    /// Its amount.
+    /// Amount.
     pub amount: ShiftAmount,
 }

@@ -1,9 +1,9 @@
-//! Reading listings.
+//! Parser for listings.
 //!
-//! One instruction a line: hexadecimal byte address, colon, `.N`, mnemonic, operands, attributes.
-//! Blank lines are skipped, so are comments: from `;` or `//` to the end of the line, and lines
-//! that start with `#`. Spaces and tabs may stand between any two tokens. Whether branches make
-//! sense is not checked here but in `lift`.
+//! One instruction per line: hexadecimal byte address, colon, `.N`, mnemonic, operands, attributes.
+//! The parser skips blank lines and comments: from `;` or `//` to the end of the line, and lines
+//! that start with `#`. Spaces and tabs may separate any two tokens. The targets of branches are
+//! checked in `lift`, not here.
 
 mod attributes;
 mod branches;
@@ -20,21 +20,21 @@ use crate::listing::{FIRST_EXIT, Listing, Numbered};
 use crate::print::INSN_BYTES;
 use cursor::Cursor;
 
-/// Listings are at most this many bytes: 15,000 instructions with room for comments.
+/// Largest size of a listing in bytes: 15,000 instructions with room for comments.
 const MAX_BYTES: usize = 8 << 20;
-/// No instruction needs a longer line, comments aside.
+/// Longest line in bytes, without comment. Every instruction is shorter.
 const MAX_LINE_BYTES: usize = 400;
 
-/// Reads a listing from the bytes of a file.
+/// Parses a listing from the bytes of a file.
 ///
 /// # Errors
-/// [`ParseError`] at the first line that is not part of a listing; at line 1 for input that is
+/// [`ParseError`] at the first line that is not part of a listing, or at line 1 if the input is
 /// empty, binary or too large.
 pub fn parse_bytes(bytes: &[u8]) -> Result<Listing, ParseError> {
     if bytes.is_empty() {
         return Err(ParseError::at_line(1, ParseCause::Empty));
     }
-    // Only the start is searched, so that the size of the input does not matter.
+    // The search ends at `MAX_BYTES`, which bounds its time for inputs of any size.
     let start = &bytes[..bytes.len().min(MAX_BYTES)];
     if let Some(offset) = start.iter().position(|&byte| byte == 0) {
         return Err(ParseError::at_line(line_of(bytes, offset), ParseCause::Binary { offset }));
@@ -51,7 +51,7 @@ pub fn parse_bytes(bytes: &[u8]) -> Result<Listing, ParseError> {
     }
 }
 
-/// Reads a listing.
+/// Parses a listing.
 ///
 /// # Errors
 /// [`ParseError`] at the first line that is not part of a listing.
@@ -96,7 +96,7 @@ fn without_comment(line: &str) -> &str {
     &line[..end.unwrap_or(line.len())]
 }
 
-/// Parses a line that holds instruction `number`.
+/// Parses the line of instruction `number`.
 fn numbered_insn(code: &str, number: usize) -> Result<crate::Insn, ParseError> {
     let mut cursor = Cursor::new(code);
     cursor.skip_space();

@@ -1,4 +1,4 @@
-//! Printing instructions and listings as the BFD disassembler does, byte for byte.
+//! Printing of instructions and listings, byte for byte as the BFD disassembler prints them.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -7,7 +7,7 @@ use crate::{
     Address, AluOp, Bank, Insn, Listing, LocalAccess, Operand, Shift, ShiftAmount, ShiftKind,
 };
 
-/// Bytes of one instruction.
+/// Bytes per instruction in a listing.
 pub(crate) const INSN_BYTES: usize = 8;
 
 impl Display for Operand {
@@ -53,7 +53,7 @@ impl Display for Shift {
     }
 }
 
-/// A shift operand that may be absent, with the comma before it.
+/// An optional shift operand with the comma before it.
 struct Tail(Option<Shift>);
 
 impl Display for Tail {
@@ -62,7 +62,7 @@ impl Display for Tail {
     }
 }
 
-/// Delay slots, if there are any.
+/// The attribute `defer[n]`; empty without delay slots.
 struct Defer(u8);
 
 impl Display for Defer {
@@ -124,7 +124,7 @@ impl Display for Insn {
                 signal.map_or(Ok(()), |signal| write!(f, ", ctx_swap[sig{signal}]"))?;
                 write!(f, "{}", Defer(defer))
             }
-            // Where there is no result, the disassembler sees the code of a constant.
+            // The disassembler reads the code of a missing result as a constant.
             Insn::MulStep { a: Operand::None, b, step, both } if step.delivers() => {
                 write!(f, "mul_step[0x0, {b}], {}{}", step.text(), wrboth(both))
             }

@@ -1,11 +1,11 @@
-//! Instruction words: an instruction as the 45 bits that the device loads, without the seven check
-//! bits that the driver puts above them and without relocation marks.
+//! Instruction words: 45 bits per instruction, as the device loads them. The driver adds seven
+//! check bits above them and relocation marks; words here have neither.
 //!
-//! An instruction that has no word is an error that names the operand; so is a word that no
-//! encoder makes. Whether a sequence of instructions makes sense is not checked here.
+//! Instructions that no word can express are errors that name the operand. Words that the encoder
+//! does not produce are errors too. The order of instructions is not checked here.
 //!
 //! Sources: the public driver (`nfp_asm.h`, `nfp_asm.c`, the emitters of `bpf/jit.c`) for the
-//! layout; the BFD disassembler for how words read.
+//! layout; the BFD disassembler for the decoding.
 
 mod alu;
 mod branch;
@@ -22,7 +22,7 @@ pub use error::WordError;
 use crate::Insn;
 use field::{CLASS, CLASS_NO_MEMORY, Class};
 
-/// The word of an instruction.
+/// Encodes an instruction as a word.
 ///
 /// # Errors
 /// [`WordError`] for operands that the device cannot read or write together, and for values that
@@ -57,15 +57,15 @@ pub fn encode(insn: &Insn) -> Result<u64, WordError> {
     }
 }
 
-/// The instruction of a word.
+/// Decodes a word.
 ///
 /// # Errors
-/// [`WordError::Unknown`] for words that [`encode`] does not make, those with check bits or
-/// relocation marks included.
+/// [`WordError::Unknown`] for words that [`encode`] does not produce, including those with check
+/// bits or relocation marks.
 pub fn decode(word: u64) -> Result<Insn, WordError> {
     let unknown = WordError::Unknown { word };
     let insn = read(word).ok_or(unknown)?;
-    // Bits that reading ignores must be those that the encoder writes.
+    // `read` ignores some bits. They must have the values that the encoder writes.
     if encode(&insn) == Ok(word) { Ok(insn) } else { Err(unknown) }
 }
 

@@ -1,10 +1,10 @@
-//! Meaning of the arithmetic-logic unit: results and condition codes, worked out by hand.
+//! Tests of the arithmetic-logic unit: results and condition codes, worked out by hand.
 
 use crate::common;
 
 use common::{refusal, run};
 
-/// Every conditional branch with the condition codes that it is taken for.
+/// Predicate for the condition codes with which a branch is taken.
 type Taken = fn(&Flags) -> bool;
 const BRANCHES: [(&str, Taken); 12] = [
     ("beq", |f| f.z),
@@ -29,14 +29,14 @@ struct Flags {
     v: bool,
 }
 
-/// Condition codes as letters; those that are set are upper case.
+/// Parses condition codes as letters; those in upper case are set.
 fn flags(text: &str) -> Flags {
     let set = |letter: &str| text.contains(letter);
     assert_eq!(text.to_lowercase(), "zncv");
     Flags { z: set("Z"), n: set("N"), c: set("C"), v: set("V") }
 }
 
-/// Checks the result in gprA_0 and, by all branches, the condition codes.
+/// Checks the result in gprA_0, and the condition codes by means of all branches.
 fn check(body: &str, start: &[(&str, u32)], result: u32, codes: &str) {
     let store = format!("{body}\nalu[*l$index0, --, B, gprA_0]\nbr[.15000]");
     let found = run(&store, start).stack(0);
@@ -87,7 +87,7 @@ fn differences() {
 #[test]
 fn logical_operators_clear_carry_and_overflow() {
     let (a, b) = (0xf0f0_00ff, 0xff00_0f0f);
-    // C and V are set before.
+    // These operands set C and V.
     let prepare = "alu[--, gprA_3, -, gprB_4]";
     for (op, result) in [
         ("B", 0xff00_0f0f),
@@ -108,7 +108,7 @@ fn logical_operators_clear_carry_and_overflow() {
     check_alu("~B", 0, 0xffff_ffff, 0, "Zncv");
 }
 
-/// Both halves of 64-bit values.
+/// Returns the registers with both halves of two 64-bit values.
 fn halves(a: u64, b: u64) -> [(&'static str, u32); 4] {
     [
         ("gprA_1", a as u32),
@@ -118,7 +118,8 @@ fn halves(a: u64, b: u64) -> [(&'static str, u32); 4] {
     ]
 }
 
-/// The same in one block, where the pair is recognised, and across blocks, where it is not.
+/// Pairs of instructions: two in one block, where the lifter recognises them, and one across
+/// blocks, where it does not.
 const PAIRS: [&str; 3] = [
     "alu[--, gprA_1, FIRST, gprB_1]\nalu[gprA_0, gprA_2, SECOND, gprB_2]",
     "alu[--, gprA_1, FIRST, gprB_1]\nimmed[gprA_9, 0x1]\nalu[gprA_0, gprA_2, SECOND, gprB_2]",
@@ -161,7 +162,7 @@ fn mixed_pairs_use_the_carry_flag_as_it_is() {
     let body = "alu[--, gprA_1, -, gprB_1]\nimmed[gprA_3, 0x0]\nalu[gprA_0, gprA_3, +carry, 0x0]";
     check(body, &[("gprA_1", 9), ("gprB_1", 9)], 1, "zncv");
     check(body, &[("gprA_1", 8), ("gprB_1", 9)], 0, "Zncv");
-    // A sum without carry leaves C clear: a borrow.
+    // A sum without carry leaves C clear, which the difference takes for a borrow.
     let body = "alu[--, gprA_1, +, gprB_1]\nalu[gprA_0, gprA_2, -carry, gprB_2]";
     check(body, &[("gprA_2", 9), ("gprB_2", 3)], 5, "znCv");
     check(body, &[("gprA_2", 3), ("gprB_2", 3)], 0xffff_ffff, "zNcv");
@@ -176,7 +177,7 @@ fn mixed_pairs_use_the_carry_flag_as_it_is() {
 
 #[test]
 fn low_halves_are_those_of_the_first_instruction() {
-    // The registers change between the two.
+    // The registers change between the two instructions.
     let body = "alu[gprA_1, gprA_1, -, gprB_1], gpr_wrboth\nalu[gprA_0, gprA_2, -carry, gprB_2]";
     check(body, &halves(0x1_0000_0000, 1), 0, "ZnCv");
     let body = "alu[gprA_1, gprA_1, +, gprB_1], gpr_wrboth\nalu[gprA_0, gprA_2, +carry, gprB_2]";
@@ -236,7 +237,7 @@ fn products() {
     let product = 0xffff_fffe_u64 * 0x1234_5678;
     let found = run(&body, &start);
     assert_eq!((found.stack(0), found.stack(1)), (product as u32, (product >> 32) as u32));
-    // The factors are those at the start.
+    // The product uses the factors at the time of `start`.
     let body = body.replacen("mul_step[gprA_1, gprB_2], 32x32_step1", "immed[gprA_1, 0x0]\n$0", 1);
     let body = body.replace("$0", "mul_step[gprA_1, gprB_2], 32x32_step1");
     assert_eq!(run(&body, &start).stack(0), product as u32);

@@ -1,4 +1,4 @@
-//! Functions, functions of the firmware, branches on bits, and random numbers.
+//! Tests of functions, firmware functions, branches on bits and random numbers.
 
 use crate::common;
 
@@ -13,14 +13,14 @@ fn branches_on_bits() {
         ("br_bclr[gprA_1, 31", 0x7fff_ffff, true),
         ("br_bclr[gprA_1, 31", 0x8000_0000, false),
     ] {
-        // The delay slot comes too late to change the decision.
+        // The delay slot runs too late to change the decision.
         let body = format!("{branch}, .3], defer[1]\nalu[gprA_1, --, ~B, gprA_1]\nbr[.15004]");
         let run = run(&format!("{body}\nbr[.15000]"), &[("gprA_1", value)]);
         assert_eq!(run.exit == 15_000, taken, "{branch} {value:#x}");
         let class = if taken { "branch" } else { "branch.not_taken" };
         assert_eq!(run.costs[0], (0, class.to_owned()));
     }
-    // Condition codes that were written just before do not matter for the price.
+    // Condition codes written just before do not affect the cost class.
     let body = "alu[--, gprA_1, -, 0x1]\nbr_bset[gprA_1, 0, .3]\nnop\nbr[.15000]";
     assert_eq!(run(body, &[("gprA_1", 1)]).costs[1].1, "branch");
     let constant = run("br_bset[0x4, 2, .2]\nnop\nbr[.15000]", &[]);
@@ -80,7 +80,7 @@ fn functions_of_the_firmware_return_any_value() {
         let lifted = program(&LOOKUP.replace("15001", &number.to_string())).expect("it is lifted");
         assert!(lifted.cost_classes.iter().any(|known| known == class), "{class}");
     }
-    // Other numbers are ways out.
+    // Other numbers are exits.
     assert_eq!(run(&LOOKUP.replace("15001", "15004"), &[]).exit, 15_004);
 }
 
@@ -90,14 +90,14 @@ fn functions_of_the_firmware_that_are_refused() {
         ("immed[gprB_0, 0x3]", "nop", "whose delay slots load no return address into gprB_0"),
         ("immed[gprB_0, 0x3]", "immed[gprB_0, 0x63]", "branch to .99, but the listing ends at .5"),
         ("br[.15001]", "beq[.15001]", "a conditional branch to the firmware's map_lookup is not"),
-        // Not preserved, or not known.
+        // Registers that are not preserved or not known.
         ("B, gprA_12", "B, gprA_3", "a register behind a call of the firmware undefined"),
         ("B, gprA_12", "B, $xfer_0", "a transfer register behind a call of the firmware"),
         ("br[.15000]", "beq[.15004]\nbr[.15000]", "the state of the ALU behind a call"),
         ("br[.15000]", "alu[*l$index2, --, B, 0x1]\nbr[.15000]", "a base of local memory behind"),
     ] {
         let body = LOOKUP.replace(from, to);
-        // The instruction behind the call writes condition codes.
+        // Condition codes are only undefined if no instruction after the call writes them.
         let body = if message.contains("ALU") {
             body.replace("alu[*l$index0, --, B, gprA_12]", "nop")
                 .replace("alu[*l$index0[1], --, B, gprA_0]", "nop")
@@ -109,7 +109,7 @@ fn functions_of_the_firmware_that_are_refused() {
     }
 }
 
-/// A function at .8 that doubles gprA_0, called twice.
+/// Program that calls the function at .8 twice. The function doubles gprA_0.
 const DOUBLED_TWICE: &str = "alu[gprA_0, --, B, 0x3]
     br[.8], defer[1]
     immed[gprA_21, 0x3]
@@ -141,7 +141,7 @@ fn functions_are_copied_for_each_call() {
     assert_eq!((copies(0), copies(8), copies(5)), (1, 2, 1));
     let flow = FlowGraph::of(&program).expect("it can be unrolled");
     assert!(flow.loops.is_empty(), "no false loop by way of the function");
-    // A return to somewhere else leads to a block that decides by what nothing has written.
+    // A return to another address leads to a block whose condition no instruction writes.
     let traps: Vec<_> = program.blocks.iter().filter(|block| block.insns.is_empty()).collect();
     assert_eq!(traps.len(), 2);
     for trap in traps {
@@ -161,8 +161,8 @@ fn returns_to_somewhere_else_have_no_meaning() {
     run(&body, &[]);
 }
 
-/// The driver's way for functions that save registers: by .7, which goes on to the function at
-/// .14, and back by .18.
+/// Call of a function that saves registers, as the driver emits it: .7 saves registers and
+/// continues with the function at .14, which returns through .18.
 const SAVING: &str = "alu[gprA_12, --, B, 0x5], gpr_wrboth
     alu[gprA_22, gprA_22, +, 0x20]
     local_csr_wr[ActLMAddr0, gprA_22]
@@ -253,6 +253,6 @@ fn calls_that_are_refused() {
     }
     let found = refusal(&(chain + "rtn[gprA_21]"));
     assert!(found.contains("functions are called in too many ways"), "{found}");
-    // Without any return these are registers like all others.
+    // Without an `rtn`, the registers for return addresses have no special role.
     assert_eq!(run("br[.2], defer[1]\nimmed[gprA_21, 0x99]\nbr[.15000]", &[]).exit, 15_000);
 }

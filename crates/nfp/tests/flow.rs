@@ -1,4 +1,4 @@
-//! Blocks, delay slots, ways out and cost events.
+//! Tests of basic blocks, delay slots, exits and cost events.
 
 use crate::common;
 
@@ -147,7 +147,7 @@ fn control_flow_that_does_not_exist_is_refused() {
         let found = refusal(body);
         assert!(found.starts_with(message), "{found}");
     }
-    // What cannot be reached may run on: compilers pad with nops.
+    // Unreachable code may run past the end: compilers pad with `nop`.
     assert!(program("br[.15000]\nnop").is_ok());
 }
 

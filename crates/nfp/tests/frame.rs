@@ -1,4 +1,4 @@
-//! The end of compiled programs: from `r0` to what the firmware takes.
+//! Tests of the end of compiled programs, which converts `r0` for the firmware.
 
 use slowpath_bpf::Object;
 use slowpath_exec::concrete::{self, Environment};
@@ -7,8 +7,8 @@ use slowpath_nfp::{
     compile, lift,
 };
 
-/// The instructions behind those of the BPF program, as a program that starts with this `r0` and
-/// leaves the firmware's word in its place.
+/// Returns the instructions after those of the BPF program, as a separate program. It starts with
+/// this `r0` and leaves the word for the firmware in the register of `r0`.
 fn end_of_program(result: u32) -> Listing {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/count_min.1.bpf.o");
     let object = Object::parse(&std::fs::read(path).expect("the example")).expect("an object");
@@ -18,7 +18,7 @@ fn end_of_program(result: u32) -> Listing {
     let end: Vec<Insn> = compiled.listing.insns().skip(first).copied().collect();
     let (a, b) = (Operand::Gpr(Bank::A, 0), Operand::Gpr(Bank::B, 0));
     let branch = |target| Insn::Branch { condition: BranchCondition::Always, target, defer: 0 };
-    // Normal exits lead behind the three instructions for aborted programs.
+    // Normal exits skip the three instructions for aborted programs.
     let mut insns =
         vec![Insn::Immed { dst: a, value: result, shift: 0, both: true }, branch(2 + 3)];
     let leaves = (insns.len() + end.len()) as u32;
@@ -39,7 +39,7 @@ fn end_of_program(result: u32) -> Listing {
 
 #[test]
 fn results_become_what_the_firmware_does() {
-    // Drop and count as aborted; drop; pass; redirect; everything else is aborted.
+    // Aborted: drop and count; drop; pass; TX: redirect. All other results count as aborted.
     let expected = [0x82, 0x22, 0x11, 0x44, 0x82, 0x82];
     for (result, expected) in (0..).zip(expected) {
         let listing = end_of_program(result);

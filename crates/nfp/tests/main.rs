@@ -1,4 +1,4 @@
-//! Listings of the Netronome flow processor: all tests as one program, which links once.
+//! Tests of NFP listings, in one program that is linked once.
 
 mod common;
 mod generate;

@@ -1,4 +1,5 @@
-//! Meaning of memory commands, local memory and the start state, worked out by hand.
+//! Tests of memory commands, local memory and the start state; expected values are worked out by
+//! hand.
 
 use crate::common;
 
@@ -36,7 +37,7 @@ fn writes_of_bytes_take_words_low_byte_first() {
 
 #[test]
 fn dram_addresses_have_40_bits() {
-    // gprB_23 is in units of 256 bytes; the sum may carry beyond 32 bits.
+    // gprB_23 is in units of 256 bytes. The sum may carry beyond 32 bits.
     let body = "mem[read32_swap, $xfer_0, gprB_1, <<8, gprA_1, 1], ctx_swap[sig1]
         alu[*l$index0, --, B, $xfer_0]
         br[.15000]";
@@ -61,7 +62,7 @@ fn indirect_lengths() {
     // 8 + 1 words reach $xfer_8, 7 + 1 do not.
     assert_eq!(word8(&format!("immed[--, 0x880]\n{read}")), 0x2322_2120);
     assert_eq!(word8(&format!("immed[--, 0x780]\n{read}")), 77);
-    // Known bits suffice.
+    // It suffices that the bits of the length are known.
     let field = "immed[gprA_2, 0x880]\nld_field[gprA_2, 1100, gprB_5, <<16]";
     assert_eq!(word8(&format!("{field}\n{read}")), 0x2322_2120);
     let moved = "immed[gprA_2, 0x8]\nalu_shf[--, --, B, gprA_2, <<8]";
@@ -183,7 +184,7 @@ fn a_wait_for_memory_takes_longer_than_a_new_base() {
 
 #[test]
 fn a_new_base_across_blocks() {
-    // Nothing uses it within three instructions, on whatever way.
+    // No instruction uses the base within three instructions, on any path.
     let body = "local_csr_wr[ActLMAddr0, gprA_1]
         br[.2], defer[1]
         nop
@@ -194,7 +195,7 @@ fn a_new_base_across_blocks() {
     let body = body.replace("br[.2]", "br[.3]");
     assert_eq!(run(&body, &[("gprA_1", 0x500), ("Z", 0)]).read(0x500, 4), 7);
     assert_eq!(run(&body, &[("gprA_1", 0x500), ("Z", 1)]).read(0x500, 4), 7);
-    // A branch that is taken takes long enough for writes before it.
+    // A taken branch takes long enough for the earlier writes.
     for body in [
         "local_csr_wr[ActLMAddr0, gprA_1]\nbr[.3]\nnop\nalu[*l$index0, --, B, 0x7]",
         "local_csr_wr[ActLMAddr0, gprA_1]\nbr[.3], defer[1]\nnop\nalu[*l$index0, --, B, 0x7]",
@@ -203,13 +204,13 @@ fn a_new_base_across_blocks() {
         let run = run(&format!("{body}\nbr[.15000]"), &[("gprA_1", 0x500), ("Z", 1)]);
         assert_eq!(run.read(0x500, 4), 7, "{body}");
     }
-    // In a delay slot it is the old base that is used.
+    // A delay slot uses the old base.
     let early = "local_csr_wr[ActLMAddr0, gprA_1]
         br[.3], defer[1]
         alu[*l$index0, --, B, 0x7]
         br[.15000]";
     assert_eq!(run(early, &[("gprA_1", 0x500)]).stack(0), 7);
-    // Too early behind a branch not taken, and behind a write in a delay slot.
+    // Uses that come too early: after a branch not taken, and after a write in a delay slot.
     for (body, writer, user) in [
         ("WRITE\nbeq[.15004]\nalu[*l$index0, --, B, 0x7]\nnop", 0, 2),
         ("br[.3], defer[1]\nWRITE\nnop\nalu[*l$index0, --, B, 0x7]", 1, 3),
@@ -266,7 +267,7 @@ fn additions_take_what_delay_slots_put_into_transfer_registers() {
     assert_eq!(classes, ["mem.dram.add_xfer.wait", "insn.cc", "insn.cc", "branch"]);
     let narrow = body.replace("add64", "add").replace(", 5]", ", 1]");
     assert_eq!(added(&narrow).read(DRAM_BYTES + 8, 8), 0x1_0000_0001, "32 bits wide");
-    // The address is that of before the delay slots.
+    // The address is computed before the delay slots.
     let moved = narrow.replace("alu[$xfer_3, --, B, gprB_4]", "immed[gprA_1, 0x0]");
     assert_eq!(added(&moved).read(DRAM_BYTES + 8, 4), 1);
 

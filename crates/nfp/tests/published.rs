@@ -1,5 +1,5 @@
-//! The listings of the published programs, where they are at hand, print back byte for byte and all
-//! have a meaning.
+//! The listings of the published programs, if they are available, print back byte for byte and can
+//! be lifted.
 
 use crate::listings;
 

@@ -1,5 +1,5 @@
-//! The published objects, where they are at hand: compiled, they are the published listings line by
-//! line.
+//! Compilation of the published objects, if they are available, gives the published listings line
+//! by line.
 
 use crate::listings;
 

@@ -1,4 +1,4 @@
-//! What the card cannot run is refused with the instruction and the reason.
+//! Programs that the card cannot run are rejected with the instruction and the reason.
 
 use slowpath_bpf::insn::{
     AluOp, AtomicOp, Call, Condition, Imm64, Insn, Register, Size, Source, SwapKind, Width, helper,
@@ -26,7 +26,7 @@ fn store(size: Size, base: u8, offset: i16, src: u8) -> Insn {
     Insn::Store { size, base: r(base), offset, src: Source::Reg(r(src)) }
 }
 
-/// An object with one array of 16 elements of 8 bytes.
+/// Returns an object with one array of 16 elements of 8 bytes.
 fn object() -> Object {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/count_min.1.bpf.o");
     let mut object = Object::parse(&std::fs::read(path).expect("the example")).expect("an object");
@@ -37,7 +37,8 @@ fn object() -> Object {
     object
 }
 
-/// Compiles instructions behind a check that 34 bytes of the packet are at `r6`; the end is added.
+/// Compiles instructions after a check that `r6` points to 34 bytes of the packet. An exit is
+/// added.
 fn compiled(object: &Object, body: &[Insn], map_abi: MapAbi) -> Result<Compiled, CompileError> {
     let mut program: BpfProgram = object.link(0, None).expect("it links");
     program.insns = vec![
@@ -61,7 +62,7 @@ fn compiled(object: &Object, body: &[Insn], map_abi: MapAbi) -> Result<Compiled,
     compile(object, &program, &CompileOptions { map_abi, ..CompileOptions::default() })
 }
 
-/// The reason why the card cannot run instructions.
+/// Returns the reason why the card cannot run instructions.
 fn refusal(object: &Object, body: &[Insn], abi: MapAbi) -> String {
     match compiled(object, body, abi) {
         Ok(compiled) => format!("compiled:\n{}", compiled.listing),
@@ -69,7 +70,7 @@ fn refusal(object: &Object, body: &[Insn], abi: MapAbi) -> String {
     }
 }
 
-/// `r0` = the element with key 0 of the first map, checked.
+/// Returns instructions that look up the element with key 0 of the first map, in `r0`.
 fn element() -> Vec<Insn> {
     vec![
         imm(AluOp::Mov, 2, 0),
@@ -259,7 +260,7 @@ fn updates_are_calls_of_the_stock_firmware() {
 #[test]
 fn programs_that_do_not_fit_are_refused() {
     let object = object();
-    // Two instructions each.
+    // Each of them takes two instructions on the card.
     let body: Vec<Insn> = (0..1300).map(|n| imm(AluOp::Add, 3, n)).collect();
     let mut start = vec![load(Size::W, 3, 6, 0)];
     start.extend(body);
@@ -286,14 +287,14 @@ fn jumps_over_dead_code_are_left_out() {
     let plain = length(&[constant]);
     assert_eq!(length(&[constant, jump(1, 1), dead]), plain, "always taken");
     assert_eq!(length(&[constant, Insn::Jump { offset: 0, long: false }]), plain, "to the next");
-    // Never taken, but the verifier looks at whether the target runs, and it does otherwise: two
-    // operations and a branch stay.
+    // The branch is never taken, but its target is live because control also falls through to it.
+    // So its two operations and the branch remain.
     assert_eq!(length(&[constant, jump(2, 1), dead]), length(&[constant, dead]) + 3);
     let unknown = load(Size::B, 3, 6, 0);
     assert!(length(&[unknown, jump(1, 1), dead]) > length(&[unknown, dead]), "either way");
 }
 
-/// What is refused, and where; of the program as a whole behind all instructions.
+/// Returns the slots and the description of each refusal. Those of the whole program have no slots.
 fn all_refusals(object: &Object, body: &[Insn], abi: MapAbi) -> Vec<(Vec<usize>, String)> {
     match compiled(object, body, abi) {
         Err(CompileError::Refused(refusals)) => {
@@ -329,7 +330,7 @@ fn all_reasons_are_listed_each_once() {
     assert!(text.contains("instruction 7 and 2 more instructions: a remainder"), "{text}");
 }
 
-/// An array among the global variables stays one, whichever of its elements is accessed.
+/// An array among the global variables is reported as such for accesses to any of its elements.
 #[test]
 fn global_variables_are_named_at_variable_places_too() {
     let object = object();
@@ -347,7 +348,7 @@ fn global_variables_are_named_at_variable_places_too() {
     assert_eq!(found, [(vec![6, 8, 12], expected)]);
 }
 
-/// A reason does not depend on what else is refused.
+/// The reasons are the same whether or not other instructions are rejected too.
 #[test]
 fn reasons_do_not_hide_each_other() {
     let object = object();
@@ -393,7 +394,7 @@ fn the_program_as_a_whole_is_refused_beside_its_instructions() {
     );
 }
 
-/// What is done with the result of a call that the card has not is no reason of its own.
+/// Uses of the result of an unsupported call are not reported as reasons of their own.
 #[test]
 fn what_follows_from_a_refused_call_is_left_out() {
     let mut object = object();

@@ -1,4 +1,4 @@
-//! Generated listings print and read back the same; damaged ones give an error, never a panic.
+//! Generated listings survive printing and parsing. Damaged ones give an error and never a panic.
 
 use crate::generate;
 
@@ -11,7 +11,7 @@ fn instructions(listing: &Listing) -> Vec<Insn> {
     listing.insns().copied().collect()
 }
 
-/// Either a listing that prints back the same, and has a meaning or not, or an error with a line.
+/// Checks that the input is a listing that survives printing and parsing, or an error with a line.
 fn check_contract(bytes: &[u8]) {
     match parse_bytes(bytes) {
         Ok(listing) => {
@@ -41,7 +41,7 @@ proptest! {
         let exit =
             Insn::Branch { condition: BranchCondition::Always, target: 15_000, defer: 0 };
         for one in body {
-            // One by one, so that one refusal does not hide the others.
+            // Each instruction is a listing of its own, so that an error does not hide later ones.
             let listing = Listing::new([one, exit]);
             if let Ok(program) = lift(&listing, "generated", &LiftOptions::default()) {
                 prop_assert_eq!(program.validate(), Ok(()));

@@ -1,10 +1,10 @@
-//! Meaning of shifts, byte fields and immediates, worked out by hand.
+//! Tests of shifts, byte fields and immediates; expected values are worked out by hand.
 
 use crate::common;
 
 use common::{refusal, run};
 
-/// The result in gprA_0 after `body`.
+/// Returns the content of gprA_0 after `body`.
 fn result(body: &str, start: &[(&str, u32)]) -> u32 {
     run(&format!("{body}\nalu[*l$index0, --, B, gprA_0]\nbr[.15000]"), start).stack(0)
 }
@@ -57,7 +57,7 @@ fn arithmetic_shifts_take_the_sign_of_the_previous_result() {
     check(&format!("{negative}asr[gprA_0, gprB_2, >>8]"), &START, 0xfffe_dcba);
     check(&format!("{positive}asr[gprA_0, gprB_2, >>8]"), &START, 0x00fe_dcba);
     check(&format!("{negative}asr[gprA_0, 0x70, >>4]"), &START, 0xf000_0007);
-    // The result of a shift, a field and an immediate counts as well; nop and mem do not.
+    // The results of shifts, fields and immediates count as well. `nop` has no result.
     check("immed[gprA_3, 0xffff0000]\nnop\nasr[gprA_0, 0x0, >>1]", &START, 0x8000_0000);
     check("immed[--, 0x1]\nasr[gprA_0, gprB_2, >>31]", &START, 1);
     check("immed_w1[gprA_3, 0x8000]\nasr[gprA_0, 0x0, >>1]", &START, 0x8000_0000);
@@ -177,7 +177,7 @@ fn immediates() {
         ("0xfffffffe", 0xffff_fffe),
         ("0x8000, <<16", 0x8000_0000),
         ("0x1234, <<8", 0x0012_3400),
-        // The complement of a shifted constant: ones come in from below.
+        // The complement of a shifted constant has ones in its low bits.
         ("0xffff003f, <<16", 0x003f_ffff),
         ("0xffff1234, <<8", 0xff12_34ff),
     ] {

@@ -1,5 +1,6 @@
-//! Translation validation: what is compiled for the card does what the BPF program does, to packets,
-//! maps and results, on random programs, on the examples, and on the published programs.
+//! Translation validation: programs compiled for the card have the same effects on packets, maps
+//! and results as the BPF programs. The tests use random programs, the examples and the published
+//! programs.
 
 use crate::listings;
 use crate::twins;
@@ -12,12 +13,12 @@ use slowpath_generate::{Features, programs};
 use slowpath_oracle::Oracle;
 use twins::{Pair, Start};
 
-/// Random programs that are compiled and compared.
+/// Number of random programs that are compiled and compared.
 const PROGRAMS: u32 = 2500;
-/// Packets for each of them.
+/// Number of packets for each random program.
 const PACKETS: usize = 8;
 
-/// Packets, contents and random numbers for a program, all from one number.
+/// Returns packet, map contents and random numbers for a program, derived from a seed.
 fn start(seed: u64, map: Option<(u64, u64)>) -> Start {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = move || {
@@ -36,7 +37,7 @@ fn start(seed: u64, map: Option<(u64, u64)>) -> Start {
     let style = next() % 3;
     let mut byte = move || match style {
         0 => next() as u8,
-        // Many zeros and ones: conditions on them are met.
+        // Many zeros and ones, so that conditions on them hold.
         1 => [0, 0, 1, 0xff, 0x80, 0x7f][(next() % 6) as usize],
         _ => (next() % 8) as u8,
     };
@@ -64,7 +65,7 @@ fn random_programs_do_the_same() {
     let config = Config { cases: PROGRAMS, failure_persistence: None, ..Config::default() };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
     let mut runner = TestRunner::new_with_rng(config, rng);
-    // The firmware masks indices instead of checking them: it has no elements that are missing.
+    // The firmware masks indices instead of checking them, so look-ups never fail.
     let features = Features { random: true, missing_elements: false, ..Features::default() };
     let refused = std::cell::RefCell::new(std::collections::BTreeMap::<String, usize>::new());
     let compared = std::cell::Cell::new(0usize);
@@ -78,8 +79,9 @@ fn random_programs_do_the_same() {
             }
             Err(why) => return Err(TestCaseError::fail(format!("{why}\n{program}"))),
         };
-        // The driver's faults are repeated, and said.
-        // What the firmware makes of a result is behind what is compared.
+        // The compiler repeats the driver's bugs and reports them; such programs are skipped. A
+        // result above XDP_TX makes no difference here, because only the firmware treats it
+        // differently.
         let mut deviations = pair.compiled.deviations.iter();
         if let Some(sentence) = deviations.find(|sentence| !sentence.contains("a result above")) {
             let what = sentence.split(": ").last().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Words: encoder and decoder agree with each other, with the published listings where they are
-//! at hand, and with the BFD disassembler where it knows this device.
+//! Tests of instruction words. Encoder and decoder agree with each other, with the published
+//! listings if they are available, and with the BFD disassembler if it supports this device.
 
 use crate::generate;
 use crate::listings;
@@ -42,18 +42,19 @@ proptest! {
     }
 }
 
-/// The instructions of a listing and their words.
+/// Returns the instructions of a listing with their words.
 fn words(listing: &Listing) -> Vec<(Insn, u64)> {
     let word = |insn: &Insn| encode(insn).unwrap_or_else(|error| panic!("{insn}: {error}"));
     listing.insns().map(|insn| (*insn, word(insn))).collect()
 }
 
-/// Own listings name an operator that reads well and that the device does not have.
+/// Returns false for an operator that the examples use for readability and the device does not
+/// have.
 fn has_word(insn: &Insn) -> bool {
     !matches!(insn, Insn::AluShf { op: AluOp::Xor, .. })
 }
 
-/// Own listings, and the published ones if they are at hand.
+/// Returns the listings of the examples, and the published ones if they are available.
 fn listings() -> Vec<(PathBuf, Listing)> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let paths = listings::in_folder(&own).into_iter().chain(listings::published());

@@ -1,9 +1,9 @@
-//! What a BPF memory access names: a base register and an offset from it, a place in the stack.
+//! Operands of BPF memory accesses: base register, offset, place in the stack.
 
 use slowpath_bpf::insn::{Insn, Register};
 use slowpath_bpf::lift::Offset;
 
-/// The base register of a memory access, and the offset from it in bytes.
+/// Returns the base register of a memory access, and the offset from it in bytes.
 pub(super) fn memory_operand(insn: &Insn) -> Option<(Register, i16)> {
     match *insn {
         Insn::Load { base, offset, .. }
@@ -15,7 +15,8 @@ pub(super) fn memory_operand(insn: &Insn) -> Option<(Register, i16)> {
     }
 }
 
-/// The offset of a stack pointer, if it is one of constants.
+/// Returns the offset of a stack pointer if it is constant, or one of its offsets if it has several
+/// constant ones.
 pub(super) fn constant_offset(offset: Offset) -> Option<i64> {
     match offset {
         Offset::Constant(offset) | Offset::OneOf(offset) => Some(offset),

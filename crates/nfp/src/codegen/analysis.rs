@@ -1,5 +1,5 @@
-//! What the code generator has to know of a program before it emits anything: what the kernel's
-//! verifier tells the driver, and what the driver finds out for itself.
+//! Analyses before code generation: facts that the kernel's verifier passes to the driver, and
+//! facts that the driver derives itself.
 
 pub(super) mod adjust_head;
 pub(super) mod bounds;

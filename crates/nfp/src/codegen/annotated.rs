@@ -1,5 +1,6 @@
-//! The program that is compiled: BPF instructions, each with the facts that the analyses found and
-//! with what the optimisations decided for it, as the driver's `struct nfp_insn_meta` (`bpf/main.h`).
+//! The program during compilation: BPF instructions, each with the facts that the analyses found
+//! and the decisions of the optimisations, as in the driver's `struct nfp_insn_meta`
+//! (`bpf/main.h`).
 
 use std::collections::BTreeSet;
 
@@ -16,66 +17,66 @@ use super::analysis::{adjust_head, zero_extension};
 /// Packet bytes that a load shares with its neighbours (`pkt_cache` of the driver).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PacketCache {
-    /// First byte behind the base register.
+    /// Offset of the first byte from the base register.
     pub start: i16,
-    /// Behind the last byte.
+    /// Offset of the end from the base register.
     pub end: i16,
-    /// Whether this load fetches them.
+    /// True if this load fetches the bytes.
     pub fetches: bool,
 }
 
-/// A memory copy that begins with this load.
+/// A memory copy that starts with this load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Copy {
-    /// In bytes.
+    /// Length in bytes.
     pub length: u8,
-    /// Whether the pairs went from the last to the first.
+    /// True if the pairs of load and store had descending offsets.
     pub descending: bool,
     /// Base register of the stores.
     pub to: Register,
-    /// Lowest offset that is written, from that register.
+    /// Lowest offset that is written, relative to `to`.
     pub to_offset: i16,
 }
 
-/// An instruction of the program with what is known of it.
+/// An instruction of the program with its annotations.
 #[derive(Clone, Debug)]
 pub(super) struct AnnotatedInsn {
-    /// As the optimisations have left it.
+    /// The instruction after the optimisations.
     pub insn: Insn,
-    /// Whether nothing is emitted for it.
+    /// True if no code is emitted for the instruction.
     pub skipped: bool,
-    /// Where it jumps or calls, by slot.
+    /// Slot that the instruction jumps to or calls.
     pub target: Option<usize>,
-    /// Whether something jumps here, live or not.
+    /// True if any instruction, live or dead, jumps here.
     pub is_target: bool,
-    /// Whether zeros are needed above its 32-bit result.
+    /// True if the upper half of its 32-bit result must be zeroed.
     pub zero_extends: bool,
-    /// Whether there may be anything above a 32-bit result in its destination, before it.
+    /// True if its destination may hold a 32-bit result with a non-zero upper half before it.
     pub unextended: bool,
-    /// What its operands can be.
+    /// Possible values of its operands.
     pub bounds: OperandBounds,
-    /// Whether the immediate of a jump has been negated.
+    /// True if the immediate of a jump has been negated.
     pub negated: bool,
-    /// The memory copy that begins here.
+    /// Memory copy that starts here.
     pub copy: Option<Copy>,
-    /// Where the packet bytes that it loads come from, if it shares a read of them.
+    /// Cached packet bytes that the load uses, if it shares a read with other loads.
     pub cache: Option<PacketCache>,
 }
 
 /// A program as the passes and the emission see it.
 pub(super) struct AnnotatedProgram<'a> {
     pub object: &'a Object,
-    /// As it was given.
+    /// The program before the optimisations.
     pub linked: &'a BpfProgram,
-    /// What registers hold.
+    /// Contents of the registers at each instruction.
     pub registers: &'a Registers,
-    /// The slots that the verifier visits.
+    /// Slots that the verifier visits.
     live: BTreeSet<usize>,
-    /// By slot.
+    /// Instructions by slot.
     pub insns: Vec<AnnotatedInsn>,
-    /// The main function first.
+    /// Functions, the main function first.
     pub functions: Vec<Function>,
-    /// The slot of the one call of `bpf_xdp_adjust_head`, if it is made without a check.
+    /// Slot of the only call of `bpf_xdp_adjust_head`, if it needs no check.
     pub unchecked_head: Option<usize>,
 }
 
@@ -109,23 +110,23 @@ impl<'a> AnnotatedProgram<'a> {
         Ok(AnnotatedProgram { object, linked, registers, live, insns, functions, unchecked_head })
     }
 
-    /// Whether the verifier visits the instruction at a slot.
+    /// Returns true if the verifier visits the instruction at a slot.
     pub fn is_live(&self, slot: usize) -> bool {
         self.live.contains(&slot)
     }
 
-    /// What is known of a register before an instruction.
+    /// Returns the abstract value of a register before an instruction.
     pub fn value(&self, slot: usize, register: Register) -> RegisterValue {
         self.registers.before(slot, register.number())
     }
 
-    /// What the base register of a memory access points to.
+    /// Returns the abstract value of a memory access's base register.
     pub fn base(&self, slot: usize) -> Option<RegisterValue> {
         let (base, _) = memory_operand(&self.insns.get(slot)?.insn)?;
         Some(self.value(slot, base))
     }
 
-    /// Whether the base register of a memory access points into the packet.
+    /// Returns true if the base register of a memory access points into the packet.
     pub fn accesses_packet(&self, slot: usize) -> bool {
         self.base(slot) == Some(RegisterValue::Packet)
     }
@@ -134,7 +135,7 @@ impl<'a> AnnotatedProgram<'a> {
         self.object.maps.get(number as usize)
     }
 
-    /// The function that a slot belongs to.
+    /// Returns the function that contains a slot.
     pub fn function_of(&self, slot: usize) -> Function {
         let after = self.functions.partition_point(|function| function.first <= slot);
         let main = Function { first: 0, stack: 0, saves_registers: false };
@@ -142,7 +143,7 @@ impl<'a> AnnotatedProgram<'a> {
     }
 }
 
-/// The slot that an instruction jumps to or calls.
+/// Returns the slot that an instruction jumps to or calls.
 fn target(slot: usize, insn: &Insn) -> Option<usize> {
     match insn {
         Insn::Call(_) => insn.function_target(slot),

@@ -1,7 +1,7 @@
-//! Where the card does something else than the kernel: faults of the driver's compiler, which this one
-//! repeats, and look-ups of elements that an array does not have.
+//! Differences between the card and the kernel: bugs of the driver's compiler, which this compiler
+//! reproduces.
 //!
-//! The listing is what the card runs all the same, so that its guarantee holds.
+//! The card runs the listing nevertheless, so that the guarantee for the listing holds.
 
 mod copies;
 mod liveness;
@@ -17,7 +17,7 @@ use crate::firmware::MAX_RESULT;
 
 const LEAST: Source = Source::Imm(i32::MIN);
 
-/// The sentences about a program, with the places of the instructions.
+/// Returns one sentence for each difference, with the place of the instruction.
 pub(super) fn deviations(program: &AnnotatedProgram<'_>) -> Vec<String> {
     let mut found = BTreeSet::new();
     for (slot, insn) in program.insns.iter().enumerate().filter(|(_, insn)| !insn.skipped) {
@@ -42,7 +42,8 @@ fn deviation(
         {
             Some("a result above XDP_TX, such as XDP_REDIRECT, drops the packet on the card")
         }
-        // The opposite operation on the absolute value, which has no 32 bits.
+        // The driver emits the opposite operation on the absolute value, which does not fit in 32
+        // bits.
         Insn::Alu { width: Width::W64, op: AluOp::Add | AluOp::Sub, src: LEAST, .. } => {
             Some("the card takes the constant -2147483648 for 2147483648")
         }
@@ -77,7 +78,7 @@ fn deviation(
     }
 }
 
-/// Whether the program may make packets shorter than they were received at their end.
+/// Returns true if the program may shorten packets at their end.
 fn cuts_tail(program: &AnnotatedProgram<'_>) -> bool {
     let call = Insn::Call(Call::Helper(XDP_ADJUST_TAIL));
     (0..program.insns.len()).any(|slot| program.is_live(slot) && program.insns[slot].insn == call)

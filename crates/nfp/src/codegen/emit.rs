@@ -1,6 +1,6 @@
-//! Emission: from the instructions of a program, one after the other, to those of the card, without
-//! a view beyond each but for what the analyses noted and the optimisations decided (`nfp_translate`,
-//! `nfp_fixup_branches` of the driver).
+//! Emission: translation of the BPF instructions to those of the card, one at a time. Knowledge
+//! about other instructions comes only from the annotations (`nfp_translate`, `nfp_fixup_branches`
+//! of the driver).
 
 mod alu;
 mod assembler;
@@ -37,20 +37,21 @@ use stack::{Access, Direction};
 /// The code of a program for the card.
 pub(super) struct Code {
     pub insns: Vec<Insn>,
-    /// The BPF slot that each instruction is for; `None` for what surrounds the program.
+    /// For each instruction, the BPF slot that it implements; `None` for the code around the
+    /// program.
     pub origins: Vec<Option<usize>>,
 }
 
-/// Emits a program whose instructions the card can run.
+/// Emits code for a program that passed the checks of [`super::subset`].
 ///
 /// # Errors
-/// [`CompileError`] for what the driver's compiler gives up on.
+/// [`CompileError`] for instructions that the driver's compiler cannot translate.
 pub(super) fn emit(program: &AnnotatedProgram<'_>, abi: MapAbi) -> Result<Code, CompileError> {
     let mut emission = Emission { program, abi, asm: Assembler::default(), starts: Vec::new() };
     frame::start(&mut emission.asm);
     let mut refused = Vec::new();
     for slot in 0..program.insns.len() {
-        // Instructions that are skipped start where the next one does, so that jumps to them get there.
+        // A skipped instruction starts at the next emitted one, where jumps to it lead.
         emission.starts.push(emission.asm.here());
         emission.asm.origin = Some(slot);
         if let Err(cause) = emission.insn(slot) {
@@ -62,7 +63,7 @@ pub(super) fn emit(program: &AnnotatedProgram<'_>, abi: MapAbi) -> Result<Code, 
     }
     emission.asm.origin = None;
     frame::end(&mut emission.asm);
-    // The main function saves nothing: nobody needs its caller's registers.
+    // The main function does not save registers: its caller does not need them.
     let saves = program.functions.iter().skip(1).any(|function| function.saves_registers);
     let subroutines = saves.then(|| {
         let push = frame::push_registers(&mut emission.asm);
@@ -78,12 +79,12 @@ struct Emission<'a> {
     program: &'a AnnotatedProgram<'a>,
     abi: MapAbi,
     asm: Assembler,
-    /// The first instruction for each slot.
+    /// Index of the first emitted instruction of each slot.
     starts: Vec<usize>,
 }
 
 impl Emission<'_> {
-    /// Bytes of the frame of a function, in whole words.
+    /// Returns the size of a function's frame in bytes, rounded up to whole words.
     fn depth(&self, slot: usize) -> u32 {
         self.program.function_of(slot).stack.next_multiple_of(4)
     }
@@ -224,8 +225,8 @@ impl Emission<'_> {
         let RegisterValue::Stack { caller, offset: from } = self.program.value(slot, base) else {
             return Ok(());
         };
-        // Where the place is not one constant, the driver goes through the pointer; the constant still
-        // says how bytes lie in words, which is the same at all places.
+        // If the place varies, the driver accesses it through the pointer. The constant still gives
+        // the alignment within a word, which is the same for all possible places.
         let varies = caller || !matches!(from, Offset::Constant(_));
         let from = constant_offset(from).unwrap_or(0);
         let access = Access {
@@ -238,7 +239,8 @@ impl Emission<'_> {
         stack::access(&mut self.asm, &self.program.insns[slot], &access)
     }
 
-    /// Fills in where branches and addresses lead. `subroutines` save and restore registers.
+    /// Fills in the targets of branches and the addresses. `subroutines` are those that save and
+    /// restore registers.
     fn fix(&mut self, subroutines: Option<(usize, usize)>) {
         let (push, pop) = subroutines.unwrap_or_default();
         for fixup in &self.asm.fixups {
@@ -258,7 +260,7 @@ impl Emission<'_> {
     }
 }
 
-/// The number that stands for a constant; maps have the number that the firmware gives them.
+/// Returns the value of a constant. A map is represented by the number that the firmware gives it.
 fn constant(value: Imm64, abi: MapAbi) -> u64 {
     match (value, abi) {
         (Imm64::Value(value), _) => value,

@@ -1,20 +1,20 @@
-//! Why a program is not compiled for the card.
+//! Errors of compiling a program for the card.
 
 use super::refusal::{Refusal, Refusals};
 use slowpath_bpf::lift::LiftError;
 use slowpath_stop::Reason;
 use thiserror::Error;
 
-/// A program that the card cannot run.
+/// A program that was not compiled for the card.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CompileError {
-    /// The program has no meaning that could be compiled.
+    /// A program that cannot be lifted.
     #[error("{0}")]
     Lift(LiftError),
-    /// It was time to stop.
+    /// A compilation that was stopped early.
     #[error("{0} before the program was compiled for the card")]
     Stopped(Reason),
-    /// The card has not what the program needs.
+    /// A program that needs features that the card does not have.
     #[error("{0}")]
     Refused(Refusals),
 }

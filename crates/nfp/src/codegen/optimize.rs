@@ -1,8 +1,8 @@
-//! The driver's optimisations, in its order (`nfp_bpf_optimize`). They work on the BPF instructions
-//! and decide what is emitted for each.
+//! The driver's optimisations, in its order (`nfp_bpf_optimize`). They rewrite the BPF instructions
+//! and decide which code is emitted for each.
 //!
-//! Two more of the driver's passes join a load of classic BPF with the mask or shifts behind it; the
-//! kernel accepts such loads in no XDP program, so they are not here.
+//! Two further passes of the driver merge a load of classic BPF with the mask or shifts after it.
+//! They are left out because the kernel rejects such loads in XDP programs.
 
 mod cache;
 mod gather;
@@ -15,9 +15,9 @@ use slowpath_bpf::insn::{AluOp, Insn, Source, Width};
 use super::annotated::AnnotatedProgram;
 use super::refusal::{Cause, Refusal};
 
-/// The driver drops what the verifier replaces by jumps to the next instruction, dead ones in
-/// between left out (`opt_hard_wire_dead_code_branches`, `opt_remove_dead_code`,
-/// `opt_remove_nops`).
+/// Skips jumps that never branch away: the verifier replaces them by jumps to the next instruction,
+/// and the driver drops those. Dead instructions in between do not count
+/// (`opt_hard_wire_dead_code_branches`, `opt_remove_dead_code`, `opt_remove_nops`).
 pub(super) fn drop_decided_jumps(program: &mut AnnotatedProgram<'_>) {
     for slot in 0..program.insns.len() {
         let next = slot + 1;
@@ -27,7 +27,7 @@ pub(super) fn drop_decided_jumps(program: &mut AnnotatedProgram<'_>) {
         let target = program.insns[slot].target;
         let goes_on = match program.insns[slot].insn {
             Insn::Jump { .. } => goes_to_next(target),
-            // Never taken, or always.
+            // The branch always goes the same way; the other successor is dead.
             Insn::Branch { .. } if program.is_live(next) => {
                 !target.is_some_and(|to| program.is_live(to))
             }
@@ -38,8 +38,8 @@ pub(super) fn drop_decided_jumps(program: &mut AnnotatedProgram<'_>) {
     }
 }
 
-/// Runs the first, which can refuse a program: jumps to an instruction that is left out are such that
-/// the driver cannot compile.
+/// Runs the first optimisation, and rejects programs that jump to an instruction that it skips,
+/// which the driver cannot compile.
 pub(super) fn leave_out(program: &mut AnnotatedProgram<'_>) -> Vec<Refusal> {
     let left_out = skip_saved_context(program);
     let jumps = program.insns.iter().enumerate().filter(|(_, insn)| {
@@ -52,15 +52,15 @@ pub(super) fn leave_out(program: &mut AnnotatedProgram<'_>) -> Vec<Refusal> {
     refused.collect()
 }
 
-/// Runs all that follow.
+/// Runs the other optimisations.
 pub(super) fn optimize(program: &mut AnnotatedProgram<'_>) {
     negate::negate(program);
     gather::gather(program);
     cache::share(program);
 }
 
-/// Programs begin with `r6 = r1`; the context's address means nothing on the card
-/// (`nfp_bpf_opt_reg_init`). Returns the slots that are left out.
+/// Skips the saving of the context at a program's start, `r6 = r1`: the context's address has no
+/// meaning on the card (`nfp_bpf_opt_reg_init`). Returns the skipped slots.
 fn skip_saved_context(program: &mut AnnotatedProgram<'_>) -> BTreeSet<usize> {
     let mut left_out = BTreeSet::new();
     for (slot, insn) in program.insns.iter_mut().enumerate() {

@@ -1,21 +1,22 @@
-//! Reciprocals, by which constants are divided: those of the kernel's `lib/math/reciprocal_div.c`, as
-//! the driver chooses among them (`wrp_div_imm`), after Granlund and Montgomery, "Division by Invariant
-//! Integers using Multiplication", section 4.
+//! Reciprocals for division by constants, as in the kernel's `lib/math/reciprocal_div.c` and with
+//! the driver's choice among them (`wrp_div_imm`). The method is that of Granlund and Montgomery,
+//! "Division by Invariant Integers using Multiplication", section 4.
 
-/// How to divide a word by a constant.
+/// Multiplier and shift for dividing a word by a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reciprocal {
-    /// The factor, without its 33rd bit.
+    /// Multiplier, without its 33rd bit.
     pub factor: u32,
-    /// How far the high word of the product is shifted right.
+    /// Right shift of the high word of the product, in bits.
     pub shift: u8,
-    /// The logarithm to base 2 of the divisor, rounded up.
+    /// Logarithm to base 2 of the divisor, rounded up.
     pub exponent: u8,
-    /// Whether the factor has a 33rd bit.
+    /// True if the multiplier has a 33rd bit.
     pub wide: bool,
 }
 
-/// The reciprocal of a divisor up to 2^31 for dividends of `bits` bits (`reciprocal_value_adv`).
+/// Returns the reciprocal of a divisor up to 2^31 for dividends of `bits` bits
+/// (`reciprocal_value_adv`).
 fn reciprocal(divisor: u32, bits: u32) -> Reciprocal {
     let exponent = divisor.next_power_of_two().trailing_zeros();
     let mut shift = exponent;
@@ -27,13 +28,14 @@ fn reciprocal(divisor: u32, bits: u32) -> Reciprocal {
         high >>= 1;
         shift -= 1;
     }
-    // Both fit: a factor has at most 33 bits.
+    // The casts are lossless except for the 33rd bit of the multiplier, which `wide` stores.
     let (factor, wide) = (high as u32, high > u128::from(u32::MAX));
     Reciprocal { factor, shift: shift as u8, exponent: exponent as u8, wide }
 }
 
-/// The reciprocal that the driver uses: even divisors whose factor is too wide are halved first.
-/// Returns how far the dividend is shifted before.
+/// Returns the reciprocal that the driver uses, and the right shift of the dividend before the
+/// multiplication. The shift divides out the factors of 2 of an even divisor whose multiplier is
+/// too wide.
 pub(super) fn chosen(divisor: u32) -> (Reciprocal, u8) {
     let reciprocal_of = reciprocal(divisor, 32);
     if reciprocal_of.wide && divisor.is_multiple_of(2) {
@@ -44,8 +46,8 @@ pub(super) fn chosen(divisor: u32) -> (Reciprocal, u8) {
     }
 }
 
-/// Whether the driver compiles a division by this constant wrongly: a shift by zero bits means one by
-/// the operand of the operation before.
+/// Returns true if the driver compiles a division by this constant wrongly. It then emits a shift
+/// by zero bits, which the card executes as a shift by the operand of the previous operation.
 pub(super) fn is_wrong(divisor: u32) -> bool {
     if divisor > 1 << 31 {
         return false;
@@ -59,7 +61,7 @@ pub(super) fn is_wrong(divisor: u32) -> bool {
     }
 }
 
-/// The logarithm to base 2 of a divisor up to 2^31, rounded up.
+/// Returns the logarithm to base 2 of a divisor up to 2^31, rounded up.
 pub(super) fn chosen_exponent(divisor: u32) -> u8 {
     reciprocal(divisor, 32).exponent
 }

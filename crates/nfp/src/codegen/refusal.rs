@@ -1,22 +1,21 @@
-//! What the card lacks for a program: all of it, each with the place, the cause and a way out.
+//! Refusals: reasons why the card cannot run a program, each with the place, the cause and a hint.
 
 use std::fmt;
 
 use slowpath_bpf::BpfProgram;
 
-/// What to do about what the card cannot run in any form.
+/// Hint for instructions that the card cannot run in any form.
 pub(super) const OTHER_TARGET: &str =
     "the card cannot run it; --target ebpf counts instructions instead";
 
-/// What is wrong with an instruction.
+/// Cause of a refusal.
 #[derive(Clone, Debug)]
 pub(super) struct Cause {
-    /// What is missing.
+    /// Description of the unsupported feature.
     pub what: String,
-    /// What may help.
+    /// Suggestion for a fix.
     pub hint: String,
-    /// Whether it may only be so because of a call that the card has not: of its result, nothing is
-    /// known.
+    /// True if the cause may only be a consequence of an unsupported call, whose result is unknown.
     pub may_follow: bool,
 }
 
@@ -25,33 +24,34 @@ impl Cause {
         Cause { what: what.into(), hint: hint.into(), may_follow: false }
     }
 
-    /// What nothing helps against but another target.
+    /// Returns a cause for which another target is the only remedy.
     pub fn unsupported(what: impl Into<String>) -> Self {
         Cause::new(what, OTHER_TARGET)
     }
 
-    /// This cause, where it may be due to a call that the card has not.
+    /// Marks the cause as a possible consequence of an unsupported call.
     pub fn may_follow(self) -> Self {
         Cause { may_follow: true, ..self }
     }
 }
 
-/// Something that the card cannot run.
+/// A reason why the card cannot run a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Slots of all instructions in the linked program that are refused for this reason; empty where
-    /// it is the program as a whole.
+    /// Slots in the linked program of all instructions that have this cause; empty if it concerns
+    /// the program as a whole.
     pub slots: Vec<usize>,
-    /// Section, instruction and source line of the first; empty where it is the program as a whole.
+    /// Section, instruction and source line of the first instruction; empty if the cause concerns
+    /// the program as a whole.
     pub place: String,
-    /// What is missing.
+    /// Description of the unsupported feature.
     pub what: String,
-    /// What may help.
+    /// Suggestion for a fix.
     pub hint: String,
 }
 
 impl Refusal {
-    /// How many instructions are refused for this reason; 1 for the program as a whole.
+    /// Returns the number of instructions with this cause; 1 for the program as a whole.
     pub fn times(&self) -> usize {
         self.slots.len().max(1)
     }
@@ -80,8 +80,8 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// At least one refusal, each reason once, in the order in which they were found. Its text is that
-/// of the first.
+/// A non-empty list of refusals with distinct causes, in the order in which they were found.
+/// `Display` prints the first one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusals {
     first: Refusal,
@@ -93,11 +93,12 @@ impl Refusals {
         Refusals { first, others: Vec::new() }
     }
 
-    /// `None` where nothing is refused.
+    /// Merges refusals with the same cause; returns `None` if the list is empty.
     pub(super) fn of(all: Vec<Refusal>) -> Option<Self> {
         let mut all = all.into_iter();
         let mut refusals = Refusals::one(all.next()?);
-        // Places in `others` by reason: programs can have very many instructions of very many maps.
+        // Index into `others` by cause: programs can have very many instructions that use very many
+        // maps.
         let mut places = std::collections::HashMap::new();
         for refusal in all {
             let first = &mut refusals.first;
@@ -115,7 +116,7 @@ impl Refusals {
         Some(refusals)
     }
 
-    /// All of them.
+    /// Iterates over all refusals.
     pub fn iter(&self) -> impl Iterator<Item = &Refusal> {
         std::iter::once(&self.first).chain(&self.others)
     }

@@ -1,5 +1,5 @@
-//! How long a program is at least on the card, told before it is compiled: what is far too long need
-//! not be.
+//! Lower bound of a program's length on the card. It avoids the compilation of programs that are
+//! far too long.
 
 use std::collections::BTreeSet;
 
@@ -8,15 +8,15 @@ use slowpath_bpf::insn::{AluOp, Call, Insn, Source, Width};
 
 use super::error::CompileError;
 
-/// Programs that are longer than the firmware has room for by less than this factor are compiled all
-/// the same: something else may be wrong with them that is worth saying.
+/// Factor by which the lower bound must exceed the firmware's room before a program is rejected
+/// without compilation. Below it, compilation may find other errors that are worth reporting.
 const FAR: usize = 4;
 
-/// Refuses a program that does not fit by far; `live` are the slots that the verifier visits, `room`
-/// the instructions that the firmware has room for.
+/// Rejects a program that is far too long. `live` are the slots that the verifier visits, `room` is
+/// the number of instructions that the firmware can hold.
 ///
 /// # Errors
-/// [`CompileError`] with the least length.
+/// [`CompileError`] with the lower bound.
 pub(super) fn check(
     program: &BpfProgram,
     live: &BTreeSet<usize>,
@@ -26,14 +26,14 @@ pub(super) fn check(
     if least > FAR * room { Err(too_large(&format!("at least {least}"), room)) } else { Ok(()) }
 }
 
-/// The program takes so many instructions, for which there is no room.
+/// Returns the error for a program that is longer than `room`.
 pub(super) fn too_large(length: &str, room: usize) -> CompileError {
     let what = format!("{length} instructions for the card; its firmware has room for {room}");
     CompileError::program(what, "make the program smaller")
 }
 
-/// Instructions that are emitted whatever is known about values: what optimisations can leave out
-/// counts as none.
+/// Returns a lower bound of the number of emitted instructions. It holds for all operand values and
+/// ignores instructions that optimisations may remove.
 pub(super) fn least(program: &BpfProgram, live: &BTreeSet<usize>) -> usize {
     let both_ways = |slot: usize, insn: &Insn| {
         let target = insn.jump_target(slot);
@@ -42,7 +42,7 @@ pub(super) fn least(program: &BpfProgram, live: &BTreeSet<usize>) -> usize {
     let words = |width| if width == Width::W64 { 2 } else { 1 };
     let emitted = |&slot: &usize| match program.insns.get(slot) {
         Some(&Insn::Alu { width, op, dst, src }) => match (op, src) {
-            // The context that programs save first.
+            // Moves that may emit nothing, such as the saving of the context.
             (AluOp::Mov, Source::Reg(src)) if src.number() == 1 || src == dst => 0,
             (AluOp::Mov, _) => 2,
             (AluOp::Add | AluOp::Sub, _) => words(width),

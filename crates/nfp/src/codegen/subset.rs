@@ -1,5 +1,6 @@
-//! What the card can run: the checks that the driver makes while the kernel's verifier visits an
-//! instruction (`nfp_verify_insn`, `bpf/verifier.c`), and those of its table of instructions.
+//! Checks that the card can run a program. They are those of the driver, made while the kernel's
+//! verifier visits each instruction (`nfp_verify_insn`, `bpf/verifier.c`), and those of its
+//! instruction table.
 
 mod calls;
 mod maps;
@@ -20,14 +21,15 @@ use super::refusal::{Cause, Refusal};
 use crate::firmware::xdp_md::{DATA, DATA_END, RX_QUEUE_INDEX};
 use crate::firmware::{FRAME_ALIGN, MAX_STACK, MapAbi};
 
-/// What the card cannot run of a program: every such instruction, then the program as a whole.
+/// Returns the reasons why the card cannot run a program: first those of instructions, then those
+/// of the program as a whole.
 pub(super) fn refused(program: &AnnotatedProgram<'_>, abi: MapAbi) -> Vec<Refusal> {
     let mut uses = Uses::of(program);
     let live = (0..program.insns.len()).filter(|&slot| program.is_live(slot));
     let causes =
         live.filter_map(|slot| Some((slot, instruction(program, slot, abi, &mut uses).err()?)));
     let mut causes: Vec<(usize, Cause)> = causes.collect();
-    // Behind a call that is refused nothing is known of its result: what follows from that is noise.
+    // The result of an unsupported call is unknown. Causes that may follow from it are noise.
     if causes.iter().any(|(slot, _)| matches!(program.insns[*slot].insn, Insn::Call(_))) {
         causes.retain(|(_, cause)| !cause.may_follow);
     }
@@ -173,7 +175,7 @@ fn load(
     }
 }
 
-/// Pointers that memory can be accessed through.
+/// Checks that the card can access memory through a kind of pointer.
 fn pointer(
     program: &AnnotatedProgram<'_>,
     slot: usize,
@@ -212,8 +214,9 @@ fn stack_access(program: &AnnotatedProgram<'_>, slot: usize, base: Register) -> 
     }
 }
 
-/// Whether an access to a caller's frame is before the function's own, at no multiple of 4 bytes:
-/// the driver takes the place's remainder for that of a positive number.
+/// Returns true if an access to a caller's frame has a negative offset from the function's own
+/// frame that is not a multiple of 4 bytes. The driver computes the remainder of this offset as if
+/// it were positive.
 fn places_before_frame(program: &AnnotatedProgram<'_>, slot: usize, base: Register) -> bool {
     let RegisterValue::Stack { caller: true, .. } = program.value(slot, base) else { return false };
     let depth = i64::from(program.function_of(slot).stack.next_multiple_of(4));
@@ -231,7 +234,7 @@ fn store(
     slot: usize,
     (size, base, offset, src): (Size, Register, i16, Source),
 ) -> Result<(), Cause> {
-    // The driver learns no pointer's kind from them, and then does not know what to emit.
+    // The driver does not record the kind of pointer of such a store, and cannot emit code for it.
     if let Source::Imm(_) = src {
         let hint = "compilers make it with cpu=v4 only; -mcpu=v3 stores registers";
         return Err(Cause::new("a store of a constant", hint));
@@ -262,7 +265,8 @@ fn atomic(
 ) -> Result<(), Cause> {
     if op != (AtomicOp::Add { fetch: false }) {
         let hint = match op {
-            // Since clang 20 only relaxed additions read nothing.
+            // Since clang 20, only relaxed additions compile to an instruction that does not fetch
+            // the old value.
             AtomicOp::Add { .. } => {
                 "the card adds without the old value: do not use the result, and write \
                  __atomic_fetch_add(p, n, __ATOMIC_RELAXED) for clang 20 and newer"
@@ -289,7 +293,7 @@ fn atomic(
     mark(program, map, (offsets, offset, width.bits() / 8), Use::Atomic, uses)
 }
 
-/// The stack of a program and of all functions that it calls (`nfp_bpf_get_stack_usage`).
+/// Checks the stack usage of a program and all functions that it calls (`nfp_bpf_get_stack_usage`).
 fn stack(program: &AnnotatedProgram<'_>) -> Option<Refusal> {
     let used = deepest(program, 0, 0);
     if used <= MAX_STACK {
@@ -300,9 +304,9 @@ fn stack(program: &AnnotatedProgram<'_>) -> Option<Refusal> {
     Some(Refusal::of_program(what, "use fewer or smaller variables, or fewer nested calls"))
 }
 
-/// Bytes of stack that a function and those it calls use.
+/// Returns the largest number of stack bytes that a function and its callees use together.
 fn deepest(program: &AnnotatedProgram<'_>, first: usize, nested: usize) -> u32 {
-    /// `MAX_CALL_FRAMES` of the kernel; deeper ones have been refused before.
+    /// `MAX_CALL_FRAMES` of the kernel. Earlier checks reject deeper calls.
     const DEEPEST: usize = 8;
     let own = program.function_of(first).stack.next_multiple_of(FRAME_ALIGN);
     if nested >= DEEPEST {

@@ -1,22 +1,22 @@
-//! What can be said of an instruction without its meaning: operands, branches, delay slots,
-//! condition codes.
+//! Syntactic properties of an instruction: operands, branches, delay slots, condition codes.
 
 use crate::{Address, BranchCondition, Insn, Operand};
 
 impl Insn {
-    /// Whether control may go elsewhere behind it.
+    /// Returns true if the instruction can branch.
     pub fn is_branch(&self) -> bool {
         matches!(self, Insn::Branch { .. } | Insn::BranchBit { .. } | Insn::Return { .. })
     }
 
-    /// Whether control always goes elsewhere behind it.
+    /// Returns true if the instruction always branches.
     pub fn is_unconditional(&self) -> bool {
         let always = BranchCondition::Always;
         matches!(self, Insn::Return { .. })
             || matches!(*self, Insn::Branch { condition, .. } if condition == always)
     }
 
-    /// How many instructions behind it run before it takes effect.
+    /// Returns the number of delay slots: following instructions that run before this one takes
+    /// effect.
     pub fn delay_slots(&self) -> u8 {
         match *self {
             Insn::Branch { defer, .. }
@@ -27,7 +27,7 @@ impl Insn {
         }
     }
 
-    /// The destination of its result, and whether that goes to both banks.
+    /// Returns the destination of the result, and whether the result goes to both banks.
     pub fn destination(&self) -> Option<(Operand, bool)> {
         match *self {
             Insn::Alu { dst, both, .. }
@@ -42,7 +42,7 @@ impl Insn {
         }
     }
 
-    /// Whether it writes the condition codes.
+    /// Returns true if the instruction writes the condition codes.
     pub fn writes_condition_codes(&self) -> bool {
         match self {
             Insn::Alu { .. }
@@ -55,7 +55,7 @@ impl Insn {
         }
     }
 
-    /// The operands that it names, destinations included, in the order of the listing.
+    /// Returns the operands, destinations included, in the order of the listing.
     pub fn operands(&self) -> impl Iterator<Item = Operand> {
         let list = match *self {
             Insn::Alu { dst, a, b, .. }

@@ -1,7 +1,7 @@
 //! The arithmetic-logic unit: `alu` and the condition codes of sums and differences.
 //!
-//! The compiler does 64-bit arithmetic in two instructions, the second with carry. When both are
-//! in one block, the carry and the sign behind the second come from one 64-bit comparison.
+//! The compiler does 64-bit arithmetic in two instructions, the second with carry. If both are in
+//! one block, a single 64-bit comparison gives the carry and the sign after the second.
 
 use slowpath_ir::{BinaryOp, Emit, Operand as Value};
 
@@ -28,7 +28,7 @@ impl CoreState {
                 let result = self.logical(first, op, second);
                 self.set_logical_flags(result);
                 if op == AluOp::Xor {
-                    // The same as that the result is zero, and a smaller term.
+                    // Equivalent to a comparison of the result with zero, but a smaller term.
                     self.set_binary(ArchReg::Zero, BinaryOp::Eq, first, second);
                 }
                 if a == Operand::None {
@@ -43,7 +43,7 @@ impl CoreState {
         self.deliver(dst, result, both);
     }
 
-    /// `a op b` for operators that work bit by bit.
+    /// Emits `a op b` for bitwise operators.
     pub(super) fn logical(&mut self, a: Value, op: AluOp, b: Value) -> Value {
         match op {
             AluOp::NotB => self.emit.not(b),
@@ -58,7 +58,7 @@ impl CoreState {
             }
             AluOp::Or => self.emit.binary(BinaryOp::Or, a, b),
             AluOp::Xor => self.emit.binary(BinaryOp::Xor, a, b),
-            // B; arithmetic operators do not come here.
+            // The operator B. Arithmetic operators do not reach this function.
             _ => b,
         }
     }
@@ -92,7 +92,7 @@ impl CoreState {
         result
     }
 
-    /// A sum overflows when its sign differs from that of both summands.
+    /// Sets the flags of a sum. The sum overflows if its sign differs from that of both summands.
     fn set_sum_flags(&mut self, a: Value, b: Value, result: Value, carry: Value) {
         let from_a = self.emit.binary(BinaryOp::Xor, a, result);
         let from_b = self.emit.binary(BinaryOp::Xor, b, result);
@@ -119,7 +119,8 @@ impl CoreState {
         let partial = self.emit.binary(BinaryOp::Sub, a, b);
         let borrow_word = self.emit.zero_extend(borrow, 32);
         let result = self.emit.binary(BinaryOp::Sub, partial, borrow_word);
-        // a - b - borrow < 0 exactly when a:x < b:y, where x < y says whether there is a borrow.
+        // a - b - borrow < 0 exactly when a:x < b:y, for any x and y with x < y exactly when borrow
+        // = 1.
         let (low_a, low_b) = match self.low_half {
             Some(LowHalf::Difference(low_a, low_b)) => (low_a, low_b),
             _ => (Value::constant(1, 0), borrow),
@@ -131,7 +132,7 @@ impl CoreState {
         result
     }
 
-    /// Flags of the difference of `a` and `b`, of which `result` is the high word.
+    /// Sets the flags of the difference of `a` and `b`; `result` is its high word.
     fn set_difference_flags(&mut self, a: Value, b: Value, result: Value) {
         let borrow = self.emit.binary(BinaryOp::Ult, a, b);
         let carry = self.emit.not(borrow);

@@ -1,4 +1,5 @@
-//! From a basic block of the listing to a block of the program: its instructions, its branch, its costs.
+//! Translation of a basic block of the listing to a block of the program: instructions, branch,
+//! costs.
 
 use slowpath_ir::{
     BinaryOp, Block, BlockId, CostEvent, Destination, Edge, Emit, InsnIdx, Operand as Value, Reg,
@@ -13,15 +14,15 @@ use super::start;
 use crate::Listing;
 use crate::listing::FIRST_EXIT;
 
-/// Turns basic blocks of a listing into blocks of the program.
+/// Translator from the basic blocks of a listing to the blocks of the program.
 pub(super) struct Lifter<'a> {
     listing: &'a Listing,
     pub core: CoreState,
     pub classes: CostClasses,
-    /// What has been taken for granted, a sentence each.
+    /// Assumptions of the translation, one sentence each.
     pub assumptions: Vec<String>,
     basic_blocks: &'a [(BlockKey, BasicBlock)],
-    /// Blocks behind those of the listing: where returns to other places than expected lead.
+    /// Blocks after those of the listing, one for each return to an unexpected address.
     elsewhere: Vec<Block>,
 }
 
@@ -37,7 +38,8 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// All blocks, in the order of the basic_blocks.
+    /// Returns all blocks: those of the listing in the order of `basic_blocks`, then the blocks for
+    /// unexpected returns.
     pub fn blocks(&mut self) -> Result<Vec<Block>, LiftError> {
         let mut blocks = Vec::with_capacity(self.basic_blocks.len());
         for (_, basic) in self.basic_blocks {
@@ -69,7 +71,8 @@ impl<'a> Lifter<'a> {
         Ok(Block { first, insns, ops: self.core.emit.take_ops(), costs, terminator })
     }
 
-    /// Lifts the branch at the end of a block and its delay slots, which run in either direction.
+    /// Lifts the branch at the end of a block, and its delay slots, which run whether it is taken
+    /// or not.
     fn branch(
         &mut self,
         basic: &BasicBlock,
@@ -81,7 +84,8 @@ impl<'a> Lifter<'a> {
         self.core.begin_insn(branch.number);
         let refused = |cause| LiftError::at(self.listing, branch.number, cause);
         self.core.check_block_end().map_err(refused)?;
-        // Delay slots may write what decides: the branch has seen the old values.
+        // Delay slots may write the operands of the condition. The branch uses the values from
+        // before.
         let decided: Option<Reg> = match branch.decision {
             Decision::Always => None,
             Decision::Codes(condition) => self.core.condition(condition),
@@ -140,7 +144,7 @@ impl<'a> Lifter<'a> {
         target_of(self.basic_blocks, target)
     }
 
-    /// Lifts an instruction that is no branch.
+    /// Lifts an instruction other than a branch.
     fn insn(&mut self, number: usize) -> Result<CostEvent, LiftError> {
         let insn = self.listing.numbered()[number].insn;
         self.core.begin_insn(number);
@@ -151,8 +155,9 @@ impl<'a> Lifter<'a> {
         Ok(CostEvent { insn: InsnIdx::from(number), class })
     }
 
-    /// Lets writes of local-memory bases that are still on their way take effect, which is right
-    /// if no instruction uses them before they would.
+    /// Applies the pending writes of base registers of local memory. This is correct only if no
+    /// instruction uses one of the registers before its write takes effect, which the function
+    /// checks.
     fn settle_local_bases(&mut self, basic: &BasicBlock) -> Result<(), LiftError> {
         for pending in self.core.take_pending() {
             let user = flow::local_user_behind(self.listing, basic, pending);
@@ -170,15 +175,15 @@ impl<'a> Lifter<'a> {
 fn target_of(basic_blocks: &[(BlockKey, BasicBlock)], target: BranchTarget) -> Destination {
     match target {
         BranchTarget::Exit(number) => Destination::Exit(number),
-        // Every instruction that a block leads to starts a block.
+        // The first instruction of every successor starts a block.
         BranchTarget::Block(place) => Destination::Block(BlockId::from(
             basic_blocks.partition_point(|&(known, _)| known < place),
         )),
     }
 }
 
-/// A block without meaning: it decides by a register that nothing writes, so that a program for
-/// which it cannot be excluded is refused, whatever other paths cost.
+/// Returns a block without meaning. Its branch reads a register that nothing writes. A program in
+/// which this block may be reachable is therefore rejected, whatever its other paths cost.
 fn elsewhere(core: &mut CoreState, insn: InsnIdx, back: usize) -> Block {
     let name = format!("for return addresses other than .{back}");
     let cond = core.emit.named(name, 1);

@@ -1,4 +1,4 @@
-//! Reading control registers: the value comes by the `immed` behind the read.
+//! Reads of control registers. The `immed` that follows the read receives the value.
 
 use super::core_state::{ArchReg, CoreState};
 use super::error::LiftCause;
@@ -16,8 +16,8 @@ impl CoreState {
         Ok(())
     }
 
-    /// Lets an instruction take the value of a control register that has just been read; tells
-    /// whether there was one. Pseudo-random numbers are any numbers.
+    /// Lets an instruction receive the value of the control register that the previous instruction
+    /// read. Returns true if there was such a read. Pseudo-random numbers can have any value.
     pub(super) fn take_csr_value(&mut self, insn: &Insn) -> Result<bool, LiftCause> {
         if !std::mem::take(&mut self.csr_value_due) {
             return Ok(false);

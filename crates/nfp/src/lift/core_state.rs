@@ -1,4 +1,4 @@
-//! The registers of a processing core as registers of the IR; reading and writing operands.
+//! Mapping of a core's registers to registers of the IR; reads and writes of operands.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::error::LiftCause;
 use super::in_flight::{Deferred, Multiplication, PendingBase};
 use crate::{Bank, Insn, Operand};
 
-/// A register that outlives a block.
+/// A register whose value can be live across blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ArchReg {
     /// A general-purpose register.
@@ -28,13 +28,13 @@ pub(super) enum ArchReg {
     Carry,
     /// Condition code V.
     Overflow,
-    /// N differs from V: the sign of the exact result. Kept for its own sake because it is a
-    /// single comparison after a subtraction.
+    /// True if N differs from V: the sign of the exact result. It has a register of its own because
+    /// after a subtraction it is a single comparison.
     Less,
-    /// The previous ALU result.
+    /// The result of the previous ALU operation.
     Previous,
-    /// The first operand of the previous logical ALU operation; its low bits say how far indirect
-    /// shifts go.
+    /// The first operand of the previous logical ALU operation. Its low bits are the amount of
+    /// indirect shifts.
     ShiftAmount,
 }
 
@@ -65,13 +65,13 @@ impl ArchReg {
 /// A value that an instruction leaves undefined.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Undefined {
-    /// What it is, in words.
+    /// Description of the value, in words.
     pub what: &'static str,
-    /// Its width in bits.
+    /// Width in bits.
     pub width: u8,
 }
 
-/// The low halves of a 64-bit operation whose carry is in C.
+/// The low half of a 64-bit operation whose carry is in C.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LowHalf {
     /// Minuend and subtrahend.
@@ -80,26 +80,26 @@ pub(super) enum LowHalf {
     Sum(Value, Value),
 }
 
-/// A core, as far as lifting has to know it.
+/// State of a core during lifting.
 #[derive(Debug)]
 pub(super) struct CoreState {
-    /// Where operations go.
+    /// Emitter of micro-operations.
     pub emit: Emitter,
-    /// The registers that occur.
+    /// IR registers of the core registers that occur.
     pub regs: BTreeMap<ArchReg, Reg>,
     /// Values that are marked undefined.
     pub undefined: Vec<Undefined>,
-    /// How many inputs come before those that mark undefined values.
+    /// Number of inputs before those that stand for undefined values.
     fixed_inputs: usize,
-    /// The operation whose carry is in C, if it is in this block.
+    /// The operation whose carry is in C, if the current block contains it.
     pub low_half: Option<LowHalf>,
-    /// The multiplication under way in this block.
+    /// The unfinished multiplication of this block.
     pub multiplication: Option<Multiplication>,
-    /// Local-memory bases on their way.
+    /// Writes of base registers of local memory that have not taken effect yet.
     pub pending: Vec<PendingBase>,
-    /// The current instruction.
+    /// Number of the current instruction.
     pub number: usize,
-    /// Whether the next instruction takes the value of a control register.
+    /// True if the next instruction receives the value of a control register.
     pub csr_value_due: bool,
     /// The memory command whose delay slots are running.
     pub deferred: Option<Deferred>,
@@ -142,7 +142,7 @@ impl CoreState {
         self.step_deferred();
     }
 
-    /// Checks that nothing is left undone at the end of a block.
+    /// Checks that a block ends without an unfinished memory command or read of a control register.
     pub fn check_block_end(&mut self) -> Result<(), LiftCause> {
         if let Some(deferred) = self.deferred.take() {
             return Err(LiftCause::MemoryInDelaySlot { owner: deferred.number() });
@@ -153,13 +153,13 @@ impl CoreState {
         }
     }
 
-    /// The register of the IR for a register of the core.
+    /// Returns the IR register of a core register.
     pub fn reg(&mut self, arch: ArchReg) -> Reg {
         let emit = &mut self.emit;
         *self.regs.entry(arch).or_insert_with(|| emit.named(arch.name(), arch.width()))
     }
 
-    /// The current value of a register.
+    /// Returns the current value of a register.
     pub fn get(&mut self, arch: ArchReg) -> Value {
         Value::Reg(self.reg(arch))
     }
@@ -176,7 +176,7 @@ impl CoreState {
         self.emit.push(Op::Binary { op, dst, a, b });
     }
 
-    /// Marks a register undefined.
+    /// Marks the value of a register undefined.
     pub fn undefine(&mut self, arch: ArchReg, what: &'static str) {
         let dst = self.reg(arch);
         let input = InputId::from(self.fixed_inputs + self.undefined.len());
@@ -184,7 +184,7 @@ impl CoreState {
         self.emit.push(Op::Input { dst, input });
     }
 
-    /// The value of a source operand; zero for `--`, which stands only where it is ignored.
+    /// Returns the value of a source operand. `--` is zero; it occurs only where it is ignored.
     pub fn source(&mut self, operand: Operand) -> Value {
         match operand {
             Operand::None => Value::constant(32, 0),
@@ -199,7 +199,7 @@ impl CoreState {
         }
     }
 
-    /// The value that a destination had before, for instructions that keep part of it.
+    /// Returns the previous value of a destination, for instructions that keep part of it.
     pub fn old_value(&mut self, dst: Operand) -> Value {
         match dst {
             Operand::Local { index, access } => self.local_word(index, access),
@@ -207,10 +207,10 @@ impl CoreState {
         }
     }
 
-    /// Delivers an ALU result: to the destination and as previous ALU result.
+    /// Writes an ALU result to its destination and to the previous ALU result.
     pub fn deliver(&mut self, dst: Operand, result: Value, both: bool) {
         match dst {
-            // The parser accepts no constant here.
+            // The parser rejects constants as destinations.
             Operand::None | Operand::Immediate(_) => {}
             Operand::Gpr(_, number) if both => {
                 self.set(ArchReg::Gpr(Bank::A, number), result);
@@ -234,7 +234,7 @@ impl CoreState {
         self.set(ArchReg::Negative, sign);
     }
 
-    /// Sets the condition codes of a logical operation or shift: C and V are clear.
+    /// Sets the condition codes after a logical operation or shift, which clear C and V.
     pub fn set_logical_flags(&mut self, result: Value) {
         self.set_zero_negative(result);
         let sign = self.get(ArchReg::Negative);
@@ -244,14 +244,15 @@ impl CoreState {
         self.low_half = None;
     }
 
-    /// A register that is set when `flag` (or Z, with `or_zero`) has the value `expected`.
+    /// Returns a 1-bit register: true if `flag` has the value `expected`. With `or_zero`, `flag` or
+    /// Z must have it.
     pub fn flag_condition(&mut self, flag: ArchReg, expected: bool, or_zero: bool) -> Reg {
         let mut value = self.get(flag);
         if or_zero {
             let zero = self.get(ArchReg::Zero);
             value = self.emit.binary(BinaryOp::Or, value, zero);
         }
-        // Delay slots may write condition codes: the branch has seen the old ones.
+        // Delay slots may write condition codes. The branch uses the values from before.
         let value = if expected { self.emit.capture(value) } else { self.emit.not(value) };
         match value {
             Value::Reg(reg) => reg,

@@ -1,16 +1,16 @@
-//! Names of cost classes. Targets price them; nothing here knows a price.
+//! Names of cost classes; targets assign the prices.
 
 use slowpath_ir::CostClassId;
 
 use crate::{Address, Insn, MemCommand};
 
-/// Branches that are always taken, `rtn` among them. Taken branches on bits count as such too: what
-/// they cost is not published, and this is the class of the dearest branches.
+/// Branches that are always taken, including `rtn`. Taken branches on a bit count here too: their
+/// cost is not published, and this is the class of the most expensive branches.
 pub(super) const BRANCH: &str = "branch";
 pub(super) const BRANCH_TAKEN: &str = "branch.taken";
 pub(super) const BRANCH_NOT_TAKEN: &str = "branch.not_taken";
 
-/// The class of an instruction; conditional branches count as taken.
+/// Returns the cost class of an instruction; conditional branches count as taken.
 pub(super) fn class_of(insn: &Insn) -> &'static str {
     use MemCommand::{Add, AddImm, Read8, Read32Swap, Write8Swap, Write32Swap};
     match *insn {
@@ -52,14 +52,14 @@ pub(super) fn class_of(insn: &Insn) -> &'static str {
     }
 }
 
-/// The classes that occur, numbered in the order of first occurrence.
+/// The cost classes that occur, numbered in the order of their first occurrence.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CostClasses {
     names: Vec<&'static str>,
 }
 
 impl CostClasses {
-    /// The number of a class.
+    /// Returns the number of a class, and adds the class if it is new.
     pub fn id(&mut self, name: &'static str) -> CostClassId {
         let index = self.names.iter().position(|&known| known == name).unwrap_or_else(|| {
             self.names.push(name);

@@ -1,4 +1,4 @@
-//! From an instruction to the function that knows its meaning; conditions of branches.
+//! Dispatch of instructions to the functions that lift them; conditions of branches.
 
 use slowpath_ir::{Emit, Operand as Value, Reg};
 
@@ -7,7 +7,7 @@ use super::error::LiftCause;
 use crate::{BranchCondition, Insn, Operand};
 
 impl CoreState {
-    /// Appends the meaning of an instruction that is no branch.
+    /// Lifts an instruction other than a branch.
     pub(super) fn insn(&mut self, insn: &Insn) -> Result<(), LiftCause> {
         if self.take_csr_value(insn)? {
             return Ok(());
@@ -38,7 +38,7 @@ impl CoreState {
         Ok(())
     }
 
-    /// A register that says whether a bit has a value.
+    /// Returns a 1-bit register: true if the bit has the value `set`.
     pub(super) fn bit_condition(&mut self, src: Operand, bit: u8, set: bool) -> Reg {
         let word = self.source(src);
         let value = self.emit.extract(word, bit, 1);
@@ -46,14 +46,14 @@ impl CoreState {
         self.captured(value)
     }
 
-    /// A register that keeps a value whatever is written later.
+    /// Copies a value to a register that later writes do not change.
     pub(super) fn captured(&mut self, value: Value) -> Reg {
         let dst = self.emit.temp(self.emit.width(value));
         self.emit.copy(dst, value);
         dst
     }
 
-    /// A register that says whether the branch is taken; none for an unconditional one.
+    /// Returns a 1-bit register: true if the branch is taken. `None` for an unconditional branch.
     pub(super) fn condition(&mut self, condition: BranchCondition) -> Option<Reg> {
         use ArchReg::{Carry, Less, Negative, Overflow, Zero};
         let (flag, expected, or_zero) = match condition {

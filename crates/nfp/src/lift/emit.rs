@@ -1,5 +1,5 @@
-//! Appending micro-operations, with the known bits of their results: of lengths and shift amounts the
-//! meaning of later instructions depends.
+//! Emitter of micro-operations. It tracks the known bits of results, because the meaning of later
+//! instructions depends on lengths and shift amounts.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use slowpath_ir::{
 
 use super::known_bits::{self, KnownBits};
 
-/// Collects the operations of the current block.
+/// Collector for the operations of the current block.
 #[derive(Debug)]
 pub(super) struct Emitter {
     /// All registers of the program.
     pub regs: Vec<RegInfo>,
-    /// What the values that the program draws are called.
+    /// Names of the values that the program draws.
     pub draws: Draws,
     ops: Vec<OriginOp>,
     insn: InsnIdx,
@@ -34,29 +34,29 @@ impl Emitter {
         }
     }
 
-    /// Forgets what holds in the current block only.
+    /// Discards state that is valid in one block only.
     pub fn begin_block(&mut self) {
         self.known.clear();
         self.temporaries.begin_block();
     }
 
-    /// Operations are on behalf of this instruction from now on.
+    /// Attributes the operations from now on to this instruction.
     pub fn begin_insn(&mut self, number: usize) {
         self.insn = InsnIdx::from(number);
     }
 
-    /// The operations since the last call.
+    /// Returns the operations since the last call.
     pub fn take_ops(&mut self) -> Vec<OriginOp> {
         std::mem::take(&mut self.ops)
     }
 
-    /// A register that outlives the block.
+    /// Returns a new register that can be live across blocks.
     pub fn named(&mut self, name: String, width: u8) -> Reg {
         self.regs.push(RegInfo { name, width });
         Reg::from(self.regs.len() - 1)
     }
 
-    /// KnownBits bits of a value.
+    /// Returns the known bits of a value.
     pub fn known(&self, value: Value) -> KnownBits {
         match value {
             Value::Reg(reg) => self.known.get(&reg).copied().unwrap_or_default(),
@@ -64,7 +64,7 @@ impl Emitter {
         }
     }
 
-    /// A temporary that keeps the value whatever is written later.
+    /// Copies a value to a temporary that later writes do not change; constants stay constants.
     pub fn capture(&mut self, src: Value) -> Value {
         match src {
             Value::Const { .. } => src,

@@ -1,4 +1,4 @@
-//! Why a listing has no meaning that can be analysed, where, and what to do about it.
+//! Errors of lifting, with position and hint.
 
 use thiserror::Error;
 
@@ -10,17 +10,17 @@ pub enum LiftError {
     /// An instruction that cannot be lifted.
     #[error("instruction .{insn} (line {line}): {cause}{}", hint_text(.cause))]
     Instruction {
-        /// Its number.
+        /// Number of the instruction.
         insn: u32,
-        /// Its line in the listing, from 1.
+        /// Line in the listing, from 1.
         line: u32,
-        /// What is wrong.
+        /// Cause.
         cause: LiftCause,
     },
     /// A listing without instructions.
     #[error("the listing has no instruction")]
     Empty,
-    /// Options that no packet fits.
+    /// Impossible packet lengths in the options.
     #[error(
         "packets of {min} to {max} bytes are impossible (the shortest must not exceed the \
          longest, and the longest not 16383)"
@@ -37,85 +37,86 @@ fn hint_text(cause: &LiftCause) -> String {
     cause.hint().map_or(String::new(), |hint| format!(" ({hint})"))
 }
 
-/// Why an instruction cannot be lifted.
+/// The cause why an instruction cannot be lifted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LiftCause {
-    /// A branch to a number that neither is in the listing nor leaves the program.
+    /// A branch to a number that is neither in the listing nor outside the program.
     #[error("branch to .{target}, but the listing ends at .{last}")]
     TargetBeyondEnd {
-        /// Where it leads.
+        /// Number of the target instruction.
         target: u32,
-        /// The last instruction.
+        /// Number of the last instruction.
         last: u32,
     },
-    /// A branch into the delay slots of another.
+    /// A branch into a delay slot of another branch.
     #[error("branch to .{target}, which is a delay slot of .{owner}")]
     TargetInDelaySlot {
-        /// Where it leads.
+        /// Number of the target instruction.
         target: u32,
-        /// The branch that the delay slot belongs to.
+        /// Number of the branch that owns the delay slot.
         owner: u32,
     },
     /// A branch in a delay slot.
     #[error("branch in a delay slot of .{owner}")]
     BranchInDelaySlot {
-        /// The branch that the delay slot belongs to.
+        /// Number of the branch that owns the delay slot.
         owner: u32,
     },
-    /// A branch with more delay slots than instructions follow.
+    /// A branch with more delay slots than the listing has instructions after it.
     #[error("its {defer} delay slots do not fit before the end of the listing at .{last}")]
     DelaySlotsBeyondEnd {
-        /// How many there are.
+        /// Number of delay slots.
         defer: u8,
-        /// The last instruction.
+        /// Number of the last instruction.
         last: u32,
     },
-    /// Control runs past the last instruction.
+    /// A last instruction after which control continues.
     #[error("the program runs on past the end of the listing")]
     FallsOffEnd,
-    /// A local-memory base is used in another block while a write of it is on its way.
+    /// A use of a base register of local memory in another block, before a write of it takes
+    /// effect.
     #[error(
         "ActLMAddr{index} takes its new value three cycles later, but a branch comes before, and \
          .{user} uses *l$index{index} by then"
     )]
     LocalBaseOnItsWay {
-        /// Which base register.
+        /// Index of the base register.
         index: u8,
-        /// The instruction that uses it.
+        /// Number of the instruction that uses it.
         user: u32,
     },
-    /// A length from the previous ALU result that is not a constant.
+    /// An `indirect_ref` whose length or width in the previous ALU result is not a constant.
     #[error("the {what} of `indirect_ref` is not known: bits 8 to 12 of the previous ALU result")]
     UnknownLength {
-        /// What cannot be told.
+        /// Name of the unknown field.
         what: &'static str,
     },
-    /// `add_imm` that takes its operand from the instruction.
+    /// `add_imm` with its operand in the instruction.
     #[error("`add_imm` without `indirect_ref` is not supported")]
     DirectAddImm,
-    /// More transfer registers than there are.
+    /// A range of transfer registers that ends after the last one.
     #[error("{count} transfer registers from $xfer_{first} on end behind $xfer_31")]
     TooManyXfers {
-        /// The first.
+        /// First register.
         first: u8,
-        /// How many.
+        /// Number of registers.
         count: u8,
     },
-    /// A multiplication step that does not continue what came before it in the block.
+    /// A multiplication step in the wrong order.
     #[error("`{step}` cannot follow {before}")]
     MulOrder {
         /// The step.
         step: &'static str,
-        /// What came before it.
+        /// The step or block start before it.
         before: String,
     },
-    /// A multiplication step that names other factors than its start.
+    /// A multiplication step with other factors than the `start` of the multiplication.
     #[error("`{step}` names other factors than the `start` of this multiplication")]
     MulFactors {
         /// The step.
         step: &'static str,
     },
-    /// A multiplication of a kind whose result is not documented.
+    /// A kind of multiplication whose result is not documented.
     #[error("`{step}`: multiplications of 24 by 8 bits are not supported")]
     MulUnsupported {
         /// The step.
@@ -124,58 +125,58 @@ pub enum LiftCause {
     /// A memory command that has delay slots, or waits, in a delay slot.
     #[error("memory command in a delay slot of .{owner}")]
     MemoryInDelaySlot {
-        /// The instruction that the delay slot belongs to.
+        /// Number of the instruction that owns the delay slot.
         owner: u32,
     },
-    /// `rtn` that no call leads to.
+    /// `rtn` outside a called function.
     #[error("no call leads to this `rtn`")]
     ReturnWithoutCall,
-    /// A call inside itself.
+    /// A recursive call.
     #[error("the call that returns to .{back} can happen again before it has returned")]
     Recursion {
-        /// Where it returns to.
+        /// Number of the instruction to return to.
         back: u32,
     },
-    /// Too many chains of calls.
+    /// Too many call strings.
     #[error("functions are called in too many ways for each to be looked at by itself")]
     TooManyCopies,
-    /// A call of the firmware that depends on something.
+    /// A conditional call of the firmware.
     #[error("a conditional branch to the firmware's {name} is not supported")]
     ConditionalCall {
-        /// The function.
+        /// Name of the firmware function.
         name: &'static str,
     },
-    /// A call of the firmware that does not say where to return to.
+    /// A call of the firmware without return address.
     #[error("a call of the firmware whose delay slots load no return address into gprB_0")]
     NoReturnAddress,
-    /// A control register whose content is not known.
+    /// A control register whose content is unknown.
     #[error("reading the control register {name} is not supported")]
     ControlRegister {
-        /// Its name or address.
+        /// Name or address.
         name: String,
     },
-    /// The value of a control register goes nowhere.
+    /// A read of a control register whose value no instruction receives.
     #[error("`local_csr_rd` is not followed by an `immed` of zero, which takes the value")]
     ValueNotTaken,
-    /// `read8` of a part of a word.
+    /// `read8` of a partial word.
     #[error("`read8` of {count} bytes: only whole words are supported")]
     PartOfWord {
-        /// How many bytes.
+        /// Number of bytes.
         count: u8,
     },
-    /// `add` that is not 32 or 64 bits, or that nothing waits for.
+    /// `add` that is neither 32 nor 64 bits wide, or that does not wait.
     #[error("`add` is supported with counts 1 and 5 and with ctx_swap, without indirect_ref")]
     AddForm,
-    /// An instruction leaves something undefined that is read later.
+    /// A read of a value that an earlier instruction leaves undefined.
     #[error("it leaves {what} undefined, and something behind it depends on that")]
     Undefined {
-        /// What is undefined.
+        /// Description of the value.
         what: &'static str,
     },
 }
 
 impl LiftCause {
-    /// What to do about it, if anything is likely to help.
+    /// Returns a hint for the user, if anything is likely to help.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             LiftCause::TargetBeyondEnd { .. } => {
@@ -208,7 +209,7 @@ impl LiftCause {
 }
 
 impl LiftError {
-    /// An error of instruction `number`.
+    /// Returns an error of instruction `number`.
     pub(super) fn at(listing: &Listing, number: usize, cause: LiftCause) -> Self {
         let line = listing.numbered().get(number).map_or(0, |numbered| numbered.line);
         LiftError::Instruction { insn: number as u32, line, cause }

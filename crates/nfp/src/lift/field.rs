@@ -6,7 +6,7 @@ use super::core_state::CoreState;
 use crate::{Operand, Shift, ShiftAmount, ShiftKind};
 
 impl CoreState {
-    /// `immed[dst, value]` after the rotation of the constant.
+    /// Lifts `immed` with its constant already rotated.
     pub(super) fn immed(&mut self, dst: Operand, value: u32, both: bool) {
         self.deliver(dst, Value::constant(32, value.into()), both);
     }
@@ -57,7 +57,8 @@ impl CoreState {
         self.deliver(dst, result, both);
     }
 
-    /// `width` bits from `lo` on of a shifted word; straight from the word where it is possible.
+    /// Returns `width` bits from bit `lo` on of a shifted word, extracted from the unshifted word
+    /// where possible.
     fn shifted_bits(&mut self, word: Value, shift: Option<Shift>, lo: u8, width: u8) -> Value {
         let from = match shift {
             None => Some(lo),

@@ -1,8 +1,9 @@
-//! Calls of the firmware: what a program may rely on behind them.
+//! Calls of the firmware: effects on the state of the core.
 //!
-//! The result is any value, of a look-up null or the address of any element. Registers that calls of BPF helpers do not preserve have no value, nor
-//! have condition codes, transfer registers and the bases of local memory that the compiler sets
-//! anew; what reads them is refused.
+//! The result is any value. The result of a look-up is null or the address of any element.
+//! Registers that calls of BPF helpers do not preserve become undefined. So do condition codes,
+//! transfer registers and the bases of local memory that the compiler sets again after a call.
+//! Programs that read them are rejected.
 
 use slowpath_ir::{Draw, Emit, Operand as Value, Reading};
 
@@ -11,13 +12,13 @@ use super::flow::FirmwareCall;
 use crate::Bank;
 use crate::abi::{self, SCRATCH, XFERS};
 
-/// The words of R0.
+/// Registers with the words of R0.
 const RESULT: [u8; 2] = [0, 1];
-/// The words of R1 to R5.
+/// Registers with the words of R1 to R5.
 const ARGUMENTS: [u8; 10] = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 
 impl CoreState {
-    /// What is left behind a call of the firmware.
+    /// Applies the effects of a call of the firmware.
     pub(super) fn call_firmware(&mut self, called: FirmwareCall) {
         let result = match called {
             FirmwareCall::MapLookup => self.element_or_null(called.name()),
@@ -52,8 +53,8 @@ impl CoreState {
         self.multiplication = None;
     }
 
-    /// The address of some element, or null: low word first. Elements are in the memory that maps are
-    /// in, and which one is found is not known.
+    /// Returns the address of an unknown element, or null, low word first. Elements are in the
+    /// memory of the maps.
     fn element_or_null(&mut self, call: &str) -> [Value; 2] {
         let coin = self.any_word(call, "whether it finds an element, in the lowest bit");
         let found = self.emit.extract(coin, 0, 1);
@@ -63,7 +64,7 @@ impl CoreState {
         [offset, base].map(|word| self.emit.select(found, word, null))
     }
 
-    /// Any value of 32 bits, anew each time: a result of what is called so.
+    /// Returns a new unknown 32-bit value, described as `result` of `call`.
     pub(super) fn any_word(&mut self, call: &str, result: &str) -> Value {
         let (call, result) = (call.to_owned(), result.to_owned());
         let draw =

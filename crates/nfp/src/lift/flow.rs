@@ -1,8 +1,8 @@
-//! Control flow: which instructions form a block, which blocks can be reached, and control flow
-//! that the device does not have.
+//! Control flow: division of a listing into basic blocks, reachability, and checks for control flow
+//! that the device does not support.
 //!
-//! Functions are inlined: their blocks exist once for each way of calls that leads to them
-//! ([`calls::ContextId`]), so that no path returns to a caller it has not come from.
+//! Functions are inlined: their blocks exist once per call string ([`calls::ContextId`]), so that
+//! every path returns to the caller that it came from.
 
 pub(super) mod calls;
 mod leaders;
@@ -19,63 +19,63 @@ use calls::{ContextId, Contexts};
 use leaders::leaders;
 pub(super) use local::local_user_behind;
 
-/// Most blocks of a program, copies for different calls included.
+/// Largest number of blocks in a program, including copies for different call strings.
 const MAX_BLOCKS: usize = 50_000;
 
-/// A block: its first instruction, in the context of the calls that lead to it.
+/// Identity of a block: its call string and the number of its first instruction.
 pub(super) type BlockKey = (ContextId, usize);
 
-/// Where a branch leads.
+/// Target of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BranchTarget {
-    /// To a block.
+    /// A block.
     Block(BlockKey),
-    /// Out of the program.
+    /// An exit of the program, by number.
     Exit(u32),
 }
 
-/// When the branch at the end of a block is taken.
+/// Condition of the branch at the end of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     /// Always.
     Always,
-    /// When condition codes say so.
+    /// Taken if condition codes hold.
     Codes(BranchCondition),
-    /// When a bit of an operand has a value.
+    /// Taken if a bit of an operand has this value.
     Bit(Operand, u8, bool),
-    /// Always, to the address in a register, which must be the number of the target.
+    /// Always taken, to the address in a register; it must be this instruction number.
     Return(Operand, usize),
 }
 
 /// The branch that ends a block.
 #[derive(Clone, Debug)]
 pub(super) struct BlockBranch {
-    /// Its number.
+    /// Number of the branch.
     pub number: usize,
-    /// When it is taken.
+    /// Condition under which it is taken.
     pub decision: Decision,
-    /// Its delay slots.
+    /// Numbers of its delay slots.
     pub slots: Range<usize>,
-    /// Where it leads, after the firmware's function if it calls one.
+    /// Target of the branch, or the return target if it calls a firmware function.
     pub target: BranchTarget,
-    /// The function of the firmware that it calls.
+    /// Firmware function that it calls.
     pub firmware: Option<FirmwareCall>,
 }
 
-/// A basic block that can be reached.
+/// A reachable basic block.
 #[derive(Clone, Debug)]
 pub(super) struct BasicBlock {
-    /// Its instructions before the branch. Blocks of a branch alone have an empty range that
-    /// starts at the branch.
+    /// Instructions before the branch. The range of a block that consists of a branch alone is
+    /// empty and starts at the branch.
     pub body: Range<usize>,
     /// The branch at its end.
     pub branch: Option<BlockBranch>,
-    /// Where control goes when the branch is not taken.
+    /// Next block if the branch is not taken.
     pub next: BlockKey,
 }
 
 impl BasicBlock {
-    /// Where control goes when the branch is not taken, if that can be.
+    /// Returns the next block in listing order if control can fall through to it.
     fn falls_to(&self) -> Option<BlockKey> {
         let falls = |branch: &BlockBranch| {
             matches!(branch.decision, Decision::Codes(_) | Decision::Bit(..))
@@ -83,7 +83,7 @@ impl BasicBlock {
         self.branch.as_ref().is_none_or(falls).then_some(self.next)
     }
 
-    /// Where control goes when the branch is taken, if that is in the program.
+    /// Returns the target of the branch if it is in the program.
     fn taken_to(&self) -> Option<BlockKey> {
         match self.branch.as_ref()?.target {
             BranchTarget::Block(place) => Some(place),
@@ -92,8 +92,8 @@ impl BasicBlock {
     }
 }
 
-/// Divides a listing into blocks, those without a call around them first, in ascending order; the
-/// first starts at `.0`.
+/// Divides a listing into basic blocks, in ascending order; blocks outside of calls come first. The
+/// first block starts at `.0`.
 pub(super) fn basic_blocks(listing: &Listing) -> Result<Vec<(BlockKey, BasicBlock)>, LiftError> {
     if listing.is_empty() {
         return Err(LiftError::Empty);
@@ -102,7 +102,7 @@ pub(super) fn basic_blocks(listing: &Listing) -> Result<Vec<(BlockKey, BasicBloc
     let leaders = leaders(listing, calls)?;
     let mut contexts = Contexts::new(calls);
     let mut blocks: BTreeMap<BlockKey, BasicBlock> = BTreeMap::new();
-    // Only what is reached: listings end in padding that means nothing.
+    // Only reachable instructions are divided: listings end in padding.
     let mut work = vec![(ContextId::MAIN, 0)];
     while let Some(place) = work.pop() {
         if blocks.contains_key(&place) {
@@ -113,7 +113,8 @@ pub(super) fn basic_blocks(listing: &Listing) -> Result<Vec<(BlockKey, BasicBloc
         let block = match end.filter(|&end| listing.numbered()[end].insn.is_branch()) {
             Some(number) => {
                 let branch = branch_at(listing, &mut contexts, context, number)?;
-                // Delay slots run whichever way it goes: control is behind them afterwards.
+                // Delay slots run whether the branch is taken or not, so control continues after
+                // them.
                 let next = (context, branch.slots.end);
                 BasicBlock { body: first..number, branch: Some(branch), next }
             }
@@ -134,14 +135,15 @@ pub(super) fn basic_blocks(listing: &Listing) -> Result<Vec<(BlockKey, BasicBloc
     Ok(blocks.into_iter().collect())
 }
 
-/// The last instruction of the block that starts at `first`: a branch, or the one before a leader.
+/// Returns the last instruction of the block that starts at `first`: a branch, or the instruction
+/// before a leader.
 fn block_end(listing: &Listing, is_leader: impl Fn(usize) -> bool, first: usize) -> Option<usize> {
     let ends =
         |&number: &usize| listing.numbered()[number].insn.is_branch() || is_leader(number + 1);
     (first..listing.len()).find(ends)
 }
 
-/// The branch at an instruction, in a context.
+/// Returns the branch at an instruction, for a call string.
 fn branch_at(
     listing: &Listing,
     contexts: &mut Contexts,
@@ -158,7 +160,8 @@ fn branch_at(
     let mut firmware = None;
     let (decision, target) = match insn {
         Insn::Branch { condition: BranchCondition::Always, target, .. } => {
-            // What the firmware does is one operation of the block that calls it, not blocks of its own.
+            // A firmware function is a single operation of the calling block and has no blocks of
+            // its own.
             firmware = FirmwareCall::at(target);
             if firmware.is_some() {
                 let back = calls::firmware_returns_to(listing, number).map_err(fail)?;
@@ -180,7 +183,7 @@ fn branch_at(
             }
             (Decision::Return(src, back), BranchTarget::Block((caller, back)))
         }
-        // The caller has found a branch here.
+        // Unreachable: the caller passes the number of a branch.
         _ => (Decision::Always, BranchTarget::Block((context, slots.end))),
     };
     Ok(BlockBranch { number, decision, slots, target, firmware })

@@ -1,35 +1,35 @@
-//! What instructions have begun and later ones finish: writes of base registers that take effect
-//! cycles later, memory commands with delay slots, multiplications in steps.
+//! Effects of instructions that take place later: delayed writes of base registers, memory commands
+//! with delay slots, multiplications in several steps.
 
 use slowpath_ir::Operand as Value;
 
 use crate::{MemCommand, MulStep, Operand};
 
-/// A base register on its way.
+/// A pending write of a base register.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PendingBase {
-    /// Which base register.
+    /// Index of the base register.
     pub index: u8,
-    /// Its new value.
+    /// New value.
     pub value: Value,
-    /// How many more instructions see the old one.
+    /// Number of further instructions that use the old value.
     pub left: usize,
-    /// The instruction that writes it.
+    /// Number of the writing instruction.
     pub number: usize,
 }
 
-/// A memory command as it is issued: what it does does not depend on registers that are written
-/// later, but for the transfer registers.
+/// A memory command at the time of its issue. Of the registers that later instructions write, only
+/// the transfer registers affect it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Issued {
     pub command: MemCommand,
     pub xfer: u8,
-    /// Where it starts, and the width of addresses in bits.
+    /// Start address, and width of addresses in bits.
     pub start: (Value, u8),
-    /// Words or bytes.
+    /// Count in words or bytes.
     pub count: u8,
     pub waits: bool,
-    /// The instruction.
+    /// Number of the instruction.
     pub number: usize,
 }
 
@@ -37,24 +37,24 @@ pub(super) struct Issued {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deferred {
     pub issued: Issued,
-    /// Delay slots that have not run yet, and the command itself.
+    /// Number of delay slots that have not run yet, plus one for the command itself.
     pub left: u8,
 }
 
 impl Deferred {
-    /// The instruction.
+    /// Returns the number of the instruction.
     pub fn number(&self) -> u32 {
         self.issued.number as u32
     }
 }
 
-/// A multiplication under way.
+/// An unfinished multiplication.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Multiplication {
-    /// The operands that name the factors.
+    /// Operands of `start`.
     pub operands: (Operand, Operand),
-    /// The product, 64 bits.
+    /// Product, 64 bits.
     pub product: Value,
-    /// The last step so far.
+    /// Latest step.
     pub last: MulStep,
 }

@@ -1,21 +1,21 @@
-//! Which bits of a value are known constants, inside one block.
+//! Known constant bits of values, inside one block.
 //!
-//! Only as much as lengths of `indirect_ref` need: constants, merged fields, shifts and bitwise
-//! operators; sums where all low bits are known.
+//! The analysis covers only the operations that lengths of `indirect_ref` need: constants, merged
+//! fields, shifts and bitwise operators, and sums whose low bits are all known.
 
 use slowpath_ir::{BinaryOp, Op, Operand as Value};
 
-/// The mask of the low `width` bits.
+/// Returns the mask of the low `width` bits.
 pub(super) fn mask(width: u8) -> u64 {
     if width >= 64 { u64::MAX } else { (1 << width) - 1 }
 }
 
-/// KnownBits bits of a value.
+/// Known bits of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct KnownBits {
-    /// Which bits are known.
+    /// Mask of the known bits.
     pub mask: u64,
-    /// Their values; unknown bits are zero.
+    /// Values of the known bits; unknown bits are zero.
     pub value: u64,
 }
 
@@ -24,7 +24,7 @@ impl KnownBits {
         KnownBits { mask: mask(width), value: value & mask(width) }
     }
 
-    /// The value of `count` bits from `lo` on, if all are known.
+    /// Returns the value of `count` bits from bit `lo` on, if all are known.
     pub fn field(self, lo: u8, count: u8) -> Option<u64> {
         let wanted = mask(count) << lo;
         (self.mask & wanted == wanted).then_some((self.value & wanted) >> lo)
@@ -39,7 +39,8 @@ impl KnownBits {
     }
 }
 
-/// KnownBits bits of the result of `op`, which has `width` bits; `of` tells operands and their widths.
+/// Returns the known bits of the result of `op`, which has `width` bits; `of` returns those of an
+/// operand and its width.
 pub(super) fn result(op: &Op, width: u8, of: impl Fn(Value) -> (KnownBits, u8)) -> KnownBits {
     let known = match *op {
         Op::Copy { src, .. } => of(src).0,
@@ -90,7 +91,7 @@ fn binary(op: BinaryOp, width: u8, a: KnownBits, (b, b_width): (KnownBits, u8)) 
     }
 }
 
-/// A sum or difference is known as far up as all bits below are.
+/// Returns the known low bits of a sum or difference: those below the lowest unknown operand bit.
 fn low_bits(a: KnownBits, b: KnownBits, combine: impl Fn(u64, u64) -> u64) -> KnownBits {
     let count = (a.mask & b.mask).trailing_ones() as u8;
     KnownBits { mask: mask(count), value: combine(a.value, b.value) & mask(count) }

@@ -1,8 +1,8 @@
-//! Local memory: its base registers, and words in it.
+//! Local memory: base registers and words.
 //!
-//! A write of a base register takes effect three cycles later. Instructions take a cycle each, so
-//! the fourth instruction behind the write sees it; a memory command that waits takes at least
-//! three cycles by itself.
+//! A write of a base register takes effect three cycles later. Most instructions take one cycle, so
+//! the fourth instruction after the write is the first to use the new base. A memory command that
+//! waits takes at least three cycles by itself.
 
 use slowpath_ir::{BinaryOp, Emit, Operand as Value};
 
@@ -10,7 +10,7 @@ use super::core_state::{ArchReg, CoreState};
 use super::in_flight::PendingBase;
 use crate::{LocalAccess, Operand};
 
-/// Instructions behind a write that still see the old base.
+/// Number of instructions after a write that still use the old base.
 const DELAY: usize = 3;
 /// Bytes of a word.
 const WORD: u64 = 4;
@@ -23,7 +23,7 @@ impl CoreState {
         self.pending.push(PendingBase { index, value, left: DELAY, number: self.number });
     }
 
-    /// Lets bases that are due take effect before the next instruction.
+    /// Lets pending bases that are due take effect before the next instruction.
     pub(super) fn step_pending(&mut self) {
         for mut pending in std::mem::take(&mut self.pending) {
             if pending.left == 0 {
@@ -35,12 +35,12 @@ impl CoreState {
         }
     }
 
-    /// Makes all bases due: the current instruction takes long enough.
+    /// Makes all pending bases due, because the current instruction takes long enough.
     pub(super) fn hasten_pending(&mut self) {
         self.pending.iter_mut().for_each(|pending| pending.left = 0);
     }
 
-    /// The bases that are on their way at the end of a block, in the order of their writes.
+    /// Takes the bases that are still pending at the end of a block, in the order of their writes.
     pub(super) fn take_pending(&mut self) -> Vec<PendingBase> {
         std::mem::take(&mut self.pending)
     }
@@ -60,19 +60,19 @@ impl CoreState {
         }
     }
 
-    /// The word that a local-memory operand names.
+    /// Loads the word that a local-memory operand names.
     pub(super) fn local_word(&mut self, index: u8, access: LocalAccess) -> Value {
         let address = self.local_address(index, access);
         self.emit.load(address, WORD as u8)
     }
 
-    /// Writes the word that a local-memory operand names.
+    /// Stores to the word that a local-memory operand names.
     pub(super) fn store_local_word(&mut self, index: u8, access: LocalAccess, value: Value) {
         let address = self.local_address(index, access);
         self.emit.store(address, value);
     }
 
-    /// Moves the base register of an operand that says so.
+    /// Increments or decrements the base register if the operand asks for it.
     pub(super) fn advance_local_base(&mut self, index: u8, access: LocalAccess) {
         let op = match access {
             LocalAccess::Word(_) => return,

@@ -1,7 +1,7 @@
-//! Memory commands. Reads and writes are little-endian, but for `read8`, whose first byte is the
-//! highest; words go through transfer registers.
+//! Memory commands, which transfer words through transfer registers. Reads and writes are
+//! little-endian, except that the first byte of `read8` becomes the highest.
 //!
-//! Addresses: 32 bits in SRAM (the packet), 40 bits in DRAM (the map).
+//! Addresses have 32 bits in SRAM (the packet) and 40 bits in DRAM (the map).
 
 use slowpath_ir::{BinaryOp, Emit, Operand as Value};
 
@@ -14,16 +14,17 @@ use crate::{Address, MemCommand, Operand};
 
 /// Bytes of a word.
 const WORD: u8 = 4;
-/// The count of an addition of 64 bits; that of 32 bits is 1.
+/// Count of a 64-bit addition; a 32-bit addition has the count 1.
 const ADD_WIDE_COUNT: u8 = ADD_NARROW_COUNTS + 1;
-/// Where the length is in the previous ALU result that `indirect_ref` refers to, and its width.
+/// Position and width in bits of the length in the previous ALU result, for `indirect_ref`.
 const LENGTH_FIELD: (u8, u8) = (8, 5);
-/// The bit of it that makes an atomic addition 64 bits wide.
+/// Bit of the previous ALU result that makes an atomic addition 64 bits wide.
 const WIDE_ADD_BIT: u8 = LENGTH_FIELD.0 + 2;
 
 impl CoreState {
-    /// `mem[…]`; no `count` stands for `indirect_ref`, `waits` for `ctx_swap`. With delay slots, it
-    /// is done behind them: they may still write the transfer registers that it takes.
+    /// Lifts `mem[…]`. `count` is `None` for `indirect_ref`; `waits` is true for `ctx_swap`. A
+    /// command with delay slots runs after them, because they may still write its transfer
+    /// registers.
     pub(super) fn mem(
         &mut self,
         command: MemCommand,
@@ -63,7 +64,7 @@ impl CoreState {
         let number = self.number;
         let mut issued = Issued { command, xfer, start, count, waits, number };
         if defer > 0 {
-            // Delay slots may write the registers of the address, which is taken now.
+            // Delay slots may write the registers of the address, so the address is captured now.
             issued.start.0 = self.emit.capture(start.0);
             self.deferred = Some(Deferred { issued, left: defer + 1 });
             return Ok(());
@@ -72,14 +73,14 @@ impl CoreState {
         Ok(())
     }
 
-    /// Counts an instruction that has run, and does a memory command whose delay slots are over.
+    /// Counts down the delay slots of a memory command, and performs it after the last one.
     pub(super) fn step_deferred(&mut self) {
         let Some(deferred) = &mut self.deferred else { return };
         deferred.left -= 1;
         if deferred.left > 0 {
             return;
         }
-        // On behalf of the command, not of its last delay slot.
+        // The operations belong to the command, not to its last delay slot.
         let issued = deferred.issued;
         self.deferred = None;
         self.emit.begin_insn(issued.number);
@@ -115,7 +116,7 @@ impl CoreState {
         }
     }
 
-    /// Without a wait, nobody knows when the word arrives.
+    /// Reads a word. Without a wait, its time of arrival is unknown and the register undefined.
     fn read_word(&mut self, xfer: u8, at: Value, waits: bool, first_is_high: bool) {
         if waits {
             let mut word = self.emit.load(at, WORD);
@@ -137,7 +138,7 @@ impl CoreState {
         result
     }
 
-    /// `mem[add, …]` or `mem[add64, …]`: adds one transfer register or two, the low word first.
+    /// `mem[add, …]` or `mem[add64, …]`: adds one or two transfer registers, low word first.
     fn add(&mut self, xfer: u8, at: Value, count: u8) {
         let low = self.get(ArchReg::XferOut(xfer));
         let (data, bytes) = if count == ADD_WIDE_COUNT {
@@ -172,7 +173,7 @@ impl CoreState {
         self.emit.known(previous).field(lo, count).map(|field| field as u8)
     }
 
-    /// The address and its width in bits.
+    /// Returns the address and its width in bits.
     fn address(&mut self, address: Address) -> (Value, u8) {
         match address {
             Address::Sram(x, y) => {

@@ -1,7 +1,7 @@
 //! Multiplications, which take several `mul_step` instructions.
 //!
-//! The product is computed from the factors that `start` has seen. A multiplication must be whole
-//! and in order inside one block.
+//! The product is computed from the operands of `start`. A block must contain all steps of a
+//! multiplication in order.
 
 use slowpath_ir::{BinaryOp, Emit};
 
@@ -47,7 +47,7 @@ impl CoreState {
         Ok(())
     }
 
-    /// The multiplication that `step` continues.
+    /// Returns the multiplication that `step` continues.
     fn continued(&mut self, step: MulStep) -> Result<Multiplication, LiftCause> {
         let possible = |last: MulStep| {
             use MulStep::{

@@ -1,21 +1,21 @@
-//! What lifting takes as given: which packets arrive, and what is to be kept.
+//! Options of lifting: packet lengths, and a region for the program's result.
 
 use crate::firmware::MIN_FRAME;
 
-/// What the lifter takes as given.
+/// Options of the lifter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiftOptions {
     /// Length of the shortest packet in bytes, without frame check sequence.
     pub min_packet: u16,
     /// Length of the longest packet in bytes, without frame check sequence; at most 16383.
     pub max_packet: u16,
-    /// Whether the program's result, `r0`, is kept in a region of its own, `result`, for comparing it
-    /// with another program's: nothing else reads it.
+    /// True if the program stores its result, `r0`, to a separate region named `result`. Only
+    /// comparisons with another program read this region.
     pub keeps_result: bool,
 }
 
 impl Default for LiftOptions {
-    /// From the minimum of Ethernet, 60 bytes, to the usual MTU, 1500 bytes.
+    /// Packets of 60 bytes (the minimum of Ethernet) to 1500 bytes (the usual MTU).
     fn default() -> Self {
         LiftOptions { min_packet: MIN_FRAME, max_packet: 1500, keeps_result: false }
     }

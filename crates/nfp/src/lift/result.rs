@@ -1,7 +1,7 @@
-//! The program's result as memory: `r0`, the low word of bank B, when the program leaves.
+//! The program's result in memory: the low word of `r0` in bank B, stored when the program exits.
 //!
-//! The firmware takes it from there (the end of every compiled program does); listings branch away
-//! before, so that nothing in them reads it.
+//! The code at the end of every compiled program passes the result to the firmware. Listings exit
+//! before that code, so no instruction in them reads the result.
 
 use slowpath_ir::{
     Block, Destination, Input, InputId, InputKind, InsnIdx, Op, Operand as Value, OriginOp,
@@ -11,7 +11,7 @@ use slowpath_ir::{
 use super::core_state::{ArchReg, CoreState};
 use crate::Bank;
 
-/// Stores the result at the end of every block that leaves the program; returns the register for the
+/// Stores the result at the end of every block that exits the program. Returns the register for the
 /// address of its region.
 pub(super) fn keep(core: &mut CoreState, blocks: &mut [Block]) -> Reg {
     let base = core.emit.named("address of result".into(), 32);
@@ -26,7 +26,7 @@ pub(super) fn keep(core: &mut CoreState, blocks: &mut [Block]) -> Reg {
     base
 }
 
-/// The region that the result is stored to.
+/// Adds the region to which the result is stored.
 pub(super) fn add_region(program: &mut Program, base: Reg) {
     let region = RegionId::from(program.regions.len());
     let input = InputId::from(program.inputs.len());

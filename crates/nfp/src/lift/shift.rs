@@ -19,12 +19,13 @@ impl CoreState {
         let second = self.shifted(second, shift);
         let result = self.logical(first, op, second);
         self.set_logical_flags(result);
-        // Whether its operand counts as that of a logical ALU operation is not documented.
+        // It is not documented whether the operand of a shift counts as that of a logical ALU
+        // operation.
         self.undefine(ArchReg::ShiftAmount, "the amount of indirect shifts");
         self.deliver(dst, result, both);
     }
 
-    /// `asr[dst, b, >>n]`: the sign that comes in is that of the previous ALU result.
+    /// `asr[dst, b, >>n]`: shifts in the sign of the previous ALU result.
     pub(super) fn asr(&mut self, dst: Operand, b: Operand, amount: ShiftAmount, both: bool) {
         let low = self.source(b);
         let previous = self.get(ArchReg::Previous);
@@ -46,7 +47,7 @@ impl CoreState {
         self.shift_pair(dst, high, low, amount, both);
     }
 
-    /// Delivers the low word of high:low shifted right.
+    /// Writes the low word of high:low, shifted right, to the destination.
     fn shift_pair(
         &mut self,
         dst: Operand,
@@ -68,7 +69,7 @@ impl CoreState {
         self.deliver(dst, result, both);
     }
 
-    /// A word after an optional shift.
+    /// Applies an optional shift to a word.
     pub(super) fn shifted(&mut self, value: Value, shift: Option<Shift>) -> Value {
         let Some(Shift { kind, amount }) = shift else { return value };
         let bits = match amount {

@@ -1,9 +1,9 @@
 //! The start state that the BPF offload gives a program: memory regions, pointers to them, the
-//! packet's length. All other registers can hold anything.
+//! packet's length. All other registers can have any value.
 //!
-//! `*l$index0` is the stack, as is `gprA_22`; `*l$index1` holds the packet's length in the low 14
-//! bits of word 0 and its address in word 2; `gprB_23` is the address of the map in units of 256
-//! bytes.
+//! `*l$index0` and `gprA_22` point to the stack. `*l$index1` points to the packet vector, here the
+//! region `context`. Its word 0 holds the packet's length in the low 14 bits, its word 2 the
+//! packet's address. `gprB_23` is the address of the map in units of 256 bytes.
 
 use slowpath_ir::{
     BinaryOp, BlockId, Input, InputId, InputKind, InsnIdx, Liveness, Op, Operand as Value,
@@ -17,12 +17,12 @@ use crate::Operand;
 use crate::abi::{self, FRAME_BASE, PACKET_BASE};
 use crate::firmware::{PACKET_ADDRESS, PACKET_LENGTH_BITS as LENGTH_BITS};
 
-/// The input that is the packet's length.
+/// The input for the packet's length.
 pub(super) const PACKET_LENGTH: InputId = InputId(0);
-/// How many inputs every program has.
+/// Number of inputs that every program has.
 pub(super) const FIXED_INPUTS: usize = 6;
 
-/// The bits above the length in word 0 of the context.
+/// The input for the bits above the length in word 0 of the context.
 const CONTEXT_REST: InputId = InputId(5);
 
 const PACKET: usize = 0;
@@ -30,11 +30,11 @@ const STACK: usize = 1;
 const CONTEXT: usize = 2;
 const DRAM: usize = 3;
 
-/// Regions and inputs of every program.
+/// Regions and inputs that every program has.
 pub(super) struct Start {
     pub regions: Vec<Region>,
     pub inputs: Vec<Input>,
-    /// The addresses of the regions as inputs give them.
+    /// Registers for the addresses of the regions, as the inputs provide them.
     pub bases: [Reg; 4],
 }
 
@@ -66,7 +66,7 @@ impl Start {
                 max: options.max_packet.into(),
                 kind: InputKind::PacketLength,
             },
-            // No offset of a program wraps around the end of the address space.
+            // The ranges leave room for any offset of a program: no address wraps around.
             address("packet", PACKET, 0x1_0000, 0x3fff_0000),
             address("stack", STACK, 0x1_0000, 0x2000_0000),
             address("context", CONTEXT, 0x1_0000, 0x2000_0000),
@@ -82,7 +82,8 @@ fn unknown(name: &str, width: u8) -> Input {
     Input { name: name.into(), width, min: 0, max: mask(width), kind: InputKind::Unknown }
 }
 
-/// Gives a program its prologue: regions and everything that a block reads before it is written.
+/// Adds the prologue: it defines the regions and all registers that are live at the program's
+/// start.
 pub(super) fn prologue(program: &mut Program, core: CoreState, bases: &[Reg; 4]) {
     let live: Vec<Reg> = Liveness::of(program).live_in(BlockId(0)).collect();
     let mut start = Prologue { program };
@@ -103,7 +104,7 @@ pub(super) fn prologue(program: &mut Program, core: CoreState, bases: &[Reg; 4])
             ArchReg::Gpr(bank, number) if Operand::Gpr(bank, number) == abi::ARRAY => {
                 start.copy(reg, bases[DRAM]);
             }
-            // Has to agree with N and V.
+            // Must be consistent with N and V.
             ArchReg::Less => {
                 let [negative, overflow] = [ArchReg::Negative, ArchReg::Overflow].map(|flag| {
                     let known = core.regs.get(&flag).copied().filter(|reg| live.contains(reg));
@@ -138,21 +139,21 @@ impl Prologue<'_> {
         Reg::from(self.program.regs.len() - 1)
     }
 
-    /// Defines a register as a new unknown.
+    /// Defines a register as a new unknown input.
     fn define_any(&mut self, dst: Reg, name: &str, width: u8) {
         let input = InputId::from(self.program.inputs.len());
         self.program.inputs.push(unknown(name, width));
         self.push(Op::Input { dst, input });
     }
 
-    /// A new register with any value.
+    /// Returns a new register with an unknown value.
     fn any(&mut self, arch: ArchReg) -> Reg {
         let reg = self.temporary(format!("{} at start", arch.name()), arch.width());
         self.define_any(reg, &arch.name(), arch.width());
         reg
     }
 
-    /// Fills the words of the context that the firmware provides.
+    /// Stores the words of the context that the firmware provides.
     fn context(&mut self, context: Reg, packet: Reg) {
         let length = self.temporary("packet length".into(), LENGTH_BITS);
         self.push(Op::Input { dst: length, input: PACKET_LENGTH });

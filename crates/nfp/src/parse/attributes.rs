@@ -1,4 +1,4 @@
-//! Reading attributes: what stands behind the operands, after commas, in any order.
+//! Parser for attributes, which follow the operands after commas, in any order.
 
 use super::cursor::Cursor;
 use super::error::{ParseCause, ParseError};
@@ -8,7 +8,7 @@ use crate::MulStep;
 
 const NAMES: [&str; 4] = ["gpr_wrboth", "defer", "ctx_swap", "indirect_ref"];
 
-/// Everything that can be said behind the operands.
+/// All attributes of an instruction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Attributes {
     pub both: bool,
@@ -18,8 +18,8 @@ pub(super) struct Attributes {
     pub step: Option<MulStep>,
 }
 
-/// Reads attributes up to the end of the line; `accepted` names those that `mnemonic` has, a
-/// multiplication step being `step`.
+/// Parses attributes up to the end of the line. `accepted` names the attributes that `mnemonic`
+/// supports; `step` stands for a multiplication step.
 pub(super) fn attributes(
     cursor: &mut Cursor,
     mnemonic: &str,

@@ -1,4 +1,4 @@
-//! Reading branches.
+//! Parser for branches.
 
 use super::attributes::{Attributes, attributes};
 use super::cursor::Cursor;
@@ -6,7 +6,7 @@ use super::error::ParseError;
 use super::operands::{number, out_of_range, source};
 use crate::{BranchCondition, Insn};
 
-/// Reads `[.target]` and attributes.
+/// Parses `[.target]` and attributes.
 pub(super) fn branch(
     cursor: &mut Cursor,
     mnemonic: &str,
@@ -18,7 +18,7 @@ pub(super) fn branch(
     Ok(Insn::Branch { condition, target, defer })
 }
 
-/// Reads `[src, bit, .target]` and attributes.
+/// Parses `[src, bit, .target]` and attributes.
 pub(super) fn branch_bit(
     cursor: &mut Cursor,
     mnemonic: &str,
@@ -35,7 +35,7 @@ pub(super) fn branch_bit(
     Ok(Insn::BranchBit { src, bit, set, target, defer })
 }
 
-/// Reads `[src]` and attributes.
+/// Parses `[src]` and attributes.
 pub(super) fn rtn(cursor: &mut Cursor) -> Result<Insn, ParseError> {
     cursor.expect('[')?;
     let src = source(cursor)?;
@@ -43,7 +43,7 @@ pub(super) fn rtn(cursor: &mut Cursor) -> Result<Insn, ParseError> {
     Ok(Insn::Return { src, defer })
 }
 
-/// Reads the number of an instruction, such as `.12`.
+/// Parses the number of an instruction, such as `.12`.
 fn target(cursor: &mut Cursor) -> Result<u32, ParseError> {
     cursor.skip_space();
     let column = cursor.column();
@@ -60,7 +60,7 @@ fn target(cursor: &mut Cursor) -> Result<u32, ParseError> {
         .ok_or_else(|| out_of_range(column, "branch target", format!(".{digits}"), "of 32 bits"))
 }
 
-/// Reads `]` and the number of delay slots.
+/// Parses `]` and the number of delay slots.
 fn defer(cursor: &mut Cursor, mnemonic: &str) -> Result<u8, ParseError> {
     cursor.expect(']')?;
     let Attributes { defer, .. } = attributes(cursor, mnemonic, &["defer"])?;

@@ -1,8 +1,8 @@
-//! Walking through the characters of one line.
+//! Cursor over the characters of one line.
 
 use super::error::{ParseCause, ParseError};
 
-/// The rest of a line.
+/// A line and the offset of the next character in bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Cursor<'a> {
     line: &'a str,
@@ -18,9 +18,9 @@ impl<'a> Cursor<'a> {
         &self.line[self.offset..]
     }
 
-    /// The current column in characters, from 1.
+    /// Returns the current column in characters, from 1.
     pub fn column(&self) -> u32 {
-        // Lines are limited to a few hundred bytes.
+        // The cast is lossless: lines are limited to `MAX_LINE_BYTES`.
         self.line[..self.offset].chars().count() as u32 + 1
     }
 
@@ -28,7 +28,7 @@ impl<'a> Cursor<'a> {
         self.take_while(|c| c == ' ' || c == '\t' || c == '\r');
     }
 
-    /// Takes characters as long as they fit.
+    /// Consumes characters while `fits` holds, and returns them.
     pub fn take_while(&mut self, fits: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let end = rest.find(|c| !fits(c)).unwrap_or(rest.len());
@@ -36,12 +36,12 @@ impl<'a> Cursor<'a> {
         &rest[..end]
     }
 
-    /// Takes this character if it is next.
+    /// Consumes this character if it is next; returns true if it was.
     pub fn eat(&mut self, c: char) -> bool {
         self.eat_text(c.encode_utf8(&mut [0; 4]))
     }
 
-    /// Takes this text if it is next.
+    /// Consumes this text if it is next; returns true if it was.
     pub fn eat_text(&mut self, text: &str) -> bool {
         let found = self.rest().starts_with(text);
         if found {
@@ -50,23 +50,23 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Takes this character behind any space, or fails.
+    /// Skips space and consumes this character, or fails if another one follows.
     pub fn expect(&mut self, c: char) -> Result<(), ParseError> {
         self.skip_space();
         if self.eat(c) { Ok(()) } else { Err(self.expected(&format!("`{c}`"))) }
     }
 
-    /// Takes a decimal number without sign.
+    /// Consumes a decimal number without sign.
     pub fn decimal(&mut self) -> Option<u64> {
         self.take_while(|c| c.is_ascii_digit()).parse().ok()
     }
 
-    /// Takes the characters up to the next space, comma or bracket.
+    /// Consumes the characters up to the next space, comma or bracket, and returns them.
     pub fn word(&mut self) -> &'a str {
         self.take_while(|c| !matches!(c, ' ' | '\t' | '\r' | ',' | '[' | ']'))
     }
 
-    /// The error that something else than `what` comes next.
+    /// Returns the error that the next token is not `what`.
     pub fn expected(&self, what: &str) -> ParseError {
         let found = match self.clone().word() {
             "" => match self.rest().chars().next() {

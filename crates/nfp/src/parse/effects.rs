@@ -1,4 +1,5 @@
-//! Reading instructions with effects outside the ALU: memory, control registers, multiplications.
+//! Parser for instructions with effects outside the ALU: memory, control registers,
+//! multiplications.
 
 use super::attributes::{Attributes, attributes};
 use super::cursor::Cursor;
@@ -27,7 +28,7 @@ pub(super) fn local_csr_wr(cursor: &mut Cursor) -> Result<Insn, ParseError> {
     Ok(Insn::LocalCsrWr { index: index as u8, src })
 }
 
-/// The highest byte address of a control register.
+/// Highest byte address of a control register.
 const LAST_CSR: u32 = 0x1ffc;
 
 pub(super) fn local_csr_rd(cursor: &mut Cursor) -> Result<Insn, ParseError> {
@@ -112,7 +113,7 @@ pub(super) fn mem(cursor: &mut Cursor) -> Result<Insn, ParseError> {
 
 pub(super) fn mul_step(cursor: &mut Cursor) -> Result<Insn, ParseError> {
     cursor.expect('[')?;
-    // Which of the operands are sources depends on the step behind them.
+    // The step follows the operands and decides their roles, so they are parsed again later.
     let before_a = cursor.clone();
     let mut a = operand(cursor, Role::OptionalSource)?;
     cursor.expect(',')?;
@@ -126,7 +127,7 @@ pub(super) fn mul_step(cursor: &mut Cursor) -> Result<Insn, ParseError> {
         return Err(error.with_hint(format!("steps are {}", names.join(", "))));
     };
     if step.delivers() {
-        // How the disassembler prints that there is no result.
+        // The disassembler prints a missing result as the constant 0.
         if a == Operand::Immediate(0) {
             a = Operand::None;
         } else {

@@ -1,18 +1,19 @@
-//! What can be wrong with a listing, where, and what to do about it.
+//! Errors of parsing listings, with position and hint.
 
 use thiserror::Error;
 
-/// A listing that cannot be read.
+/// A listing that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}{}: {cause}{}", column_text(*.column), hint_text(.hint.as_deref()))]
 pub struct ParseError {
-    /// The line, from 1.
+    /// Line, from 1.
     pub line: u32,
-    /// The column of the offending token in characters, from 1, where one token is to blame.
+    /// Column of the offending token in characters, from 1. `None` if the error concerns the whole
+    /// line.
     pub column: Option<u32>,
-    /// What is wrong.
+    /// Cause.
     pub cause: ParseCause,
-    /// What to do about it.
+    /// Suggestion for a fix.
     pub hint: Option<String>,
 }
 
@@ -24,22 +25,22 @@ fn hint_text(hint: Option<&str>) -> String {
     hint.map_or(String::new(), |hint| format!(" ({hint})"))
 }
 
-/// Why a listing cannot be read.
+/// The cause of a parse error.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParseCause {
-    /// No bytes at all.
+    /// Empty input.
     #[error("the listing is empty")]
     Empty,
-    /// Only blank lines and comments.
+    /// Input with only blank lines and comments.
     #[error("the listing has no instruction")]
     NoInstructions,
-    /// Not text.
+    /// Input that is not text.
     #[error("not a text file: byte {offset} is no text")]
     Binary {
-        /// The first such byte.
+        /// Offset of the first byte that is not text.
         offset: usize,
     },
-    /// More bytes than any listing has.
+    /// Input larger than any listing.
     #[error("{bytes} bytes are too many for a listing")]
     TooLarge {
         /// Size of the input.
@@ -48,57 +49,57 @@ pub enum ParseCause {
     /// A line longer than any instruction.
     #[error("a line of {bytes} bytes is too long for an instruction")]
     LongLine {
-        /// Its length without comment.
+        /// Length of the line in bytes, without comment.
         bytes: usize,
     },
-    /// More instructions than branches can tell from ways out.
+    /// More instructions than fit below the first branch target that leaves the program.
     #[error("more than 15000 instructions")]
     TooManyInstructions,
-    /// The line does not start with an address.
+    /// A line that does not start with an address.
     #[error("no instruction address, such as `1f8:`")]
     NoAddress,
-    /// The address does not fit the instruction's number.
+    /// An address that does not match the number of the instruction.
     #[error("address {found:x} where {expected:x} is expected for instruction .{number}")]
     WrongAddress {
         /// The address in the listing.
         found: u64,
-        /// The right one.
+        /// Expected address.
         expected: usize,
-        /// The instruction's number.
+        /// Number of the instruction.
         number: usize,
     },
-    /// No `.N` behind the address.
+    /// A missing `.N` after the address.
     #[error("no instruction number; `.{number}` is expected behind the address")]
     NoNumber {
-        /// The right one.
+        /// Expected number.
         number: usize,
     },
-    /// Instructions are not numbered consecutively from 0.
+    /// An instruction number that does not continue the sequence from 0.
     #[error("instruction .{found} where .{expected} is expected")]
     WrongNumber {
         /// The number in the listing.
         found: u64,
-        /// The right one.
+        /// Expected number.
         expected: usize,
     },
-    /// No mnemonic behind the number.
+    /// A missing mnemonic after the instruction number.
     #[error("no mnemonic behind the instruction number")]
     NoMnemonic,
     /// A mnemonic that the compiler does not emit.
     #[error("unknown instruction `{0}`")]
     UnknownMnemonic(String),
-    /// Something else than the token that must stand here.
+    /// A token other than the expected one.
     #[error("expected {expected}, found {found}")]
     Expected {
-        /// What must stand here.
+        /// Expected token, in words.
         expected: String,
-        /// What does.
+        /// Token found, in words.
         found: String,
     },
-    /// A word that is not one of the spellings possible here.
+    /// An unknown word.
     #[error("unknown {what} `{found}`")]
     Unknown {
-        /// What kind of word.
+        /// Kind of word.
         what: &'static str,
         /// The word.
         found: String,
@@ -106,22 +107,22 @@ pub enum ParseCause {
     /// A number outside its range.
     #[error("{what} {value} is not {range}")]
     OutOfRange {
-        /// What the number is.
+        /// Description of the number.
         what: &'static str,
-        /// Its value as written.
+        /// Value as written in the listing.
         value: String,
-        /// The range, in words.
+        /// Allowed range, in words.
         range: String,
     },
-    /// An operand of a kind that cannot stand here.
+    /// An operand that is not allowed in its place.
     #[error("`{operand}` cannot be {role}")]
     Misplaced {
         /// The operand.
         operand: String,
-        /// What it would be.
+        /// Role of the operand in this place.
         role: &'static str,
     },
-    /// An attribute that the instruction does not have.
+    /// An attribute that the instruction does not support.
     #[error("`{mnemonic}` has no attribute `{attribute}`")]
     WrongAttribute {
         /// The instruction.
@@ -154,7 +155,7 @@ impl ParseError {
         ParseError { line, column: None, cause, hint }
     }
 
-    /// An error in a line that is not known yet; [`ParseError::in_line`] sets it.
+    /// Returns an error without a line; the caller sets the line with [`ParseError::in_line`].
     pub(super) fn at_column(column: u32, cause: ParseCause) -> Self {
         let hint = match &cause {
             ParseCause::NoAddress => {

@@ -1,4 +1,4 @@
-//! Reading one instruction: mnemonic, operands, attributes.
+//! Parser for one instruction: mnemonic, operands, attributes.
 
 use super::attributes::attributes;
 use super::branches::{branch, branch_bit, rtn};
@@ -28,7 +28,7 @@ const MNEMONICS: [&str; 16] = [
     "rtn",
 ];
 
-/// Reads the part of a line behind the instruction's number.
+/// Parses the part of a line after the instruction number.
 pub(super) fn parse_insn(cursor: &mut Cursor) -> Result<Insn, ParseError> {
     cursor.skip_space();
     let column = cursor.column();
@@ -64,7 +64,7 @@ pub(super) fn parse_insn(cursor: &mut Cursor) -> Result<Insn, ParseError> {
     }
 }
 
-/// Reads `]` and attributes; `gpr_wrboth` needs a destination in a register bank.
+/// Parses `]` and attributes. `gpr_wrboth` needs a destination in a register bank.
 fn result_attributes(
     cursor: &mut Cursor,
     mnemonic: &str,
@@ -86,7 +86,7 @@ fn destination(cursor: &mut Cursor) -> Result<Operand, ParseError> {
     operand(cursor, Role::Destination)
 }
 
-/// Reads `, a, op, b`.
+/// Parses `, a, op, b`.
 fn alu_operands(
     cursor: &mut Cursor,
     what: &'static str,
@@ -139,7 +139,7 @@ fn optional_shift(cursor: &mut Cursor) -> Result<Option<Shift>, ParseError> {
     if cursor.eat(',') { shift(cursor).map(Some) } else { Ok(None) }
 }
 
-/// Reads `, >>n`.
+/// Parses `, >>n`.
 fn right_shift(cursor: &mut Cursor) -> Result<ShiftAmount, ParseError> {
     cursor.expect(',')?;
     cursor.skip_space();

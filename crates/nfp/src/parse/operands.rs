@@ -1,4 +1,4 @@
-//! Reading operands: registers, local memory, constants and shifts.
+//! Parser for operands: registers, local memory, constants and shifts.
 
 use std::ops::RangeInclusive;
 
@@ -6,7 +6,7 @@ use super::cursor::Cursor;
 use super::error::{ParseCause, ParseError};
 use crate::{Bank, LocalAccess, Operand, Shift, ShiftAmount, ShiftKind};
 
-/// Registers of one bank, and transfer registers.
+/// Numbers of the registers of a bank, and of the transfer registers.
 pub(super) const REGISTERS: RangeInclusive<u8> = 0..=31;
 /// The largest constant that an operand field holds.
 const MAX_CONSTANT: u32 = 0xff;
@@ -14,18 +14,18 @@ const MAX_CONSTANT: u32 = 0xff;
 const FORMS: &str =
     "operands are gprA_n, gprB_n, $xfer_n, *l$index0..3, *l$index0..3[k], 0x… and --";
 
-/// The places where an operand can stand.
+/// The role of an operand in an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Where a result goes; `--` drops it.
+    /// Destination of a result; `--` discards the result.
     Destination,
-    /// A result that keeps part of the old value.
+    /// Destination that keeps part of its old value.
     Merged,
-    /// A value.
+    /// Source.
     Source,
-    /// A value, or `--` where the operator ignores it.
+    /// Source, or `--` if the operator ignores it.
     OptionalSource,
-    /// A register or constant of an address.
+    /// Register or constant as part of an address.
     Address,
 }
 
@@ -50,7 +50,7 @@ impl Role {
     }
 }
 
-/// Reads an operand for this place.
+/// Parses an operand in this role.
 pub(super) fn operand(cursor: &mut Cursor, role: Role) -> Result<Operand, ParseError> {
     cursor.skip_space();
     let column = cursor.column();
@@ -70,7 +70,7 @@ pub(super) fn operand(cursor: &mut Cursor, role: Role) -> Result<Operand, ParseE
     Err(ParseError::at_column(column, cause))
 }
 
-/// Reads a value.
+/// Parses a source operand.
 pub(super) fn source(cursor: &mut Cursor) -> Result<Operand, ParseError> {
     operand(cursor, Role::Source)
 }
@@ -114,7 +114,7 @@ fn local_access(cursor: &mut Cursor) -> Result<LocalAccess, ParseError> {
     Ok(LocalAccess::Word(word))
 }
 
-/// Reads a decimal number in this range.
+/// Parses a decimal number in this range.
 pub(super) fn number(
     cursor: &mut Cursor,
     what: &'static str,
@@ -131,7 +131,7 @@ pub(super) fn number(
     })
 }
 
-/// Reads `0x…`.
+/// Parses a hexadecimal constant `0x…`.
 pub(super) fn hexadecimal(cursor: &mut Cursor) -> Result<u32, ParseError> {
     let column = cursor.column();
     let mut ahead = cursor.clone();
@@ -147,7 +147,7 @@ pub(super) fn hexadecimal(cursor: &mut Cursor) -> Result<u32, ParseError> {
         .map_err(|_| out_of_range(column, "constant", format!("0x{digits}"), "a value of 32 bits"))
 }
 
-/// Reads a shift, such as `<<8`, `>>rot16` or `>>indirect`.
+/// Parses a shift, such as `<<8`, `>>rot16` or `>>indirect`.
 pub(super) fn shift(cursor: &mut Cursor) -> Result<Shift, ParseError> {
     cursor.skip_space();
     let column = cursor.column();

@@ -1,6 +1,6 @@
-//! "Did you mean": the known word closest to an unknown one by edit distance.
+//! "Did you mean" hints: the known word closest to an unknown one by edit distance.
 
-/// A hint naming the candidate closest to `word`, if one is close enough to be meant.
+/// Returns a hint that names the candidate closest to `word`, if one is close enough.
 pub(super) fn suggest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -14,8 +14,7 @@ pub(super) fn suggest<'a>(
     best.map(|(_, candidate)| format!("did you mean `{candidate}`?"))
 }
 
-/// Edit distance: the fewest insertions, deletions and replacements between two words.
-/// Words are short; the caller's lines are limited.
+/// Returns the edit distance: the fewest insertions, deletions and replacements between two words.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -24,7 +24,7 @@ const OPERATORS: [(AluOp, u64); 14] = [
     (AluOp::SubReversed, 0x19),
 ];
 
-/// The kind of a multiplication and the number of its step.
+/// Kind of multiplication and number of the step within it, for each step.
 const STEPS: [(MulStep, u64, u64); 12] = [
     (MulStep::Start, 0, 0),
     (MulStep::Step24x8, 1, 0),
@@ -40,8 +40,8 @@ const STEPS: [(MulStep, u64, u64); 12] = [
     (MulStep::Last32x32High, 3, 5),
 ];
 
-/// Checks the first source of an operator: there unless the operator ignores it. Words do not say
-/// which source an operator ignores, so none may be named then.
+/// Checks that the first source is present if the operator reads it, and absent otherwise. Words do
+/// not encode a source that the operator ignores.
 pub(super) fn check_first(op: AluOp, a: Operand) -> Result<(), WordError> {
     match (op.ignores_first(), a) {
         (true, Operand::None) => Ok(()),
@@ -70,7 +70,7 @@ pub(super) fn encode(
         | shared(sources, result, both))
 }
 
-/// What all instructions with unrestricted sources and a result have in the same place.
+/// Returns the fields that all instructions with unrestricted sources and a result share.
 fn shared(sources: Sources, result: Destination, both: bool) -> u64 {
     wide::A.put(sources.a)
         | wide::B.put(sources.b)

@@ -5,10 +5,10 @@ use super::field::{Class, branch, common, narrow, wide};
 use super::operand::{Form, present};
 use crate::{Bank, BranchCondition, Insn, Operand};
 
-/// The largest number of an instruction.
+/// Largest instruction number that a word can hold.
 const LAST_TARGET: u32 = (1 << (TARGET_LOW_BITS + 1)) - 1;
 const TARGET_LOW_BITS: u32 = 13;
-/// Waits for no signal.
+/// Signal state of a branch that waits for no signal.
 const NO_SIGNAL: u64 = 2;
 const LAST_BIT: u32 = 31;
 
@@ -43,7 +43,7 @@ fn read_defer(word: u64) -> u8 {
     branch::DEFER.get(word) as u8
 }
 
-/// `br[.target]` and the conditional branches. An unconditional one has at most two delay slots.
+/// `br[.target]` and the conditional branches. An unconditional branch has at most two delay slots.
 pub(super) fn encode(condition: BranchCondition, target: u32, defer: u8) -> Result<u64, WordError> {
     let always = condition == BranchCondition::Always;
     let found = CONDITIONS.iter().find(|&&(known, _)| known == condition);
@@ -61,8 +61,8 @@ pub(super) fn read(word: u64) -> Option<Insn> {
     Some(Insn::Branch { condition, target: read_target(word), defer: read_defer(word) })
 }
 
-/// `br_bset[src, bit, .target]` and `br_bclr[…]`. The bit is told by a rotation that brings it to
-/// the top, in the place of the second source.
+/// `br_bset[src, bit, .target]` and `br_bclr[…]`. The second source encodes the bit as a rotation
+/// that moves the bit to the top.
 pub(super) fn encode_bit(
     src: Operand,
     (bit, set): (u8, bool),

@@ -7,10 +7,10 @@ use crate::csr::{local_base, name};
 use crate::{Bank, Insn, Operand};
 
 const FORM: Form = Form::Unrestricted;
-/// Bytes of a control register.
+/// Bytes per control register.
 const REGISTER: u16 = 4;
 
-/// Whether a word of [`Class::MulOrCsr`] accesses a control register.
+/// Returns true if a word of [`Class::MulOrCsr`] accesses a control register.
 pub(super) fn is_csr(word: u64) -> bool {
     csr::IS_CSR.is_set(word)
 }
@@ -27,8 +27,8 @@ pub(super) fn encode_read(csr: u16) -> Result<u64, WordError> {
     address(csr)
 }
 
-/// `local_csr_wr[ActLMAddrN, src]`. A constant stands in both places, another source beside a
-/// constant of zero.
+/// `local_csr_wr[ActLMAddrN, src]`. A constant is encoded in both sources; any other operand comes
+/// with a constant of zero as the other source.
 pub(super) fn encode_write(index: u8, src: Operand) -> Result<u64, WordError> {
     let unknown = WordError::OutOfRange { what: "ActLMAddr", value: index.into(), min: 0, max: 3 };
     let csr = local_base(index).ok_or(unknown)?;

@@ -1,28 +1,28 @@
-//! Why an instruction has no word, or a word no instruction.
+//! Errors of encoding and decoding instruction words.
 
 use thiserror::Error;
 
 use crate::{Operand, Shift};
 
-/// An instruction without a word, or a word without an instruction.
+/// An instruction that no word can encode, or a word that does not decode to an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum WordError {
-    /// Two sources that come over the same way.
+    /// Two sources of the same kind, of which a word can have only one.
     #[error("`{first}` and `{second}` cannot be sources of one instruction: both are {what}")]
     Together {
         /// The first source.
         first: Operand,
         /// The second source.
         second: Operand,
-        /// What both are.
+        /// Kind of both sources, in words.
         what: &'static str,
     },
-    /// An operand in a place where it cannot stand.
+    /// An operand in a place that does not accept it.
     #[error("`{operand}` cannot be {place}")]
     Misplaced {
         /// The operand.
         operand: Operand,
-        /// The place.
+        /// Description of the place.
         place: &'static str,
     },
     /// A constant that is too large for its place.
@@ -30,36 +30,36 @@ pub enum WordError {
     Constant {
         /// The constant.
         value: u32,
-        /// The largest that fits.
+        /// Largest constant that fits.
         max: u32,
     },
-    /// A number that does not fit.
+    /// A number outside its range.
     #[error("{what} {value} is not {min} to {max}")]
     OutOfRange {
-        /// What it numbers.
+        /// Kind of number.
         what: &'static str,
         /// The number.
         value: u32,
-        /// The smallest that fits.
+        /// Smallest allowed number.
         min: u32,
-        /// The largest that fits.
+        /// Largest allowed number.
         max: u32,
     },
-    /// A shift that has no encoding here.
+    /// A shift that this instruction cannot encode.
     #[error("the shift `{shift}` has no encoding here ({hint})")]
     Shift {
         /// The shift.
         shift: Shift,
-        /// What to write instead.
+        /// Suggestion for an alternative.
         hint: &'static str,
     },
-    /// A shift where one must be given.
+    /// A missing shift where the instruction needs one.
     #[error("no shift is given (for no shift write `>>rot0`)")]
     NoShift,
-    /// `gpr_wrboth` for a result that goes to no register bank.
+    /// `gpr_wrboth` for a result outside the register banks.
     #[error("gpr_wrboth: `{operand}` is not in a register bank")]
     Both {
-        /// The destination.
+        /// Destination.
         operand: Operand,
     },
     /// A constant of `immed` that is neither 16 bits nor the complement of 16 bits.
@@ -68,10 +68,10 @@ pub enum WordError {
         /// The constant.
         value: u32,
     },
-    /// An instruction whose word means another one.
+    /// An instruction whose word decodes to a different instruction.
     #[error("its word is that of `{other}`")]
     ReadsAs {
-        /// The other instruction.
+        /// The instruction that the word decodes to.
         other: &'static str,
     },
     /// An operator that an instruction does not have.
@@ -85,10 +85,10 @@ pub enum WordError {
     /// A control register that the compiler does not use.
     #[error("the control register at {csr:#x} is not supported")]
     ControlRegister {
-        /// Its byte address.
+        /// Byte address of the control register.
         csr: u16,
     },
-    /// A word that no encoder makes.
+    /// A word that the encoder does not produce.
     #[error("{word:#013x} is no instruction that the compiler emits")]
     Unknown {
         /// The word.
@@ -96,7 +96,7 @@ pub enum WordError {
     },
 }
 
-/// Checks that a number is in its range.
+/// Checks that a number is in its range, and widens it.
 pub(super) fn in_range(
     what: &'static str,
     value: impl Into<u32>,

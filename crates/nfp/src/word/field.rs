@@ -1,6 +1,6 @@
-//! Where the fields of instruction words are. Bits are numbered from 0, the lowest.
+//! Positions of the fields of instruction words. Bits are numbered from 0, the lowest.
 
-/// Some bits of a word.
+/// A range of bits in a word, both ends included.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field {
     high: u8,
@@ -20,33 +20,33 @@ impl Field {
         (1 << (self.high - self.low + 1)) - 1
     }
 
-    /// The value in its place; bits that do not fit are dropped.
+    /// Returns the value shifted to its position; bits that do not fit are dropped.
     pub const fn put(self, value: u64) -> u64 {
         (value & self.mask()) << self.low
     }
 
-    /// A bit in its place.
+    /// Returns a single bit shifted to its position.
     pub const fn flag(self, value: bool) -> u64 {
         self.put(value as u64)
     }
 
-    /// The value of the field.
+    /// Extracts the value of the field from a word.
     pub const fn get(self, word: u64) -> u64 {
         word >> self.low & self.mask()
     }
 
-    /// Whether the field is not zero.
+    /// Returns true if the field is not zero.
     pub const fn is_set(self, word: u64) -> bool {
         self.get(word) != 0
     }
 }
 
-/// Clear in memory commands only.
+/// Bit that is clear in memory commands only.
 pub(super) const CLASS_NO_MEMORY: Field = bit(39);
-/// The class of all other instructions.
+/// Class of an instruction, for all but memory commands.
 pub(super) const CLASS: Field = field(39, 35);
 
-/// Classes of instructions, by the five bits of [`CLASS`].
+/// Classes of instructions, encoded in the five bits of [`CLASS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Shift,
@@ -75,7 +75,7 @@ impl Class {
         }
     }
 
-    /// The class in its place; classes that have free bits leave them clear.
+    /// Returns the code of the class shifted to its position; its free bits are clear.
     pub const fn bits(self) -> u64 {
         CLASS.put(match self {
             Class::Shift => 0b10000,
@@ -111,7 +111,7 @@ pub(super) mod wide {
     pub const B: Field = field(19, 10);
 }
 
-/// Sources of eight bits, and what the instructions that have them share.
+/// Sources of eight bits, and further fields of the instructions that have such sources.
 pub(super) mod narrow {
     use super::{Field, bit, field};
 
@@ -164,7 +164,7 @@ pub(super) mod immed {
     pub const HIGH: Field = field(27, 20);
     pub const WIDTH: Field = field(30, 29);
     pub const INVERTED: Field = bit(31);
-    /// In bytes.
+    /// Left rotation in bytes.
     pub const SHIFT: Field = field(34, 33);
 }
 
@@ -173,7 +173,7 @@ pub(super) mod csr {
 
     pub const IS_CSR: Field = bit(34);
     pub const WRITE: Field = bit(21);
-    /// In words.
+    /// Address of the control register in words.
     pub const ADDRESS: Field = field(32, 22);
 }
 
@@ -181,26 +181,26 @@ pub(super) mod branch {
     use super::{Field, bit, field};
 
     pub const CONDITION: Field = field(4, 0);
-    /// Always set.
+    /// A bit that is always set.
     pub const ONE: Field = bit(5);
-    /// Whether it waits for condition codes.
+    /// Set if the branch waits for condition codes.
     pub const CONDITIONAL: Field = field(9, 8);
     pub const SIGNAL_STATE: Field = field(17, 14);
     pub const DEFER: Field = field(21, 20);
     pub const TARGET_LOW: Field = field(34, 22);
     pub const TARGET_HIGH: Field = bit(40);
-    /// `br_bset` and `br_bclr`: the value of the bit.
+    /// Value of the bit for which `br_bset` and `br_bclr` are taken.
     pub const BIT_VALUE: Field = bit(18);
 }
 
 pub(super) mod mem {
     use super::{Field, bit, field};
 
-    /// How the command waits: 0 to 2 delay slots, or 3 for not at all.
+    /// Number of delay slots before the command waits, 0 to 2, or 3 for no wait.
     pub const WAIT: Field = field(9, 8);
     pub const TOKEN: Field = field(19, 18);
     pub const XFER: Field = field(24, 20);
-    /// The count less one.
+    /// Count less one.
     pub const COUNT: Field = field(27, 25);
     pub const SIGNAL: Field = field(31, 28);
     pub const COMMAND: Field = field(38, 32);

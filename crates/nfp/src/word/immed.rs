@@ -1,5 +1,5 @@
-//! Words of `immed`, `immed_w1` and `nop`: sixteen bits in two pieces, the lower one a constant
-//! source beside the destination.
+//! Words of `immed`, `immed_w1` and `nop`. The low byte of the 16-bit constant is encoded as a
+//! source beside the destination, the high byte in a field of its own.
 
 use super::error::{WordError, in_range};
 use super::field::{Class, common, immed, wide};
@@ -7,12 +7,12 @@ use super::operand::{Form, present};
 use crate::{Bank, Insn, Operand};
 
 const FORM: Form = Form::Unrestricted;
-/// All bytes are written.
+/// Width code: the instruction writes all four bytes.
 const WIDTH_ALL: u64 = 0;
-/// A half word is written.
+/// Width code: the instruction writes a half word.
 const WIDTH_HALF: u64 = 2;
 
-/// `nop` is `immed` of zero to nowhere.
+/// Returns the word of `nop`, which is an `immed` of zero without destination.
 pub(super) fn nop() -> u64 {
     Class::Immed.bits() | wide::A.put(FORM.zero()) | wide::B.put(FORM.zero())
 }
@@ -41,7 +41,7 @@ pub(super) fn encode(
 
 /// `immed_w1[dst, value]`
 pub(super) fn encode_w1((dst, both): (Operand, bool), value: u16) -> Result<u64, WordError> {
-    // The half word to replace is told by the shift.
+    // The shift selects the half word to replace.
     let word = immed::WIDTH.put(WIDTH_HALF) | immed::SHIFT.put(2);
     Ok(word | parts((present(dst)?, both), value)?)
 }

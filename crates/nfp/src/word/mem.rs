@@ -8,7 +8,7 @@ use crate::{Address, Insn, MemCommand, Operand};
 
 const FORM: Form = Form::Restricted;
 
-/// Command and token.
+/// Command and token codes.
 const COMMANDS: [(MemCommand, u64, u64); 6] = [
     (MemCommand::Write8Swap, 0x42, 2),
     (MemCommand::Write32Swap, 0x5f, 2),
@@ -18,11 +18,11 @@ const COMMANDS: [(MemCommand, u64, u64); 6] = [
     (MemCommand::AddImm, 0x47, 2),
 ];
 
-/// 40 bits, the operand in the place of bank A shifted.
+/// Mode of a 40-bit address whose operand in the place of bank A is shifted.
 const DRAM_A_HIGH: u64 = 0;
-/// 40 bits, the operand in the place of bank B shifted.
+/// Mode of a 40-bit address whose operand in the place of bank B is shifted.
 const DRAM_B_HIGH: u64 = 1;
-/// 32 bits.
+/// Mode of a 32-bit address.
 const SRAM: u64 = 4;
 const NO_WAIT: u64 = 3;
 
@@ -34,7 +34,7 @@ pub(super) fn encode(
     (count, indirect): (u8, bool),
     (signal, defer): (Option<u8>, u8),
 ) -> Result<u64, WordError> {
-    // The upper half of the counts of `add_imm` means 64 bits and has another name.
+    // Larger counts of `add_imm` mean 64 bits and have another name.
     let most = if command == MemCommand::AddImm { 4 } else { 8 };
     let (sources, mode) = address_fields(address)?;
     let found = COMMANDS.iter().find(|&&(known, ..)| known == command);
@@ -57,7 +57,8 @@ pub(super) fn encode(
         | mem::MODE.put(mode))
 }
 
-/// The operands of an address and its mode. Sums of 32 bits come in one order only.
+/// Encodes the operands of an address and its mode. A 32-bit address accepts its operands in one
+/// order only.
 fn address_fields(address: Address) -> Result<(Sources, u64), WordError> {
     let (x, y) = match address {
         Address::Sram(x, y) | Address::Dram(x, y) => (x, y),

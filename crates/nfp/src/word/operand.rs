@@ -1,74 +1,74 @@
-//! Operands in words. Unrestricted ones have ten bits; restricted ones have eight and fewer words
-//! of local memory and smaller constants.
+//! Operands in words. Unrestricted operands have ten bits. Restricted operands have eight bits,
+//! reach fewer words of local memory and hold smaller constants.
 //!
-//! A word has one source from bank A and one from bank B, or a constant, transfer register or word
-//! of local memory in the place of one of them. Where the first source comes from bank B or the
-//! second from bank A, the word has them swapped.
+//! A word has one source from bank A and one from bank B. A constant, transfer register or word of
+//! local memory can replace one of them. If the first source is from bank B or the second from bank
+//! A, the word stores them swapped.
 
 use super::error::WordError;
 use crate::{Bank, LocalAccess, Operand};
 
-/// How operands are written.
+/// Encoding of operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// Ten bits.
     Unrestricted,
     /// Eight bits.
     Restricted,
-    /// Eight bits, and one for constants above 0x7f.
+    /// Eight bits, and a ninth for constants above 0x7f.
     RestrictedByte,
 }
 
-/// No source.
+/// Code of a missing source.
 const NO_SOURCE: u64 = 0;
 const LAST_REGISTER: u8 = 31;
 
-// Unrestricted operands: what the bits above the value say.
+// Unrestricted operands: codes of the kinds, in the bits above the value.
 const WIDE_XFER: u64 = 0x180;
 const WIDE_LOCAL: u64 = 0x200;
 const WIDE_LOCAL_INDEX: u64 = 0x20;
 const WIDE_LOCAL_MOVES: u64 = 0x10;
 const WIDE_CONSTANT: u64 = 0x300;
 
-// Restricted operands.
+// Restricted operands: codes of the kinds.
 const NARROW_XFER: u64 = 0x80;
 const NARROW_LOCAL: u64 = 0x50;
 const NARROW_LOCAL_INDEX: u64 = 0x08;
 const NARROW_CONSTANT: u64 = 0x20;
 
-/// Two sources as a word has them.
+/// Encoded sources of a word.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sources {
-    /// In the place of bank A.
+    /// Code in the place of bank A.
     pub a: u64,
-    /// In the place of bank B.
+    /// Code in the place of bank B.
     pub b: u64,
-    /// Whether the first source is in the place of bank B.
+    /// True if the first source is in the place of bank B.
     pub swap: bool,
-    /// Whether local memory is used through base register 2 or 3.
+    /// True if a source in local memory uses base register 2 or 3.
     pub local_high: bool,
     /// Bit 7 of a restricted constant.
     pub constant_high: bool,
 }
 
-/// A destination as a word has it.
+/// Encoded destination of a word.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Destination {
-    /// Its code.
+    /// Code of the destination.
     pub code: u64,
-    /// Whether it is in bank B.
+    /// True if the destination is in bank B.
     pub in_b: bool,
-    /// Whether local memory is used through base register 2 or 3.
+    /// True if a destination in local memory uses base register 2 or 3.
     pub local_high: bool,
 }
 
 impl Form {
-    /// The code of no destination.
+    /// Returns the code of a missing destination.
     fn no_destination(self) -> u64 {
         if self == Form::Unrestricted { WIDE_CONSTANT } else { NARROW_CONSTANT }
     }
 
-    /// The code of a constant of zero.
+    /// Returns the code of the constant zero.
     pub fn zero(self) -> u64 {
         self.no_destination()
     }
@@ -81,7 +81,7 @@ impl Form {
         if self == Form::Restricted { 0x7f } else { 0xff }
     }
 
-    /// The code of a source; bit 7 of a restricted constant is not part of it.
+    /// Returns the code of a source, without bit 7 of a restricted constant.
     fn code(self, operand: Operand) -> Result<u64, WordError> {
         let wide = self == Form::Unrestricted;
         let misplaced = |place| WordError::Misplaced { operand, place };
@@ -131,7 +131,7 @@ impl Form {
         }
     }
 
-    /// Two sources in one word.
+    /// Encodes two sources of one word.
     pub fn sources(self, first: Operand, second: Operand) -> Result<Sources, WordError> {
         if let Some(what) = way(first).filter(|_| way(first) == way(second)) {
             return Err(WordError::Together { first, second, what });
@@ -148,7 +148,7 @@ impl Form {
         })
     }
 
-    /// A destination; `both` for `gpr_wrboth`.
+    /// Encodes a destination; `both` is the attribute `gpr_wrboth`.
     pub fn destination(self, operand: Operand, both: bool) -> Result<Destination, WordError> {
         check_both(operand, both)?;
         let code = match operand {
@@ -162,7 +162,7 @@ impl Form {
         Ok(Destination { code, in_b, local_high: is_local_high(operand) })
     }
 
-    /// The source with a code, in the place of a bank.
+    /// Decodes a source in the place of a bank.
     pub fn read(self, code: u64, bank: Bank, local_high: bool, high: bool) -> Option<Operand> {
         let local = |index_set: bool, access| {
             let index = u8::from(index_set) + 2 * u8::from(local_high);
@@ -194,7 +194,7 @@ impl Form {
         })
     }
 
-    /// Both sources of a word, the first one first.
+    /// Decodes both sources of a word, the first one first.
     pub fn read_sources(self, from: Sources) -> Option<(Operand, Operand)> {
         let Sources { a, b, swap, local_high, constant_high } = from;
         let a = self.read(a, Bank::A, local_high, constant_high)?;
@@ -202,7 +202,7 @@ impl Form {
         Some(if swap { (b, a) } else { (a, b) })
     }
 
-    /// The destination of a word.
+    /// Decodes the destination of a word.
     pub fn read_destination(self, from: Destination) -> Option<Operand> {
         if from.code == self.no_destination() {
             return Some(Operand::None);
@@ -212,7 +212,7 @@ impl Form {
     }
 }
 
-/// The way on which a source comes; a word has one source for each.
+/// Returns the kind of a source in words. A word has at most one source of each kind.
 fn way(operand: Operand) -> Option<&'static str> {
     Some(match operand {
         Operand::None => return None,
@@ -232,7 +232,7 @@ fn is_local_high(operand: Operand) -> bool {
     operand.local_index().is_some_and(|index| index & 2 != 0)
 }
 
-/// Checks that a result that goes to both banks names a register of one.
+/// Checks that the destination of `gpr_wrboth` is a register of one of the banks.
 pub(super) fn check_both(operand: Operand, both: bool) -> Result<(), WordError> {
     match operand {
         Operand::Gpr(..) => Ok(()),
@@ -241,7 +241,7 @@ pub(super) fn check_both(operand: Operand, both: bool) -> Result<(), WordError> 
     }
 }
 
-/// Checks that a source is there.
+/// Checks that a source is present.
 pub(super) fn present(operand: Operand) -> Result<Operand, WordError> {
     match operand {
         Operand::None => Err(WordError::Misplaced { operand, place: "a source here" }),

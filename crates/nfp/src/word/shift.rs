@@ -19,8 +19,8 @@ const DOUBLE: u64 = 3;
 /// Bits of a word.
 const WORD_BITS: u8 = 32;
 
-/// The kind and the bits of a shift. Left shifts count from the other end; none at all stands for
-/// an amount that comes from elsewhere.
+/// Encodes the kind and the amount of a shift. A left shift by n is stored as 32 - n. The amount 0
+/// stands for an indirect shift.
 fn shift_fields(shift: Shift) -> Result<u64, WordError> {
     let fail = |hint| Err(WordError::Shift { shift, hint });
     let kind = match shift.kind {
@@ -46,7 +46,7 @@ fn shift_fields(shift: Shift) -> Result<u64, WordError> {
     Ok(narrow::SHIFT_KIND.put(kind) | narrow::SHIFT_BITS.put(bits.into()))
 }
 
-/// The shift of a word; none for that of two words.
+/// Decodes the shift of a word; `None` for the shift of a register pair.
 fn read_shift(word: u64) -> Option<Shift> {
     let bits = narrow::SHIFT_BITS.get(word) as u8;
     let straight = |bits| if bits == 0 { ShiftAmount::Indirect } else { ShiftAmount::Bits(bits) };
@@ -63,7 +63,7 @@ fn right(amount: ShiftAmount) -> Result<u64, WordError> {
     shift_fields(Shift { kind: ShiftKind::Right, amount })
 }
 
-/// A shift instruction with this operator and shift.
+/// Encodes a shift instruction from its operator and shift fields.
 fn with_result(
     (dst, both): (Operand, bool),
     (a, b): (Operand, Operand),
@@ -156,7 +156,7 @@ pub(super) fn read(word: u64) -> Option<Insn> {
     Some(Insn::AluShf { dst, a, op, b, shift: Some(shift), both })
 }
 
-/// `ld_field[dst, mask, src, shift]`, whose destination is in the place of the first source.
+/// `ld_field[dst, mask, src, shift]`. The destination takes the place of the first source.
 pub(super) fn encode_ld_field(
     (dst, both): (Operand, bool),
     (mask, clear): (u8, bool),

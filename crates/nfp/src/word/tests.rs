@@ -8,7 +8,7 @@ fn insn(text: &str) -> Insn {
 
 #[test]
 fn known_words() {
-    // By hand from the layout that the driver gives.
+    // Encoded by hand from the layout in the driver.
     for (text, word) in [
         ("nop", 0x00f0_000c_0300),
         ("br[.15000]", 0x01de_a600_8038),
@@ -92,7 +92,7 @@ fn instructions_that_cannot_be_written_down() {
 
 #[test]
 fn words_without_an_instruction() {
-    // Byte branches, no_cc, predicates, check bits, other control registers, unused operators.
+    // Byte branches, `no_cc`, predicates, check bits, other control registers, unused operators.
     for word in [0, u64::MAX, 0x00c8_0000_0000, 0x01aa_00a0_200a, 0x10aa_00a0_200a, 1 << 45] {
         assert_eq!(decode(word), Err(WordError::Unknown { word }), "{word:#x}");
     }

@@ -1,4 +1,4 @@
-//! A small concrete interpreter of lifted programs, for tests of their meaning.
+//! Small concrete interpreter of lifted programs, for tests of their meaning.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub const DRAM: u64 = 0x4000;
 pub const DRAM_BYTES: u64 = DRAM << 8;
 pub const LENGTH: u64 = 64;
 
-/// Instructions, one a line, with addresses and numbers put before them.
+/// Returns a listing of these instructions, one per line, with addresses and numbers added.
 pub fn listing(body: &str) -> String {
     let lines = body.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.enumerate().map(|(n, line)| format!("{:4x}:\t.{n}  {line}\n", 8 * n)).collect()
@@ -28,18 +28,18 @@ pub fn program(body: &str) -> Result<Program, LiftError> {
     Ok(program)
 }
 
-/// The message with which a program is refused.
+/// Returns the message of the error with which lifting fails.
 pub fn refusal(body: &str) -> String {
     program(body).expect_err("the program is refused").to_string()
 }
 
-/// What a run has left behind.
+/// Result of a run.
 #[derive(Debug, Default)]
 pub struct Run {
     pub exit: u32,
     pub memory: BTreeMap<u64, u8>,
     pub blocks: Vec<u32>,
-    /// Cost classes in order, with the instruction.
+    /// Cost classes in the order of execution, each with the number of its instruction.
     pub costs: Vec<(u32, String)>,
 }
 
@@ -49,18 +49,18 @@ impl Run {
         (0..bytes).map(|i| byte(i) << (8 * i)).sum()
     }
 
-    /// A word of the stack.
+    /// Returns a word of the stack.
     pub fn stack(&self, word: u64) -> u32 {
         self.read(STACK + 4 * word, 4) as u32
     }
 }
 
-/// Runs a program; `start` names registers (`gprA_1`, `C`) and their values at the start.
+/// Runs a program. `start` gives initial values of registers by name, such as `gprA_1` or `C`.
 pub fn run(body: &str, start: &[(&str, u32)]) -> Run {
     run_with_memory(body, start, &[])
 }
 
-/// Likewise, with bytes in memory.
+/// Runs a program with initial values of registers and memory.
 pub fn run_with_memory(body: &str, start: &[(&str, u32)], memory: &[(u64, &[u8])]) -> Run {
     let program = program(body).unwrap_or_else(|error| panic!("{error}\n{body}"));
     let mut machine = Machine {

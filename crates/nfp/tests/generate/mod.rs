@@ -1,4 +1,4 @@
-//! Generated instructions, as the parser accepts them.
+//! Strategies for instructions that the parser accepts.
 
 use proptest::option;
 use proptest::prelude::*;
@@ -34,7 +34,7 @@ fn source() -> impl Strategy<Value = Operand> {
     prop_oneof![4 => gpr(), 1 => local(), 1 => xfer(), 1 => constant()]
 }
 
-/// A destination and whether both banks are written.
+/// Returns a strategy for destinations, with true if the result goes to both banks.
 fn destination() -> impl Strategy<Value = (Operand, bool)> {
     prop_oneof![
         4 => (gpr(), any::<bool>()),
@@ -42,7 +42,7 @@ fn destination() -> impl Strategy<Value = (Operand, bool)> {
     ]
 }
 
-/// A destination whose old value is read.
+/// Returns a strategy for destinations whose old value is read.
 fn merged() -> impl Strategy<Value = (Operand, bool)> {
     prop_oneof![4 => (gpr(), any::<bool>()), 1 => local().prop_map(|dst| (dst, false))]
 }
@@ -61,7 +61,7 @@ fn shift() -> impl Strategy<Value = Option<Shift>> {
     ])
 }
 
-/// Operands of an operator: `--` where the first is ignored, sometimes.
+/// Returns a strategy for operands of an operator. An ignored first operand is sometimes `--`.
 fn operation(shifts: bool) -> impl Strategy<Value = (Operand, AluOp, Operand)> {
     let operators: Vec<_> =
         AluOp::ALL.iter().copied().filter(|op| !shifts || op.is_logical()).collect();
@@ -110,13 +110,13 @@ fn branch() -> impl Strategy<Value = Insn> {
     ]
 }
 
-/// The byte address of a control register, often of one that has a name.
+/// Returns a strategy for byte addresses of control registers, half of them known ones.
 fn control_register() -> impl Strategy<Value = u16> {
     let named = select(vec![0x64, 0x6c, 0x94, 0x9c, 0x148]);
     prop_oneof![1 => (0..0x800u16).prop_map(|register| 4 * register), 1 => named]
 }
 
-/// Any instruction.
+/// Returns a strategy for all instructions.
 pub fn insn() -> impl Strategy<Value = Insn> {
     let value = (any::<u16>(), any::<bool>())
         .prop_map(|(value, inverted)| u32::from(value) | if inverted { 0xffff_0000 } else { 0 });

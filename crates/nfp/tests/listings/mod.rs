@@ -1,17 +1,15 @@
-//! Folders of listings.
-
-// Each test file uses a part of this.
+//! Listings of the published programs and of other folders.
 
 use slowpath_oracle::{Oracle, PUBLISHED, published_listings};
 use std::path::{Path, PathBuf};
 
-/// The listings of the published programs, or none and a report why.
+/// Returns the paths of the published listings. Reports the reason if there are none.
 pub fn published() -> Vec<PathBuf> {
     published_listings().map(|folder| in_folder(&folder)).unwrap_or_default()
 }
 
-/// The listings of the published programs with the content of the objects that they were compiled
-/// from: all of them, or none and a report why.
+/// Returns the published listings with the content of the objects from which they were compiled.
+/// Reports the reason if there are none.
 pub fn published_pairs() -> Vec<(PathBuf, Vec<u8>)> {
     let object = |path: PathBuf| {
         let data = std::fs::read(path.with_extension("bpf.o")).ok()?;
@@ -31,7 +29,7 @@ pub fn published_pairs() -> Vec<(PathBuf, Vec<u8>)> {
     pairs
 }
 
-/// The listings in a folder, which has some.
+/// Returns the paths of the listings in a folder, which must have some.
 pub fn in_folder(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("the folder can be read");
     let mut paths: Vec<_> = entries

@@ -1,10 +1,10 @@
-//! The BFD disassembler as an oracle: `objdump`, or what the environment variable
-//! `SLOWPATH_NFP_OBJDUMP` names, if it knows this device.
+//! The BFD disassembler as an oracle: `objdump`, or the program in the environment variable
+//! `SLOWPATH_NFP_OBJDUMP`, if it supports this device.
 
 use slowpath_oracle::Oracle;
 use std::process::Command;
 
-/// A disassembler that knows this device; without one, says why the test does without.
+/// Returns a disassembler that supports this device. Without one, reports why the test is skipped.
 pub fn find() -> Option<String> {
     let program = std::env::var("SLOWPATH_NFP_OBJDUMP").unwrap_or_else(|_| "objdump".to_owned());
     let Ok(output) = Command::new(&program).arg("-i").output() else {
@@ -21,7 +21,7 @@ pub fn find() -> Option<String> {
     None
 }
 
-/// The lines that the disassembler prints for these words, blanks reduced to one.
+/// Returns the lines that the disassembler prints for these words, with single blanks.
 pub fn disassemble(objdump: &str, name: &str, words: &[u64]) -> Vec<String> {
     let path = std::env::temp_dir().join(format!("slowpath-{}-{name}.elf", std::process::id()));
     std::fs::write(&path, object(words)).expect("a temporary file can be written");
@@ -36,7 +36,7 @@ pub fn disassemble(objdump: &str, name: &str, words: &[u64]) -> Vec<String> {
     text.lines().map(blanks_reduced).filter(|line| line.contains(": .")).collect()
 }
 
-/// A line with one blank between its words.
+/// Returns a line with one blank between its words.
 pub fn blanks_reduced(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -46,7 +46,7 @@ const NAMES: &[u8] = b"\0.text\0.shstrtab";
 const HEADER_BYTES: u64 = 64;
 const SECTION_BYTES: u64 = 64;
 
-/// A minimal ELF object with these words as code: the disassembler asks for the sections of an
+/// Returns a minimal ELF object with these words as code. The disassembler needs the sections of an
 /// object and fails on plain words.
 fn object(words: &[u64]) -> Vec<u8> {
     let code_bytes = 8 * words.len() as u64;
@@ -55,11 +55,11 @@ fn object(words: &[u64]) -> Vec<u8> {
     let sections_at = (names_at + names_bytes).next_multiple_of(8);
     let mut bytes = b"\x7fELF\x02\x01\x01".to_vec();
     bytes.resize(16, 0);
-    // Relocatable, for this machine, current version.
+    // Relocatable file for this machine, current version.
     bytes.extend([1u16, 250].into_iter().flat_map(u16::to_le_bytes));
     bytes.extend(1u32.to_le_bytes());
     bytes.extend([0, 0, sections_at].into_iter().flat_map(u64::to_le_bytes));
-    // The generation of the device.
+    // Flags: the generation of the device.
     bytes.extend((0x6000u32 << 8).to_le_bytes());
     let sizes = [HEADER_BYTES as u16, 0, 0, SECTION_BYTES as u16, 3, 2];
     bytes.extend(sizes.into_iter().flat_map(u16::to_le_bytes));

@@ -1,5 +1,5 @@
-//! A program twice: its BPF instructions and what they are compiled to, in the concrete interpreter,
-//! on the same packets, map contents and random numbers.
+//! Runs a BPF program and its compiled listing in the concrete interpreter, with the same packets,
+//! map contents and random numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,37 +9,37 @@ use slowpath_exec::concrete::{self, Environment, Run};
 use slowpath_ir::{InputId, InputKind, Program, RegionId};
 use slowpath_nfp::{CompileOptions, Compiled, LiftOptions, RECEIVE, compile, word};
 
-/// More blocks than any program here executes.
+/// Largest number of blocks that a run may execute; programs here need fewer.
 const MAX_BLOCKS: usize = 100_000;
-/// Where the firmware puts packets in their buffer, in bytes (as far from its ends as it
-/// guarantees).
+/// Offset in its buffer at which the firmware puts a packet, in bytes: as far from the ends as it
+/// guarantees.
 const IN_BUFFER: u64 = 128;
 /// Address of the packet on the card.
 const ADDRESS: u64 = 0x0100_0000 + IN_BUFFER;
 
-/// What a run starts from.
+/// Initial state of a run.
 #[derive(Clone, Debug)]
 pub struct Start {
     pub packet: Vec<u8>,
     /// Bytes of the map's elements, by index and offset.
     pub elements: BTreeMap<(u64, u64), u8>,
-    /// Every other byte of memory.
+    /// Value of every other byte of memory.
     pub fill: u8,
     pub random: Vec<u64>,
 }
 
-/// What a run leaves.
+/// Observable result of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub result: u32,
-    /// Where the packet starts, from where it did.
+    /// Distance by which the packet's start has moved.
     pub start: i64,
     pub packet: Vec<u8>,
-    /// Bytes of the map's elements that were written.
+    /// Bytes of the map's elements that were changed.
     pub elements: BTreeMap<(u64, u64), u8>,
 }
 
-/// The two programs.
+/// A BPF program and its compiled listing, both lifted.
 pub struct Pair {
     bpf: Lifted,
     card: Program,
@@ -76,7 +76,7 @@ impl Pair {
         self.bpf.layout.maps.first()
     }
 
-    /// What each of the two leaves, BPF first.
+    /// Returns the outcomes of both programs, the BPF program first.
     pub fn run(&self, start: &Start) -> Result<(Outcome, Outcome), String> {
         Ok((self.run_bpf(start)?, self.run_card(start)?))
     }
@@ -146,7 +146,7 @@ fn environment(program: &Program, packet: RegionId, start: &Start) -> Environmen
     environment
 }
 
-/// The address of a region's first byte.
+/// Returns the address of a region's first byte.
 fn base(program: &Program, environment: &Environment, region: RegionId) -> u64 {
     let input =
         program.inputs.iter().position(|input| input.kind == InputKind::BaseAddress(region));
@@ -162,7 +162,7 @@ struct Memory<'a> {
 
 impl Memory<'_> {
     fn byte(&self, region: RegionId, offset: u64) -> u8 {
-        // Offsets are modulo the width of addresses.
+        // Offsets wrap around at the width of addresses.
         let width = self.program.width(self.program.regions[region.index()].base);
         let offset = offset & (u64::MAX >> (64 - u32::from(width)));
         let initial = || self.environment.memory.get(&(region, offset)).copied();
@@ -170,7 +170,7 @@ impl Memory<'_> {
         written.or_else(initial).unwrap_or(self.environment.fill)
     }
 
-    /// Four bytes.
+    /// Returns a word of four bytes.
     fn word(&self, region: RegionId, offset: u64) -> u64 {
         (0..4).rev().fold(0, |word, n| word << 8 | u64::from(self.byte(region, offset + n)))
     }
@@ -179,7 +179,7 @@ impl Memory<'_> {
         (0..length.min(1 << 14)).map(|n| self.byte(region, from.wrapping_add(n))).collect()
     }
 
-    /// The bytes of elements that differ from before.
+    /// Returns the bytes of elements that the run changed.
     fn elements(&self, region: RegionId, bits: u8) -> BTreeMap<(u64, u64), u8> {
         let written: BTreeSet<u64> =
             self.run.written.keys().filter(|(of, _)| *of == region).map(|(_, at)| *at).collect();

@@ -1,4 +1,5 @@
-//! Whether moves of the packet's start can fail on the card (`nfp_record_adjust_head` of the driver).
+//! Detection of moves of the packet's start that cannot fail on the card (`nfp_record_adjust_head`
+//! of the driver).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,11 +10,11 @@ use slowpath_bpf::insn::{Call, Insn};
 use super::bounds::OperandBounds;
 use crate::firmware::{ETHERNET_HEADER, HEAD_DOWN, HEAD_UP, MIN_FRAME};
 
-/// What can be cut off every packet, in bytes.
+/// Number of bytes that can be removed from the start of every packet.
 const ALWAYS_THERE: i32 = MIN_FRAME as i32 - ETHERNET_HEADER as i32;
 
-/// The slot of the call of `bpf_xdp_adjust_head` that is made without a check: if the program calls
-/// it in one place, with a constant that every packet has room for.
+/// Returns the slot of the call of `bpf_xdp_adjust_head` that needs no check. The program must have
+/// no other call of it, and the distance must be a constant that is valid for every packet.
 pub(in crate::codegen) fn unchecked(
     program: &BpfProgram,
     live: &BTreeSet<usize>,
@@ -22,7 +23,7 @@ pub(in crate::codegen) fn unchecked(
     let call = Insn::Call(Call::Helper(XDP_ADJUST_HEAD));
     let mut calls = live.iter().copied().filter(|&slot| program.insns.get(slot) == Some(&call));
     let (slot, None) = (calls.next()?, calls.next()) else { return None };
-    // The helper takes a 32-bit number.
+    // The helper takes a 32-bit distance.
     let distance = bounds.get(&slot)?.src?.as_constant()? as i32;
     let possible = distance <= ALWAYS_THERE && (-HEAD_DOWN..=HEAD_UP).contains(&distance);
     possible.then_some(slot)

@@ -1,6 +1,6 @@
-//! What the operands of instructions can be, from the range analysis of the lifted program: what
-//! the kernel's verifier tells the driver (`umin_src`, `umax_src`, `umin_dst`, `umax_dst` of
-//! `struct nfp_insn_meta`, and the known bits of what is added to counters).
+//! Bounds of instruction operands, from the range analysis of the lifted program. They replace the
+//! facts that the kernel's verifier passes to the driver: `umin_src`, `umax_src`, `umin_dst` and
+//! `umax_dst` of `struct nfp_insn_meta`, and the known bits of operands of atomic additions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,32 +12,32 @@ use slowpath_ir::{BlockId, Reg};
 use slowpath_ranges::{Domain, MemoryModel, Options, Ranges, analyze_until};
 use slowpath_stop::{Reason, Stop};
 
-/// What the two operands of an instruction can be, over all ways to it.
+/// Bounds of the two operands of an instruction, over all paths to it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::codegen) struct OperandBounds {
-    /// The left operand, which is also the destination.
+    /// Bounds of the left operand, which is also the destination.
     pub dst: Option<Domain>,
-    /// The right operand.
+    /// Bounds of the right operand.
     pub src: Option<Domain>,
 }
 
 impl OperandBounds {
-    /// The largest value of the left operand.
+    /// Returns the largest value of the left operand.
     pub fn dst_max(&self) -> u64 {
         self.dst.map_or(u64::MAX, |dst| dst.hi())
     }
 
-    /// The smallest and the largest value of the right operand.
+    /// Returns the smallest and the largest value of the right operand.
     pub fn src(&self) -> (u64, u64) {
         self.src.map_or((0, u64::MAX), |src| (src.lo(), src.hi()))
     }
 }
 
-/// What the range analysis says about a program.
+/// Results of the range analysis for a program.
 pub(in crate::codegen) struct RangeFacts {
-    /// The slots that can be reached.
+    /// Reachable slots.
     pub live: BTreeSet<usize>,
-    /// The bounds of all instructions that need them, by slot.
+    /// Bounds of all instructions that need them, by slot.
     pub bounds: BTreeMap<usize, OperandBounds>,
 }
 
@@ -59,7 +59,7 @@ impl RangeFacts {
     }
 }
 
-/// The slots that the verifier visits.
+/// Returns the slots that the verifier visits.
 fn live(
     program: &BpfProgram,
     lifted: &Lifted,
@@ -78,8 +78,8 @@ fn live(
     live
 }
 
-/// The blocks that end in a comparison of pointers. The verifier decides none of these; the range
-/// analysis knows that pointers are not null.
+/// Returns the blocks that end in a comparison of pointers. The verifier decides none of these
+/// comparisons, whereas the range analysis knows that pointers are not null.
 fn pointer_comparisons(
     program: &BpfProgram,
     lifted: &Lifted,
@@ -93,7 +93,7 @@ fn pointer_comparisons(
     of_pointers.map(|(number, _)| BlockId::from(number)).collect()
 }
 
-/// Whether the instruction compares something that is not known to be a number.
+/// Returns true if the instruction compares a value that is not known to be a number.
 fn compares_pointers(program: &BpfProgram, registers: &Registers, slot: usize) -> bool {
     let Some(&Insn::Branch { dst, src, .. }) = program.insns.get(slot) else { return false };
     let pointer = |register: Register| {
@@ -122,7 +122,7 @@ fn bounds(
             let slot = insn.index();
             let Some((dst, src)) = program.insns.get(slot).and_then(operands) else { return };
             let value = |register: Register| match registers.before(slot, register.number()) {
-                // What is constant has no data flow in the lifted program.
+                // Constants have no data flow in the lifted program.
                 RegisterValue::Constant(value) => Some(Domain::constant(64, value)),
                 _ => names.get(depth, register).map(|reg| state.value(reg)),
             };
@@ -143,7 +143,7 @@ fn bounds(
     found
 }
 
-/// The operands whose bounds matter.
+/// Returns the operands of an instruction whose bounds are needed.
 fn operands(insn: &Insn) -> Option<(Register, Source)> {
     match *insn {
         Insn::Alu { dst, src, .. } => Some((dst, src)),
@@ -157,7 +157,8 @@ fn operands(insn: &Insn) -> Option<(Register, Source)> {
     }
 }
 
-/// The registers of the lifted program that hold `r0` to `r9`, by how many calls are around.
+/// Registers of the lifted program that hold `r0` to `r9`, by name; the name depends on the call
+/// depth.
 struct RegisterNames {
     regs: BTreeMap<String, Reg>,
 }

@@ -1,5 +1,4 @@
-//! The stack frame of each function: how deep it is, and whether registers are saved in it
-//! (`nfp_bpf_finalize` of the driver).
+//! Stack frames of functions: depth and saved registers (`nfp_bpf_finalize` of the driver).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,26 +9,26 @@ use slowpath_bpf::lift::Registers;
 use crate::codegen::access::memory_operand;
 use crate::codegen::helpers;
 
-/// Bytes of a return address, which a called function keeps in its frame.
+/// Bytes of the return address, which a called function keeps in its frame.
 const RETURN_ADDRESS: u32 = 4;
-/// Bytes of `r6` to `r9`, which it saves there.
+/// Bytes of the saved `r6` to `r9` in the frame of a called function.
 const SAVED_REGISTERS: u32 = 32;
-/// The lowest offset in a frame, in bytes: that of an access of which nothing is known.
+/// Lowest offset in a frame, in bytes. It is assumed for accesses at an unknown offset.
 const LOWEST: i64 = -512;
 
 /// A function of the program.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::codegen) struct Function {
-    /// Its first slot.
+    /// First slot.
     pub first: usize,
-    /// Bytes of stack, with what the call itself stores there.
+    /// Bytes of stack, including the return address and saved registers.
     pub stack: u32,
-    /// Whether it changes `r6` to `r9`, so that they are saved.
+    /// True if the function changes `r6` to `r9`, so that they must be saved.
     pub saves_registers: bool,
 }
 
-/// The functions of a program, the main function first; `live` are the slots that the verifier
-/// visits.
+/// Returns the functions of a program, the main function first. `live` are the slots that the
+/// verifier visits.
 pub(in crate::codegen) fn functions(
     program: &BpfProgram,
     registers: &Registers,
@@ -55,7 +54,7 @@ pub(in crate::codegen) fn functions(
     functions.collect()
 }
 
-/// How deep each function's stack frame is used, in bytes, by first slot.
+/// Returns the used depth of each function's stack frame in bytes, by first slot.
 fn depths(
     program: &BpfProgram,
     registers: &Registers,
@@ -64,7 +63,7 @@ fn depths(
     let mut depths = BTreeMap::new();
     for &slot in live {
         let Some(insn) = program.insns.get(slot) else { continue };
-        // A helper may reach down to wherever an argument points.
+        // A helper may access memory from its argument's address on.
         let (pointers, offset) = match *insn {
             Insn::Call(Call::Helper(number)) => (1..=helpers::arguments(number), 0),
             _ => match memory_operand(insn) {
@@ -84,8 +83,8 @@ fn depths(
     depths
 }
 
-/// Whether the destination field of the instruction names `r6` to `r9`, even where that is the base
-/// of a store: so the driver decides.
+/// Returns true if the destination field of the instruction names `r6` to `r9`. As in the driver,
+/// the base register of a store counts too.
 fn names_saved_register(insn: &Insn) -> bool {
     let dst = match *insn {
         Insn::Alu { dst, .. }

@@ -1,8 +1,9 @@
-//! Which 32-bit results need zeros in their upper half: those that something reads as 64 bits.
+//! Detection of 32-bit results whose upper half must be zeroed because an instruction reads them as
+//! 64 bits.
 //!
-//! The kernel's verifier tells the driver (`zext_dst`); the rules for what counts as a read of 64
-//! bits are its `is_reg64`. Reaching definitions over the linked program; a function's `r6` to `r9`
-//! are its caller's again behind a call.
+//! The kernel's verifier passes this fact to the driver (`zext_dst`); its function `is_reg64`
+//! defines reads of 64 bits. The analysis computes reaching definitions over the linked program.
+//! After a call, `r6` to `r9` have the caller's definitions again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,21 +14,21 @@ use slowpath_stop::{Reason, Stop, Ticker};
 
 use crate::codegen::helpers;
 
-/// Slots followed between two looks at whether to stop.
+/// Number of slots between two checks of the stop condition.
 const SLOTS: u32 = 16;
 
-/// For `r0` to `r9`: the slots of the 32-bit results that it may hold.
+/// For each of `r0` to `r9`, the slots of the 32-bit results that it may hold.
 type Definitions = [BTreeSet<usize>; 10];
 
-/// What is known of the upper halves of 32-bit results.
+/// Results of the analysis.
 pub(in crate::codegen) struct ZeroExtension {
-    /// The slots whose result is read as 64 bits although it was computed as 32.
+    /// Slots whose 32-bit result is read as 64 bits.
     pub needed: BTreeSet<usize>,
-    /// The slots before which the destination may hold a 32-bit result with anything above it.
+    /// Slots before which the destination may hold a 32-bit result with a non-zero upper half.
     pub unextended: BTreeSet<usize>,
 }
 
-/// Where zeros are needed, and where they are missing.
+/// Runs the analysis.
 pub(in crate::codegen) fn analyze(
     program: &BpfProgram,
     registers: &Registers,
@@ -67,7 +68,7 @@ impl Analysis<'_> {
         self.entering.iter().filter_map(before).collect()
     }
 
-    /// Whether the driver clears the upper half in any case.
+    /// Returns true if the driver always clears the upper half of the result.
     fn clears(&self, slot: usize) -> bool {
         matches!(
             self.program.insns.get(slot),
@@ -75,7 +76,7 @@ impl Analysis<'_> {
         )
     }
 
-    /// Executes the instruction at a slot; returns the slots where more is known than before.
+    /// Applies the instruction at a slot. Returns the slots whose entry state has grown.
     fn step(&mut self, slot: usize) -> Vec<usize> {
         let (Some(&insn), Some(mut state)) =
             (self.program.insns.get(slot), self.entering.get(&slot).cloned())
@@ -112,7 +113,7 @@ impl Analysis<'_> {
                     callee[1..6].clone_from_slice(&state[1..6]);
                     goals.push((function, callee));
                 }
-                // What the function has returned so far; its exits add the rest.
+                // Results of the function known so far; later visits of its exits add the others.
                 goals.extend(self.returned(slot, insn));
             }
             _ => goals.push((next, state)),
@@ -120,7 +121,8 @@ impl Analysis<'_> {
         goals.into_iter().filter_map(|(to, state)| self.enter(to, state)).collect()
     }
 
-    /// Adds what holds on a way to a slot.
+    /// Merges a state into the entry state of a slot. Returns the slot if its entry state has
+    /// grown.
     fn enter(&mut self, slot: usize, state: Definitions) -> Option<usize> {
         if !self.live.contains(&slot) {
             return None;
@@ -137,12 +139,12 @@ impl Analysis<'_> {
         (after > before).then_some(slot)
     }
 
-    /// The first slot of the function that a slot belongs to.
+    /// Returns the first slot of the function that contains a slot.
     fn function(&self, slot: usize) -> usize {
         self.program.function_of(slot).map_or(0, |function| function.first)
     }
 
-    /// The slots behind the calls of the function that an exit leaves.
+    /// Returns the slots after all calls of the function that `exit` leaves, each with its state.
     fn leave(&self, exit: usize, state: &Definitions) -> Vec<(usize, Definitions)> {
         let function = self.function(exit);
         let calls = self.program.insns.iter().enumerate().filter(|(at, insn)| {
@@ -157,7 +159,7 @@ impl Analysis<'_> {
         calls.filter_map(behind).collect()
     }
 
-    /// What is known behind a call from the exits of the function that have been reached.
+    /// Returns the state after a call, from the exits of the function that have been reached.
     fn returned(&self, call: usize, insn: Insn) -> Option<(usize, Definitions)> {
         let function = insn.function_target(call)?;
         let mut after = self.kept(call)?;
@@ -174,7 +176,7 @@ impl Analysis<'_> {
         returns.then_some((call + 1, after))
     }
 
-    /// What a caller's registers hold behind a call, without the result.
+    /// Returns the state of a caller's registers after a call, without the result.
     fn kept(&self, call: usize) -> Option<Definitions> {
         let mut state = self.entering.get(&call)?.clone();
         state[0..6].iter_mut().for_each(BTreeSet::clear);
@@ -214,13 +216,13 @@ impl Analysis<'_> {
                 let arguments = 1..=helpers::arguments(number);
                 arguments.filter_map(Register::new).map(|reg| (reg, Width::W64)).collect()
             }
-            // The result of a function is its caller's business.
+            // The width of a function's result depends on its caller.
             Insn::Exit if self.function(slot) == 0 => vec![(Register::R0, Width::W64)],
             _ => Vec::new(),
         }
     }
 
-    /// Pointers are stored whole.
+    /// Returns the width of a stored value. Pointers are stored whole.
     fn stored_width(&self, slot: usize, size: Size, src: Source) -> Width {
         let Source::Reg(src) = src else { return Width::W64 };
         let value = self.registers.before(slot, src.number());
@@ -236,7 +238,7 @@ impl Analysis<'_> {
             Insn::Swap { size, dst, .. } => Some((dst, swap_width(size))),
             Insn::LoadImm64 { dst, .. } => Some((dst, Width::W64)),
             Insn::Load { size, dst, base, .. } | Insn::LoadAcquire { size, dst, base, .. } => {
-                // What the context holds are pointers.
+                // Fields of the context are pointers.
                 let context = matches!(
                     self.registers.before(slot, base.number()),
                     RegisterValue::Context { .. }

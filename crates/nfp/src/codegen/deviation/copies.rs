@@ -1,13 +1,13 @@
-//! Memory copies that do something else than the loads and stores that they are made of.
+//! Memory copies whose effect differs from that of the loads and stores they replace.
 
 use slowpath_bpf::insn::{Insn, Size};
 
 use super::liveness;
 use crate::codegen::annotated::AnnotatedProgram;
 
-/// Whether a register is read behind a copy where the driver leaves another value in it than the
-/// program's last load: the first word of ascending pairs of words, and the wrong bytes of descending
-/// pairs of less.
+/// Returns true if a register is read after a copy that leaves a value other than the program's
+/// last load in it. The driver leaves the first word if the pairs are words with ascending offsets.
+/// It leaves the wrong bytes if the pairs are smaller with descending offsets.
 pub(super) fn leaves_wrong_value(program: &AnnotatedProgram<'_>, slot: usize) -> bool {
     let insn = &program.insns[slot];
     let (Some(copy), Insn::Load { size, dst, .. }) = (insn.copy, insn.insn) else { return false };
@@ -20,8 +20,9 @@ pub(super) fn leaves_wrong_value(program: &AnnotatedProgram<'_>, slot: usize) ->
     wrong && liveness::is_read(program, behind, dst)
 }
 
-/// Whether a copy reads bytes that its own earlier pairs have written: the driver looks at where
-/// pairs start, not at where they end, so that the last one may.
+/// Returns true if the loads that a copy replaces include bytes that its own earlier pairs have
+/// written. The driver compares the starts of pairs but not their ends, and so misses an overlap of
+/// the last pair.
 pub(super) fn overlaps(program: &AnnotatedProgram<'_>, slot: usize) -> bool {
     let insn = &program.insns[slot];
     let (Some(copy), Insn::Load { base, offset, .. }) = (insn.copy, insn.insn) else {

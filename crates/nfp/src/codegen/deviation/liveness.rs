@@ -1,4 +1,4 @@
-//! What may be executed behind an instruction: reads of a register, the instruction itself.
+//! Reachability queries: later reads of a register, repeated execution of an instruction.
 
 use std::collections::BTreeSet;
 
@@ -7,9 +7,9 @@ use slowpath_bpf::insn::{Call, Insn, Register, Source};
 use crate::codegen::annotated::AnnotatedProgram;
 use crate::codegen::helpers;
 
-/// Whether something that is executed behind `slot` may read what `register` holds there. Functions
-/// may read all their arguments; what a caller does behind a call is not looked at, but for the
-/// result.
+/// Returns true if an instruction reachable from `slot` may read the value that `register` has
+/// there. Called functions are assumed to read all their arguments. The code of callers is not
+/// searched; of a returning function, only the result counts as read.
 pub(super) fn is_read(program: &AnnotatedProgram<'_>, slot: usize, register: Register) -> bool {
     let mut seen = BTreeSet::new();
     let mut pending = vec![slot];
@@ -29,7 +29,7 @@ pub(super) fn is_read(program: &AnnotatedProgram<'_>, slot: usize, register: Reg
     false
 }
 
-/// Whether an instruction may be executed again in the same call of its function.
+/// Returns true if an instruction may run more than once in one call of its function.
 pub(super) fn repeats(program: &AnnotatedProgram<'_>, slot: usize) -> bool {
     let mut seen = BTreeSet::new();
     let mut pending: Vec<usize> = successors(program.linked.insns[slot], slot).collect();
@@ -44,7 +44,7 @@ pub(super) fn repeats(program: &AnnotatedProgram<'_>, slot: usize) -> bool {
     false
 }
 
-/// The slots that control goes to behind an instruction, in the same function.
+/// Returns the slots to which control continues after an instruction, in the same function.
 fn successors(insn: Insn, slot: usize) -> impl Iterator<Item = usize> {
     let (jump, next) = match insn {
         Insn::Exit => (None, None),

@@ -1,4 +1,4 @@
-//! Moves and arithmetic: two words for 64 bits, one for 32 (`wrp_alu_imm`, `wrp_alu64_*`,
+//! Moves and arithmetic: two instructions for 64 bits, one for 32 (`wrp_alu_imm`, `wrp_alu64_*`,
 //! `wrp_alu32_*`, `end_reg32` of the driver).
 
 use slowpath_bpf::insn::{AluOp as BpfOp, Register, Size, Source, Width};
@@ -9,8 +9,8 @@ use super::{divide, multiply, shift};
 use crate::codegen::annotated::AnnotatedInsn;
 use crate::{AluOp, Operand, Shift, ShiftAmount, ShiftKind};
 
-/// An instruction of RFC 9669, section 4.1. `depth` is where the frame pointer is, in bytes from the
-/// first of the frame.
+/// Emits an arithmetic instruction (RFC 9669, section 4.1). `depth` is the offset of the frame
+/// pointer from the start of the frame, in bytes.
 pub(super) fn alu(
     asm: &mut Assembler,
     insn: &AnnotatedInsn,
@@ -51,7 +51,7 @@ pub(super) fn alu(
     }
 }
 
-/// The operations on the low and the high word.
+/// Returns the operators for the low and the high word.
 fn words(op: BpfOp) -> (AluOp, AluOp) {
     match op {
         BpfOp::Add => (AluOp::Add, AluOp::AddCarry),
@@ -66,7 +66,8 @@ fn with_register(asm: &mut Assembler, dst: u8, op: AluOp, src: u8) {
     asm.alu(Dst::Both(dst), a(dst), op, b(src));
 }
 
-/// Bitwise operations with all zeros or ones need no operand, or nothing at all.
+/// Emits an operation with a constant. Bitwise operations with all zeros or ones need no operand,
+/// or no instruction at all.
 fn with_constant(asm: &mut Assembler, dst: u8, op: AluOp, value: u32) {
     let both = Dst::Both(dst);
     match (op, value) {
@@ -108,7 +109,7 @@ fn mov(asm: &mut Assembler, width: Width, dst: Register, src: Source, depth: u32
     }
 }
 
-/// `dst = -dst`.
+/// Emits `dst = -dst`.
 pub(super) fn negate(asm: &mut Assembler, insn: &AnnotatedInsn, width: Width, dst: Register) {
     let number = pair(dst);
     asm.alu(Dst::Both(number), imm(0), AluOp::Sub, b(number));
@@ -118,7 +119,7 @@ pub(super) fn negate(asm: &mut Assembler, insn: &AnnotatedInsn, width: Width, ds
     }
 }
 
-/// A 64-bit constant: its high word is copied from the low one if they are equal.
+/// Loads a 64-bit constant. The high word is copied from the low one if they are equal.
 pub(super) fn constant64(asm: &mut Assembler, dst: Register, value: u64) {
     let (number, low, high) = (pair(dst), value as u32, (value >> 32) as u32);
     asm.constant(Dst::Both(number), low);
@@ -129,7 +130,7 @@ pub(super) fn constant64(asm: &mut Assembler, dst: Register, value: u64) {
     }
 }
 
-/// Bytes of a word in the opposite order.
+/// Reverses the bytes of a word.
 fn swap_word(asm: &mut Assembler, src: Operand, dst: u8) {
     asm.field(Dst::Both(dst), 0b1111, src, rotated(8));
     asm.field(Dst::Both(dst), 0b0101, a(dst), rotated(16));
@@ -139,7 +140,7 @@ fn rotated(bits: u8) -> Option<Shift> {
     Some(Shift { kind: ShiftKind::RotateRight, amount: ShiftAmount::Bits(bits) })
 }
 
-/// Host order to network order.
+/// Converts from host order to network order.
 pub(super) fn to_network_order(asm: &mut Assembler, size: Size, dst: Register) {
     let number = pair(dst);
     match size {

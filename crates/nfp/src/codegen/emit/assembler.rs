@@ -1,7 +1,5 @@
-//! Emission of NFP instructions: the registers that the driver's ABI fixes, constants, moves, and
-//! branches whose targets are known later.
-//!
-//! Which registers these are: `abi.rs` of this crate.
+//! Assembler for NFP instructions: constants, moves, and branches with later resolved targets. It
+//! uses the registers of the driver's ABI ([`crate::abi`]).
 
 use crate::abi;
 use crate::{
@@ -9,56 +7,57 @@ use crate::{
     ShiftAmount, ShiftKind,
 };
 
-/// Largest constant in an operand of `alu`, `mul_step`, `local_csr_wr`.
+/// Largest constant in an operand of `alu`, `mul_step` and `local_csr_wr`.
 const UNRESTRICTED_MAX: u32 = 0xff;
-/// Largest constant in an operand of the other instructions.
+/// Largest constant in an operand of other instructions.
 const RESTRICTED_MAX: u32 = 0x7f;
 
-/// The register of bank A with this number.
+/// Returns the register of bank A with this number.
 pub(super) fn a(number: u8) -> Operand {
     Operand::Gpr(Bank::A, number)
 }
 
-/// The register of bank B with this number.
+/// Returns the register of bank B with this number.
 pub(super) fn b(number: u8) -> Operand {
     Operand::Gpr(Bank::B, number)
 }
 
-/// A constant.
+/// Returns a constant operand.
 pub(super) fn imm(value: u32) -> Operand {
     Operand::Immediate(value)
 }
 
-/// A transfer register.
+/// Returns a transfer register.
 pub(super) fn xfer(number: u8) -> Operand {
     Operand::Xfer(number)
 }
 
-/// A word of local memory behind a base register.
+/// Returns a word of local memory, relative to a base register.
 pub(super) fn local(index: u8, word: u8) -> Operand {
     Operand::Local { index, access: LocalAccess::Word(word) }
 }
 
-/// The word at local memory's base register 3, which then advances.
+/// The word at base register 3 of local memory, with an increment of the base afterwards.
 pub(super) const LOCAL_INCREMENT: Operand =
     Operand::Local { index: 3, access: LocalAccess::Increment };
 
-/// Scratch registers.
+/// Scratch registers for constants.
 pub(super) const IMM_A: Operand = Operand::Gpr(Bank::A, abi::SCRATCH[1]);
 pub(super) const IMM_B: Operand = Operand::Gpr(Bank::B, abi::SCRATCH[1]);
 pub(super) const IMM_BOTH: Dst = Dst::Both(abi::SCRATCH[1]);
 /// Scratch registers for addresses.
 pub(super) const ADDRESS_A: Operand = Operand::Gpr(Bank::A, abi::SCRATCH[0]);
 pub(super) const ADDRESS_B: Operand = Operand::Gpr(Bank::B, abi::SCRATCH[0]);
-/// Where a function finds the address to return to.
+/// Register with the return address of a function.
 pub(super) const RETURN: Operand = abi::RETURN_ADDRESS;
-/// First byte of the stack.
+/// Register with the address of the stack's first byte.
 pub(super) const STACK: Operand = abi::STACK;
-/// The packet's length in bytes.
+/// Register with the packet's length in bytes.
 pub(super) const LENGTH: Operand = abi::PACKET_LENGTH;
-/// Address of the array map in units of 256 bytes (the paper's firmware).
+/// Register with the address of the array map in units of 256 bytes (the paper's firmware).
 pub(super) const MAP: Operand = abi::ARRAY;
-/// What the firmware knows of the packet: its length in word 0, its address in word 2.
+/// Packet vector (`enum pkt_vec` of the driver): the packet's length in word 0, its address in word
+/// 2.
 pub(super) const VECTOR_LENGTH: Operand =
     Operand::Local { index: abi::PACKET_BASE, access: LocalAccess::Word(0) };
 pub(super) const VECTOR_POINTER: Operand =
@@ -71,11 +70,11 @@ pub(super) const VECTOR_QUEUE: Operand =
 /// A destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dst {
-    /// The result is dropped.
+    /// No destination: the result is discarded.
     None,
     /// One register or word of local memory.
     One(Operand),
-    /// The register of this number in both banks.
+    /// The register with this number in both banks.
     Both(u8),
 }
 
@@ -99,40 +98,41 @@ impl From<Operand> for Dst {
     }
 }
 
-/// Where a branch leads.
+/// A branch target that is resolved after the emission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Label {
-    /// To this instruction of the listing.
+    /// An instruction of the listing.
     Insn(usize),
-    /// To what a slot of the BPF program becomes.
+    /// The first instruction emitted for a slot of the BPF program.
     Slot(usize),
-    /// To the subroutine that saves `r6` to `r9`.
+    /// The subroutine that saves `r6` to `r9`.
     SaveRegisters,
-    /// To the subroutine that restores them and returns.
+    /// The subroutine that restores `r6` to `r9` and returns.
     RestoreRegisters,
 }
 
-/// Which numbers of the listing a constant or branch is to be replaced by.
+/// A reference to a label that must be resolved.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fixup {
-    /// The instruction to change.
+    /// Index of the instruction whose constant or branch target is replaced.
     pub at: usize,
     pub label: Label,
 }
 
-/// The listing so far.
+/// The listing under construction.
 #[derive(Debug, Default)]
 pub(super) struct Assembler {
     pub insns: Vec<Insn>,
-    /// The BPF slot that each instruction is for; `None` for what surrounds the program.
+    /// For each instruction, the BPF slot that it implements; `None` for the code around the
+    /// program.
     pub origins: Vec<Option<usize>>,
-    /// The slot that instructions are emitted for.
+    /// Slot that is being emitted.
     pub origin: Option<usize>,
     pub fixups: Vec<Fixup>,
 }
 
 impl Assembler {
-    /// The number of the next instruction.
+    /// Returns the number of the next instruction.
     pub fn here(&self) -> usize {
         self.insns.len()
     }
@@ -151,12 +151,12 @@ impl Assembler {
         self.alu(dst, Operand::None, AluOp::B, src);
     }
 
-    /// Both banks of a register get bank B of another.
+    /// Copies bank B of `src` to both banks of `dst`.
     pub fn mov_reg(&mut self, dst: u8, src: u8) {
         self.mov(Dst::Both(dst), b(src));
     }
 
-    /// Sets the previous ALU result, whose low bits an indirect shift by `amount` uses.
+    /// Prepares an indirect shift: the low bits of `amount` become its distance.
     pub fn shift_by(&mut self, amount: Operand) {
         self.alu(Dst::None, amount, AluOp::Or, imm(0));
     }
@@ -175,23 +175,24 @@ impl Assembler {
         self.push(Insn::AluShf { dst: dst.operand(), a, op, b, shift, both: dst.both() });
     }
 
-    /// Both banks of `dst` get bank B of `src`, shifted.
+    /// Writes bank B of `src`, shifted, to both banks of `dst`.
     pub fn shifted(&mut self, dst: u8, src: u8, kind: ShiftKind, amount: ShiftAmount) {
         self.shift(Dst::Both(dst), Operand::None, AluOp::B, b(src), kind, amount);
     }
 
-    /// Both banks of `dst` get the low word of (bank A of `high` : bank B of `low`) shifted right.
+    /// Writes the low word of (bank A of `high` : bank B of `low`), shifted right, to both banks of
+    /// `dst`.
     pub fn double_shift(&mut self, dst: u8, high: u8, low: u8, amount: ShiftAmount) {
         self.push(Insn::DblShf { dst: a(dst), a: a(high), b: b(low), amount, both: true });
     }
 
-    /// Both banks of `dst` get bank B of `src` shifted right, with copies of the sign of the previous
-    /// ALU result.
+    /// Writes bank B of `src`, shifted right, to both banks of `dst`. The shift fills with the sign
+    /// of the previous ALU result.
     pub fn arithmetic_shift(&mut self, dst: u8, src: u8, amount: ShiftAmount) {
         self.push(Insn::Asr { dst: a(dst), b: b(src), amount, both: true });
     }
 
-    /// Loads a constant, in two instructions if need be (`wrp_immed` of the driver).
+    /// Loads a constant, in two instructions if necessary (`wrp_immed` of the driver).
     pub fn constant(&mut self, dst: impl Into<Dst>, value: u32) {
         let dst = dst.into();
         let packed = packed(value).map(|(half, shift)| (u32::from(half), shift));
@@ -206,12 +207,14 @@ impl Assembler {
         }
     }
 
-    /// A constant as an operand of `alu`, through a scratch register if it is too large.
+    /// Returns a constant as an operand of `alu`, loaded into a scratch register if it is too
+    /// large.
     pub fn operand(&mut self, value: u32, scratch: Operand) -> Operand {
         self.within(value, UNRESTRICTED_MAX, scratch)
     }
 
-    /// A constant as an operand of the other instructions.
+    /// Returns a constant as an operand of other instructions, loaded into a scratch register if it
+    /// is too large.
     pub fn restricted(&mut self, value: u32, scratch: Operand) -> Operand {
         self.within(value, RESTRICTED_MAX, scratch)
     }
@@ -224,12 +227,13 @@ impl Assembler {
         scratch
     }
 
-    /// Replaces the bytes of `dst` that `mask` names by those of `src`, shifted.
+    /// Replaces the bytes of `dst` that `mask` selects by those of the shifted `src`.
     pub fn field(&mut self, dst: impl Into<Dst>, mask: u8, src: Operand, shift: Option<Shift>) {
         self.load_field(dst.into(), mask, src, shift, false);
     }
 
-    /// The same; the other bytes become zero.
+    /// Writes the bytes of the shifted `src` that `mask` selects to `dst`, and zeroes its other
+    /// bytes.
     pub fn field_clear(
         &mut self,
         dst: impl Into<Dst>,
@@ -241,7 +245,7 @@ impl Assembler {
     }
 
     fn load_field(&mut self, dst: Dst, mask: u8, src: Operand, shift: Option<Shift>, clear: bool) {
-        // The destination is read as well: from the bank that the source does not occupy.
+        // The destination is also read, from the bank that the source does not use.
         let operand = match (dst, src) {
             (Dst::Both(number), Operand::Gpr(Bank::A, _)) => b(number),
             _ => dst.operand(),
@@ -250,17 +254,18 @@ impl Assembler {
         self.push(Insn::LdField { dst: operand, mask, src, shift, clear, both });
     }
 
-    /// `count` bytes of `src` from byte `from` on become the low bytes of `dst`; the others zero.
+    /// Moves `count` bytes of `src`, from byte `from` on, to the low bytes of `dst`, and zeroes the
+    /// others.
     pub fn subpart(&mut self, dst: impl Into<Dst>, src: Operand, count: u8, from: u8) {
         self.field_clear(dst, low_bytes(count), src, bytes(ShiftKind::Right, from));
     }
 
-    /// The low `count` bytes of `src` become those of `dst` from byte `to` on; the others stay.
+    /// Moves the low `count` bytes of `src` to `dst` from byte `to` on, and keeps the other bytes.
     pub fn or_subpart(&mut self, dst: impl Into<Dst>, src: Operand, count: u8, to: u8) {
         self.field(dst, (low_bytes(count) << to) & 0xf, src, bytes(ShiftKind::Left, to));
     }
 
-    /// A memory command. `count` is what the field of three bits keeps of it.
+    /// Emits a memory command. Its field for `count` has three bits and drops higher ones.
     pub fn mem(
         &mut self,
         command: MemCommand,
@@ -285,7 +290,7 @@ impl Assembler {
         }
     }
 
-    /// Sets a base register of local memory, which takes three cycles to hold.
+    /// Sets a base register of local memory. The new value takes effect three cycles later.
     pub fn local_base(&mut self, index: u8, src: Operand) {
         self.push(Insn::LocalCsrWr { index, src });
     }
@@ -295,7 +300,7 @@ impl Assembler {
         self.push(Insn::Branch { condition, target: 0, defer });
     }
 
-    /// A branch out of the listing.
+    /// Emits a branch out of the program.
     pub fn leave(&mut self, condition: BranchCondition, target: u32, defer: u8) {
         self.push(Insn::Branch { condition, target, defer });
     }
@@ -305,14 +310,14 @@ impl Assembler {
         self.push(Insn::BranchBit { src, bit, set: true, target: 0, defer: 0 });
     }
 
-    /// Loads the number of an instruction.
+    /// Loads the number of an instruction into a register.
     pub fn address_of(&mut self, dst: Operand, label: Label) {
         self.fixups.push(Fixup { at: self.here(), label });
         self.push(Insn::Immed { dst, value: 0, shift: 0, both: false });
     }
 }
 
-/// The half word and the left shift that a constant consists of (`pack_immed` of the driver).
+/// Splits a constant into a half word and a left shift, if possible (`pack_immed` of the driver).
 fn packed(value: u32) -> Option<(u16, u8)> {
     [0, 8, 16].into_iter().find_map(|shift| {
         let half = (value >> shift) as u16;
@@ -320,7 +325,8 @@ fn packed(value: u32) -> Option<(u16, u8)> {
     })
 }
 
-/// The same with all bits inverted before the shift, which lets ones in: as listings show it.
+/// Splits the complement of a constant into a half word and a left shift, if possible. Returns the
+/// half word inverted again, as listings show it.
 fn packed_inverted(value: u32) -> Option<(u32, u8)> {
     packed(!value).map(|(half, shift)| (!u32::from(half), shift))
 }
@@ -329,7 +335,7 @@ fn low_bytes(count: u8) -> u8 {
     ((1u16 << count.min(4)) - 1) as u8
 }
 
-/// A shift by whole bytes; none for zero.
+/// Returns a shift by whole bytes; `None` for zero bytes.
 pub(super) fn bytes(kind: ShiftKind, count: u8) -> Option<Shift> {
     (count > 0).then_some(Shift { kind, amount: ShiftAmount::Bits(8 * count) })
 }

@@ -1,13 +1,13 @@
-//! Calls of functions of the program (`bpf_to_bpf_call`, `nfp_subprog_epilogue` of the driver): the
-//! frame pointer moves, the return address goes through a register to the callee's frame, and a
-//! subroutine saves `r6` to `r9` if the callee changes them.
+//! Calls of the program's own functions (`bpf_to_bpf_call`, `nfp_subprog_epilogue` of the driver).
+//! The caller moves the frame pointer and passes the return address in a register; the callee
+//! stores it in its frame. A subroutine saves `r6` to `r9` if the callee changes them.
 
 use super::assembler::{Assembler, IMM_B, Label, RETURN, STACK, local};
 use crate::codegen::analysis::frames::Function;
 use crate::firmware::FRAME_ALIGN;
 use crate::{AluOp, BranchCondition, Insn};
 
-/// A call from a frame of `depth` bytes.
+/// Emits a call from a frame of `depth` bytes.
 pub(super) fn call(asm: &mut Assembler, depth: u32, callee: Function) {
     let depth = depth.next_multiple_of(FRAME_ALIGN);
     let to = Label::Slot(callee.first);
@@ -25,7 +25,7 @@ pub(super) fn call(asm: &mut Assembler, depth: u32, callee: Function) {
     }
 }
 
-/// Moves the stack pointer; says whether it did.
+/// Moves the stack pointer; returns true unless `depth` is zero.
 fn move_frame(asm: &mut Assembler, depth: u32, direction: AluOp) -> bool {
     if depth == 0 {
         return false;
@@ -36,12 +36,12 @@ fn move_frame(asm: &mut Assembler, depth: u32, direction: AluOp) -> bool {
     true
 }
 
-/// The start of a function: it keeps its return address at the start of its frame.
+/// Emits the start of a function, which stores the return address at the start of its frame.
 pub(super) fn enter(asm: &mut Assembler) {
     asm.mov(local(0, 0), RETURN);
 }
 
-/// The end of a function.
+/// Emits the end of a function.
 pub(super) fn leave(asm: &mut Assembler, function: Function) {
     if function.saves_registers {
         asm.branch(BranchCondition::Always, Label::RestoreRegisters, 1);

@@ -1,4 +1,4 @@
-//! Fields of the program's context (`mem_ldx_xdp`, `nfp_queue_select` of the driver).
+//! Accesses to fields of the program's context (`mem_ldx_xdp`, `nfp_queue_select` of the driver).
 
 use slowpath_bpf::insn::Register;
 
@@ -8,14 +8,14 @@ use super::assembler::{
 use super::pair::pair;
 use crate::{AluOp, BranchCondition, ShiftAmount, ShiftKind};
 
-/// The largest queue that has a number in the firmware's field.
+/// Largest queue number that fits in the firmware's field.
 const QUEUES: u32 = 0xff;
-/// What the field gets for others (`NFP_NET_RXR_MAX`).
+/// Value of the field for larger queue numbers (`NFP_NET_RXR_MAX`).
 const NO_QUEUE: u32 = 64;
-/// The bit that says that a queue is selected.
+/// Number of the flag bit for a selected queue.
 const SELECTED: u8 = 4;
 
-/// The packet's first byte, or its end.
+/// Loads the address of the packet's first byte, or of its end.
 pub(super) fn load(asm: &mut Assembler, dst: Register, end: bool) {
     let number = pair(dst);
     if end {
@@ -26,7 +26,7 @@ pub(super) fn load(asm: &mut Assembler, dst: Register, end: bool) {
     asm.constant(Dst::Both(number + 1), 0);
 }
 
-/// A store to `rx_queue_index` selects the queue of the host that gets the packet.
+/// Emits a store to `rx_queue_index`, which selects the host queue that receives the packet.
 pub(super) fn select_queue(asm: &mut Assembler, src: Register) {
     let number = pair(src);
     let behind = asm.here() + 5;
@@ -35,6 +35,6 @@ pub(super) fn select_queue(asm: &mut Assembler, src: Register) {
     let bit = ShiftAmount::Bits(SELECTED);
     asm.shift(VECTOR_QUEUE_SET, VECTOR_QUEUE_SET, AluOp::Or, imm(1), ShiftKind::Left, bit);
     asm.field(VECTOR_QUEUE, 0b0001, b(number), None);
-    // Jumped over if the number fits.
+    // The branch skips this instruction if the number fits.
     asm.field(VECTOR_QUEUE, 0b0001, imm(NO_QUEUE), None);
 }

@@ -1,5 +1,5 @@
-//! Memory copies: one read, one or two writes, and the loaded register as the last pair leaves it
-//! (`nfp_cpp_memcpy` of the driver).
+//! Memory copies: one read, one or two writes, and the value that the last pair leaves in the
+//! loaded register (`nfp_cpp_memcpy` of the driver).
 
 use slowpath_bpf::insn::{Register, Size};
 
@@ -9,10 +9,10 @@ use super::pair::pair;
 use crate::codegen::annotated::Copy;
 use crate::{Address, MemCommand};
 
-/// Bytes that a command transfers without a length from elsewhere.
+/// Largest number of bytes that a command transfers without an indirect length.
 const DIRECT: u8 = 32;
 
-/// Copies `copy.length` bytes from `offset` behind `base`; `size` and `dst` are those of the loads.
+/// Copies `copy.length` bytes from `base` plus `offset`. `size` and `dst` are those of the loads.
 pub(super) fn copy(
     asm: &mut Assembler,
     copy: Copy,
@@ -70,14 +70,14 @@ fn write(asm: &mut Assembler, length: u8, base: u8, offset: i16) {
             let whole = words - 1;
             asm.constant(Dst::None, length_override(whole));
             asm.mem(Write32Swap, 0, to, whole, true);
-            // The driver keeps this offset in a byte.
+            // The driver truncates this offset to a byte.
             let to = at(asm, i32::from((first + 4 * i32::from(whole)) as u8));
             asm.mem(Write8Swap, whole, to, rest, false);
         }
     }
 }
 
-/// The register holds what the last load of the program has read.
+/// Sets the loaded register to the value of the program's last load, as the driver does.
 fn last_loaded(asm: &mut Assembler, length: u8, descending: bool, size: Size, dst: u8) {
     let words = length.div_ceil(4);
     let first = match (descending, size) {

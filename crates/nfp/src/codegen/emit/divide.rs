@@ -1,16 +1,16 @@
-//! Division by a constant: multiplication by its reciprocal (`wrp_div_imm` of the driver).
+//! Division by a constant, as a multiplication by its reciprocal (`wrp_div_imm` of the driver).
 
 use super::assembler::{Assembler, Dst, IMM_A, IMM_B, IMM_BOTH, a, imm};
 use super::multiply;
 use crate::codegen::reciprocal::{Reciprocal, chosen, chosen_exponent};
 use crate::{AluOp, ShiftAmount, ShiftKind};
 
-/// The register pair's low word divided by a constant that the driver does not get wrong. The high
-/// word stays: it is zero.
+/// Divides the low word of a register pair by a constant for which the driver generates correct
+/// code. The high word is zero and stays so.
 pub(super) fn divide(asm: &mut Assembler, number: u8, divisor: u32) {
     let (dst, word) = (Dst::Both(number), a(number));
     if divisor > 1 << 31 {
-        // Not less than the divisor: one, else zero.
+        // The quotient is one if the word is at least the divisor, and zero otherwise.
         let divisor = asm.operand(divisor, IMM_B);
         asm.alu(Dst::None, word, AluOp::Sub, divisor);
         asm.constant(IMM_A, 0);

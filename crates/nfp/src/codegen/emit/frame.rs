@@ -1,6 +1,6 @@
-//! What surrounds a program: its start, its results as the firmware takes them, the subroutines
-//! that save registers around calls (`nfp_intro`, `nfp_outro_xdp`, `nfp_push_callee_registers`,
-//! `nfp_pop_callee_registers` of the driver).
+//! Code around a program: its start, the conversion of its result for the firmware, and the
+//! subroutines that save registers around calls (`nfp_intro`, `nfp_outro_xdp`,
+//! `nfp_push_callee_registers`, `nfp_pop_callee_registers` of the driver).
 
 use super::assembler::{
     Assembler, Dst, IMM_B, LENGTH, Label, RETURN, VECTOR_LENGTH, a, b, imm, local,
@@ -8,26 +8,27 @@ use super::assembler::{
 use crate::firmware::{MAX_PACKET, MAX_RESULT};
 use crate::{AluOp, BranchCondition, FIRST_EXIT, Insn, Operand, Shift, ShiftAmount, ShiftKind};
 
-/// What the firmware does with a packet, and which statistic it counts (`nfp_outro_xdp`): a byte for
-/// each of XDP_ABORTED, XDP_DROP, XDP_PASS and XDP_TX.
+/// Actions and statistics of the firmware for XDP_ABORTED, XDP_DROP, XDP_PASS and XDP_TX, one byte
+/// each (`nfp_outro_xdp`).
 const RESULTS: u32 = 0x4411_2282;
 const ABORTED: u32 = 0x82;
-/// Instructions that the card fetches ahead (`NFP_USTORE_PREFETCH_WINDOW`).
+/// Number of instructions that the card prefetches (`NFP_USTORE_PREFETCH_WINDOW`).
 const PREFETCHED: usize = 8;
 
-/// Branches out of the program, to its end and to the next packet: the driver fills them in when it
-/// loads the program.
+/// Emits an exit of the program. The driver fills in the target, the program's end or the next
+/// packet, when it loads the program.
 pub(super) fn leave(asm: &mut Assembler, defer: u8) {
     asm.leave(BranchCondition::Always, FIRST_EXIT, defer);
 }
 
-/// The packet's length, without the bits above it.
+/// Extracts the packet's length from word 0 of the packet vector.
 pub(super) fn start(asm: &mut Assembler) {
     asm.constant(LENGTH, MAX_PACKET.into());
     asm.alu(LENGTH, LENGTH, AluOp::And, VECTOR_LENGTH);
 }
 
-/// From `r0` to what the firmware expects in `gprA_0`; other results count as aborted.
+/// Converts `r0` to the value that the firmware expects in `gprA_0`. Unknown results count as
+/// aborted.
 pub(super) fn end(asm: &mut Assembler) {
     let upper_half = Some(Shift { kind: ShiftKind::Left, amount: ShiftAmount::Bits(16) });
     let aborted = asm.here();
@@ -47,8 +48,8 @@ pub(super) fn end(asm: &mut Assembler) {
     asm.field(a(0), 0b1100, b(2), upper_half);
 }
 
-/// Saves `r6` to `r9` behind the return address, then goes to the address in the scratch register.
-/// Returns its first instruction.
+/// Emits the subroutine that saves `r6` to `r9` after the return address and continues at the
+/// address in the scratch register. Returns its first instruction.
 pub(super) fn push_registers(asm: &mut Assembler) -> usize {
     let first = asm.here();
     for (word, number) in (1..).zip(12..20) {
@@ -58,7 +59,8 @@ pub(super) fn push_registers(asm: &mut Assembler) -> usize {
     first
 }
 
-/// Restores `r6` to `r9`, then returns to the caller. Returns its first instruction.
+/// Emits the subroutine that restores `r6` to `r9` and returns to the caller. Returns its first
+/// instruction.
 pub(super) fn pop_registers(asm: &mut Assembler) -> usize {
     let first = asm.here();
     for (word, number) in (1..).zip(12..20) {
@@ -68,7 +70,7 @@ pub(super) fn pop_registers(asm: &mut Assembler) -> usize {
     first
 }
 
-/// The return stands before the last three instructions, which fill its delay slots.
+/// Emits the return before the last three instructions, which fill its delay slots.
 fn return_after(asm: &mut Assembler, number: u8, address: Operand) {
     /// Low word of `r8`.
     const LAST_BEFORE: u8 = 16;
@@ -77,7 +79,7 @@ fn return_after(asm: &mut Assembler, number: u8, address: Operand) {
     }
 }
 
-/// What the card fetches behind the program.
+/// Fills the card's prefetch window after the program.
 pub(super) fn padding(asm: &mut Assembler) {
     asm.nops(PREFETCHED);
 }

@@ -1,5 +1,5 @@
-//! Calls of the kernel's helpers: code of their own, an address computation for the array map of the
-//! paper's firmware, or a call of the stock firmware (`adjust_head`, `adjust_tail`,
+//! Calls of kernel helpers. They become inline code, an address computation for the array map of
+//! the paper's firmware, or a call of the stock firmware (`adjust_head`, `adjust_tail`,
 //! `map_call_stack_common`, `nfp_get_prandom_u32`, `nfp_perf_event_output` of the driver).
 
 use slowpath_bpf::insn::helper::{
@@ -18,10 +18,10 @@ use crate::{AluOp, BranchCondition, FIRST_EXIT, Insn, ShiftAmount, ShiftKind};
 
 /// `-EINVAL`, as a word.
 const EINVAL: u32 = -22i32 as u32;
-/// Control register of the pseudo-random generator, in bytes.
+/// Byte address of the pseudo-random number register.
 const RANDOM_REGISTER: u16 = 0x148;
 
-/// Emits a call.
+/// Emits a helper call.
 pub(super) fn call(
     asm: &mut Assembler,
     program: &AnnotatedProgram<'_>,
@@ -44,7 +44,7 @@ pub(super) fn call(
     }
 }
 
-/// Low word of the distance argument, `r2`.
+/// Register with the low word of the distance argument, `r2`.
 const DISTANCE: u8 = 4;
 
 fn result(asm: &mut Assembler, low: u32, high: u32) {
@@ -64,7 +64,7 @@ fn adjust_head(asm: &mut Assembler) {
     let invalid = asm.here() + 14;
     let behind = invalid + 2;
     let fail = |asm: &mut Assembler, condition| asm.branch(condition, Label::Insn(invalid), 0);
-    // The place in the buffer is the low half of the address.
+    // The low half word of the address is the offset in the buffer.
     asm.alu(IMM_A, a(DISTANCE), AluOp::Add16, VECTOR_POINTER);
     asm.alu(Dst::None, IMM_A, AluOp::Sub, imm(HEAD_FIRST));
     fail(asm, CarryClear);
@@ -84,7 +84,8 @@ fn adjust_head(asm: &mut Assembler) {
 fn adjust_tail(asm: &mut Assembler) {
     let invalid = asm.here() + 9;
     let behind = invalid + 2;
-    // A distance of zero is not allowed: without a carry the packet would grow.
+    // The sum carries exactly if the packet shrinks. A distance of zero does not carry and is
+    // rejected.
     asm.alu(IMM_A, LENGTH, AluOp::Add, a(DISTANCE));
     asm.branch(BranchCondition::CarryClear, Label::Insn(invalid), 0);
     asm.alu(Dst::None, IMM_A, AluOp::Sub, imm(ETHERNET_HEADER));
@@ -98,11 +99,11 @@ fn adjust_tail(asm: &mut Assembler) {
 
 fn random(asm: &mut Assembler) {
     asm.push(Insn::LocalCsrRd { csr: RANDOM_REGISTER });
-    // The first takes the value.
+    // The first `immed` receives the random number.
     result(asm, 0, 0);
 }
 
-/// Whether the key is not where base register 0 points.
+/// Returns true unless the key is at the address in base register 0.
 fn key_elsewhere(program: &AnnotatedProgram<'_>, slot: usize, depth: u32) -> bool {
     match program.registers.before(slot, 2) {
         RegisterValue::Stack { offset, .. } => {
@@ -113,7 +114,8 @@ fn key_elsewhere(program: &AnnotatedProgram<'_>, slot: usize, depth: u32) -> boo
     }
 }
 
-/// The stack pointer of the key goes to base register 0 and back.
+/// Register with the stack pointer of the key, the low word of `r2`. The look-up sets base register
+/// 0 to it and restores the base afterwards.
 const KEY: u8 = 4;
 
 fn restore_local_base(asm: &mut Assembler) {
@@ -121,8 +123,8 @@ fn restore_local_base(asm: &mut Assembler) {
     asm.nops(3);
 }
 
-/// The address of an array's element: the index, masked and multiplied by the size of elements,
-/// which is a power of two (the paper's patch of the driver).
+/// Computes the address of an array's element. The index is shifted by the element size, which is a
+/// power of two, and masked (the paper's patch of the driver).
 fn look_up(asm: &mut Assembler, program: &AnnotatedProgram<'_>, slot: usize, depth: u32) {
     let RegisterValue::Map(number) = program.registers.before(slot, 1) else { return };
     let Some(map) = program.map(number) else { return };
@@ -147,7 +149,7 @@ fn look_up(asm: &mut Assembler, program: &AnnotatedProgram<'_>, slot: usize, dep
     }
 }
 
-/// A branch to code of the firmware; the driver fills in where it is.
+/// Emits a branch to a firmware function; the driver fills in its address.
 fn branch_to_firmware(asm: &mut Assembler, number: i32) {
     let number = u32::try_from(number).unwrap_or(0);
     asm.leave(BranchCondition::Always, FIRST_EXIT + number, 2);
@@ -160,7 +162,7 @@ fn call_map(
     number: i32,
     depth: u32,
 ) {
-    /// The stack pointer of the value, `r3`.
+    /// Register with the stack pointer of the value, the low word of `r3`.
     const VALUE: u8 = 6;
     let elsewhere = key_elsewhere(program, slot, depth);
     if elsewhere {
@@ -179,7 +181,8 @@ fn call_map(
 }
 
 fn call_perf_output(asm: &mut Assembler, data: RegisterValue) {
-    // Numbers of `enum bpf_reg_type`, as the firmware knows them (`bpf/fw.h` of the driver).
+    // Kinds of pointers, numbered by `enum bpf_reg_type` as the firmware knows it (`bpf/fw.h` of
+    // the driver).
     let kind = match data {
         RegisterValue::MapValue { .. } => 4,
         RegisterValue::Stack { .. } => 6,

@@ -8,7 +8,7 @@ use super::pair::pair;
 use crate::codegen::annotated::AnnotatedInsn;
 use crate::{AluOp, BranchCondition, Operand};
 
-/// A jump to a slot of the program if the condition holds.
+/// Emits a jump to a slot of the program, taken if the condition holds.
 pub(super) fn branch(
     asm: &mut Assembler,
     insn: &AnnotatedInsn,
@@ -80,7 +80,7 @@ fn differs_constant(asm: &mut Assembler, width: Width, left: u8, value: i32, lab
 fn set_constant(asm: &mut Assembler, width: Width, left: u8, value: i32, label: Label) {
     let mask = asm.operand(value as u32, IMM_B);
     asm.alu(IMM_B, a(left), AluOp::And, mask);
-    // The upper word of the mask is all zeros or all ones.
+    // The high word of the mask is all zeros or all ones.
     if width == Width::W64 && value < 0 {
         asm.alu(Dst::None, a(left + 1), AluOp::Or, IMM_B);
     }
@@ -96,7 +96,7 @@ fn equal(asm: &mut Assembler, width: Width, left: u8, right: u8, label: Label) {
     asm.branch(BranchCondition::Equal, label, 0);
 }
 
-/// Taken if the operation on one of the words is not zero.
+/// Emits branches that are taken if the operation is non-zero for one of the words.
 fn any_word(asm: &mut Assembler, width: Width, left: u8, op: AluOp, right: u8, label: Label) {
     let words = if width == Width::W32 { 1 } else { 2 };
     for word in 0..words {
@@ -105,7 +105,7 @@ fn any_word(asm: &mut Assembler, width: Width, left: u8, op: AluOp, right: u8, l
     }
 }
 
-/// The branch behind a subtraction, and whether the operands change places before it.
+/// Returns the branch after a subtraction, and true if the operands must be swapped before it.
 fn ordered(condition: Condition) -> (BranchCondition, bool) {
     use BranchCondition::{CarryClear, CarrySet, GreaterOrEqual, Less};
     match condition {
@@ -116,7 +116,7 @@ fn ordered(condition: Condition) -> (BranchCondition, bool) {
         Condition::Sgt => (Less, true),
         Condition::Sge => (GreaterOrEqual, false),
         Condition::Slt => (Less, false),
-        // The remaining one; equality has its own sequences.
+        // `Sle`, the only condition left: equality has its own sequences.
         _ => (GreaterOrEqual, true),
     }
 }

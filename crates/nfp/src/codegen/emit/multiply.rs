@@ -1,4 +1,4 @@
-//! Multiplication in steps, of 16 or of 32 bits (`wrp_mul_u16`, `wrp_mul_u32` of the driver).
+//! Multiplication of words or half words, in steps (`wrp_mul_u16`, `wrp_mul_u32` of the driver).
 
 use slowpath_bpf::insn::{Register, Source, Width};
 
@@ -7,7 +7,7 @@ use super::pair::pair;
 use crate::codegen::annotated::AnnotatedInsn;
 use crate::{MulStep, Operand};
 
-/// Whether both factors have at most 16 bits.
+/// Returns true if both factors have at most 16 bits.
 pub(in crate::codegen) fn is_narrow(insn: &AnnotatedInsn, src: Source) -> bool {
     const HALF: u64 = u16::MAX as u64;
     let largest = match src {
@@ -17,7 +17,7 @@ pub(in crate::codegen) fn is_narrow(insn: &AnnotatedInsn, src: Source) -> bool {
     insn.bounds.dst_max() <= HALF && largest <= HALF
 }
 
-/// `dst *= src`; both factors have at most 32 bits.
+/// Emits `dst *= src`. Both factors have at most 32 bits.
 pub(super) fn multiply(
     asm: &mut Assembler,
     insn: &AnnotatedInsn,
@@ -42,7 +42,7 @@ pub(super) fn multiply(
     }
 }
 
-/// The product of two words; its high word too if there is a place for it.
+/// Multiplies two words. The high word of the product is computed if it has a destination.
 pub(super) fn words(
     asm: &mut Assembler,
     high: Option<Dst>,
@@ -61,8 +61,8 @@ pub(super) fn words(
     }
 }
 
-/// The product of two half words, a word. The register of the high word stays as it is: it is zero,
-/// as the factor is known to have 16 bits.
+/// Multiplies two half words to a word. The high word of the register pair is zero and stays so,
+/// because the factor has at most 16 bits.
 fn half_words(asm: &mut Assembler, low: Dst, left: Operand, right: Operand) {
     for step in [MulStep::Start, MulStep::Step16x16First, MulStep::Step16x16Second] {
         asm.mul_step(left, right, step);

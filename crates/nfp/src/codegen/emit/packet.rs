@@ -1,5 +1,6 @@
-//! Loads and stores of packet bytes, and loads of map elements (`mem_ldx_data*`, `mem_ldx_emem`,
-//! `data_ld_host_order*`, `data_st*_host_order` of the driver). Commands deliver little-endian words.
+//! Loads and stores of packet bytes, loads of map elements, and atomic additions (`mem_ldx_data*`,
+//! `mem_ldx_emem`, `data_ld_host_order*`, `data_st*_host_order` of the driver). The commands
+//! transfer little-endian words.
 
 use slowpath_bpf::insn::{Register, Size};
 
@@ -10,16 +11,16 @@ use crate::{Address, AluOp, MemCommand, Operand};
 
 /// Bytes of a word.
 const WORD: u8 = 4;
-/// Words that a command can transfer without a length from elsewhere.
+/// Largest number of words that a command transfers without an indirect length.
 const DIRECT_WORDS: u8 = 8;
 
-/// The previous ALU result that sets the length of the next command: bit 7 says so, bits 8 to 12 are
-/// the count less one (`CMD_OVE_LEN`, `CMD_OV_LEN`).
+/// Returns the ALU result that overrides the length of the next command: bit 7 enables the
+/// override, bits 8 to 12 are the count less one (`CMD_OVE_LEN`, `CMD_OV_LEN`).
 pub(super) fn length_override(count: u8) -> u32 {
     1 << 7 | u32::from(count.wrapping_sub(1) & 0x1f) << 8
 }
 
-/// A load from the packet.
+/// Emits a load from the packet.
 pub(super) fn load(
     asm: &mut Assembler,
     insn: &AnnotatedInsn,
@@ -29,7 +30,7 @@ pub(super) fn load(
     offset: i16,
 ) {
     match insn.cache {
-        // A range that ends where the base register points is not cached.
+        // As in the driver, a range whose end offset is 0 is not cached.
         Some(cache) if cache.end != 0 => {
             if cache.fetches {
                 fetch(asm, base, cache);
@@ -44,7 +45,7 @@ pub(super) fn load(
     }
 }
 
-/// A load from an element of a map.
+/// Emits a load from an element of a map.
 pub(super) fn load_element(
     asm: &mut Assembler,
     insn: &AnnotatedInsn,
@@ -58,7 +59,7 @@ pub(super) fn load_element(
     host_order(asm, insn, size, dst, address);
 }
 
-/// The 40-bit address of an element plus an offset (`addr40_offset`).
+/// Computes the 40-bit address of an element plus an offset (`addr40_offset`).
 pub(super) fn element(asm: &mut Assembler, base: Register, offset: Operand) -> Address {
     let low = pair(base);
     if offset == imm(0) {
@@ -90,7 +91,7 @@ fn host_order(
     zero_extend(asm, insn, number);
 }
 
-/// Reads everything that a group of loads needs.
+/// Reads all bytes that a group of loads needs.
 fn fetch(asm: &mut Assembler, base: Register, cache: PacketCache) {
     let offset = asm.restricted(i32::from(cache.start) as u32, IMM_B);
     let length = cache.end.wrapping_sub(cache.start) as u8;
@@ -103,7 +104,7 @@ fn fetch(asm: &mut Assembler, base: Register, cache: PacketCache) {
     asm.mem(MemCommand::Read32Swap, 0, address, words, indirect);
 }
 
-/// A load of bytes that are in transfer registers, from this one of them on.
+/// Emits a load from the transfer registers, starting at byte `from` of them.
 fn cached(asm: &mut Assembler, insn: &AnnotatedInsn, size: Size, dst: Register, from: u8) {
     let (low, high) = (Dst::Both(pair(dst)), Dst::Both(pair(dst) + 1));
     let (count, first, skipped) = (size.bytes(), from / WORD, from % WORD);
@@ -121,7 +122,8 @@ fn cached(asm: &mut Assembler, insn: &AnnotatedInsn, size: Size, dst: Register, 
         zero_extend(asm, insn, pair(dst));
         return;
     }
-    // Up to three words: the rest of the first, the second, the beginning of the third.
+    // The value spans up to three words: the end of the first, the second, the beginning of the
+    // third.
     let in_first = count.min(WORD - skipped);
     asm.subpart(low, word(0), in_first, skipped);
     if count <= WORD {
@@ -137,7 +139,7 @@ fn cached(asm: &mut Assembler, insn: &AnnotatedInsn, size: Size, dst: Register, 
     asm.or_subpart(high, word(2), rest, in_first);
 }
 
-/// A store to the packet.
+/// Emits a store to the packet.
 pub(super) fn store(asm: &mut Assembler, size: Size, base: Register, offset: i16, src: Register) {
     let offset = asm.restricted(i32::from(offset) as u32, IMM_B);
     let words = size.bytes().div_ceil(WORD);
@@ -148,8 +150,9 @@ pub(super) fn store(asm: &mut Assembler, size: Size, base: Register, offset: i16
     asm.mem(MemCommand::Write8Swap, 0, address, size.bytes(), false);
 }
 
-/// An atomic addition to a word of an element, of a constant of 16 bits if the value is known to
-/// fit, of what transfer registers hold if not, or a choice at run time (`mem_xadd`).
+/// Emits an atomic addition to a word of an element (`mem_xadd`). The addend is a 16-bit constant
+/// if the value is known to fit, and comes from transfer registers if it does not. If this is
+/// unknown, the code decides at run time.
 pub(super) fn add(
     asm: &mut Assembler,
     insn: &AnnotatedInsn,
@@ -161,9 +164,9 @@ pub(super) fn add(
     use super::assembler::{ADDRESS_B, Label};
     use crate::{BranchCondition, Insn};
     const HALF: u64 = 0xffff;
-    /// Bits 3 to 5 of the previous ALU result: the data is in the upper half.
+    /// Bits 3 to 5 of the previous ALU result: the addend is in its upper half word.
     const DATA: u32 = 2 << 3;
-    /// Count less one of an addition of 4 or 8 bytes.
+    /// Count less one of a 4-byte addition; bit 2 added makes it 8 bytes.
     const COUNT_4: u32 = 8;
     let double = size == Size::DW;
     let (value, unknown) = insn.bounds.src.map_or((0, u64::MAX), |src| {
@@ -185,7 +188,7 @@ pub(super) fn add(
     };
     let address_insns = if offset == 0 { 0 } else { 2 };
     let words = if double { 2 } else { 1 };
-    // The choice, the address, then what adds 16 bits and the branch over what adds more.
+    // Order of the code: decision, address, 16-bit addition, branch over the wider addition.
     let full = asm.here() + 4 + address_insns + 4;
     let behind = full + 1 + words;
     if maybe && over {

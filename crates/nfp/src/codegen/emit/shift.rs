@@ -1,5 +1,5 @@
-//! Shifts of two words, by a constant or by a register, for the part of the range that the amount
-//! can be in (`shl_reg64`, `shr_reg64`, `ashr_reg64` of the driver and what they call).
+//! Shifts of one or two words by a constant or a register. The code depends on the possible range
+//! of the amount (`shl_reg64`, `shr_reg64`, `ashr_reg64` of the driver and their callees).
 
 use slowpath_bpf::insn::{AluOp as BpfOp, Register, Source, Width};
 
@@ -10,10 +10,10 @@ use crate::{AluOp, BranchCondition, ShiftAmount, ShiftKind};
 
 use ShiftAmount::Indirect;
 
-/// The bit of an amount that says 32 or more.
+/// Bit of the amount that is set for amounts from 32 on.
 const WORD_BIT: u8 = 5;
 
-/// `dst <<= src`, `dst >>= src`, or `dst s>>= src`.
+/// Emits `dst <<= src`, `dst >>= src` or `dst s>>= src`.
 pub(super) fn shift(
     asm: &mut Assembler,
     insn: &AnnotatedInsn,
@@ -106,7 +106,7 @@ fn move_shifted(asm: &mut Assembler, dst: u8, src: u8, kind: ShiftKind, amount: 
     }
 }
 
-/// The sign that comes in is that of the previous ALU result.
+/// Emits an arithmetic right shift. It fills with the sign of the previous ALU result.
 fn right_signed(asm: &mut Assembler, low: u8, amount: u8) {
     let high = low + 1;
     let all = ShiftAmount::Bits(31);
@@ -135,14 +135,15 @@ fn word_by_register(asm: &mut Assembler, op: BpfOp, number: u8, src: u8) {
             asm.shifted(number, number, ShiftKind::Right, Indirect);
         }
         _ => {
-            // Both the amount and the sign.
+            // The result provides the low bits of the amount and the sign.
             asm.alu(Dst::None, a(src), AluOp::Or, b(number));
             asm.arithmetic_shift(number, number, Indirect);
         }
     }
 }
 
-/// The word that needs bits of the other, for amounts below 32: before the other is changed.
+/// Shifts the word that receives bits of the other, for amounts below 32. This comes first, while
+/// the other word is unchanged.
 fn first_below(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     let high = low + 1;
     if op == BpfOp::Lsh {
@@ -155,13 +156,13 @@ fn first_below(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     }
 }
 
-/// The other word, for amounts below 32.
+/// Shifts the other word, for amounts below 32.
 fn second_below(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     let word = if op == BpfOp::Lsh { low } else { low + 1 };
     word_by_register(asm, op, word, src);
 }
 
-/// Both words, for amounts from 32 on.
+/// Shifts both words, for amounts from 32 on.
 fn above(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     let high = low + 1;
     match op {
@@ -183,9 +184,9 @@ fn above(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     }
 }
 
-/// A choice at run time.
+/// Emits both sequences and a decision between them at run time.
 fn either(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
-    // The branch, the first word, a branch with two delay slots that hold the second word.
+    // Order of the code: branch, first word, branch with the second word in its two delay slots.
     let first = if op == BpfOp::Lsh { 3 } else { 2 };
     let from_32 = asm.here() + 1 + first + 3;
     let behind = from_32 + 3;

@@ -1,6 +1,6 @@
-//! Loads and stores of stack variables, which are in local memory: words behind base register 0,
-//! which points to the frame, or behind base register 3, which is set for the access
-//! (`mem_op_stack`, `wrp_lmem_load`, `wrp_lmem_store` of the driver).
+//! Loads and stores of stack variables, which are in local memory. Their words are addressed
+//! relative to base register 0, which points to the frame, or base register 3, which is set for the
+//! access (`mem_op_stack`, `wrp_lmem_load`, `wrp_lmem_store` of the driver).
 
 use super::assembler::{Assembler, Dst, IMM_A, IMM_B, LOCAL_INCREMENT, STACK, a, b, local};
 use super::pair::zero_extend;
@@ -8,40 +8,41 @@ use crate::codegen::annotated::AnnotatedInsn;
 use crate::codegen::refusal::Cause;
 use crate::{AluOp, Operand, Shift, ShiftAmount, ShiftKind};
 
-/// Greatest word that instructions other than `alu` can name.
+/// Largest word offset that instructions other than `alu` can encode.
 const RESTRICTED_WORD: u8 = 7;
-/// Bytes that are reached behind base register 0.
+/// Number of bytes that base register 0 reaches.
 const NEAR: i64 = 64;
-/// Bytes of a window behind base register 3: the word is put into the low bits of its address.
+/// Bytes that base register 3 reaches from an aligned address; the word offset replaces the low
+/// bits of the address.
 const WINDOW: i64 = 32;
 
-/// Which way bytes go.
+/// Direction of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     Load,
     Store,
 }
 
-/// An access.
+/// An access to the stack.
 pub(super) struct Access {
     pub direction: Direction,
-    /// In bytes.
+    /// Size in bytes.
     pub size: u8,
-    /// The register pair's low number.
+    /// Number of the low register of the pair.
     pub register: u8,
-    /// From the first byte of the frame, in bytes.
+    /// Offset from the first byte of the frame, in bytes.
     pub place: i64,
-    /// A pair that holds an address, and the instruction's offset from it, where the place differs
-    /// between ways or is in another frame.
+    /// Register pair with an address, and the instruction's offset from it. It is set if the place
+    /// differs between paths or is in another frame.
     pub through: Option<(u8, i16)>,
 }
 
-/// A piece of an access: bytes of one word and of one register.
+/// A piece of an access, within one word and one register.
 struct Piece {
     register: u8,
     /// First byte in the register.
     byte: u8,
-    /// From where the base register points, in bytes.
+    /// Offset from the base register, in bytes.
     place: i64,
     size: u8,
     first: bool,
@@ -49,12 +50,12 @@ struct Piece {
     last: bool,
 }
 
-/// How the words are named.
+/// Addressing of the words of an access.
 #[derive(Clone, Copy)]
 struct Words {
-    /// The base register of local memory, 0 or 3.
+    /// Base register of local memory, 0 or 3.
     base: u8,
-    /// Whether it advances from word to word.
+    /// True if the base register advances from word to word.
     advances: bool,
 }
 
@@ -126,7 +127,7 @@ fn pieces(
     Ok(())
 }
 
-/// The word of a piece.
+/// Returns the word offset of a piece.
 fn word(piece: &Piece) -> Result<u8, Cause> {
     let word = u8::try_from(piece.place / 4).ok().filter(|word| *word <= 15);
     word.ok_or_else(|| {
@@ -135,7 +136,7 @@ fn word(piece: &Piece) -> Result<u8, Cause> {
     })
 }
 
-/// Base register 3 advances behind the last piece of a word.
+/// Returns true if base register 3 advances after this piece (`should_inc` of the driver).
 fn advances(piece: &Piece, words: Words) -> bool {
     words.advances && piece.new_register && !piece.last
 }
@@ -147,12 +148,12 @@ fn whole_word(piece: &Piece, words: Words) -> Result<Operand, Cause> {
     Ok(local(words.base, word(piece)?))
 }
 
-/// The mask of `size` bytes from `byte` on.
+/// Returns the mask of the piece's bytes, starting at `byte`.
 fn mask(piece: &Piece, byte: u8) -> u8 {
     ((1 << piece.size) - 1) << byte
 }
 
-/// The shift that takes byte `from` to byte `to`.
+/// Returns the shift that moves byte `from` to byte `to`.
 fn aligned(from: u8, to: u8) -> Option<Shift> {
     let (kind, distance) =
         if from < to { (ShiftKind::Left, to - from) } else { (ShiftKind::Right, from - to) };
@@ -170,7 +171,7 @@ fn load(asm: &mut Assembler, piece: &Piece, words: Words) -> Result<(), Cause> {
     let src = if number <= RESTRICTED_WORD {
         local(words.base, number)
     } else {
-        // A word that continues in a new register is there already.
+        // A piece that continues a word in a new register finds the word already loaded.
         if piece.first || !piece.new_register {
             asm.mov(IMM_A, local(0, number));
         }
@@ -201,7 +202,7 @@ fn store(asm: &mut Assembler, piece: &Piece, words: Words) -> Result<(), Cause> 
     let dst = if near {
         local(words.base, number)
     } else {
-        // Words in the middle are overwritten whole.
+        // Words in the middle are overwritten completely.
         if piece.first || piece.last {
             asm.mov(IMM_A, local(0, number));
         }

@@ -1,16 +1,17 @@
-//! One read of the packet for several loads near each other (`nfp_bpf_opt_pkt_cache`): the first
-//! fetches all their bytes into transfer registers, at most 64.
+//! Packet cache: one read of the packet for several loads near each other
+//! (`nfp_bpf_opt_pkt_cache`). The first load fetches all their bytes, at most 64, into transfer
+//! registers.
 
 use slowpath_bpf::insn::{Call, Insn};
 
 use crate::codegen::annotated::{AnnotatedProgram, PacketCache};
 
-/// Bytes that one read may fetch.
+/// Largest number of bytes that one read fetches.
 const LARGEST: i32 = 64;
 
-/// A group of loads.
+/// Loads that share one read.
 struct Group {
-    /// The slot of the first.
+    /// Slot of the first load.
     first: usize,
     start: i16,
     end: i16,
@@ -18,7 +19,7 @@ struct Group {
 
 pub(super) fn share(program: &mut AnnotatedProgram<'_>) {
     let mut groups: Vec<Group> = Vec::new();
-    // Whether the transfer registers still hold what the last group has fetched.
+    // True while the transfer registers still hold the bytes that the last group fetches.
     let mut available = false;
     for slot in 0..program.insns.len() {
         let insn = &program.insns[slot];
@@ -74,7 +75,7 @@ pub(super) fn share(program: &mut AnnotatedProgram<'_>) {
     }
 }
 
-/// Whether two loads have base registers of the same value.
+/// Returns true if the base registers of two loads have the same value.
 fn same_base(program: &AnnotatedProgram<'_>, first: usize, second: usize) -> bool {
     let base = |slot: usize| match program.insns[slot].insn {
         Insn::Load { base, .. } => (slot, base.number()),

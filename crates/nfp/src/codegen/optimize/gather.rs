@@ -1,15 +1,15 @@
-//! Memory copies: pairs of a load and a store of the same register at consecutive offsets become one
-//! read and one write of many bytes (`nfp_bpf_opt_ldst_gather`).
+//! Memory copies: replaces pairs of a load and a store of the same register at consecutive offsets
+//! by one read and one write of many bytes (`nfp_bpf_opt_ldst_gather`).
 
 use slowpath_bpf::insn::{Insn, Register, Size, Source};
 use slowpath_bpf::lift::RegisterValue;
 
 use crate::codegen::annotated::{AnnotatedProgram, Copy};
 
-/// Bytes that one command can transfer.
+/// Largest number of bytes that one command can transfer.
 const LARGEST: i32 = 128;
 
-/// A load and the store behind it.
+/// A load and the store after it.
 #[derive(Clone, Copy)]
 struct Pair {
     /// Slot of the load.
@@ -22,7 +22,7 @@ struct Pair {
     to_offset: i32,
 }
 
-/// Pairs that continue each other.
+/// Consecutive pairs that can form one copy.
 struct Chain {
     head: Pair,
     last: Pair,
@@ -62,7 +62,7 @@ pub(super) fn gather(program: &mut AnnotatedProgram<'_>) {
     }
 }
 
-/// The pair that starts at a slot, if one does.
+/// Returns the pair that starts at a slot, if any.
 fn pair(program: &AnnotatedProgram<'_>, slot: usize) -> Option<Pair> {
     let (first, second) = (program.insns.get(slot)?, program.insns.get(slot + 1)?);
     let Insn::Load { size, signed: false, dst, base: from, offset: from_offset } = first.insn
@@ -104,7 +104,7 @@ fn continues(program: &AnnotatedProgram<'_>, chain: &Chain, pair: &Pair) -> bool
         && chain.length < LARGEST
 }
 
-/// Whether a load may read what an earlier pair has written (`cross_mem_access`).
+/// Returns true if a load may read bytes that an earlier pair has written (`cross_mem_access`).
 fn overlaps(program: &AnnotatedProgram<'_>, head: &Pair, pair: &Pair) -> bool {
     if program.value(head.load, head.from) != RegisterValue::Packet {
         return false;
@@ -112,7 +112,7 @@ fn overlaps(program: &AnnotatedProgram<'_>, head: &Pair, pair: &Pair) -> bool {
     let from = (head.load, head.from.number());
     let to = (head.load + 1, head.to.number());
     let Some(distance) = program.registers.packet_distance(from, to) else { return true };
-    // Everything relative to the register that is read from.
+    // Offsets below are relative to the base register of the loads.
     let Ok(written) = i32::try_from(i64::from(head.to_offset) + distance) else { return true };
     let (first, read) = (head.from_offset, pair.from_offset);
     let ascending = read > first && first < written && read >= written;
@@ -120,7 +120,7 @@ fn overlaps(program: &AnnotatedProgram<'_>, head: &Pair, pair: &Pair) -> bool {
     ascending || descending
 }
 
-/// Turns a chain of more than one pair into a copy.
+/// Replaces a chain of more than one pair by a copy.
 fn finish(program: &mut AnnotatedProgram<'_>, chain: &Chain) {
     if chain.pairs < 2 {
         return;
@@ -138,7 +138,8 @@ fn finish(program: &mut AnnotatedProgram<'_>, chain: &Chain) {
         *offset = lowest.from_offset as i16;
     }
     insn.copy = Some(Copy {
-        // At most 128: chains of less than that are continued by at most 8, and sizes are equal.
+        // At most 128: a chain grows only while it is shorter, and the equal sizes of its pairs
+        // divide 128.
         length: u8::try_from(chain.length).unwrap_or(u8::MAX),
         descending,
         to: head.to,

@@ -1,5 +1,6 @@
-//! Additions, subtractions and comparisons with negative constants: the opposite operation on the
-//! constant's absolute value, which more often fits into an operand (`nfp_bpf_opt_neg_add_sub`).
+//! Additions, subtractions and comparisons with negative constants. The pass replaces them by the
+//! opposite operation on the absolute value, which more often fits into an operand
+//! (`nfp_bpf_opt_neg_add_sub`).
 
 use slowpath_bpf::insn::{AluOp, Condition, Insn, Source};
 

@@ -1,10 +1,11 @@
-//! Reciprocals against division.
+//! Compares reciprocals with division.
 
 use proptest::prelude::*;
 
 use super::{chosen, chosen_exponent, is_wrong};
 
-/// What the sequence of the reciprocal computes, but for the shifts that the driver gets wrong.
+/// Computes the quotient as the emitted code does, except for the shifts that the driver gets
+/// wrong.
 fn quotient(dividend: u32, divisor: u32) -> u32 {
     if divisor > 1 << 31 {
         return u32::from(dividend >= divisor);
@@ -54,7 +55,7 @@ fn small_divisors_divide_around_their_multiples() {
 
 #[test]
 fn shifts_by_zero_are_known() {
-    // 641 divides 2^32 + 1; the factor of 28 / 4 for 30 bits has a whole 32 bits.
+    // 641 divides 2^32 + 1. For 28 / 4 and dividends of 30 bits, the multiplier needs all 32 bits.
     for divisor in [1, 28, 641] {
         assert!(is_wrong(divisor), "{divisor}");
     }

@@ -1,5 +1,5 @@
-//! Helpers that the card has, and the arguments that it takes (`nfp_bpf_check_helper_call`,
-//! `nfp_bpf_stack_arg_ok` of the driver).
+//! Checks of helper calls and their arguments (`nfp_bpf_check_helper_call`, `nfp_bpf_stack_arg_ok`
+//! of the driver).
 
 use slowpath_bpf::insn::helper::{
     GET_PRANDOM_U32, MAP_DELETE_ELEM, MAP_LOOKUP_ELEM, MAP_UPDATE_ELEM, PERF_EVENT_OUTPUT,
@@ -13,7 +13,7 @@ use crate::codegen::annotated::AnnotatedProgram;
 use crate::codegen::refusal::Cause;
 use crate::firmware::MapAbi;
 
-/// Refuses calls that the card has not.
+/// Rejects helper calls that the card does not support.
 pub(super) fn check(
     program: &AnnotatedProgram<'_>,
     slot: usize,
@@ -50,7 +50,7 @@ pub(super) fn check(
 }
 
 fn perf_output(flags: RegisterValue, data: RegisterValue) -> Result<(), Cause> {
-    /// `BPF_F_CURRENT_CPU`, which is also the mask of an index.
+    /// `BPF_F_CURRENT_CPU`, which is also the mask of the index in the flags.
     const CURRENT: u64 = 0xffff_ffff;
     match flags {
         RegisterValue::Constant(flags) if flags & CURRENT == CURRENT => {}
@@ -67,7 +67,7 @@ fn perf_output(flags: RegisterValue, data: RegisterValue) -> Result<(), Cause> {
     }
 }
 
-/// Refuses what is no stack pointer that a helper can be given.
+/// Rejects arguments other than stack pointers that the firmware accepts.
 fn stack_argument(name: &str, value: RegisterValue) -> Result<(), Cause> {
     let hint = "the card's helpers take addresses of variables on the stack";
     let RegisterValue::Stack { offset, .. } = value else {

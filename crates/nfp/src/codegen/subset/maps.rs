@@ -1,5 +1,5 @@
-//! Maps that the firmware has, and what programs may do with their elements (`nfp_bpf_map_alloc`,
-//! `nfp_bpf_map_mark_used` of the driver).
+//! Checks of maps and accesses to their elements (`nfp_bpf_map_alloc`, `nfp_bpf_map_mark_used` of
+//! the driver).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,23 +10,24 @@ use crate::codegen::annotated::AnnotatedProgram;
 use crate::codegen::refusal::{Cause, OTHER_TARGET};
 use crate::firmware::{MAX_ARRAY, MapAbi};
 
-/// How a word of a map's value is used: the card keeps counters in another byte order.
+/// Use of a word of a map's value. A word has one use only: the card keeps counters in another byte
+/// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     Read,
     Atomic,
 }
 
-/// What a program uses of maps.
+/// Maps that a program uses, and the use of their words.
 pub(super) struct Uses {
-    /// Numbers of the maps, in the order in which the program names them.
+    /// Map numbers, in the order in which the program names the maps.
     maps: Vec<u32>,
-    /// The use of each word of map values, by map and word.
+    /// Use of each word of map values, by map and word.
     words: BTreeMap<(u32, i64), Use>,
 }
 
 impl Uses {
-    /// The maps that a program names; nothing is known of words yet.
+    /// Returns the maps that a program names, with no words recorded yet.
     pub fn of(program: &AnnotatedProgram<'_>) -> Self {
         let live = (0..program.insns.len()).filter(|&slot| program.is_live(slot));
         let named = live.filter_map(|slot| match program.insns[slot].insn {
@@ -39,7 +40,7 @@ impl Uses {
     }
 }
 
-/// Notes how words of a map's value are used (`nfp_bpf_map_mark_used`).
+/// Records the use of words of a map's value (`nfp_bpf_map_mark_used`).
 pub(super) fn mark(
     program: &AnnotatedProgram<'_>,
     map: u32,
@@ -72,7 +73,7 @@ pub(super) fn mark(
     Ok(())
 }
 
-/// Maps that the firmware has.
+/// Checks that the firmware supports a map.
 pub(super) fn map_supported(
     program: &AnnotatedProgram<'_>,
     number: u32,
@@ -86,7 +87,8 @@ pub(super) fn map_supported(
     }
 }
 
-/// The one array map of the paper's firmware (`nfp_bpf_map_alloc` of its driver).
+/// Checks a map against the one array map of the paper's firmware (`nfp_bpf_map_alloc` of its
+/// driver).
 fn array(program: &AnnotatedProgram<'_>, map: &MapDef, uses: &Uses) -> Result<(), Cause> {
     let MapDef { name, kind, key_size, value_size, max_entries, flags, .. } = map;
     let mut all = uses.maps.iter().filter_map(|&map| program.map(map));
@@ -127,7 +129,7 @@ fn array(program: &AnnotatedProgram<'_>, map: &MapDef, uses: &Uses) -> Result<()
     }
 }
 
-/// Maps of the stock firmware.
+/// Checks a map against those of the stock firmware.
 fn call_map(map: &MapDef) -> Result<(), Cause> {
     let known = [MapKind::HASH, MapKind::ARRAY, MapKind::PERF_EVENT_ARRAY];
     if !known.contains(&map.kind) {

@@ -1,12 +1,13 @@
-//! Calls. The device has none: callers put the number of the instruction to return to into a
-//! register, and functions end by `rtn` of what they have kept of it.
+//! Calls and returns, which the device does not have as instructions. A caller puts the number of
+//! the instruction to return to into a register. A function keeps this number and ends with an
+//! `rtn` to it.
 //!
-//! - A function that needs the callee-saved registers is called by way of a piece of code that
-//!   saves them, which goes on to the function by `rtn` of a second register.
-//! - Functions of the firmware are ways out of the program with numbers of their own.
+//! - A call of a function that uses callee-saved registers goes through a subroutine. It saves them
+//!   and continues to the function with `rtn` of a second register.
+//! - Firmware functions are exits of the program with numbers of their own.
 //!
-//! Both registers are loaded in the delay slots of the branch. What comes back in them is checked
-//! when the program is executed: a path that returns elsewhere has no meaning.
+//! The delay slots of the branch load both registers. Execution of the lifted program checks that
+//! an `rtn` finds the expected number; a path that returns elsewhere has no meaning.
 //!
 //! Source: the public driver (`bpf/jit.c`: calls, prologue and epilogue of functions, calls of
 //! helpers; `bpf/main.h`: registers).
@@ -21,10 +22,10 @@ use crate::lift::error::LiftCause;
 use crate::listing::FIRST_EXIT;
 use crate::{Insn, Listing, Operand};
 
-/// Most chains of calls.
+/// Largest number of call strings.
 const MAX_CONTEXTS: usize = 2_000;
 
-/// A function of the firmware that programs call. Its number is that of the BPF helper.
+/// A firmware function that programs call. Its number is that of the BPF helper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum FirmwareCall {
     MapLookup,
@@ -34,7 +35,7 @@ pub(in crate::lift) enum FirmwareCall {
 }
 
 impl FirmwareCall {
-    /// The function that a branch to this number calls.
+    /// Returns the firmware function that a branch to this number calls.
     pub fn at(target: u32) -> Option<Self> {
         Some(match i32::try_from(target.checked_sub(FIRST_EXIT)?).ok()? {
             helper::MAP_LOOKUP_ELEM => FirmwareCall::MapLookup,
@@ -45,7 +46,7 @@ impl FirmwareCall {
         })
     }
 
-    /// Its name in messages.
+    /// Returns the name for messages.
     pub fn name(self) -> &'static str {
         match self {
             FirmwareCall::MapLookup => "map_lookup",
@@ -55,7 +56,7 @@ impl FirmwareCall {
         }
     }
 
-    /// The cost class of a call.
+    /// Returns the cost class of a call.
     pub fn cost_class(self) -> &'static str {
         match self {
             FirmwareCall::MapLookup => "helper.map_lookup",
@@ -66,7 +67,7 @@ impl FirmwareCall {
     }
 }
 
-/// Where the function of the firmware that is called at `number` returns to.
+/// Returns the instruction to which the firmware function called at `number` returns.
 pub(super) fn firmware_returns_to(listing: &Listing, number: usize) -> Result<usize, LiftCause> {
     let defer = usize::from(listing.numbered()[number].insn.delay_slots());
     let back = loaded(listing, number + 1..number + 1 + defer, FIRMWARE_RETURN);
@@ -78,19 +79,21 @@ pub(super) fn firmware_returns_to(listing: &Listing, number: usize) -> Result<us
     Ok(back as usize)
 }
 
-/// Whether anything returns: without, registers that callers use are like all others.
+/// Returns true if the listing has returns. Without them, the registers for return addresses have
+/// no special role.
 pub(super) fn has_returns(listing: &Listing) -> bool {
     listing.insns().any(|insn| matches!(insn, Insn::Return { .. }))
 }
 
-/// The numbers of instructions that a caller puts into registers in its delay slots.
+/// Returns the instruction numbers that a caller's delay slots load: the return address, then the
+/// callee if the call goes through the register-saving subroutine.
 pub(super) fn links(listing: &Listing, slots: Range<usize>) -> impl Iterator<Item = u32> {
     let back = loaded(listing, slots.clone(), RETURN_ADDRESS);
     let onward = back.and_then(|_| loaded(listing, slots, ONWARD_ADDRESS));
     back.into_iter().chain(onward)
 }
 
-/// The number that delay slots leave in a register.
+/// Returns the constant that delay slots load into a register.
 fn loaded(listing: &Listing, slots: Range<usize>, register: Operand) -> Option<u32> {
     let writes = |insn: &&Insn| match (insn.destination(), register) {
         (Some((dst, _)), _) if dst == register => true,
@@ -104,35 +107,35 @@ fn loaded(listing: &Listing, slots: Range<usize>, register: Operand) -> Option<u
     }
 }
 
-/// The calls around a block.
+/// The call string of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::lift) struct ContextId(usize);
 
 impl ContextId {
-    /// No call.
+    /// The empty call string.
     pub const MAIN: ContextId = ContextId(0);
 }
 
-/// What a chain of calls leaves to be done.
+/// A call string: the pending returns of the calls around a block.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct CallContext {
-    /// Where to return to, the innermost call last.
+    /// Numbers of the instructions to return to, the innermost call last.
     back: Vec<u32>,
-    /// The function to go to by way of the code that is being executed.
+    /// Number of the function to which the register-saving subroutine continues.
     onward: Option<u32>,
 }
 
-/// The chains of calls that occur.
+/// The call strings that occur.
 #[derive(Debug)]
 pub(super) struct Contexts {
-    /// Whether there are calls at all.
+    /// True if the listing has calls.
     calls: bool,
     all: Vec<CallContext>,
     ids: BTreeMap<CallContext, ContextId>,
 }
 
 impl Contexts {
-    /// No calls yet; `calls` says whether there will be any.
+    /// Returns a table with the empty call string only; `calls` is true if the listing has calls.
     pub fn new(calls: bool) -> Self {
         let main = CallContext::default();
         Contexts { calls, all: vec![main.clone()], ids: BTreeMap::from([(main, ContextId::MAIN)]) }
@@ -151,7 +154,8 @@ impl Contexts {
         Ok(id)
     }
 
-    /// The context behind an unconditional branch with these delay slots, which may be a call.
+    /// Returns the call string after an unconditional branch with these delay slots, which may be a
+    /// call.
     pub fn called(
         &mut self,
         listing: &Listing,
@@ -164,7 +168,7 @@ impl Contexts {
         let mut links = links(listing, slots);
         let Some(back) = links.next() else { return Ok(from) };
         let mut context = self.all[from.0].clone();
-        // Every call has a number of its own to return to.
+        // Each call returns to a different number.
         if context.back.contains(&back) {
             return Err(LiftCause::Recursion { back });
         }
@@ -173,7 +177,7 @@ impl Contexts {
         self.id(context)
     }
 
-    /// The context behind `rtn[src]`, and the instruction that it goes to.
+    /// Returns the call string after `rtn[src]`, and the instruction that it jumps to.
     pub fn returned(
         &mut self,
         from: ContextId,

@@ -1,4 +1,4 @@
-//! The instructions that start a block, and checks of branches and delay slots.
+//! Leaders (first instructions of basic blocks), and checks of branches and delay slots.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,7 @@ use crate::lift::error::{LiftCause, LiftError};
 use crate::listing::FIRST_EXIT;
 use crate::{BranchCondition, Insn, Listing};
 
-/// Checks all branches and finds the instructions that start a block; `calls` says whether
-/// functions are called.
+/// Checks all branches and returns the leaders; `calls` is true if the listing has calls.
 pub(super) fn leaders(listing: &Listing, calls: bool) -> Result<BTreeSet<usize>, LiftError> {
     let slot_of = slots(listing)?;
     let mut leaders = BTreeSet::from([0]);
@@ -25,7 +24,7 @@ pub(super) fn leaders(listing: &Listing, calls: bool) -> Result<BTreeSet<usize>,
     Ok(leaders)
 }
 
-/// The instructions in the listing to which control may come from a branch, sooner or later.
+/// Returns the instructions of the listing that a branch leads to, directly or by a later return.
 fn targets(
     listing: &Listing,
     number: usize,
@@ -60,7 +59,7 @@ fn targets(
     Ok(found.into_iter().map(|target| target as usize).collect())
 }
 
-/// For each instruction the one whose delay slot it is.
+/// Maps each instruction to the owner of its delay slot, if it is in one.
 fn slots(listing: &Listing) -> Result<Vec<Option<u32>>, LiftError> {
     let last = listing.len() - 1;
     let mut slot_of = vec![None; listing.len()];

@@ -1,8 +1,8 @@
-//! Uses of local memory soon behind a block, where a base register may still be on its way.
+//! Uses of local memory shortly after a block, where the write of a base register may be pending.
 //!
-//! A base register has its new value three cycles after the instruction that writes it. A branch
-//! that is taken takes at least three cycles itself: where it leads, all writes before it have
-//! taken effect. The compiler relies on that when it calls functions.
+//! A base register has its new value three cycles after the instruction that writes it. A taken
+//! branch takes at least three cycles itself, so at its target all earlier writes have taken
+//! effect. The compiler relies on this when it calls functions.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use super::BasicBlock;
 use crate::lift::in_flight::PendingBase;
 use crate::{Insn, Listing};
 
-/// The first instruction behind a block which uses local memory through a base register that is
-/// on its way at the end of the block, on whatever way.
+/// Returns the first instruction after a block, on any path, that uses a base register of local
+/// memory before its pending write takes effect.
 pub(in crate::lift) fn local_user_behind(
     listing: &Listing,
     block: &BasicBlock,
@@ -25,7 +25,7 @@ pub(in crate::lift) fn local_user_behind(
     ways.map(|(_, next)| next).find_map(|next| local_user(listing, next, left, index))
 }
 
-/// Likewise for the `count` instructions from `number` on. `count` is at most three.
+/// Searches the `count` instructions from `number` on; `count` is at most three.
 fn local_user(listing: &Listing, number: usize, count: usize, index: u8) -> Option<usize> {
     let insn = listing.numbered().get(number).filter(|_| count > 0)?.insn;
     if uses(&insn, index) {

@@ -6,7 +6,7 @@ const LEFT: Reg = Reg(0);
 const RIGHT: Reg = Reg(1);
 const RESULT: Reg = Reg(2);
 
-/// KnownBits bits of `left op right`, two values of 8 bits.
+/// Returns the known bits of `left op right`, for two 8-bit values.
 fn known(op: BinaryOp, width: u8, left: KnownBits, right: KnownBits) -> KnownBits {
     let op = Op::Binary { op, dst: RESULT, a: Value::Reg(LEFT), b: Value::Reg(RIGHT) };
     result(&op, width, |value| (if value == Value::Reg(LEFT) { left } else { right }, 8))
@@ -25,7 +25,7 @@ fn evaluate(op: BinaryOp, a: u64, b: u64) -> u64 {
     }
 }
 
-/// KnownBits bits hold for all values of the others.
+/// The known bits of a result hold for all values of the unknown operand bits.
 #[test]
 fn known_bits_are_right() {
     use BinaryOp::{Add, And, Concat, Lshr, Or, Shl, Sub, Xor};
