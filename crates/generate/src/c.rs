@@ -1,8 +1,9 @@
-//! Random XDP programs in C, as people write them: headers parsed with bounds checks, loops over
-//! options, state in maps, packets that get shorter and longer. For tests that have a compiler.
+//! Random XDP programs in C, in the style of hand-written ones: headers parsed with bounds checks,
+//! loops over options, state in maps, packets that shrink and grow. They serve tests that have a
+//! compiler.
 //!
-//! The programs need no header files. At their end they store in the map `out` a number that tells
-//! paths apart, and what they have computed.
+//! The programs need no header files. Before they return, they store a number that identifies the
+//! path, and their variables, in the map `out`.
 
 mod print;
 mod statement;
@@ -21,7 +22,7 @@ use statement::Source;
 pub struct CProgram(Source);
 
 impl CProgram {
-    /// Its text: the program `generated` in section `xdp`, and the maps that it uses.
+    /// Returns the C source: the program `generated` in section `xdp`, and its maps.
     pub fn text(&self) -> String {
         print::text(&self.0)
     }
@@ -33,16 +34,17 @@ impl fmt::Debug for CProgram {
     }
 }
 
-/// Programs in C by number.
+/// Random C programs, each identified by a seed.
 pub struct CPrograms(BoxedStrategy<CProgram>);
 
 impl CPrograms {
-    /// Programs with these abilities, as far as they are about what such programs do.
+    /// Returns a generator of programs with these abilities. Abilities that do not apply to C
+    /// programs are ignored.
     pub fn new(abilities: &Abilities) -> Self {
         CPrograms(strategy::source(abilities).prop_map(CProgram).boxed())
     }
 
-    /// The program of a number, and everything that it shrinks to.
+    /// Returns the program of a seed, with all programs that it shrinks to.
     pub fn tree_of_seed(&self, seed: u64) -> Box<dyn ValueTree<Value = CProgram>> {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
@@ -51,7 +53,7 @@ impl CPrograms {
         self.0.new_tree(&mut runner).expect("nothing is filtered")
     }
 
-    /// The program of a number.
+    /// Returns the program of a seed.
     pub fn of_seed(&self, seed: u64) -> CProgram {
         self.tree_of_seed(seed).current()
     }

@@ -1,8 +1,9 @@
-//! Statements to instructions, each valid where it stands: registers that are read hold something,
-//! packet accesses are checked, stack bytes are written before they are read.
+//! Translation of statements to instructions. Each instruction is valid where it stands: the
+//! registers it reads are defined, packet accesses are checked, stack bytes are written before they
+//! are read.
 //!
-//! A statement that is not possible in the state at hand is left out, and so is one that would
-//! make the program too long or give it too many paths.
+//! A statement is left out if it is impossible in the current state. It is also left out if it
+//! would make the program too long or give it too many paths.
 
 mod alu;
 mod call;
@@ -20,48 +21,48 @@ use crate::Features;
 use crate::state::{Kind, Range, VerifierState, result};
 use crate::statement::{Function, MapShape, Operand, Pick, Program, Stmt};
 
-/// Slots kept for what ends a program.
+/// Number of slots reserved for the end of a program.
 const RESERVE: usize = 8;
 
-/// A bit of a choice: a new value goes where nothing is.
+/// Bit of a choice: if it is set, a new value goes to an undefined register if possible.
 const UNUSED: Pick = 0x8000;
-/// Bits of a choice, all of which are 0 where the two operands may be the same register.
+/// Bits of a choice: if all of them are 0, both operands may be the same register.
 const SAME: Pick = 0x7000;
 
-/// A register by its number, which is at most 10.
+/// Returns the register with a number of at most 10.
 fn reg(number: u8) -> Register {
     Register::new(number).unwrap_or(Register::FRAME)
 }
 
-/// A function in instructions. Calls hold the number of the function that they call, look-ups load
-/// the map with number 0.
+/// A function in instructions. Calls hold the number of the callee instead of its offset; look-ups
+/// load the map number 0.
 #[derive(Clone, Debug)]
 pub(crate) struct Emitted {
     /// The instructions, by slot.
     pub code: Vec<Insn>,
-    /// How many paths it has, as if all conditions were independent.
+    /// Number of paths, counted as if all conditions were independent.
     pub paths: u64,
 }
 
-/// A function that is being written, and what is known where the next instruction goes.
+/// A function under construction, with the verifier's knowledge at the next instruction.
 #[derive(Clone)]
 struct Emitter<'a> {
     features: &'a Features,
     map: MapShape,
-    /// What can be called.
+    /// Functions that can be called.
     callees: &'a [Callee],
     code: Vec<Insn>,
     state: VerifierState,
-    /// Registers that keep their value.
+    /// Registers that must keep their value.
     reserved: Vec<Register>,
     context: Option<Register>,
-    /// Places in the packet that have a number.
+    /// Number of variable places in the packet so far.
     places: u32,
-    /// Jumps to where the program returns a constant, which is behind everything else.
+    /// Jumps to exits with a constant result, by slot and result. These exits are emitted last.
     leaving: Vec<(usize, i32)>,
-    /// Jumps out of the innermost loop, with what is known there; `None` outside of loops.
+    /// Jumps out of the innermost loop, by slot and state; `None` outside of loops.
     breaks: Option<Vec<(usize, VerifierState)>>,
-    /// Paths that have ended.
+    /// Number of paths that have ended.
     ended: u64,
     max_slots: usize,
 }
@@ -72,7 +73,7 @@ struct Callee {
     paths: u64,
 }
 
-/// The functions of a program, the entry first; functions that are not called are among them.
+/// Emits the functions of a program, the entry first, including functions that are never called.
 pub(crate) fn emit(program: &Program, features: &Features) -> Vec<Emitted> {
     let mut callees = Vec::new();
     let mut functions = Vec::new();
@@ -126,7 +127,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Puts the context where it stays.
+    /// Moves the context to the register in which it stays.
     fn start(&mut self, context: Pick) {
         let callee_saved = [reg(1), reg(6), reg(7), reg(8), reg(9)];
         let context = callee_saved[usize::from(context) % callee_saved.len()];
@@ -156,7 +157,8 @@ impl<'a> Emitter<'a> {
         slots > self.max_slots || paths > self.features.max_paths
     }
 
-    /// Writes a statement; `None` if it is not possible, with what has been written useless.
+    /// Emits a statement. Returns `None` if the statement is impossible; the caller must then undo
+    /// the emitted code.
     fn statement(&mut self, statement: &Stmt) -> Option<()> {
         match *statement {
             Stmt::Alu(op, width, dst, src) => self.arithmetic(op, width, dst, src),
@@ -198,7 +200,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// An arithmetic instruction with scalar operands, and what it does to the state.
+    /// Emits an arithmetic instruction with scalar operands, and updates the state.
     fn alu(&mut self, op: AluOp, width: Width, dst: Register, src: Source) {
         self.code.push(Insn::Alu { width, op, dst, src });
         let b = match src {
@@ -214,7 +216,7 @@ impl<'a> Emitter<'a> {
         self.alu(AluOp::Mov, Width::W64, dst, Source::Imm(value));
     }
 
-    /// Makes a register the copy of another, pointers included.
+    /// Copies a register, including pointers.
     fn copy_register(&mut self, dst: Register, src: Register) {
         if dst != src {
             let kind = self.state.get(src);
@@ -228,25 +230,25 @@ impl<'a> Emitter<'a> {
         self.state.set(dst, kind);
     }
 
-    /// The width that arithmetic has if it is to have this one.
+    /// Returns `width` if 64-bit arithmetic is enabled, and 32 bits otherwise.
     fn width(&self, width: Width) -> Width {
         if self.features.wide { width } else { Width::W32 }
     }
 
-    /// A register with a scalar, to be read.
+    /// Chooses a readable register with a scalar.
     fn scalar(&self, choice: Pick) -> Option<Register> {
         pick(&self.state.registers(|kind| matches!(kind, Kind::Scalar(_))), choice)
     }
 
-    /// A register with a scalar, to be read and written.
+    /// Chooses a register with a scalar that may be overwritten.
     fn variable_scalar(&self, choice: Pick, avoid: &[Register]) -> Option<Register> {
         let mut all = self.state.registers(|kind| matches!(kind, Kind::Scalar(_)));
         all.retain(|register| !self.reserved.contains(register) && !avoid.contains(register));
         pick(&all, choice)
     }
 
-    /// A register for a new value: one without a pointer, if there are several, and for half of the
-    /// choices one with nothing.
+    /// Chooses a register for a new value. Registers with pointers are avoided if there are enough
+    /// others. Half of the choices prefer an undefined register.
     fn target(&self, choice: Pick, avoid: &[Register]) -> Option<Register> {
         let usable =
             |register: &Register| !self.reserved.contains(register) && !avoid.contains(register);
@@ -274,7 +276,8 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// The right operand beside a left one: seldom the same register, if there is another.
+    /// Chooses the right operand for a left one. It is rarely the same register if there is
+    /// another.
     fn source_beside(&self, left: Register, operand: Operand) -> Option<Source> {
         if let Operand::Register(choice) = operand
             && choice & SAME != 0
@@ -288,13 +291,13 @@ impl<'a> Emitter<'a> {
         self.source(operand)
     }
 
-    /// A jump whose target comes later; its place.
+    /// Emits a jump whose target is set later; returns its slot.
     fn jump(&mut self, insn: Insn) -> usize {
         self.code.push(insn);
         self.code.len() - 1
     }
 
-    /// The jump at a place leads here.
+    /// Sets the target of the jump at a slot to the next instruction.
     fn land(&mut self, at: usize) {
         let distance = (self.code.len() - at - 1) as i16;
         match self.code.get_mut(at) {
@@ -305,7 +308,7 @@ impl<'a> Emitter<'a> {
     }
 }
 
-/// A choice from a list.
+/// Returns the element of a list that a choice selects; `None` if the list is empty.
 fn pick<T: Copy>(list: &[T], choice: Pick) -> Option<T> {
     list.get(usize::from(choice).checked_rem(list.len())?).copied()
 }

@@ -1,63 +1,67 @@
-//! What programs may contain.
+//! Features that generated programs may use.
 
-/// Which parts of the subset programs use, and how large they get.
+/// Features that generated programs may use, and limits of their size.
 ///
-/// The default is what the SmartNIC's driver offloads, as far as a program that is not offloaded
-/// may do it too: no queue selection. Arithmetic, jumps and packet access are always there.
+/// The default is the subset that the SmartNIC's driver offloads and that a program on the host can
+/// use as well; queue selection is therefore left out. Arithmetic, jumps and packet access are
+/// always enabled.
 #[derive(Clone, Debug)]
 pub struct Features {
-    /// 64-bit arithmetic and comparisons; without, only 32-bit ones, and 64-bit moves.
+    /// 64-bit arithmetic and comparisons. Without them, programs use only 32-bit ones and 64-bit
+    /// moves.
     pub wide: bool,
-    /// Multiplication, of factors below 2^32.
+    /// Multiplication of factors below 2^32.
     pub multiply: bool,
-    /// Division by constants, of dividends below 2^32.
+    /// Division of dividends below 2^32 by constants.
     pub divide: bool,
     /// Shifts by a register.
     pub variable_shifts: bool,
     /// Byte swaps to big-endian.
     pub swaps: bool,
-    /// "Swaps" to little-endian, which truncate; the driver does not take them.
+    /// Conversions to little-endian, which truncate. The driver rejects them.
     pub little_endian: bool,
     /// 32-bit comparisons.
     pub jump32: bool,
-    /// Operands of multiplications, divisions and shifts need no mask where their range follows
-    /// from a branch.
+    /// Operands of multiplications, divisions and shifts without a mask, if a branch bounds their
+    /// range.
     pub refined_ranges: bool,
     /// Stores to the packet.
     pub packet_writes: bool,
-    /// Stores of constants; else they are stored from registers. The driver does not take them.
+    /// Stores of constants. Without them, constants are stored from registers. The driver rejects
+    /// them.
     pub store_constants: bool,
     /// Packet accesses at variable offsets.
     pub variable_offsets: bool,
-    /// Copies from packet to packet of many bytes.
+    /// Copies of many bytes within the packet.
     pub copies: bool,
     /// Copies whose source and destination overlap.
     pub overlapping_copies: bool,
-    /// Access to the stack, spilled pointers included.
+    /// Stack accesses, including spilled pointers.
     pub stack: bool,
-    /// Loops with a constant number of rounds.
+    /// Loops with a constant number of iterations.
     pub loops: bool,
     /// Look-ups in an array map, and loads from its elements.
     pub maps: bool,
-    /// Look-ups of elements that the map does not have.
+    /// Look-ups of elements outside the map.
     pub missing_elements: bool,
-    /// Atomic adds to map elements; needs `maps`.
+    /// Atomic additions to map elements; requires `maps`.
     pub atomics: bool,
     /// `bpf_xdp_adjust_head` and `bpf_xdp_adjust_tail`.
     pub helpers: bool,
-    /// `bpf_get_prandom_u32`: what the program does is then not determined by its input.
+    /// `bpf_get_prandom_u32`, which makes the program's behaviour depend on more than its input.
     pub random: bool,
-    /// Functions of the program.
+    /// Calls of the program's own functions.
     pub calls: bool,
-    /// Results that are any computed value; else they are 0 to 4, computed ones 0 to 3.
+    /// Any computed value as result. Without this, constant results are 0 to 4 and computed ones 0
+    /// to 3.
     pub any_result: bool,
-    /// Depth of the program's stack in bytes, a multiple of 8, at most 384.
+    /// Size of the program's stack in bytes, a multiple of 8, at most 384.
     pub stack_depth: u16,
-    /// Largest offset behind the packet's start that is checked, in bytes, at most 1500.
+    /// Largest checked distance from the packet's start, in bytes, at most 1500.
     pub packet_reach: u16,
-    /// Most instructions of the program, in slots, functions included.
+    /// Largest length of the program in slots, including functions.
     pub max_slots: usize,
-    /// Most paths through the program, as if all conditions were independent.
+    /// Largest number of paths through the program, counted as if all conditions were independent.
     pub max_paths: u64,
 }
 
@@ -95,7 +99,8 @@ impl Default for Features {
 }
 
 impl Features {
-    /// Straight code and branches over the packet only: no stack, maps, helpers, calls and loops.
+    /// Returns features for straight-line code and branches over the packet: no stack, maps,
+    /// helpers, calls and loops.
     pub fn plain() -> Self {
         Features {
             stack: false,
@@ -108,7 +113,7 @@ impl Features {
         }
     }
 
-    /// Everything, with what the driver does not take.
+    /// Returns all features, including those that the driver rejects.
     pub fn all() -> Self {
         Features { little_endian: true, random: true, store_constants: true, ..Features::default() }
     }

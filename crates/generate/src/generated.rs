@@ -1,4 +1,4 @@
-//! A generated program: statements, instructions, object.
+//! Generated programs as statements, instructions and objects.
 
 use std::fmt;
 use std::io;
@@ -15,7 +15,7 @@ use crate::statement::{Code, MapShape, Program, Stmt};
 #[derive(Clone)]
 pub struct Generated {
     program: Program,
-    /// The entry, then what it calls.
+    /// The entry function, then its callees.
     functions: Vec<Vec<Insn>>,
     paths: u64,
 }
@@ -29,44 +29,44 @@ impl Generated {
         Generated { program, functions, paths }
     }
 
-    /// The instructions by slot: the entry function, then those that it calls.
+    /// Returns the instructions by slot: the entry function first, then its callees.
     pub fn functions(&self) -> &[Vec<Insn>] {
         &self.functions
     }
 
-    /// The number of instructions, in slots.
+    /// Returns the number of slots.
     pub fn slots(&self) -> usize {
         self.functions.iter().map(Vec::len).sum()
     }
 
-    /// The number of paths, as if all conditions were independent; calls and rounds of loops
-    /// multiplied out.
+    /// Returns the number of paths, counted as if all conditions were independent. Paths through
+    /// callees and through the iterations of loops are multiplied.
     pub fn paths(&self) -> u64 {
         self.paths
     }
 
-    /// The map, if the program uses it: an array named `table`.
+    /// Returns the map, an array named `table`, if the program uses it.
     pub fn map(&self) -> Option<MapShape> {
         let loads = |insn: &Insn| matches!(insn, Insn::LoadImm64 { value: Imm64::MapFd(_), .. });
         self.functions.iter().flatten().any(loads).then_some(self.program.map)
     }
 
-    /// The bytes of an ELF object with the one program `generated` in section `xdp`.
+    /// Returns an ELF object with the single program `generated` in section `xdp`.
     pub fn object(&self) -> Vec<u8> {
         let functions: Vec<&[Insn]> = self.functions.iter().map(Vec::as_slice).collect();
         write(&functions, self.map())
     }
 
-    /// Writes the object to a file.
+    /// Writes the ELF object to a file.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Errors of writing the file.
     pub fn save(&self, path: &Path) -> io::Result<()> {
         std::fs::write(path, self.object())
     }
 }
 
-/// Leaves out what is not called, and lets calls lead to what they call.
+/// Removes functions that are not called, and sets the offsets of calls.
 fn link(functions: &mut Vec<Emitted>) {
     let Some((entry, others)) = functions.split_first_mut() else { return };
     let mut starts = vec![None; others.len()];
@@ -110,7 +110,7 @@ impl fmt::Display for Generated {
 }
 
 impl fmt::Debug for Generated {
-    /// Instructions and statements: what a failing test should show.
+    /// Prints instructions and statements, for messages of failing tests.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Program { context, first_check, body, end, observed, functions, map } = &self.program;
         writeln!(f, "{self}context {context}, check of {first_check} bytes, {map:?}")?;

@@ -1,10 +1,10 @@
-//! Random XDP programs for tests: the kernel's verifier accepts them, and the SmartNIC's driver
+//! Random XDP programs for tests. The kernel's verifier accepts them, and the SmartNIC's driver
 //! would offload them.
 //!
-//! [`programs`] is a proptest strategy whose programs shrink to smaller ones of the same kind;
-//! [`from_seed`] gives the program of a number. A program is a list of statements without
-//! invariants; the instructions that stand for it are valid by construction. What
-//! programs mean is not known here.
+//! [`programs`] is a proptest strategy; its programs shrink to smaller ones of the same kind.
+//! [`from_seed`] returns the program of a seed. A program is a list of statements without
+//! invariants, and its instructions are valid by construction. The crate does not know the meaning
+//! of programs.
 //!
 //! ```
 //! use slowpath_generate::{Features, from_seed};
@@ -34,32 +34,34 @@ pub use statement::MapShape;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-/// Programs with these features and about `size` statements on the outermost level.
+/// Returns a strategy for programs with these features and about `size` statements on the outermost
+/// level.
 pub fn programs(features: Features, size: usize) -> impl Strategy<Value = Generated> {
     let statements = strategy::program(&features, size);
     statements.prop_map(move |program| Generated::new(program, &features))
 }
 
-/// The program of a number: the same for the same arguments.
+/// Returns the program of a seed. Equal arguments give equal programs.
 pub fn from_seed(seed: u64, features: &Features, size: usize) -> Generated {
     let programs = Programs::new(features.clone(), size);
     programs.of_seed(seed)
 }
 
-/// Programs by number, for tests that want thousands.
+/// Generator of programs by seed, for tests that need thousands of them.
 pub struct Programs {
     features: Features,
     statements: proptest::strategy::BoxedStrategy<statement::Program>,
 }
 
 impl Programs {
-    /// Programs with these features and about `size` statements on the outermost level.
+    /// Returns a generator of programs with these features and about `size` statements on the
+    /// outermost level.
     pub fn new(features: Features, size: usize) -> Self {
         let statements = strategy::program(&features, size);
         Programs { features, statements }
     }
 
-    /// The program of a number, as [`from_seed`] gives it.
+    /// Returns the program of a seed, the same as [`from_seed`].
     pub fn of_seed(&self, seed: u64) -> Generated {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());

@@ -1,5 +1,5 @@
-//! The program as a BPF object, the way compilers before BTF wrote it: functions in section `xdp`,
-//! the map as a structure in section `maps`, a relocation where its address is loaded.
+//! Output as a BPF object in the format of compilers before BTF. Functions are in section `xdp`,
+//! the map is a structure in section `maps`, and loads of its address have a relocation.
 
 use object::write::{Object, Relocation, SectionId, Symbol, SymbolId, SymbolSection};
 use object::{
@@ -15,8 +15,8 @@ const ARRAY: u32 = 2;
 /// `R_BPF_64_64`.
 const MAP_ADDRESS: u32 = 1;
 
-/// The bytes of the object's file. The functions are the program's, its entry first; `map` is the
-/// map that they load.
+/// Returns the bytes of an object file. `functions` are the program's functions, the entry first;
+/// `map` is the map that they load.
 pub(crate) fn write(functions: &[&[Insn]], map: Option<MapShape>) -> Vec<u8> {
     let mut file = Object::new(BinaryFormat::Elf, Architecture::Bpf, Endianness::Little);
     let code = file.add_section(Vec::new(), b"xdp".to_vec(), SectionKind::Text);
@@ -41,16 +41,16 @@ pub(crate) fn write(functions: &[&[Insn]], map: Option<MapShape>) -> Vec<u8> {
     }
     let license = file.add_section(Vec::new(), b"license".to_vec(), SectionKind::Data);
     file.append_section_data(license, b"GPL\0", 1);
-    // Writing fails for relocations and symbols of other formats only.
+    // Writing fails only for relocations and symbols of other formats.
     file.write().unwrap_or_default()
 }
 
-/// The name of a function, by its place.
+/// Returns the name of a function, by its index.
 pub(crate) fn name(number: usize) -> String {
     if number == 0 { "generated".to_owned() } else { format!("function{number}") }
 }
 
-/// The structure that libbpf calls `bpf_map_def`: type, key size, value size, entries, flags.
+/// Adds libbpf's structure `bpf_map_def`: type, key size, value size, entries, flags.
 fn add_map(file: &mut Object<'_>, map: MapShape) -> SymbolId {
     let section = file.add_section(Vec::new(), b"maps".to_vec(), SectionKind::Data);
     let words = [ARRAY, 4, 4 * u32::from(map.words), 1 << map.log_entries, 0];
@@ -77,7 +77,7 @@ fn refer(file: &mut Object<'_>, section: SectionId, start: u64, insns: &[Insn], 
                 addend: 0,
                 flags: RelocationFlags::Elf { r_type: MAP_ADDRESS },
             };
-            // Refused for flags of other formats only.
+            // Fails only for relocation flags of other formats.
             let _: object::write::Result<()> = file.add_relocation(section, relocation);
         }
     }

@@ -1,9 +1,10 @@
-//! Sequences of helper calls on the same maps and packet, with arguments that meet: constants, bytes
-//! of the packet, boundaries. Everything that a call does shows: results and what is read back go
-//! into branches of different lengths, and into the map `out` at the end.
+//! Sequences of helper calls on the same maps and packet. Their arguments are likely to coincide:
+//! constants, bytes of the packet, boundary values. Every effect of a call is observable: results
+//! and values that are read back decide branches of different lengths, and end up in the map `out`.
 //!
-//! The first word of `out` says which way every branch went, so that [`Sequence::executed`] knows how
-//! many instructions a run executed: without an interpreter, and for runs in the kernel.
+//! The first word of `out` records the direction of every branch. From it, [`Sequence::executed`]
+//! computes how many instructions a run executed, without an interpreter and also for runs in the
+//! kernel.
 
 mod abilities;
 mod emit;
@@ -38,30 +39,30 @@ impl Sequence {
         Sequence { calls, code, marks }
     }
 
-    /// The instructions, by slot.
+    /// Returns the instructions, by slot.
     pub fn code(&self) -> &[Insn] {
         &self.code
     }
 
-    /// The instructions, one a line.
+    /// Returns the instructions, one per line.
     pub fn listing(&self) -> String {
         let lines = self.code.iter().enumerate().filter(|(_, insn)| **insn != Insn::SecondSlot);
         lines.map(|(slot, insn)| format!("{slot:4}: {insn}\n")).collect()
     }
 
-    /// The maps that its calls are with, by name; not the one for results. Maps `NAMEa` and
-    /// `NAMEb` fit into a map of maps with this name.
+    /// Returns the maps that the calls use, by name, without the map for results. For a map of maps
+    /// `NAME`, the object also has the maps `NAMEa` and `NAMEb`, which can be inserted into it.
     pub fn maps(&self) -> impl Iterator<Item = (String, Shape)> + '_ {
         self.calls.maps.iter().enumerate().map(|(n, shape)| (object::name(n + 1), *shape))
     }
 
-    /// The bytes of an ELF object with the one program `sequence` in section `xdp`.
+    /// Returns an ELF object with the single program `sequence` in section `xdp`.
     pub fn object(&self) -> Vec<u8> {
         object::write(&self.code, &self.calls.maps)
     }
 
-    /// How many instructions a run executed that left this word at the start of `out`, or 0 if it
-    /// wrote nothing there.
+    /// Returns the number of instructions that a run executed. `ways` is the word that the run
+    /// stored at the start of `out`, or 0 if it stored none.
     pub fn executed(&self, ways: u64) -> u64 {
         let mut executed = 0;
         let mut slot = 0;
@@ -81,17 +82,17 @@ impl Sequence {
     }
 }
 
-/// Sequences with these abilities.
+/// Generator of sequences.
 pub struct Sequences(BoxedStrategy<Sequence>);
 
 impl Sequences {
-    /// Sequences with these abilities.
+    /// Returns a generator of sequences with these abilities.
     pub fn new(abilities: Abilities) -> Sequences {
         let calls = strategy::calls(&abilities);
         Sequences(calls.prop_map(move |calls| Sequence::new(calls, &abilities)).boxed())
     }
 
-    /// The sequence of a number, and everything that it shrinks to.
+    /// Returns the sequence of a seed, with all sequences that it shrinks to.
     pub fn tree_of_seed(&self, seed: u64) -> Box<dyn ValueTree<Value = Sequence>> {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
@@ -100,7 +101,7 @@ impl Sequences {
         self.0.new_tree(&mut runner).expect("nothing is filtered")
     }
 
-    /// The sequence of a number.
+    /// Returns the sequence of a seed.
     pub fn of_seed(&self, seed: u64) -> Sequence {
         self.tree_of_seed(seed).current()
     }
@@ -122,7 +123,7 @@ impl fmt::Display for Sequence {
 }
 
 impl fmt::Debug for Sequence {
-    /// Instructions as well.
+    /// Prints the sequence and its instructions.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}{}", self.listing())
     }

@@ -1,7 +1,7 @@
-//! What is known about registers and stack at a place in the program.
+//! Knowledge about registers and stack at a place in the program.
 //!
-//! Everything claimed here the kernel's verifier works out too, so it is deliberately coarse: a
-//! program that relies on it is accepted. Ranges are of unsigned 64-bit values.
+//! It is deliberately coarse: the kernel's verifier can derive everything stated here, and so
+//! accepts a program that relies on it. Ranges are of unsigned 64-bit values.
 //!
 //! Source: the rules of the kernel's `kernel/bpf/verifier.c`, of old and new versions.
 
@@ -15,10 +15,10 @@ use std::collections::BTreeMap;
 
 use slowpath_bpf::insn::Register;
 
-/// What a register or a stack slot holds.
+/// Content of a register or stack slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Nothing that may be read.
+    /// An undefined or unreadable value.
     Nothing,
     /// A number.
     Scalar(Range),
@@ -28,35 +28,36 @@ pub(crate) enum Kind {
     Packet(Pointer),
     /// The end of the packet.
     End,
-    /// An element of the map.
+    /// The address of a map element.
     Value,
 }
 
-/// An address in the packet, relative to an unknown place: its start, or a variable offset.
+/// An address in the packet, relative to a base: the packet's start, or an unknown offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pointer {
-    /// Which place; 0 for the packet's start.
+    /// Number of the base; 0 for the packet's start.
     pub id: u32,
-    /// Distance from that place in bytes.
+    /// Distance from the base in bytes.
     pub offset: u16,
-    /// How many bytes from that place are known to be there.
+    /// Number of bytes from the base on that are known to be in the packet.
     pub range: u16,
 }
 
-/// All that is known at a place.
+/// Knowledge at a place in the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct VerifierState {
     regs: [Kind; 10],
-    /// Bytes of the stack with numbers in them, from the frame pointer downwards.
+    /// For each byte of the stack, from the frame pointer downwards: true if it holds part of a
+    /// number.
     written: Vec<bool>,
-    /// Pointers on the stack, by their place below the frame pointer in bytes.
+    /// Pointers on the stack, by their distance below the frame pointer in bytes.
     spilled: BTreeMap<u16, Kind>,
-    /// Paths that lead here; 0 where the program has ended.
+    /// Number of paths that lead here; 0 if the program has ended.
     pub paths: u64,
 }
 
 impl VerifierState {
-    /// Nothing is known, and the stack has so many bytes.
+    /// Returns a state without knowledge, for a stack of `stack` bytes.
     pub fn new(stack: u16) -> Self {
         VerifierState {
             regs: [Kind::Nothing; 10],
@@ -76,13 +77,13 @@ impl VerifierState {
         }
     }
 
-    /// The registers of a kind, in order.
+    /// Returns the registers whose kind satisfies `of`, in order.
     pub fn registers(&self, of: impl Fn(Kind) -> bool) -> Vec<Register> {
         let all = self.regs.iter().enumerate().filter(|(_, kind)| of(**kind));
         all.filter_map(|(number, _)| Register::new(number as u8)).collect()
     }
 
-    /// The range of a scalar.
+    /// Returns the range of a scalar.
     pub fn range(&self, register: Register) -> Option<Range> {
         match self.get(register) {
             Kind::Scalar(range) => Some(range),
@@ -90,7 +91,7 @@ impl VerifierState {
         }
     }
 
-    /// All that points into the packet no longer does.
+    /// Invalidates all pointers into the packet.
     pub fn packet_moved(&mut self) {
         let gone = |kind: Kind| matches!(kind, Kind::Packet(_) | Kind::End);
         for kind in &mut self.regs {
@@ -101,7 +102,7 @@ impl VerifierState {
         self.spilled.retain(|_, kind| !gone(*kind));
     }
 
-    /// So many bytes from a place are there.
+    /// Records that `bytes` bytes of the packet from a base on exist.
     pub fn checked(&mut self, id: u32, bytes: u16) {
         for kind in self.regs.iter_mut().chain(self.spilled.values_mut()) {
             if let Kind::Packet(pointer) = kind
@@ -112,14 +113,15 @@ impl VerifierState {
         }
     }
 
-    /// Whether all bytes below the frame pointer from `depth` on hold numbers.
+    /// Returns true if all of the `bytes` bytes that start `depth` bytes below the frame pointer
+    /// hold numbers.
     pub fn readable(&self, depth: u16, bytes: u16) -> bool {
         let (from, to) = (depth.saturating_sub(bytes), depth);
         let known = self.written.get(usize::from(from)..usize::from(to));
         bytes <= depth && known.is_some_and(|bytes| bytes.iter().all(|byte| *byte))
     }
 
-    /// Numbers go to the stack.
+    /// Records a store of numbers to the stack.
     pub fn write(&mut self, depth: u16, bytes: u16) {
         self.spilled.remove(&depth.next_multiple_of(8));
         let places = usize::from(depth.saturating_sub(bytes))..usize::from(depth);
@@ -128,7 +130,7 @@ impl VerifierState {
         }
     }
 
-    /// A pointer goes to a slot of the stack.
+    /// Records a store of a pointer to the stack.
     pub fn spill(&mut self, depth: u16, kind: Kind) {
         let places = usize::from(depth.saturating_sub(8))..usize::from(depth);
         if let Some(written) = self.written.get_mut(places) {
@@ -137,12 +139,12 @@ impl VerifierState {
         }
     }
 
-    /// The pointers on the stack.
+    /// Returns the pointers on the stack.
     pub fn spilled(&self) -> Vec<(u16, Kind)> {
         self.spilled.iter().map(|(depth, kind)| (*depth, *kind)).collect()
     }
 
-    /// What is known where two ways meet.
+    /// Returns the knowledge where two paths meet.
     pub fn join(&self, other: &VerifierState) -> VerifierState {
         if self.paths == 0 {
             return other.clone();
@@ -165,8 +167,8 @@ impl VerifierState {
         joined
     }
 
-    /// What is known at the head of a loop that comes back with `back`: numbers that change are
-    /// any numbers.
+    /// Returns the knowledge at the head of a loop whose end has the state `back`. Numbers that
+    /// change can have any value.
     pub fn widen(&self, back: &VerifierState) -> VerifierState {
         let mut wide = self.join(back);
         for (kind, before) in wide.regs.iter_mut().zip(self.regs) {

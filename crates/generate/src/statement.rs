@@ -1,41 +1,42 @@
-//! Statements: what a random program is before it becomes instructions.
+//! Statements: random programs before their translation to instructions.
 //!
-//! Statements are plain data without invariants. Which register, offset or slot a statement means is
-//! a [`Pick`] among those that are possible where it stands; a statement that is not possible there
-//! stands for nothing. So every list of statements is a program, and shrinking keeps it one.
+//! Statements are plain data without invariants. A statement names a register, offset or slot by a
+//! [`Pick`] among those that are possible in its place. A statement that is impossible in its place
+//! is left out. Every list of statements is therefore a program, and shrinking preserves this.
 
 use slowpath_bpf::insn::{AluOp, Condition, Size, SwapKind, Width};
 
-/// A choice among what is possible, modulo how much that is.
+/// A choice from a list, as an index modulo the length of the list.
 pub type Pick = u16;
 
 /// A program.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// Where the context lives: `r1` if nothing is called and this is 0, else one of `r6` to `r9`.
+    /// Choice of the context's register: `r1` or one of `r6` to `r9`. With `r1`, the program cannot
+    /// make calls.
     pub context: Pick,
-    /// Bytes that are checked at the start; 0 for no check.
+    /// Number of bytes that the program checks at its start; 0 for no check.
     pub first_check: u16,
     /// The statements of the program.
     pub body: Vec<Stmt>,
-    /// How it ends.
+    /// Result of the program.
     pub end: Code,
-    /// At the end, so many scalars are stored to the packet.
+    /// Number of scalars that the program stores to the packet at its end.
     pub observed: u8,
-    /// The functions.
+    /// Functions that the program can call.
     pub functions: Vec<Function>,
-    /// The map.
+    /// Map.
     pub map: MapShape,
 }
 
 /// A function of the program.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// How many arguments it has, 1 to 3.
+    /// Number of arguments, 1 to 3.
     pub arguments: u8,
     /// Its statements.
     pub body: Vec<Stmt>,
-    /// What it returns.
+    /// Result of the function.
     pub result: Code,
 }
 
@@ -46,7 +47,7 @@ pub struct MapShape {
     pub words: u8,
     /// Binary logarithm of the number of elements.
     pub log_entries: u8,
-    /// The words that are added to, one bit each; the others are read.
+    /// Bit mask of the words that are added to; the others are read.
     pub added: u8,
 }
 
@@ -59,18 +60,18 @@ pub enum Operand {
     Constant(i32),
 }
 
-/// How far a shift by a register goes.
+/// The amount of a shift.
 #[derive(Clone, Copy, Debug)]
 pub enum Amount {
-    /// An immediate, modulo the width.
+    /// An immediate, modulo the width of the shift.
     Constant(u8),
-    /// A register that is masked to less than the width, if it is not known to be.
+    /// A register, masked to values below the width unless its range is known to be below.
     Any(Pick),
-    /// A register masked to less than 32.
+    /// A register, masked to values below 32.
     Low(Pick),
-    /// A register masked to 32 to 63; for 32 bits, to 16 to 31.
+    /// A register, masked to 32 to 63; for 32-bit shifts, to 16 to 31.
     High(Pick),
-    /// A register that holds this constant, modulo the width.
+    /// A register with this constant, modulo the width of the shift.
     Known(u8),
 }
 
@@ -79,73 +80,73 @@ pub enum Amount {
 pub enum Divisor {
     /// An immediate, made positive.
     Immediate(i32),
-    /// A register that holds this constant, or 1 for 0.
+    /// A register with this constant, or with 1 for 0.
     Known(u32),
 }
 
-/// What a program or function returns.
+/// The result of a program or function.
 #[derive(Clone, Copy, Debug)]
 pub enum Code {
     /// A constant.
     Constant(i32),
     /// A scalar.
     Scalar(Pick),
-    /// A scalar's two lowest bits.
+    /// The two lowest bits of a scalar.
     Masked(Pick),
 }
 
-/// What is done to the source of an atomic add.
+/// The source of an atomic addition.
 #[derive(Clone, Copy, Debug)]
 pub enum Addend {
-    /// Nothing.
+    /// A scalar.
     Any(Pick),
-    /// It is masked to 16 bits.
+    /// A scalar, masked to 16 bits.
     Short(Pick),
-    /// Bit 16 is set.
+    /// A scalar with bit 16 set.
     Long(Pick),
-    /// It is a constant.
+    /// A constant.
     Known(i32),
 }
 
-/// Ways to compare a pointer with the end of the packet.
+/// A comparison of a pointer with the end of the packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Comparison {
-    /// `p > end` leaves.
+    /// `p > end` jumps to the exit.
     Greater,
-    /// `end < p` leaves.
+    /// `end < p` jumps to the exit.
     EndLess,
-    /// `p <= end` stays.
+    /// `p <= end` jumps over the exit.
     LessEqual,
-    /// `end >= p` stays.
+    /// `end >= p` jumps over the exit.
     EndGreaterEqual,
 }
 
-/// By how much the packet's start or end is moved.
+/// The distance by which the packet's start or end moves.
 #[derive(Clone, Copy, Debug)]
 pub enum Delta {
     /// A constant.
     Constant(i32),
-    /// The low bits of a scalar, with a mask, and negated.
+    /// A scalar, a mask for its low bits, and true if the result is negated.
     Variable(Pick, u8, bool),
 }
 
-/// What is done to a loaded value at once.
+/// Processing of a loaded value directly after the load.
 #[derive(Clone, Copy, Debug)]
 pub enum Follow {
-    /// Nothing follows a load.
+    /// No processing.
     Nothing,
-    /// A mask of so many bytes follows.
+    /// A mask of this size.
     Mask(Size),
-    /// The upper half is shifted out and back.
+    /// A truncation to 32 bits by two shifts.
     Truncate,
-    /// A swap of the loaded size.
+    /// A byte swap of the loaded size.
     Swap,
 }
 
 /// A condition.
 #[derive(Clone, Copy, Debug)]
 pub struct Test {
-    /// When the first branch is taken.
+    /// Condition under which the first branch is taken.
     pub condition: Condition,
     /// Width of the comparison.
     pub width: Width,
@@ -155,50 +156,51 @@ pub struct Test {
     pub right: Operand,
 }
 
-/// A load and what uses it.
+/// A load that may be skipped, and a use of its register.
 #[derive(Clone, Copy, Debug)]
 pub struct Straddle {
-    /// The size of the load.
+    /// Size of the load.
     pub size: Size,
-    /// The register that is loaded.
+    /// Register to load.
     pub via: Pick,
-    /// From where.
+    /// Source: choice of a pointer, and of an offset from it.
     pub from: (Pick, Pick),
-    /// Where the value is stored; else it is truncated.
+    /// Destination of a store of the value; without it, the value is truncated.
     pub to: Option<(Pick, Pick)>,
-    /// If it is stored, so many of its neighbours are copied too, itself included.
+    /// Number of adjacent values to copy, including the first, if the value is stored.
     pub count: u8,
 }
 
 /// A pointer at a variable offset.
 #[derive(Clone, Copy, Debug)]
 pub struct Variable {
-    /// The scalar.
+    /// Scalar to use as offset.
     pub index: Pick,
-    /// What it is masked with.
+    /// Mask of the offset.
     pub mask: u16,
-    /// What it is added to.
+    /// Packet pointer that the offset is added to.
     pub from: Pick,
-    /// Whether the pointer is added to the index, not the other way round.
+    /// True if the offset is added to a copy of the pointer, false if the pointer is added to the
+    /// offset.
     pub reverse: bool,
-    /// How many bytes are checked to be there.
+    /// Number of bytes that are checked.
     pub bytes: u8,
-    /// How.
+    /// Comparison for the check.
     pub by: Comparison,
 }
 
-/// What is looked up in the map.
+/// A look-up in the map.
 #[derive(Clone, Copy, Debug)]
 pub struct Element {
-    /// The number of the element.
+    /// Key.
     pub key: Operand,
-    /// Whether the number is made to be one that exists.
+    /// True if the key is masked to the index of an existing element.
     pub mask: bool,
-    /// Where the key is on the stack.
+    /// Choice of the key's place on the stack.
     pub slot: Pick,
-    /// Whether the result is kept in another register, and in which.
+    /// Choice of another register for a copy of the result, if any.
     pub keep: Option<Pick>,
-    /// Whether the jump is taken if there is no element.
+    /// True if the jump is taken when the element is missing.
     pub jump_if_missing: bool,
 }
 
@@ -213,7 +215,7 @@ pub enum Stmt {
     Swap(SwapKind, Size, Pick),
     /// A 64-bit immediate.
     Constant(Pick, u64),
-    /// The upper half is shifted out and back.
+    /// A truncation to 32 bits by two shifts.
     Truncate(Pick),
     /// A shift.
     Shift(AluOp, Width, Pick, Amount),
@@ -221,48 +223,48 @@ pub enum Stmt {
     Multiply(Width, Pick, Operand),
     /// A division.
     Divide(Width, Pick, Divisor),
-    /// So many bytes of the packet are checked to be there; the program ends if not.
+    /// A check that the packet has this many bytes; the program ends if it does not.
     Check { bytes: u16, by: Comparison, fail: Code, keep: bool },
-    /// A pointer into the packet is copied and moved.
+    /// A moved copy of a packet pointer.
     Point { from: Pick, to: Pick, by: i16 },
     /// A load from the packet.
     Load { size: Size, to: Pick, from: Pick, at: Pick, follow: Follow },
     /// A store to the packet.
     Store { size: Size, to: Pick, at: Pick, value: Operand },
-    /// Loads and stores of the same width in turn.
+    /// A copy in the packet: alternating loads and stores of the same size.
     Copy { size: Size, count: u8, from: (Pick, Pick), to: (Pick, Pick), down: bool, via: Pick },
-    /// A load that a jump leads behind, to the use of what would be loaded.
+    /// A load that a conditional jump can skip, and a use of the loaded register.
     Straddle(Test, Straddle),
-    /// A pointer at a masked offset, checked; it is there in the first branch.
+    /// A checked pointer at a masked offset, which exists in `inside`.
     Variable { access: Variable, inside: Vec<Stmt>, outside: Vec<Stmt> },
     /// A store to the stack.
     Push { size: Size, slot: Pick, value: Operand },
     /// A load from the stack.
     Pop { size: Size, slot: Pick, to: Pick },
-    /// A packet pointer goes to the stack.
+    /// A store of a packet pointer to the stack.
     Spill { slot: Pick, pointer: Pick },
-    /// A packet pointer comes back.
+    /// A load of a packet pointer from the stack.
     Fill { slot: Pick, to: Pick },
-    /// Two branches.
+    /// A conditional branch.
     If { test: Test, taken: Vec<Stmt>, other: Vec<Stmt> },
-    /// So many rounds.
+    /// A loop with a constant number of iterations.
     Loop { rounds: u8, up: bool, body: Vec<Stmt> },
-    /// The innermost loop ends if the condition holds.
+    /// A conditional exit from the innermost loop.
     Break(Test),
     /// A look-up in the map.
     Lookup { element: Element, found: Vec<Stmt>, missing: Vec<Stmt> },
     /// A load from a map's element.
     Read { size: Size, to: Pick, from: Pick, at: Pick },
-    /// An atomic add to a map's element.
+    /// An atomic addition to a map element.
     Add { width: Width, to: Pick, at: Pick, value: Addend },
-    /// The packet's start moves; the program ends if it does not and `check` says so.
+    /// A move of the packet's start; the program ends if the move fails and `check` is set.
     AdjustHead { delta: Delta, check: bool },
-    /// The packet's end moves.
+    /// A move of the packet's end.
     AdjustTail { delta: Delta, check: bool },
-    /// A random number.
+    /// A call for a random number.
     Random,
     /// A call of a function.
     Call { function: Pick, arguments: [Operand; 3] },
-    /// The end.
+    /// An exit.
     Exit(Code),
 }

@@ -1,4 +1,4 @@
-//! Random statements, with constants and shapes that are likely to be special cases.
+//! Strategies for random programs, with constants and shapes that are likely to be special cases.
 
 mod statements;
 mod values;
@@ -13,9 +13,10 @@ use crate::statement::{Function, MapShape, Pick, Program};
 use statements::{Statements, statement};
 use values::code;
 
-/// How deep statements nest.
+/// Nesting depth of statements.
 const NESTING: u32 = 3;
-/// Programs of about so many statements on the outermost level, at most twice as many.
+/// Returns a strategy for programs with about `size` statements on the outermost level, at most
+/// twice as many.
 pub(crate) fn program(features: &Features, size: usize) -> BoxedStrategy<Program> {
     let mut nested = Just(Vec::new()).boxed();
     for level in 0..NESTING {
@@ -39,7 +40,7 @@ pub(crate) fn program(features: &Features, size: usize) -> BoxedStrategy<Program
         (1, Just(0).boxed()),
     ]);
     let loads = vec(statements::load(), 1..=5);
-    // Two lists: short programs are less frequent than with one.
+    // With two lists, short programs are less frequent than with one.
     let body = (loads, half.clone(), half)
         .prop_map(|(loads, first, second)| [loads, first, second].concat());
     (any::<Pick>(), first_check, body, code(), 0..=7u8, functions, map())

@@ -1,4 +1,4 @@
-//! Everything that programs may contain occurs, and nothing that is switched off.
+//! All features occur in programs if they are enabled, and none if they are disabled.
 
 use crate::common;
 
@@ -6,13 +6,14 @@ use common::{calls, generated, insns, jumps, opcodes};
 use slowpath_bpf::insn::{AluOp, AtomicOp, Call, Insn, Register, Size, Source, SwapKind, Width};
 use slowpath_generate::{Features, Generated};
 
-/// Programs in which everything has to occur.
+/// Number of programs in which every opcode and shape has to occur.
 const PROGRAMS: u64 = 1500;
 const SIZE: usize = 10;
-/// How many programs have each shape at least.
+/// Least number of programs that must have each shape.
 const SEVERAL: usize = 8;
 
-/// The opcodes that the driver translates, but for those of classic BPF; byte swaps with width.
+/// Returns the opcodes that the driver translates, without those of classic BPF. Byte swaps include
+/// their width.
 fn offloadable() -> Vec<u16> {
     let (immediate, register) = (0x00, 0x08);
     let mut all = Vec::new();
@@ -54,7 +55,7 @@ fn every_opcode_occurs() {
     assert!(more.iter().all(|opcode| found.contains(opcode)));
 }
 
-/// Accesses to the stack: whether it is a store, size, offset, and whether the value is a register.
+/// Returns the accesses to the stack: true for stores, size, offset.
 fn stack(program: &Generated) -> Vec<(bool, Size, i16)> {
     insns(program)
         .filter_map(|insn| match *insn {
@@ -65,8 +66,8 @@ fn stack(program: &Generated) -> Vec<(bool, Size, i16)> {
         .collect()
 }
 
-/// The steps between the offsets of stores that follow each other with a load between them, of the
-/// same size and registers.
+/// Returns the distances between consecutive pairs of a load and a store that have the same size
+/// and registers.
 fn copies(program: &Generated) -> Vec<i16> {
     let code: Vec<Insn> = insns(program).copied().collect();
     let pair = |pair: &[Insn]| match *pair {
@@ -93,7 +94,7 @@ fn immediate(program: &Generated, wanted: AluOp, test: impl Fn(i32) -> bool) -> 
     })
 }
 
-/// A register is masked and shifted by at once.
+/// Returns true if a shift amount is masked (or set) directly before the shift.
 fn masked_shift(program: &Generated, first: AluOp) -> bool {
     let code: Vec<Insn> = insns(program).copied().collect();
     code.windows(2).any(|two| match *two {
@@ -214,7 +215,7 @@ fn every_shape_occurs() {
     assert!(rare.is_empty(), "in fewer than {SEVERAL} of {PROGRAMS} programs: {rare:?}");
 }
 
-/// Whether some of the programs with these features has such an instruction.
+/// Returns true if any program with these features has such an instruction.
 fn some(features: Features, has: impl Fn(&Insn) -> bool) -> bool {
     generated(&features, SIZE, 300).iter().any(|program| insns(program).any(&has))
 }

@@ -1,4 +1,4 @@
-//! Random programs: all tests as one program, which links once.
+//! Tests of random programs, in one program that is linked once.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Every program is one that the front end takes, of the promised size.
+//! All generated programs can be lifted and have the promised size.
 
 use crate::common;
 
@@ -35,14 +35,14 @@ fn programs_have_the_promised_size() {
     assert!(middle > 450, "{middle} of 500 have 10 to 120 instructions");
 }
 
-/// Paths of the entry function, counted on the instructions; loops have all their rounds.
+/// Counts the paths of the entry function on its instructions; loops run all their iterations.
 fn count(program: &Generated) -> u64 {
     let code = &program.functions()[0];
     let mut rounds = vec![0i32; code.len()];
     walk(code, 0, &mut rounds)
 }
 
-/// Follows every way from a slot, for as many rounds as the counter of each loop allows.
+/// Counts the paths from a slot, with as many iterations of each loop as its counter allows.
 fn walk(code: &[Insn], mut slot: usize, counters: &mut Vec<i32>) -> u64 {
     loop {
         let insn = code[slot];
@@ -61,7 +61,7 @@ fn walk(code: &[Insn], mut slot: usize, counters: &mut Vec<i32>) -> u64 {
                 }
             }
             (Insn::Branch { .. }, Some(target)) => {
-                // Rounds count anew for whoever comes to a loop again.
+                // A path that enters a loop again starts a new count of its iterations.
                 let mut own = counters.clone();
                 own.iter_mut().take(target).skip(slot).for_each(|counter| *counter = 0);
                 return walk(code, next, counters) + walk(code, target, &mut own);
@@ -71,7 +71,8 @@ fn walk(code: &[Insn], mut slot: usize, counters: &mut Vec<i32>) -> u64 {
     }
 }
 
-/// The number of rounds of a loop: the bound of its end, or what its counter starts with.
+/// Returns the number of iterations of a loop: the bound at its end, or the start value of its
+/// counter.
 fn rounds(code: &[Insn], head: usize, bound: Source) -> i32 {
     match (bound, code[head - 1]) {
         (Source::Imm(0), Insn::Alu { src: Source::Imm(start), .. }) => start,

@@ -1,5 +1,5 @@
-//! Sequences of calls and programs in C: the same for the same number, and what they say of
-//! themselves is right.
+//! Sequences of calls and programs in C are determined by their seed, and their metadata is
+//! correct.
 
 use slowpath_bpf::Object;
 use slowpath_bpf::insn::Insn;
@@ -30,10 +30,11 @@ fn a_run_tells_how_many_instructions_it_executed() {
     let sequences = Sequences::new(Abilities::default());
     for seed in 0..100 {
         let sequence = sequences.of_seed(seed);
-        // Too short a packet: up to the first branch, and what ends the program.
+        // The packet is too short: the run executes the code up to the first branch and the
+        // program's end.
         let first = sequence.code().iter().position(|i| matches!(i, Insn::Branch { .. }));
         assert_eq!(sequence.executed(0), first.unwrap_or_default() as u64 + 1 + 3);
-        // No branch taken: all of it, second slots apart.
+        // No branch is taken: the run executes all instructions, without second slots.
         let all = sequence.code().iter().filter(|insn| **insn != Insn::SecondSlot);
         assert_eq!(sequence.executed(u64::MAX), all.count() as u64);
     }

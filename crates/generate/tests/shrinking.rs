@@ -1,4 +1,4 @@
-//! Shrinking: every smaller program is one, and what is left is little more than its cause.
+//! Shrinking preserves validity, and its result is little more than the cause of the failure.
 
 use crate::common;
 
@@ -8,7 +8,7 @@ use proptest::test_runner::TestRunner;
 use slowpath_bpf::insn::{AluOp, Insn};
 use slowpath_generate::{Features, Generated, programs};
 
-/// Shrinks a program for which the test fails, as proptest does it.
+/// Shrinks a program for which the test fails, as proptest does.
 fn shrunk(fails: impl Fn(&Generated) -> bool) -> Generated {
     let mut runner = TestRunner::deterministic();
     let strategy = programs(Features::default(), 10);
@@ -40,7 +40,7 @@ fn a_division_shrinks_to_a_division() {
     };
     let program = shrunk(has);
     assert!(has(&program));
-    // What a statement is nested in stays, without everything else.
+    // Statements around the division remain; everything else is removed.
     assert!(program.slots() <= 24, "{program}");
 }
 

@@ -1,10 +1,11 @@
-//! Statements as C. Every statement loads the packet's start and end anew: helpers move them.
+//! Printing of statements as C. Every statement reloads the packet's start and end, because helpers
+//! move them.
 
 use std::fmt::Write;
 
 use super::statement::{Condition, Distance, Source, Stmt, Table};
 
-/// Types, helpers and the map for results.
+/// Types, helpers and the map for the results.
 const HEAD: &str = r#"typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
@@ -48,7 +49,8 @@ struct {
 } out SEC(".maps");
 "#;
 
-/// The number of a type of map, and its flags: one in two hash maps allocates its elements.
+/// Returns the number and the flags of a map type. Hash maps occur with and without preallocated
+/// elements.
 fn kind(table: Table) -> (u32, u32) {
     match table.kind {
         0 => (1, 0),
@@ -60,12 +62,12 @@ fn kind(table: Table) -> (u32, u32) {
     }
 }
 
-/// The text of a program.
+/// Returns the source of a program.
 pub(super) fn text(source: &Source) -> String {
     let mut printer = Printer { text: HEAD.to_owned(), depth: 1, path: 0, names: 0 };
     for (number, table) in source.maps.iter().enumerate() {
         let (kind, flags) = kind(*table);
-        // Elements of LRU maps stay: there is room for all keys.
+        // LRU maps have room for all keys, so that they evict no element.
         let entries = if kind == 9 { 64 } else { table.entries };
         printer.text += &format!(
             "\nstruct {{\n\t__uint(type, {kind});\n\t__uint(max_entries, {entries});\n\
@@ -96,9 +98,9 @@ pub(super) fn text(source: &Source) -> String {
 struct Printer {
     text: String,
     depth: usize,
-    /// Number of the last stretch of the program.
+    /// Number of the last mark.
     path: u32,
-    /// Number of the last name.
+    /// Number of the last variable name.
     names: u32,
 }
 
@@ -125,7 +127,7 @@ impl Printer {
         self.depth += 1;
     }
 
-    /// The path is one that comes here.
+    /// Prints a mark: a statement that adds this place to the identification of the path.
     fn mark(&mut self) {
         self.path += 1;
         self.line(&format!("path = path * 31 + {};", self.path));
@@ -138,7 +140,7 @@ impl Printer {
         }
     }
 
-    /// Pointers to the packet's start and end.
+    /// Opens a block with pointers to the packet's start and end.
     fn pointers(&mut self) {
         self.open("");
         self.line("u8 *p = (u8 *)(long)ctx->data, *end = (u8 *)(long)ctx->data_end;");
@@ -305,7 +307,8 @@ impl Printer {
         }
     }
 
-    /// A block with a key and the element that is found; the element's name.
+    /// Opens a block with a key and the element that is looked up. Returns the name of the
+    /// element's variable.
     fn lookup(&mut self, map: u8, key: u8, mask: u8) -> String {
         self.names += 1;
         let name = format!("found{}", self.names);
@@ -326,7 +329,7 @@ impl Printer {
         self.line(&format!("{name}->last = v{other};"));
         self.mark();
         if reread {
-            // The element is replaced; the pointer keeps what it leads to.
+            // The update replaces the element. The old pointer keeps pointing to the old element.
             self.line(&format!("bpf_map_update_elem(&m{map}, &key, &fresh, {flags});"));
             self.line(&format!("v{key} = {name}->packets;"));
         }

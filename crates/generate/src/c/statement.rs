@@ -1,80 +1,80 @@
-//! Statements of C programs. Numbers are taken modulo what there is, so that every list is a program.
+//! Statements of C programs. Every list of statements makes a valid program.
 
 /// A program.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// What it does.
+    /// Statements of the program.
     pub body: Vec<Stmt>,
-    /// The function that it can call.
+    /// Statements of the function that the program can call.
     pub function: Vec<Stmt>,
-    /// The maps.
+    /// Maps.
     pub maps: [Table; 2],
 }
 
 /// A map.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
-    /// Number of its type, see [`super::print`].
+    /// Number of its type, as interpreted by [`super::print`].
     pub kind: u8,
-    /// How many elements it can hold.
+    /// Capacity in elements.
     pub entries: u32,
 }
 
 /// A condition on one of the variables.
 #[derive(Clone, Copy, Debug)]
 pub struct Condition {
-    /// Which variable.
+    /// Number of the variable.
     pub variable: u8,
-    /// Which comparison.
+    /// Number of the comparison, as interpreted by [`super::print`].
     pub comparison: u8,
-    /// With what.
+    /// Right operand.
     pub constant: u32,
 }
 
-/// By how much an end of the packet moves.
+/// Distance by which an end of the packet moves.
 #[derive(Clone, Copy, Debug)]
 pub enum Distance {
     /// A constant.
     Constant(i32),
-    /// The low bits of a variable, with a mask, and a constant less.
+    /// A variable, a mask for its low bits, and a constant that is subtracted.
     Variable(u8, u8, i32),
 }
 
 /// A statement.
 #[derive(Clone, Debug)]
 pub enum Stmt {
-    /// A field of so many bytes at an offset becomes a variable, if the packet has it.
+    /// Loads a field of `bytes` bytes at an offset into a variable, if the packet is long enough.
     Field { at: u16, bytes: u8, to: u8, swap: bool },
-    /// A field at a variable offset.
+    /// Loads a field at a variable offset.
     FieldAt { variable: u8, mask: u8, at: u8, bytes: u8, to: u8 },
     /// Arithmetic on variables.
     Compute { operator: u8, to: u8, from: u8, constant: u32 },
-    /// Options of kind and length are walked through, at most so many.
+    /// Walks over at most `most` options that have a kind and a length.
     Options { at: u16, most: u8, wanted: u8, mask: u8, to: u8 },
-    /// VLAN tags are skipped, as many as allowed.
+    /// Skips at most `most` VLAN tags.
     Tags { most: u8, to: u8 },
-    /// Bytes are added up, at most so many.
+    /// Adds up at most `most` bytes.
     Sum { at: u16, most: u8, to: u8, by: u8 },
-    /// Branches.
+    /// Branches on a condition.
     If { test: Condition, then: Vec<Stmt>, other: Vec<Stmt> },
     /// A `switch`.
     Switch { variable: u8, mask: u8, cases: Vec<Vec<Stmt>> },
-    /// A counter in a map, made if it is missing.
+    /// Increments a counter in a map; inserts it if it is missing.
     Count { map: u8, key: u8, mask: u8, flags: u8, reread: bool },
-    /// What an element says decides.
+    /// Branches on the content of a map element.
     State { map: u8, key: u8, mask: u8, limit: u8, found: Vec<Stmt>, missing: Vec<Stmt> },
-    /// An element goes.
+    /// Deletes a map element.
     Forget { map: u8, key: u8, mask: u8 },
-    /// The head moves; what follows is done where it does.
+    /// Moves the packet's head; runs `then` if that succeeds.
     Head { by: Distance, then: Vec<Stmt> },
-    /// The tail moves.
+    /// Moves the packet's tail; runs `then` if that succeeds.
     Tail { by: Distance, then: Vec<Stmt> },
-    /// Bytes are written.
+    /// Writes bytes to the packet.
     Write { at: u16, bytes: u8, variable: u8 },
-    /// A call of the function.
+    /// Calls the function.
     Call { first: u8, second: u8, to: u8 },
-    /// Bytes by way of helpers.
+    /// Copies bytes with `bpf_xdp_load_bytes` and `bpf_xdp_store_bytes`.
     Copy { at: u16, to: u16, bytes: u8 },
-    /// The program ends here.
+    /// Ends the program.
     Return { action: u8 },
 }

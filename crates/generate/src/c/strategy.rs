@@ -1,4 +1,4 @@
-//! Random statements of C programs.
+//! Strategies for random statements of C programs.
 
 use proptest::array::uniform2;
 use proptest::collection::vec;
@@ -10,7 +10,7 @@ use crate::sequence::Abilities;
 
 use super::statement::{Condition, Distance, Source, Stmt, Table};
 
-/// Where fields are.
+/// Offsets of fields in bytes.
 const PLACES: [u16; 16] = [0, 4, 12, 14, 15, 16, 18, 20, 22, 23, 24, 26, 30, 34, 36, 42];
 
 pub(super) fn source(abilities: &Abilities) -> BoxedStrategy<Source> {

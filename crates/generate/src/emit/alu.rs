@@ -1,4 +1,4 @@
-//! Arithmetic, with operands in the ranges that the driver demands.
+//! Arithmetic, with operands in the ranges that the driver requires.
 
 use slowpath_bpf::insn::{AluOp, Imm64, Insn, Register, Size, Source, SwapKind, Width};
 
@@ -14,7 +14,7 @@ impl Emitter<'_> {
         dst: Pick,
         src: Operand,
     ) -> Option<()> {
-        // A 64-bit move of a register is how compilers copy; it needs no 64-bit arithmetic.
+        // Compilers copy registers with 64-bit moves. Such moves need no 64-bit arithmetic.
         let width = if op == AluOp::Mov { width } else { self.width(width) };
         let dst = match op {
             AluOp::Mov => self.target(dst, &[])?,
@@ -48,7 +48,7 @@ impl Emitter<'_> {
             return None;
         }
         self.code.push(Insn::Swap { kind, size, dst });
-        // Most versions of the verifier know nothing about the result, of any size.
+        // Most versions of the verifier assume nothing about the result, for any size.
         self.state.set(dst, Kind::Scalar(Range::ANY));
         Some(())
     }
@@ -70,7 +70,7 @@ impl Emitter<'_> {
         self.truncate_by_shifts(dst)
     }
 
-    /// The way in which compilers truncated before there were 32-bit moves.
+    /// Truncates to 32 bits by shifts, as compilers did before 32-bit moves existed.
     pub(super) fn truncate_by_shifts(&mut self, dst: Register) -> Option<()> {
         if !self.features.wide {
             return None;
@@ -130,7 +130,7 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Clears bits of a register; `None` if it has to keep its value.
+    /// Clears bits of a register; returns `None` if the register must keep its value.
     pub(super) fn mask(&mut self, register: Register, mask: i32) -> Option<()> {
         if self.reserved.contains(&register) {
             return None;
@@ -139,7 +139,7 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Makes sure that a number has 32 bits.
+    /// Ensures that a number fits in 32 bits.
     fn fit_word(&mut self, register: Register) -> Option<()> {
         if self.state.range(register)?.is_word() {
             return Some(());

@@ -7,11 +7,11 @@ use super::{Emitter, pick, reg};
 use crate::state::{Kind, Range};
 use crate::statement::{Delta, Operand, Pick};
 
-/// What a program returns if the packet could not be changed.
+/// Result of a program whose packet could not be changed.
 const FAILED: i32 = 0;
 
 impl Emitter<'_> {
-    /// `None` if a call would lose the context.
+    /// Returns `None` if a call would destroy the context.
     pub(super) fn before_call(&self) -> Option<()> {
         (self.context != Some(reg(1))).then_some(())
     }
@@ -70,7 +70,7 @@ impl Emitter<'_> {
             let src = self.source(*operand)?;
             self.alu(AluOp::Mov, Width::W64, reg(to), src);
         }
-        // The number of the function: where it is shows when all is written.
+        // Number of the callee. Its offset is known only when all functions are emitted.
         self.code.push(Insn::Call(Call::Subprogram { offset: number as i32 }));
         self.after_call();
         self.state.paths = self.state.paths.saturating_mul(callee.paths);

@@ -6,11 +6,11 @@ use super::{Emitter, pick, reg};
 use crate::state::{Kind, Range, VerifierState};
 use crate::statement::{Stmt, Test};
 
-/// How often the state at a loop's head is tried to be found.
+/// Number of attempts to find the fixpoint of the state at a loop's head.
 const ATTEMPTS: usize = 8;
 
 impl Emitter<'_> {
-    /// A conditional jump; its place.
+    /// Emits a conditional jump; returns its slot.
     pub(super) fn conditional(&mut self, test: &Test) -> Option<usize> {
         let dst = self.scalar(test.left)?;
         let src = self.source_beside(dst, test.right)?;
@@ -41,7 +41,8 @@ impl Emitter<'_> {
         self.two_ways(at, (if_taken, taken), (if_not, other))
     }
 
-    /// The two ways on behind a conditional jump at a place: what it jumps to, and what follows.
+    /// Emits both branches after a conditional jump: `taken` at its target, `other` directly after
+    /// it.
     pub(super) fn two_ways(
         &mut self,
         at: usize,
@@ -58,7 +59,7 @@ impl Emitter<'_> {
         self.state = if_taken;
         self.block(taken);
         if self.code.len() == start {
-            // Nothing to jump over.
+            // The branch is empty, so there is nothing to jump over.
             if over.is_some() {
                 self.code.pop();
             }
@@ -81,7 +82,7 @@ impl Emitter<'_> {
         let saved = [reg(6), reg(7), reg(8), reg(9)];
         let usable: Vec<Register> =
             saved.into_iter().filter(|register| !self.reserved.contains(register)).collect();
-        // The last is left to the body.
+        // The other registers remain for the body.
         let counter = pick(&usable, 0).filter(|_| usable.len() > 1)?;
         self.set(counter, if up { 0 } else { rounds.into() });
         let counts = Kind::Scalar(Range { min: 0, max: rounds.into() });
@@ -135,7 +136,7 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// The end of a loop whose body starts at `head`.
+    /// Emits the end of a loop whose body starts at `head`.
     fn back(&mut self, counter: Register, limit: Option<u8>, head: usize) {
         let (step, cond, bound) = match limit {
             Some(limit) => (1, Condition::Lt, i32::from(limit)),
@@ -150,7 +151,8 @@ impl Emitter<'_> {
     }
 }
 
-/// The range of a 64-bit number that was compared with an immediate; `None` if it cannot be.
+/// Returns the range of a 64-bit number after a comparison with an immediate; `None` if the outcome
+/// is impossible.
 fn refine(range: Range, condition: Condition, value: i32, holds: bool) -> Option<Range> {
     let Ok(value) = u64::try_from(value) else { return Some(range) };
     let least = |min| Some(Range { min, max: u64::MAX });

@@ -1,5 +1,5 @@
-//! The array map: look-ups with the check of their result, loads and atomic adds. A word of the
-//! values is either loaded or added to, as the driver demands.
+//! The array map: look-ups with a check of their result, loads and atomic additions. Each word of
+//! the values is either loaded or added to, as the driver requires.
 
 use slowpath_bpf::insn::helper::MAP_LOOKUP_ELEM;
 use slowpath_bpf::insn::{AluOp, AtomicOp, Condition, Imm64, Insn, Register, Size, Source, Width};
@@ -31,7 +31,7 @@ impl Emitter<'_> {
         present.set(Register::R0, Kind::Value);
         let mut absent = self.state.clone();
         absent.set(Register::R0, Kind::Scalar(Range::exactly(0)));
-        // The verifier follows the copy too.
+        // The verifier also tracks the copy.
         if let Some(copy) = element.keep.and_then(|keep| self.target(keep, &[Register::R0])) {
             self.code.push(Insn::Alu {
                 width: Width::W64,
@@ -52,7 +52,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Puts the key on the stack.
+    /// Stores the key on the stack.
     fn key(&mut self, element: &Element, depth: u16) -> Option<()> {
         let last = (1i32 << self.map.log_entries) - 1;
         let masked = element.mask || !self.features.missing_elements;
@@ -73,7 +73,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Whether a value's bytes from `at` on are all in words that are added to, or all not.
+    /// Returns true if a value's bytes from `at` on are in words that are all added to (or, if
+    /// `added` is false, all read).
     fn usable(&self, at: u16, bytes: u16, added: bool) -> bool {
         let mut words = at / 4..=(at + bytes - 1) / 4;
         at + bytes <= 4 * u16::from(self.map.words)

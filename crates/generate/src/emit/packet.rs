@@ -1,4 +1,4 @@
-//! The packet: checks, pointers, loads, stores, copies.
+//! Packet accesses: bounds checks, pointers, loads, stores, copies.
 
 use slowpath_bpf::insn::{AluOp, Condition, Insn, Register, Size, Source, SwapKind, Width};
 
@@ -9,17 +9,17 @@ use crate::statement::{Code, Comparison, Follow, Operand, Pick, Stmt, Variable};
 /// Offsets in `struct xdp_md`, in bytes.
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
-/// The widest mask of a variable offset.
+/// Largest mask of a variable offset.
 const MASK: u16 = 0x3ff;
 
 impl Emitter<'_> {
-    /// The check that most programs start with.
+    /// Emits the bounds check at the program's start.
     pub(super) fn first_check(&mut self, bytes: u16) {
-        // A context and an empty state make it possible.
+        // The check is possible: the context is available and the state is empty.
         let _: Option<()> = self.check(bytes, Comparison::Greater, Code::Constant(1), false);
     }
 
-    /// A register with the packet's start.
+    /// Returns a register with the packet's start.
     fn data(&mut self, avoid: &[Register]) -> Option<Register> {
         let start = |kind| matches!(kind, Kind::Packet(Pointer { id: 0, offset: 0, .. }));
         if let Some(known) = self.state.registers(start).first() {
@@ -32,7 +32,7 @@ impl Emitter<'_> {
         Some(dst)
     }
 
-    /// A register with the packet's end.
+    /// Returns a register with the packet's end.
     fn end(&mut self, avoid: &[Register]) -> Option<Register> {
         if let Some(known) = self.state.registers(|kind| kind == Kind::End).first() {
             return Some(*known);
@@ -66,7 +66,8 @@ impl Emitter<'_> {
             let code = if let Code::Constant(code) = fail { code } else { 1 };
             self.leaving.push((at, code));
         }
-        // The other way counts as a path of its own, in either form.
+        // The failing branch counts as a path in both forms. If `stays`, `exit` has counted it
+        // already.
         if !stays {
             self.ended = self.ended.saturating_add(self.state.paths);
         }
@@ -78,8 +79,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Compares with the packet's end; where the jump is, and whether it is taken if the packet is
-    /// long enough.
+    /// Compares with the packet's end. Returns the slot of the jump, and true if it is taken for
+    /// packets that are long enough.
     fn compare(&mut self, limit: Register, end: Register, by: Comparison) -> (usize, bool) {
         let (cond, dst, src, stays) = match by {
             Comparison::Greater => (Condition::Gt, limit, end, false),
@@ -109,7 +110,8 @@ impl Emitter<'_> {
         self.move_pointer(dst, by)
     }
 
-    /// A pointer and an offset from it where so many bytes are there.
+    /// Chooses a pointer, and an offset from it at which `bytes` bytes of the packet are known to
+    /// exist.
     pub(super) fn place(&self, bytes: u16, from: Pick, at: Pick) -> Option<(Register, i16)> {
         let reaches = |kind| matches!(kind, Kind::Packet(p) if p.range >= bytes);
         let base = pick(&self.state.registers(reaches), from)?;
@@ -243,7 +245,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// The state with a register forgotten.
+    /// Returns the state with one register undefined.
     fn without(&self, register: Register) -> VerifierState {
         let mut state = self.state.clone();
         state.set(register, Kind::Nothing);

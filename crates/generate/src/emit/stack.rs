@@ -1,4 +1,5 @@
-//! The stack: numbers of all sizes at places aligned to their size, and packet pointers.
+//! Stack accesses: numbers of all sizes at offsets aligned to their size, and spilled packet
+//! pointers.
 
 use slowpath_bpf::insn::{Insn, Register, Size, Source};
 
@@ -15,7 +16,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// What is stored: constants go through a register where stores do not take them.
+    /// Returns the operand of a store. Constants go through a register if stores of constants are
+    /// disabled.
     pub(super) fn stored(&mut self, src: Source, choice: Pick) -> Option<Source> {
         match src {
             Source::Imm(value) if !self.features.store_constants => {
@@ -27,14 +29,14 @@ impl Emitter<'_> {
         }
     }
 
-    /// Stores a number so many bytes below the frame pointer.
+    /// Stores a number `depth` bytes below the frame pointer.
     pub(super) fn push_at(&mut self, size: Size, depth: u16, src: Source) {
         let offset = -(depth as i16);
         self.code.push(Insn::Store { size, base: Register::FRAME, offset, src });
         self.state.write(depth, size.bytes().into());
     }
 
-    /// How far below the frame pointer a value of some size is stored.
+    /// Chooses a distance below the frame pointer for a value of this size, in bytes.
     pub(super) fn depth(&self, size: Size, slot: Pick) -> Option<u16> {
         if !self.features.stack {
             return None;

@@ -1,5 +1,5 @@
-//! Jumps into the middle of what an optimising translator would take as one: a load and what is done
-//! to its result, a copy of several values.
+//! Jumps between instructions that an optimising compiler might merge: a load and the use of its
+//! result, or a copy of several values.
 
 use slowpath_bpf::insn::{Insn, Size, Source};
 
@@ -8,7 +8,7 @@ use crate::state::{Kind, Range};
 use crate::statement::{Straddle, Test};
 
 impl Emitter<'_> {
-    /// A load that a jump leads behind, to an instruction that uses what would be loaded.
+    /// Emits a load that a conditional jump can skip, followed by a use of the loaded register.
     pub(super) fn straddle(&mut self, test: &Test, straddle: &Straddle) -> Option<()> {
         let Straddle { size, via, from, to, count } = *straddle;
         let bytes = u16::from(size.bytes());

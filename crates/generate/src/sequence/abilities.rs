@@ -1,17 +1,17 @@
-//! What sequences of calls may contain.
+//! Optional features of sequences of calls.
 
 use slowpath_bpf::MapKind;
 
-/// What sequences of calls may contain. Everything else always is there.
+/// Optional features of sequences of calls. All other features are always enabled.
 #[derive(Clone, Debug)]
 pub struct Abilities {
-    /// Pointers to elements are used after calls that may have replaced or removed them.
+    /// Use of pointers to elements after calls that may have replaced or removed the elements.
     pub stale_pointers: bool,
-    /// The tail moves back and forth by numbers from the packet.
+    /// Moves of the tail in both directions by numbers from the packet.
     pub variable_tails: bool,
-    /// Maps are so small that they get full.
+    /// Maps that are small enough to become full.
     pub full_maps: bool,
-    /// Maps of the LRU kinds are so small that elements have to make room.
+    /// LRU maps that are small enough to evict elements.
     pub evictions: bool,
     /// Updates with `BPF_F_LOCK`.
     pub locks: bool,
@@ -42,7 +42,7 @@ impl Default for Abilities {
 }
 
 impl Abilities {
-    /// Types of maps.
+    /// Returns the map types to choose from; a type that occurs more often is more likely.
     pub(super) fn kinds(&self) -> Vec<MapKind> {
         let mut kinds = vec![
             MapKind::HASH,

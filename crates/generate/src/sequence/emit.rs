@@ -1,8 +1,9 @@
-//! Steps to instructions: a straight line with branches around what is not always possible.
+//! Translation of steps to instructions: a straight line, with branches around steps that are not
+//! always possible.
 //!
-//! Every branch has a bit of its own in `r9`, set where the branch is not taken, and the program
-//! stores `r9` at its end: so the run itself tells which instructions it executed. The arguments of
-//! calls are bytes of the packet, copied to the stack at the start.
+//! Every branch has its own bit in `r9`, which is set if the branch is not taken. The program
+//! stores `r9` at its end, so that a run records the instructions that it executed. The arguments
+//! of calls are bytes of the packet, which the program copies to the stack at its start.
 
 mod calls;
 mod memory;
@@ -15,7 +16,7 @@ use super::statement::{Action, Calls, GuardedAction, Number, Shape, Test};
 use crate::sequence::Abilities;
 use crate::statement::Pick;
 
-/// Depths in the stack, in bytes: arguments, key, value, buffer, pointers, results.
+/// Offsets of the areas of the stack from the frame pointer, in bytes.
 const AT_ARGUMENTS: i16 = -32;
 const AT_KEY: i16 = -40;
 const AT_VALUE: i16 = -56;
@@ -24,11 +25,11 @@ const AT_POINTERS: i16 = -96;
 const AT_RESULTS: i16 = -120;
 /// Bytes of the buffer.
 const BUFFER: i16 = 32;
-/// Pointers that are kept.
+/// Number of pointers that are kept on the stack.
 const POINTERS: usize = 3;
-/// What a result is before it is known.
+/// Initial value of a result.
 const NO_RESULT: i32 = 7;
-/// Most slots of a program, and most branches: each has a bit of `r9`.
+/// Largest number of slots in a program, and of branches: each has a bit of `r9`.
 const MAX_SLOTS: usize = 900;
 const MAX_BRANCHES: usize = 60;
 
@@ -40,18 +41,18 @@ fn reg(number: u8) -> Register {
 #[derive(Clone, Debug)]
 pub(super) struct Emitted {
     pub code: Vec<Insn>,
-    /// Slots of conditional branches and the bits that are set where they are not taken.
+    /// Slots of conditional branches, and the bits that are set if the branches are not taken.
     pub marks: Vec<(usize, u8)>,
 }
 
-/// What a kept pointer leads to.
+/// A pointer to a map element that is kept on the stack.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
     /// Number of the map.
     map: usize,
     /// Bytes of the value.
     bytes: u8,
-    /// Whether a later call may have replaced the element.
+    /// True if a later call may have replaced the element.
     stale: bool,
 }
 
@@ -135,7 +136,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Writes an action; `None` if nothing fits it, before anything is changed that stays.
+    /// Emits an action. Returns `None` if the action is impossible; then the caller only has to
+    /// undo code and marks.
     fn action(&mut self, action: &Action) -> Option<()> {
         match *action {
             Action::Lookup { map, key, keep } => self.lookup(map, key, keep),
@@ -157,7 +159,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A branch on a result.
+    /// Emits a branch on a result.
     fn test(&mut self, test: &Test) {
         if self.results == 0 || self.code.len() > MAX_SLOTS || self.marks.len() >= MAX_BRANCHES {
             return;
@@ -171,14 +173,16 @@ impl Emitter<'_> {
         self.land(end);
     }
 
-    /// Stores `r9` and the results in the map for them; the branch that is never taken.
+    /// Stores `r9` and the results in the map `out`. Returns the slot of the branch for a failed
+    /// look-up, which is never taken.
     fn output(&mut self) -> usize {
         self.store(Size::W, Register::FRAME, AT_KEY, Source::Imm(0));
         self.call_with(0, MAP_LOOKUP_ELEM);
         let at = self.code.len();
         let (width, cond, src) = (Width::W64, Condition::Eq, Source::Imm(0));
         self.code.push(Insn::Branch { width, cond, dst: Register::R0, src, offset: 0 });
-        // It shares the bit of the first branch, which this one cannot be reached without.
+        // It shares bit 0 with the first branch. That bit is set whenever execution reaches this
+        // place.
         self.marks.push((at, 0));
         self.store(Size::DW, Register::R0, 0, Source::Reg(reg(9)));
         for number in 0..self.results {
@@ -214,7 +218,7 @@ impl Emitter<'_> {
         self.code.push(Insn::Call(Call::Helper(number)));
     }
 
-    /// An address in the stack.
+    /// Computes an address on the stack.
     fn stack(&mut self, dst: Register, offset: i16) {
         self.mov(dst, Source::Reg(Register::FRAME));
         self.add(dst, offset.into());
@@ -228,7 +232,7 @@ impl Emitter<'_> {
         self.helper(helper);
     }
 
-    /// A branch around what follows, which sets the branch's bit; its place.
+    /// Emits a branch around the following code, which sets the branch's bit. Returns its slot.
     fn branch(&mut self, cond: Condition, dst: Register, src: Source) -> usize {
         let at = self.code.len();
         self.code.push(Insn::Branch { width: Width::W64, cond, dst, src, offset: 0 });
@@ -245,7 +249,7 @@ impl Emitter<'_> {
         at
     }
 
-    /// The branch at a place leads here.
+    /// Sets the target of the branch at a slot to the next instruction.
     fn land(&mut self, at: usize) {
         let distance = (self.code.len() - at - 1) as i16;
         if let Some(Insn::Branch { offset, .. }) = self.code.get_mut(at) {
@@ -253,7 +257,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A number into a register.
+    /// Loads a number into a register.
     fn number(&mut self, dst: Register, number: Number) {
         let (at, mask, shift, less, negative) = match number {
             Number::Constant(value) => return self.mov(dst, Source::Imm(value)),
@@ -274,7 +278,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// The result of a call or read is kept.
+    /// Stores the result of a call or read on the stack.
     fn result(&mut self, from: Register) {
         self.store(Size::DW, Register::FRAME, result_at(self.results), Source::Reg(from));
         self.results += 1;
@@ -289,7 +293,7 @@ fn result_at(number: usize) -> i16 {
     AT_RESULTS - 8 * number as i16
 }
 
-/// A choice from a list.
+/// Returns the element of a list that a choice selects; `None` if the list is empty.
 fn pick<T: Copy>(list: &[T], choice: Pick) -> Option<T> {
     list.get(usize::from(choice).checked_rem(list.len())?).copied()
 }

@@ -1,19 +1,19 @@
-//! Where sequences have their arguments and results, and how long the keys of their maps are.
+//! Positions of the arguments and results of sequences, and key sizes of their maps.
 
 use slowpath_bpf::MapKind;
 
-/// Bytes of the packet that arguments are taken from, behind the Ethernet header.
+/// Bytes of the packet that provide arguments, after the Ethernet header.
 pub(super) const ARGUMENTS: u8 = 32;
-/// Where they start.
+/// Offset of the first argument byte in the packet.
 pub(super) const FIRST: u8 = 14;
-/// Most results of calls and reads.
+/// Largest number of results of calls and reads.
 pub(super) const RESULTS: usize = 14;
 
-/// Bytes of a packet that the arguments are in; the first quarter of them is used most.
+/// Range of the packet's bytes that provide arguments. The first quarter is used most.
 pub const ARGUMENT_BYTES: std::ops::Range<usize> =
     FIRST as usize..FIRST as usize + ARGUMENTS as usize;
 
-/// Bytes of keys of this type.
+/// Returns the key size in bytes of a map type.
 pub(super) fn key_size(kind: MapKind, wide: bool) -> u32 {
     match kind {
         MapKind::QUEUE | MapKind::STACK => 0,

@@ -1,5 +1,5 @@
-//! The program as a BPF object with maps as iproute2 defined them: the section `maps` has structures
-//! that say what maps of maps contain.
+//! Output as a BPF object with maps in iproute2's format: structures in section `maps`, which also
+//! define the content of maps of maps.
 
 use object::write::{Object, Relocation, SectionId, Symbol, SymbolId, SymbolSection};
 use object::{
@@ -17,12 +17,12 @@ const MAP_ADDRESS: u32 = 1;
 /// `BPF_F_NO_PREALLOC`.
 const NO_PREALLOC: u32 = 1;
 
-/// The name of a map, by its number; number 0 is the one for results.
+/// Returns the name of a map by its number; number 0 is the map for results.
 pub(super) fn name(number: usize) -> String {
     if number == 0 { "out".to_owned() } else { format!("m{number}") }
 }
 
-/// The bytes of the object's file.
+/// Returns the bytes of an object file.
 pub(super) fn write(code: &[Insn], shapes: &[Shape]) -> Vec<u8> {
     let mut file = Object::new(BinaryFormat::Elf, Architecture::Bpf, Endianness::Little);
     let text = file.add_section(Vec::new(), b"xdp".to_vec(), SectionKind::Text);
@@ -62,17 +62,17 @@ pub(super) fn write(code: &[Insn], shapes: &[Shape]) -> Vec<u8> {
             addend: 0,
             flags: RelocationFlags::Elf { r_type: MAP_ADDRESS },
         };
-        // Refused for flags of other formats only.
+        // Fails only for relocation flags of other formats.
         let _: object::write::Result<()> = file.add_relocation(text, relocation);
     }
     let license = file.add_section(Vec::new(), b"license".to_vec(), SectionKind::Data);
     file.append_section_data(license, b"GPL\0", 1);
-    // Writing fails for relocations and symbols of other formats only.
+    // Writing fails only for relocations and symbols of other formats.
     file.write().unwrap_or_default()
 }
 
-/// The words of iproute2's `struct bpf_elf_map`: type, key size, value size, entries, flags, number,
-/// pinning, number of the inner map, and where it is put.
+/// Returns the words of iproute2's `struct bpf_elf_map`: type, key size, value size, entries,
+/// flags, number, pinning, number of the inner map, and index in the outer map.
 fn definition(shape: &Shape, kind: MapKind, id: u32, inner: u32) -> [u32; 9] {
     let hash = matches!(kind, MapKind::HASH | MapKind::PERCPU_HASH);
     let trie = kind == MapKind::LPM_TRIE;

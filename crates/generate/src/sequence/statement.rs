@@ -1,7 +1,7 @@
-//! Steps: what a sequence of calls is before it becomes instructions.
+//! Steps: sequences of calls before their translation to instructions.
 //!
-//! As for other programs, which map or pointer a step means is a [`Pick`] among those that fit, and
-//! a step that nothing fits stands for nothing.
+//! As in other programs, a step names its map or pointer by a [`Pick`] among the suitable ones. A
+//! step without a suitable one is left out.
 
 use slowpath_bpf::MapKind;
 use slowpath_bpf::insn::{Condition, Size};
@@ -11,77 +11,77 @@ use crate::statement::Pick;
 /// A sequence of calls.
 #[derive(Clone, Debug)]
 pub struct Calls {
-    /// The maps that it calls with.
+    /// Maps that the calls use.
     pub maps: Vec<Shape>,
-    /// The calls, and reads and writes between them.
+    /// Calls, and reads and writes between them.
     pub steps: Vec<GuardedAction>,
-    /// What depends on the results.
+    /// Branches on the results.
     pub tests: Vec<Test>,
 }
 
 /// A map.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Its type; for a map of maps, that of the maps in it is `inner`.
+    /// Type of the map; for a map of maps, `inner` is the type of its elements.
     pub kind: MapKind,
     /// Type of inner maps.
     pub inner: MapKind,
-    /// Whether keys have 8 bytes where they may have 4.
+    /// True if keys have 8 bytes, for map types that allow 4 or 8.
     pub wide: bool,
     /// Words of 8 bytes in a value, 1 or 2.
     pub words: u8,
-    /// How many elements it can hold.
+    /// Capacity in elements.
     pub entries: u8,
-    /// Whether elements are allocated when they are inserted (`BPF_F_NO_PREALLOC`).
+    /// True if elements are allocated on insertion (`BPF_F_NO_PREALLOC`).
     pub allocates: bool,
 }
 
-/// A number: what an argument is.
+/// A number that serves as argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Number {
-    /// The same for all packets.
+    /// A constant, the same for all packets.
     Constant(i32),
-    /// From a byte of the packet: `±((byte & mask) << shift) - less`.
+    /// A number computed from a byte of the packet: `±((byte & mask) << shift) - less`.
     Byte { at: u8, mask: u8, shift: u8, less: i32, negative: bool },
 }
 
 /// The value of an update.
 #[derive(Clone, Copy, Debug)]
 pub enum Value {
-    /// The first word is this.
+    /// A value with this number in its first word.
     Number(Number),
-    /// What a pointer from a look-up leads to.
+    /// The data that a pointer from a look-up points to.
     Pointer(Pick),
 }
 
-/// What is called, or done between calls.
+/// A call, or an access between calls.
 #[derive(Clone, Copy, Debug)]
 pub enum Action {
-    /// A look-up whose pointer is kept.
+    /// A look-up whose result is kept as a pointer.
     Lookup { map: Pick, key: Number, keep: u8 },
     /// An update.
     Update { map: Pick, key: Number, value: Value, flags: Number },
     /// A deletion.
     Delete { map: Pick, key: Number },
-    /// A call with an inner map, if there is one at the key.
+    /// A call with the inner map at a key, if there is one.
     Inner { map: Pick, key: Number, call: InnerCall },
-    /// A value goes into a queue or stack.
+    /// An insertion into a queue or stack.
     Push { map: Pick, value: Number, flags: Number },
-    /// A value comes out of a queue or stack, or is looked at.
+    /// A removal from a queue or stack, or a `bpf_map_peek_elem` if `stays`.
     Pop { map: Pick, stays: bool },
     /// A read through a pointer.
     Read { pointer: Pick, size: Size, at: u8 },
     /// A write through a pointer.
     Write { pointer: Pick, size: Size, at: u8, value: Number },
-    /// An end of the packet moves.
+    /// A move of an end of the packet.
     Adjust { end: End, by: Number },
-    /// A read from the packet, or from the metadata in front of it.
+    /// A read from the packet, or from the metadata before it.
     Peek { metadata: bool, at: Number, size: Size },
     /// A write to the packet or metadata.
     Poke { metadata: bool, at: Number, size: Size, value: Number },
     /// `bpf_xdp_load_bytes` or `bpf_xdp_store_bytes`.
     Bytes { store: bool, offset: Number, length: u8 },
-    /// `bpf_csum_diff`, the sizes in bytes.
+    /// `bpf_csum_diff`, with sizes in bytes.
     Checksum { from: Number, to: Number, seed: Number },
     /// `bpf_redirect`.
     Redirect { device: Number, flags: Number },
@@ -91,10 +91,10 @@ pub enum Action {
     Length,
 }
 
-/// What is done with an inner map.
+/// A call with an inner map.
 #[derive(Clone, Copy, Debug)]
 pub enum InnerCall {
-    /// A look-up whose pointer is kept.
+    /// A look-up whose result is kept as a pointer.
     Lookup { key: Number, keep: u8 },
     /// An update.
     Update { key: Number, value: Number, flags: Number },
@@ -102,7 +102,7 @@ pub enum InnerCall {
     Delete { key: Number },
 }
 
-/// An end of the packet or its metadata, and with it the helper that moves it.
+/// An end of the packet or its metadata, which stands for the helper that moves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// `bpf_xdp_adjust_head`.
@@ -113,24 +113,24 @@ pub enum End {
     Meta,
 }
 
-/// An action, done only for packets where bits of a byte are set, if `guard` says so.
+/// An action, optionally limited to packets with certain bits set in a byte.
 #[derive(Clone, Copy, Debug)]
 pub struct GuardedAction {
-    /// Which byte and which bits.
+    /// Number of the argument byte, and mask of the bits.
     pub guard: Option<(u8, u8)>,
-    /// What is done.
+    /// Action.
     pub action: Action,
 }
 
-/// A branch on a result: the path is longer where the condition does not hold.
+/// A branch on a result. The path is longer if the condition does not hold.
 #[derive(Clone, Copy, Debug)]
 pub struct Test {
-    /// Which result.
+    /// Result to test.
     pub result: Pick,
-    /// The condition.
+    /// Condition.
     pub condition: Condition,
     /// Right operand.
     pub constant: i32,
-    /// So many more instructions.
+    /// Number of additional instructions if the condition does not hold.
     pub weight: u8,
 }

@@ -1,4 +1,5 @@
-//! Random steps: arguments that meet, and arguments around the limits of what helpers take.
+//! Strategies for random steps, with arguments that coincide and arguments around the limits of
+//! helpers.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -13,10 +14,10 @@ use super::layout::ARGUMENTS;
 use super::statement::{Action, Calls, End, GuardedAction, InnerCall, Number, Shape, Test, Value};
 use crate::statement::Pick;
 
-/// Most maps of a sequence, besides the one for results.
+/// Largest number of maps in a sequence, without the map for results.
 const MAPS: usize = 3;
 
-/// Sequences with these abilities.
+/// Returns a strategy for sequences with these abilities.
 pub(super) fn calls(abilities: &Abilities) -> BoxedStrategy<Calls> {
     let motifs = vec(motif(abilities), 1..=3);
     let steps = motifs.prop_map(|motifs| motifs.concat());
@@ -78,7 +79,7 @@ fn mixed(
     Union::new_weighted(vec![(weights.0, constant), (weights.1, variable)]).boxed()
 }
 
-/// A key: few of them, so that they meet.
+/// Returns a strategy for keys. There are only few, so that calls use the same ones.
 fn key() -> BoxedStrategy<Number> {
     mixed(vec![0, 0, 1, 1, 2, 3], positive(vec![1, 3, 3, 7]), (2, 3))
 }
@@ -100,7 +101,7 @@ fn size() -> BoxedStrategy<Size> {
     select(vec![Size::B, Size::B, Size::H, Size::W, Size::DW]).boxed()
 }
 
-/// How far an end of the packet moves.
+/// Returns a strategy for the distance by which an end of the packet moves.
 fn delta(end: End) -> BoxedStrategy<Number> {
     let constants = match end {
         End::Head => {
@@ -148,7 +149,7 @@ fn value() -> BoxedStrategy<Value> {
     .boxed()
 }
 
-/// Calls with maps.
+/// Returns a strategy for calls of map helpers.
 fn map_call(abilities: &Abilities) -> BoxedStrategy<Action> {
     let flags = flags(abilities);
     let lookup = (pick(), key(), 0..3u8)
@@ -201,7 +202,7 @@ fn peek() -> BoxedStrategy<Action> {
         .boxed()
 }
 
-/// Calls with the packet.
+/// Returns a strategy for calls of packet helpers.
 fn packet_call() -> BoxedStrategy<Action> {
     let adjust =
         end().prop_flat_map(|end| delta(end).prop_map(move |by| Action::Adjust { end, by }));
@@ -246,7 +247,7 @@ fn other_call(abilities: &Abilities) -> BoxedStrategy<Action> {
     Union::new_weighted(vec![(2, checksum), (1, redirect), (1, redirect_map)]).boxed()
 }
 
-/// A few steps that belong together, or one.
+/// Returns a strategy for related steps, or a single step.
 fn motif(abilities: &Abilities) -> BoxedStrategy<Vec<GuardedAction>> {
     let guard = option::weighted(0.2, (0..ARGUMENTS / 4, select(vec![1u8, 2, 4, 8, 16])));
     let always = |action| GuardedAction { guard: None, action };
@@ -258,7 +259,7 @@ fn motif(abilities: &Abilities) -> BoxedStrategy<Vec<GuardedAction>> {
     ]);
     let single =
         (guard.clone(), one).prop_map(|(guard, action)| vec![GuardedAction { guard, action }]);
-    // A pointer outlives calls on the same map.
+    // Use of a pointer after further calls with the same map.
     let outlived = (key(), vec((guard, map_call(abilities)), 1..=3), through_pointer(), size());
     let outlived = outlived.prop_map(move |(key, calls, through, size)| {
         let calls = calls.into_iter().map(|(guard, action)| GuardedAction { guard, action });
@@ -268,7 +269,7 @@ fn motif(abilities: &Abilities) -> BoxedStrategy<Vec<GuardedAction>> {
             .chain([always(through), always(Action::Read { pointer: 0, size, at: 0 })])
             .collect()
     });
-    // Bytes go and come back.
+    // A move of an end of the packet, and a move back.
     let back =
         (end(), any::<bool>(), vec(peek(), 1..=2)).prop_flat_map(move |(end, even, peeks)| {
             (delta(end), delta(end)).prop_map(move |(first, second)| {
@@ -277,7 +278,7 @@ fn motif(abilities: &Abilities) -> BoxedStrategy<Vec<GuardedAction>> {
                 moves.into_iter().chain(peeks.clone()).map(always).collect::<Vec<GuardedAction>>()
             })
         });
-    // More elements than there is room for.
+    // More updates than the map may have room for.
     let crowd = (vec((key(), content(), flags(abilities)), 2..=4), option::of(key()));
     let crowd = crowd.prop_map(move |(updates, deleted)| {
         let update = |(key, value, flags)| {

@@ -1,15 +1,15 @@
-//! Ranges of numbers, and those of results.
+//! Ranges of numbers, and transfer functions for arithmetic.
 
 use slowpath_bpf::insn::{AluOp, Width};
 
-/// The least and the greatest value, unsigned.
+/// Smallest and largest unsigned value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub min: u64,
     pub max: u64,
 }
 
-/// The greatest 32-bit number.
+/// Largest 32-bit number.
 const LOW: u64 = u32::MAX as u64;
 
 impl Range {
@@ -20,17 +20,17 @@ impl Range {
         Range { min: value, max: value }
     }
 
-    /// What so many bytes can hold.
+    /// Returns the range of numbers of `bytes` bytes.
     pub fn of_bytes(bytes: u8) -> Self {
         Range { min: 0, max: if bytes >= 8 { u64::MAX } else { (1 << (8 * bytes)) - 1 } }
     }
 
-    /// Whether it is one number.
+    /// Returns the number if the range has only one.
     pub fn constant(self) -> Option<u64> {
         (self.min == self.max).then_some(self.min)
     }
 
-    /// Whether the number has 32 bits.
+    /// Returns true if all numbers of the range fit in 32 bits.
     pub fn is_word(self) -> bool {
         self.max <= LOW
     }
@@ -39,14 +39,14 @@ impl Range {
         Range { min: self.min.min(other.min), max: self.max.max(other.max) }
     }
 
-    /// Both hold; `None` if that cannot be.
+    /// Intersects two ranges; returns `None` if they are disjoint.
     pub fn meet(self, other: Range) -> Option<Range> {
         let both = Range { min: self.min.max(other.min), max: self.max.min(other.max) };
         (both.min <= both.max).then_some(both)
     }
 }
 
-/// The range of `a op b`, coarse: where versions of the verifier differ, it is the widest.
+/// Returns the range of `a op b`. It is the widest one of all versions of the verifier.
 pub(crate) fn result(op: AluOp, width: Width, a: Range, b: Range) -> Range {
     match width {
         Width::W64 => result64(op, a, b),
@@ -61,7 +61,7 @@ fn result64(op: AluOp, a: Range, b: Range) -> Range {
         AluOp::Or => Some(Range { min: a.min.max(b.min), max: ones(a.max | b.max) }),
         AluOp::Add => {
             let max = a.max.checked_add(b.max);
-            // Sums beyond the signed range are where versions differ.
+            // Versions of the verifier differ for sums beyond the signed range.
             max.filter(|max| *max <= i64::MAX as u64).map(|max| Range { min: a.min + b.min, max })
         }
         AluOp::Mul if a.is_word() && b.is_word() && small(a) && small(b) => {
@@ -91,19 +91,20 @@ fn result32(op: AluOp, a: Range, b: Range) -> Range {
             let b = b.constant().map_or(low(b), |value| Range::exactly(value & LOW));
             Range { min: 0, max: low(a).max.min(b.max) }
         }
-        // Of these, recent versions of the verifier know nothing, not even that the upper half is 0.
+        // Recent versions of the verifier assume nothing about these results, not even a zero upper
+        // half.
         AluOp::Div => Range::ANY,
         AluOp::Lsh | AluOp::Rsh | AluOp::Arsh if b.constant().is_none() => Range::ANY,
         _ => Range::WORD,
     }
 }
 
-/// Factors whose product is no question of version.
+/// Returns true for factors whose product all versions of the verifier bound in the same way.
 fn small(range: Range) -> bool {
     range.max <= 0xffff
 }
 
-/// All bits up to the highest.
+/// Sets all bits below the highest set bit.
 fn ones(value: u64) -> u64 {
     value.checked_next_power_of_two().map_or(u64::MAX, |power| (power - 1) | value)
 }

@@ -1,4 +1,4 @@
-//! Random statements of every kind.
+//! Strategies for statements of every kind.
 
 use proptest::option;
 use proptest::prelude::{BoxedStrategy, Strategy, any};
@@ -13,19 +13,19 @@ use crate::statement::{
     Variable,
 };
 
-/// Where a statement stands, with the statements that can be in it.
+/// Place of a statement, with the strategy for the statements nested in it.
 pub(super) enum Statements {
     /// On the outermost level.
     Outside(BoxedStrategy<Vec<Stmt>>),
     /// In a branch or loop.
     Inside(BoxedStrategy<Vec<Stmt>>),
-    /// In a function that is called.
+    /// In a called function.
     Function(BoxedStrategy<Vec<Stmt>>),
 }
 
 type List = Vec<(bool, u32, BoxedStrategy<Stmt>)>;
 
-/// A statement.
+/// Returns a strategy for a statement.
 pub(super) fn statement(features: &Features, place: &Statements) -> BoxedStrategy<Stmt> {
     let mut list = arithmetic(features);
     list.extend(stack(features));
@@ -120,7 +120,7 @@ fn arithmetic(features: &Features) -> List {
     ]
 }
 
-/// A load from the packet.
+/// Returns a strategy for a load from the packet.
 pub(super) fn load() -> BoxedStrategy<Stmt> {
     let follow = Union::new_weighted(vec![
         (12, proptest::strategy::Just(Follow::Nothing).boxed()),
@@ -165,7 +165,7 @@ fn packet(features: &Features, nested: &BoxedStrategy<Vec<Stmt>>) -> List {
         bytes,
         by,
     });
-    // A place that was checked is used.
+    // The checked place is always used.
     let use_it = (load(), nested.clone()).prop_map(|(load, mut rest)| {
         rest.insert(0, load);
         rest
@@ -189,7 +189,8 @@ fn packet(features: &Features, nested: &BoxedStrategy<Vec<Stmt>>) -> List {
 }
 
 fn stack(features: &Features) -> List {
-    // Near the frame pointer more often: there later stores and loads meet earlier ones.
+    // Slots near the frame pointer are more likely, so that later stores and loads meet earlier
+    // ones.
     let slot = || Union::new_weighted(vec![(3, (0..6u16).boxed()), (2, pick().boxed())]);
     let push = (size(), slot(), operand());
     let push = push.prop_map(|(size, slot, value)| Stmt::Push { size, slot, value }).boxed();
@@ -243,7 +244,7 @@ fn calls(features: &Features, nested: &BoxedStrategy<Vec<Stmt>>) -> List {
     } else {
         read.clone()
     };
-    // An element that was found is used.
+    // The found element is always used.
     let use_it = (proptest::collection::vec(first, 1..=3), nested.clone());
     let use_it = use_it.prop_map(|(mut first, rest)| {
         first.extend(rest);

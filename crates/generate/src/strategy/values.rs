@@ -1,4 +1,4 @@
-//! What statements are made of: immediates at which something changes, operands, results.
+//! Strategies for parts of statements: immediates at boundaries, operands, results.
 
 use proptest::prelude::{BoxedStrategy, Strategy, any};
 use proptest::sample::select;
@@ -6,7 +6,7 @@ use proptest::strategy::Union;
 
 use crate::statement::{Code, Operand, Pick, Stmt};
 
-/// Immediates at which something changes: sizes of fields, signs, the middle of the word.
+/// Immediates at boundaries: sizes of fields, signs, the middle of the word.
 const IMMEDIATES: [i32; 26] = [
     0,
     1,
@@ -36,7 +36,7 @@ const IMMEDIATES: [i32; 26] = [
     -0x1_0000,
 ];
 
-/// An immediate.
+/// Returns a strategy for immediates.
 pub(super) fn immediate() -> BoxedStrategy<i32> {
     let near = (select(&IMMEDIATES[..]), -1..=1i32).prop_map(|(value, by)| value.wrapping_add(by));
     Union::new_weighted(vec![
@@ -48,14 +48,14 @@ pub(super) fn immediate() -> BoxedStrategy<i32> {
     .boxed()
 }
 
-/// A 64-bit immediate: two halves of immediates.
+/// Returns a strategy for 64-bit immediates, each made of two 32-bit ones.
 pub(super) fn wide_immediate() -> BoxedStrategy<u64> {
     (immediate(), immediate())
         .prop_map(|(high, low)| u64::from(high as u32) << 32 | u64::from(low as u32))
         .boxed()
 }
 
-/// A right operand.
+/// Returns a strategy for right operands.
 pub(super) fn operand() -> BoxedStrategy<Operand> {
     Union::new_weighted(vec![
         (1, immediate().prop_map(Operand::Constant).boxed()),
@@ -64,7 +64,7 @@ pub(super) fn operand() -> BoxedStrategy<Operand> {
     .boxed()
 }
 
-/// What a program returns.
+/// Returns a strategy for results.
 pub(super) fn code() -> BoxedStrategy<Code> {
     Union::new_weighted(vec![
         (4, (0..=4).prop_map(Code::Constant).boxed()),
@@ -74,7 +74,8 @@ pub(super) fn code() -> BoxedStrategy<Code> {
     .boxed()
 }
 
-/// One of the statements that are enabled, by weight; arithmetic always is.
+/// Returns a strategy that chooses among the enabled statements by weight. At least one must be
+/// enabled.
 pub(super) fn one_of(list: Vec<(bool, u32, BoxedStrategy<Stmt>)>) -> BoxedStrategy<Stmt> {
     let enabled = list.into_iter().filter(|(enabled, ..)| *enabled);
     Union::new_weighted(enabled.map(|(_, weight, of)| (weight, of)).collect()).boxed()

@@ -1,6 +1,4 @@
-//! What the tests of generated programs share.
-
-// Each test file uses a part of this.
+//! Shared code of the tests of generated programs.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +7,13 @@ use slowpath_bpf::insn::{Call, Insn, encode};
 use slowpath_bpf::lift::{LiftOptions, Lifted, lift};
 use slowpath_generate::{Features, Generated, Programs};
 
-/// The programs of so many numbers.
+/// Returns the programs of the first `count` seeds.
 pub fn generated(features: &Features, size: usize, count: u64) -> Vec<Generated> {
     let programs = Programs::new(features.clone(), size);
     (0..count).map(|seed| programs.of_seed(seed)).collect()
 }
 
-/// The program as users of objects get it.
+/// Writes, parses and lifts the program's object.
 pub fn lifted(program: &Generated) -> Lifted {
     let object = Object::parse(&program.object()).unwrap_or_else(|e| panic!("{e}\n{program}"));
     assert_eq!(object.programs.len(), 1);
@@ -25,12 +23,12 @@ pub fn lifted(program: &Generated) -> Lifted {
     lifted.unwrap_or_else(|e| panic!("{e}\n{program}"))
 }
 
-/// All instructions of a program.
+/// Iterates over all instructions of a program.
 pub fn insns(program: &Generated) -> impl Iterator<Item = &Insn> {
     program.functions().iter().flatten()
 }
 
-/// The opcodes of programs, with the width of byte swaps in the upper half.
+/// Returns the opcodes of programs, with the width of byte swaps in the upper half.
 pub fn opcodes(programs: &[Generated]) -> BTreeSet<u16> {
     let mut found = BTreeSet::new();
     for insn in programs.iter().flat_map(insns) {
@@ -42,12 +40,12 @@ pub fn opcodes(programs: &[Generated]) -> BTreeSet<u16> {
     found
 }
 
-/// Whether a program calls this helper.
+/// Returns true if a program calls this helper.
 pub fn calls(program: &Generated, helper: i32) -> bool {
     insns(program).any(|insn| *insn == Insn::Call(Call::Helper(helper)))
 }
 
-/// Jumps with their slots and targets, of the entry function.
+/// Returns the jumps of the entry function, each with its slot and target.
 pub fn jumps(program: &Generated) -> Vec<(usize, usize)> {
     let entry = &program.functions()[0];
     let targets = entry.iter().enumerate();

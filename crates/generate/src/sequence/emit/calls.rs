@@ -1,4 +1,4 @@
-//! Calls with maps.
+//! Calls of map helpers.
 
 use slowpath_bpf::MapKind;
 use slowpath_bpf::insn::helper::{
@@ -12,7 +12,7 @@ use crate::sequence::layout::key_size;
 use crate::sequence::statement::{InnerCall, Number, Shape, Value};
 use crate::statement::Pick;
 
-/// Maps with elements that programs look up and change.
+/// Returns true for maps whose elements programs look up and change.
 fn keeps_elements(kind: MapKind) -> bool {
     matches!(
         kind,
@@ -26,7 +26,8 @@ fn keeps_elements(kind: MapKind) -> bool {
 }
 
 impl Emitter<'_> {
-    /// A map whose type fits; number and shape. Number 0 is the map for results.
+    /// Chooses a map of a suitable type. Returns its number and shape; number 0 is the map for
+    /// results.
     fn map(&self, choice: Pick, fits: impl Fn(MapKind) -> bool) -> Option<(usize, Shape)> {
         let fitting: Vec<(usize, Shape)> = self
             .maps
@@ -38,7 +39,7 @@ impl Emitter<'_> {
         pick(&fitting, choice)
     }
 
-    /// Puts a key on the stack.
+    /// Stores a key on the stack.
     fn key(&mut self, shape: &Shape, kind: MapKind, key: Number) {
         self.number(reg(1), key);
         if kind == MapKind::LPM_TRIE {
@@ -49,7 +50,7 @@ impl Emitter<'_> {
                 self.mov(reg(2), Source::Imm(32));
             }
             self.store(Size::W, Register::FRAME, AT_KEY, Source::Reg(reg(2)));
-            // 10.0.0.key
+            // The key is the address 10.0.0.`key`.
             self.alu(AluOp::Lsh, reg(1), Source::Imm(24));
             self.alu(AluOp::Or, reg(1), Source::Imm(10));
             self.store(Size::W, Register::FRAME, AT_KEY + 4, Source::Reg(reg(1)));
@@ -64,7 +65,7 @@ impl Emitter<'_> {
         self.code.push(Insn::SecondSlot);
     }
 
-    /// `r0` is kept as a pointer, and whether it is one.
+    /// Keeps `r0` as a pointer, and records by a branch if it is null.
     fn keep(&mut self, keep: u8, map: usize, words: u8) {
         let number = usize::from(keep) % self.pointers.len();
         self.store(Size::DW, Register::FRAME, pointer_at(number), Source::Reg(Register::R0));
@@ -73,7 +74,7 @@ impl Emitter<'_> {
         self.pointers[number] = Some(Kept { map, bytes: 8 * words, stale: false });
     }
 
-    /// Pointers into a map may from now on lead to what is not its element.
+    /// Marks pointers into a map as stale: they may no longer point to its current elements.
     fn outdate(&mut self, map: usize) {
         for pointer in self.pointers.iter_mut().flatten().filter(|pointer| pointer.map == map) {
             pointer.stale = true;
@@ -126,7 +127,7 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Puts a value on the stack, and its address into `r3`.
+    /// Stores a value on the stack, and its address in `r3`.
     fn value(&mut self, number: Number) {
         self.number(reg(1), number);
         self.store(Size::DW, Register::FRAME, AT_VALUE, Source::Reg(reg(1)));
@@ -213,7 +214,7 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// A kept pointer to at least so many bytes.
+    /// Chooses a kept pointer to at least `bytes` bytes.
     pub(super) fn pointer(&self, choice: Pick, bytes: u8) -> Option<(usize, Kept)> {
         let usable =
             |kept: &Kept| kept.bytes >= bytes && (self.abilities.stale_pointers || !kept.stale);

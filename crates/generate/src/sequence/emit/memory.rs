@@ -1,4 +1,4 @@
-//! Reads and writes through pointers, and calls with the packet.
+//! Reads and writes through pointers, and calls of packet helpers.
 
 use slowpath_bpf::insn::helper::{
     CSUM_DIFF, REDIRECT, XDP_ADJUST_HEAD, XDP_ADJUST_META, XDP_ADJUST_TAIL, XDP_GET_BUFF_LEN,
@@ -15,7 +15,7 @@ const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 const DATA_META: i16 = 8;
 
-/// Where a value's bytes of this size are read: inside the first 8.
+/// Returns the offset of an aligned access of this size, within the first 8 bytes of a value.
 fn aligned(size: Size, at: u8) -> i16 {
     i16::from(at % 8 / size.bytes() * size.bytes())
 }
@@ -57,7 +57,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// A checked address in the packet or metadata, in `r2`; the branch around its use.
+    /// Emits a checked address in the packet or metadata, in `r2`. Returns the slot of the branch
+    /// around its use.
     fn address(&mut self, metadata: bool, at: Number, size: Size) -> usize {
         let (start, end) = if metadata { (DATA_META, DATA) } else { (DATA, DATA_END) };
         self.number(reg(1), at);
