@@ -1,11 +1,12 @@
-//! The lattice: known bits, an unsigned and a signed interval of one value, each sharpened by the
-//! others.
+//! The lattice. A domain combines known bits, an unsigned and a signed interval of one value; each
+//! of the three sharpens the others.
 //!
-//! How operators act on it is in [`transfer`](crate::transfer), how it is combined in `lattice`.
+//! [`transfer`](crate::transfer) applies operators to domains, `lattice` joins, meets and widens
+//! them.
 //!
-//! An unsigned and a signed interval together are two intervals, one among the values whose sign
-//! bit is zero and one among those whose sign bit is one: [`Half`]. Bounds of halves are members,
-//! so what the interval knows and what the bits know never has to be reduced again.
+//! An unsigned and a signed interval together are stored as two intervals, one for each value of
+//! the sign bit: [`Half`]. Both bounds of a half are members of the domain, so bits and intervals
+//! never need to be reduced against each other again.
 
 mod half;
 mod lattice;
@@ -14,12 +15,12 @@ mod tests;
 
 use half::Half;
 
-/// The mask of the low `width` bits.
+/// Returns the mask of the low `width` bits.
 pub fn mask(width: u8) -> u64 {
     if width >= 64 { u64::MAX } else { (1u64 << width) - 1 }
 }
 
-/// `value` of `width` bits as a signed number.
+/// Returns `value` of `width` bits as a signed number.
 pub fn sign_extend(value: u64, width: u8) -> i64 {
     let shift = 64 - u32::from(width);
     ((value << shift) as i64) >> shift
@@ -34,33 +35,35 @@ pub struct Domain {
     ones: u64,
     lo: u64,
     hi: u64,
-    /// The greatest member without sign bit; `hi` when all members have the same sign.
+    /// The greatest member whose sign bit is zero; `hi` when all members have the same sign.
     below: u64,
-    /// The least member with sign bit; `lo` when all members have the same sign.
+    /// The least member whose sign bit is one; `lo` when all members have the same sign.
     above: u64,
 }
 
 impl Domain {
-    /// All values of `width` bits.
+    /// Returns the domain of all values of `width` bits.
     pub fn full(width: u8) -> Self {
         let top = 1u64 << (width - 1);
         Domain { width, zeros: 0, ones: 0, lo: 0, hi: mask(width), below: top - 1, above: top }
     }
 
-    /// One value; bits above `width` are dropped.
+    /// Returns the domain of one value; bits above `width` are dropped.
     pub fn constant(width: u8, value: u64) -> Self {
         let value = value & mask(width);
         let zeros = !value & mask(width);
         Domain { width, zeros, ones: value, lo: value, hi: value, below: value, above: value }
     }
 
-    /// The values from `lo` to `hi`, both included. An empty request (`lo` above `hi` or above the
-    /// width) gives all values: a domain is never empty, and too large is always sound.
+    /// Returns the values from `lo` to `hi`, both included. An empty range (`lo` above `hi` or
+    /// above the width) gives all values: a domain cannot be empty, and a larger set is always
+    /// sound.
     pub fn range(width: u8, lo: u64, hi: u64) -> Self {
         Self::reduced(width, 0, 0, lo, hi.min(mask(width))).unwrap_or(Self::full(width))
     }
 
-    /// The values from `lo` to `hi` as signed numbers, both included; an empty request gives all.
+    /// Returns the values from `lo` to `hi` as signed numbers, both included. An empty range gives
+    /// all values.
     pub fn signed(width: u8, lo: i64, hi: i64) -> Self {
         let (least, greatest) = (sign_extend(1 << (width - 1), width), (mask(width) >> 1) as i64);
         if lo > hi || lo > greatest || hi < least {
@@ -69,13 +72,14 @@ impl Domain {
         Self::arc(width, lo.max(least).into(), hi.min(greatest).into())
     }
 
-    /// The values with these bits known to be zero and one. Contradicting bits give all values.
+    /// Returns the values that have these bits known as zero and as one. Contradictory bits give
+    /// all values.
     pub fn from_bits(width: u8, zeros: u64, ones: u64) -> Self {
         let m = mask(width);
         Self::reduced(width, zeros & m, ones & m, 0, m).unwrap_or(Self::full(width))
     }
 
-    /// The values with known bits between two bounds; `None` when there are none.
+    /// Returns the values between two bounds that have the known bits, or `None` if no value does.
     pub fn reduced(width: u8, zeros: u64, ones: u64, lo: u64, hi: u64) -> Option<Self> {
         let top = 1u64 << (width - 1);
         let positive = Half::new(lo, hi.min(top - 1));
@@ -83,13 +87,12 @@ impl Domain {
         Self::assembled(width, zeros, ones, positive, negative)
     }
 
-    /// The values that the integers from `lo` to `hi` have modulo 2^width; an empty request gives
-    /// all.
+    /// Returns the integers from `lo` to `hi` modulo 2^width. An empty range gives all values.
     pub fn arc(width: u8, lo: i128, hi: i128) -> Self {
         let m = mask(width);
         let top = 1u64 << (width - 1);
         let (first, last) = (lo as u64 & m, hi as u64 & m);
-        // The bounds may be as far apart as no signed number of 128 bits is.
+        // The difference of two `i128` can exceed `i128::MAX`, so it is computed unsigned.
         if lo > hi || hi.abs_diff(lo) > u128::from(m) {
             return Self::full(width);
         }
@@ -103,7 +106,7 @@ impl Domain {
             .unwrap_or(Self::full(width))
     }
 
-    /// The values of two halves that have the known bits; `None` when there are none.
+    /// Returns the values of two halves that have the known bits, or `None` if no value does.
     fn assembled(
         width: u8,
         zeros: u64,
@@ -134,7 +137,7 @@ impl Domain {
                 }
             }
             (Some(positive), Some(negative)) => {
-                // A bit that both halves fix in the same way.
+                // Bits that both halves fix to the same value.
                 let common = positive.common(m) & negative.common(m) & !(positive.lo ^ negative.lo);
                 Domain {
                     width,
@@ -150,7 +153,7 @@ impl Domain {
         })
     }
 
-    /// The members without and those with sign bit, as intervals.
+    /// Splits the members by sign bit (zero, one) into two intervals.
     fn halves(&self) -> (Option<Half>, Option<Half>) {
         match self.sign() {
             Some(false) => (Half::new(self.lo, self.hi), None),
@@ -159,12 +162,12 @@ impl Domain {
         }
     }
 
-    /// The value, when only one is left.
+    /// Returns the value if the domain has a single member.
     pub fn as_constant(&self) -> Option<u64> {
         (self.lo == self.hi).then_some(self.lo)
     }
 
-    /// Whether `value` may be a member.
+    /// Returns true if `value` is a member.
     pub fn contains(&self, value: u64) -> bool {
         value & !mask(self.width) == 0
             && value & self.zeros == 0
@@ -173,7 +176,7 @@ impl Domain {
             && (value <= self.below || value >= self.above)
     }
 
-    /// Whether nothing is known.
+    /// Returns true if the domain contains all values of its width.
     pub fn is_full(&self) -> bool {
         *self == Self::full(self.width)
     }
@@ -203,19 +206,19 @@ impl Domain {
         self.ones
     }
 
-    /// Bits that are not known: zero in some members, as far as is known, and one in others.
+    /// Returns the bits that are neither known to be zero nor known to be one.
     pub fn unknown_bits(&self) -> u64 {
         !(self.zeros | self.ones) & mask(self.width)
     }
 
-    /// The sign bit of every member, when it is the same.
+    /// Returns the sign bit if all members share it.
     pub fn sign(&self) -> Option<bool> {
         let top = 1u64 << (self.width - 1);
         let (least, greatest) = (self.lo & top != 0, self.hi & top != 0);
         (least == greatest).then_some(least)
     }
 
-    /// The least and the greatest member as signed numbers.
+    /// Returns the least and the greatest member as signed numbers.
     pub fn signed_range(&self) -> (i64, i64) {
         let (lo, hi) = match self.sign() {
             Some(_) => (self.lo, self.hi),

@@ -1,8 +1,8 @@
-//! Sets of bit-vectors of 1 to 64 bits, as far as bits and bounds can describe them, and how the
-//! operators of the intermediate representation act on them.
+//! An abstract domain for bit-vectors of 1 to 64 bits: known bits, an unsigned and a signed
+//! interval. Transfer functions apply the operators of the intermediate representation to it.
 //!
-//! One abstract domain for everything that reasons without a solver: the terms of `slowpath-smt`
-//! and the range analysis of `slowpath-ranges`. This crate knows neither terms nor programs.
+//! The terms of `slowpath-smt` and the range analysis of `slowpath-ranges` share this domain. The
+//! crate depends on neither terms nor programs.
 
 mod domain;
 pub mod transfer;

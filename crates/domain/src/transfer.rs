@@ -1,8 +1,9 @@
-//! How each operator acts on [`Domain`]s. Every function is an over-approximation: operands in the
-//! given domains yield a result in the returned one (checked by exhaustive tests on small widths).
+//! Transfer functions: each operator on [`Domain`]s. Every function over-approximates: for operands
+//! in the given domains, the result lies in the returned domain. Exhaustive tests on small widths
+//! check this.
 //!
-//! Operators whose bounds depend on signs work on the members without and those with sign bit
-//! apart ([`signs`]) and join the results.
+//! Operators whose bounds depend on signs process non-negative and negative members separately
+//! ([`signs`]) and join the results.
 
 mod bitwise;
 mod compare;
@@ -20,7 +21,7 @@ pub use sums::{add, mul, neg, sub};
 
 use crate::{Domain, mask, sign_extend};
 
-/// The members of one sign: all of them, or only the least and the greatest matter.
+/// All members of one sign, or only the least and the greatest of them; only these two matter.
 #[derive(Clone, Copy)]
 struct Signed {
     lo: u64,
@@ -40,7 +41,7 @@ impl Signed {
     }
 }
 
-/// The members without and those with sign bit.
+/// Splits the members by sign.
 fn signs(a: Domain) -> impl Iterator<Item = Signed> + Clone {
     let width = a.width();
     let (least, greatest) = a.signed_range();
@@ -51,20 +52,20 @@ fn signs(a: Domain) -> impl Iterator<Item = Signed> + Clone {
     parts.into_iter().flatten().map(move |(lo, hi)| Signed { lo, hi, width })
 }
 
-/// The union of what `of` gives for the members of each sign.
+/// Applies `of` to the members of each sign and joins the results.
 fn by_sign(a: Domain, of: impl Fn(Signed) -> Domain) -> Domain {
     let parts = signs(a).map(of).reduce(|all, part| all.join(&part));
     parts.unwrap_or(Domain::full(a.width()))
 }
 
-/// The union of what `of` gives for the members of each sign of both operands.
+/// Applies `of` to each pair of signs of the two operands and joins the results.
 fn by_signs(a: Domain, b: Domain, of: impl Fn(Signed, Signed) -> Domain) -> Domain {
     let pairs = signs(a).flat_map(|x| signs(b).map(move |y| (x, y)));
     let parts = pairs.map(|(x, y)| of(x, y)).reduce(|all, part| all.join(&part));
     parts.unwrap_or(Domain::full(a.width()))
 }
 
-/// What lies in both; they are known not to contradict each other.
+/// Returns the intersection of two sound results for the same operation, which is never empty.
 fn both(a: Domain, b: Domain) -> Domain {
     a.meet(&b).unwrap_or(a)
 }

@@ -1,4 +1,4 @@
-//! Sets of values: all tests as one program, which links once.
+//! All tests of the crate in one binary, so that the linker runs once.
 
 mod precision;
 mod random_values;

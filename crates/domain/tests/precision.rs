@@ -1,5 +1,5 @@
-//! How close operators come to the best possible result, on all pairs of intervals, signed
-//! intervals and known bits of four bits. The shares may rise, never fall.
+//! Precision of the transfer functions compared with the best possible result, on pairs of all
+//! 4-bit intervals, signed intervals and known bits. The shares may rise but never fall.
 
 use slowpath_domain::{Domain, mask, sign_extend, transfer};
 
@@ -37,7 +37,7 @@ fn signed(value: u64) -> i64 {
 
 type Binary = (&'static str, fn(Domain, Domain) -> Domain, fn(u64, u64) -> u64, usize);
 
-/// With the share of best results in percent.
+/// Name, transfer function, concrete operator, and least share of best results in percent.
 const BINARY: &[Binary] = &[
     ("and", transfer::and, |a, b| a & b, 99),
     ("or", transfer::or, |a, b| a | b, 99),
@@ -75,7 +75,7 @@ fn shares_of_best_results_do_not_fall() {
     let all: Vec<(Domain, Vec<u64>)> = domains().into_iter().map(|d| (d, members(d))).collect();
     for (name, of_domains, of_values, least) in BINARY {
         let (mut best_ones, mut pairs) = (0, 0);
-        // A prime step keeps the test short and meets every domain on both sides.
+        // A prime step keeps the test short and still uses every domain as either operand.
         let picked = all.iter().flat_map(|a| all.iter().map(move |b| (a, b))).step_by(7);
         for ((a, xs), (b, ys)) in picked {
             let result = of_domains(*a, *b);

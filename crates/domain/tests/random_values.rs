@@ -1,5 +1,5 @@
-//! Random domains of all widths: what operators yield for members is a member of what they yield
-//! for the domains, and the lattice operations keep members.
+//! Soundness on random domains of all widths. The result of an operator on members is a member of
+//! its result on the domains, and the lattice operations keep members.
 
 use proptest::prelude::*;
 use slowpath_domain::{Domain, mask, sign_extend, transfer};
@@ -80,7 +80,7 @@ const BINARY: &[Binary] = &[
     ("slt", transfer::slt, |a, b, w| u64::from(signed(a, w) < signed(b, w))),
 ];
 
-/// Integers, most of them near where their arithmetic overflows.
+/// Integers, most of them close to an overflow.
 fn integer() -> impl Strategy<Value = i128> {
     let near = |base: i128| (-3..=3_i128).prop_map(move |by| base.saturating_add(by));
     prop_oneof![
@@ -182,7 +182,8 @@ proptest! {
             changes += usize::from(wider != domain);
             domain = wider;
         }
-        // Two halves with two bounds and two thresholds each, and 64 bits.
+        // Each of two halves has two bounds that pass at most two thresholds and the end; each of
+        // 64 known bits is lost once.
         prop_assert!(changes <= 64 + 12, "{changes}");
     }
 }

@@ -5,7 +5,7 @@ use super::half::Half;
 use super::{Domain, mask};
 
 impl Domain {
-    /// A domain that contains both. The widths must agree.
+    /// Returns a domain that contains both operands. The widths must agree.
     pub fn join(&self, other: &Domain) -> Domain {
         debug_assert_eq!(self.width, other.width);
         if self == other {
@@ -22,7 +22,7 @@ impl Domain {
         .unwrap_or(Self::full(self.width))
     }
 
-    /// The values in both, `None` when there are none. The widths must agree.
+    /// Returns the values in both operands, or `None` if there are none. The widths must agree.
     pub fn meet(&self, other: &Domain) -> Option<Domain> {
         debug_assert_eq!(self.width, other.width);
         if self == other {
@@ -38,7 +38,8 @@ impl Domain {
         )
     }
 
-    /// The members other than `value`, as far as bounds can say it; `None` when there are none.
+    /// Removes `value` where it is a bound of an interval; values inside an interval stay. Returns
+    /// `None` if no member remains.
     pub fn without(&self, value: u64) -> Option<Domain> {
         let trimmed = |half: Option<Half>| {
             let half = half?;
@@ -53,9 +54,9 @@ impl Domain {
         Self::assembled(self.width, self.zeros, self.ones, trimmed(positive), trimmed(negative))
     }
 
-    /// A domain that contains both, and that lets a sequence `x = x.widen(&next)` become stable
-    /// after few steps: a bound that `next` passes moves to the next of the `thresholds` (sorted,
-    /// ascending), or to the end.
+    /// Returns a domain that contains both operands, such that a sequence `x = x.widen(&next)`
+    /// becomes stable after few steps. A bound that `next` exceeds moves outwards to the next of
+    /// the `thresholds` (sorted, ascending), or to the end of the range.
     pub fn widen(&self, next: &Domain, thresholds: &[u64]) -> Domain {
         let joined = self.join(next);
         if joined == *self {

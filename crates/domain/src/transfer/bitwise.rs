@@ -1,5 +1,5 @@
-//! And, or, exclusive or, complement: bit by bit, and bounds by the least and greatest disjunction
-//! of two intervals (Warren, "Hacker's Delight", section 4-3).
+//! And, or, exclusive or and complement. Known bits are computed bit by bit, bounds from the least
+//! and greatest disjunction of two intervals (Warren, "Hacker's Delight", section 4-3).
 
 use super::{Signed, both, by_signs};
 use crate::{Domain, mask};
@@ -37,15 +37,15 @@ pub fn xor(a: Domain, b: Domain) -> Domain {
         let ones = (a.ones() & b.zeros()) | (a.zeros() & b.ones());
         let zeros = (a.ones() & b.ones()) | (a.zeros() & b.zeros());
         let bits = Domain::from_bits(a.width(), zeros, ones);
-        // What one has and not both.
+        // `x ^ y` is `(x | y) - (x & y)`.
         let (any, common) = (or(a, b), and(a, b));
         let lo = any.lo().saturating_sub(common.hi());
         both(bits, Domain::range(a.width(), lo, any.hi() - common.lo()))
     })
 }
 
-/// The union of what `of` gives for the members of each sign; for constants and for what only bits
-/// describe, one application is as good.
+/// Applies `of` to each pair of signs and joins the results. Operands of one sign, and operands
+/// that known bits describe fully, need only one application.
 fn by_parts(a: Domain, b: Domain, of: impl Fn(Domain, Domain) -> Domain) -> Domain {
     let simple =
         |d: Domain| d.sign().is_some() || Domain::from_bits(d.width(), d.zeros(), d.ones()) == d;
@@ -57,13 +57,14 @@ fn by_parts(a: Domain, b: Domain, of: impl Fn(Domain, Domain) -> Domain) -> Doma
     by_signs(a, b, |x, y| of(within(a, part(x)), within(b, part(y))))
 }
 
-/// The least `x | y` of two intervals (Warren, "Hacker's Delight", section 4-3).
+/// Returns the least `x | y` of two intervals (Warren, "Hacker's Delight", section 4-3).
 fn least_or(mut a: (u64, u64), mut b: (u64, u64)) -> u64 {
     let mut differing = a.0 ^ b.0;
     while differing != 0 {
         let bit = 1u64 << (63 - differing.leading_zeros());
         differing &= !bit;
-        // Raising the bound that lacks the bit to the next value with it costs nothing above.
+        // Raising the lower bound that lacks the bit to the next value with it changes no higher
+        // bit.
         let lower = if a.0 & bit == 0 { &mut a } else { &mut b };
         let raised = (lower.0 | bit) & bit.wrapping_neg();
         if raised <= lower.1 {
@@ -74,13 +75,13 @@ fn least_or(mut a: (u64, u64), mut b: (u64, u64)) -> u64 {
     a.0 | b.0
 }
 
-/// The greatest `x | y` of two intervals (the same source).
+/// Returns the greatest `x | y` of two intervals (Warren, "Hacker's Delight", section 4-3).
 fn greatest_or(mut a: (u64, u64), mut b: (u64, u64)) -> u64 {
     let mut common = a.1 & b.1;
     while common != 0 {
         let bit = 1u64 << (63 - common.leading_zeros());
         common &= !bit;
-        // One of the two suffices for the bit; the other may have all the lower ones.
+        // One operand suffices for this bit, so the other may trade it for all lower bits.
         let with_all_below = |range: (u64, u64)| (range.1 & !bit) | (bit - 1);
         if with_all_below(a) >= a.0 {
             a.1 = with_all_below(a);

@@ -1,13 +1,13 @@
-//! Comparisons: one bit, known when the domains decide it.
+//! Comparisons. The result is a single bit, known if the domains decide the comparison.
 
 use crate::Domain;
 
-/// A truth value, if decided.
+/// Returns the 1-bit domain of a decided or undecided comparison.
 fn truth(value: Option<bool>) -> Domain {
     value.map_or(Domain::full(1), |v| Domain::constant(1, u64::from(v)))
 }
 
-/// Whether `a == b`, when the domains decide it.
+/// Decides `a == b`, or returns `None` if the domains allow both results.
 pub fn decide_eq(a: Domain, b: Domain) -> Option<bool> {
     match (a.as_constant(), b.as_constant()) {
         (Some(x), Some(y)) => Some(x == y),
@@ -16,7 +16,7 @@ pub fn decide_eq(a: Domain, b: Domain) -> Option<bool> {
     }
 }
 
-/// Whether `a < b` without sign, when the domains decide it.
+/// Decides unsigned `a < b`, or returns `None` if the domains allow both results.
 pub fn decide_ult(a: Domain, b: Domain) -> Option<bool> {
     if a.hi() < b.lo() {
         Some(true)
@@ -27,7 +27,7 @@ pub fn decide_ult(a: Domain, b: Domain) -> Option<bool> {
     }
 }
 
-/// Whether `a < b` with sign, when the domains decide it.
+/// Decides signed `a < b`, or returns `None` if the domains allow both results.
 pub fn decide_slt(a: Domain, b: Domain) -> Option<bool> {
     let (a_lo, a_hi) = a.signed_range();
     let (b_lo, b_hi) = b.signed_range();

@@ -1,5 +1,5 @@
-//! Quotients and remainders. By zero, the quotient is all ones (signed: 1 for a negative dividend)
-//! and the remainder is the dividend.
+//! Quotients and remainders. Division by zero yields all ones (signed: 1 for a negative dividend);
+//! the remainder by zero is the dividend.
 
 use super::{Signed, both, by_signs};
 use crate::{Domain, mask};
@@ -26,7 +26,7 @@ pub fn urem(a: Domain, b: Domain) -> Domain {
         return super::and(a, Domain::constant(a.width(), divisor - 1));
     }
     if b.lo() > 0 && a.lo() / b.hi() == a.hi() / b.lo() {
-        // Every quotient is this one.
+        // Both extreme quotients are equal, so every quotient is.
         let quotient = a.lo() / b.hi();
         let (lo, hi) = (a.lo() - quotient * b.hi(), a.hi() - quotient * b.lo());
         return Domain::range(a.width(), lo, hi.min(b.hi() - 1));
@@ -38,14 +38,14 @@ pub fn urem(a: Domain, b: Domain) -> Domain {
     both(Domain::range(a.width(), 0, hi), bits)
 }
 
-/// The exponent, as a domain, when the divisor is a power of two.
+/// Returns the exponent as a domain if the divisor is a constant power of two.
 fn power_of_two(b: Domain) -> Option<Domain> {
     let divisor = b.as_constant().filter(|d| d.is_power_of_two())?;
     let exponent = u64::from(divisor.trailing_zeros());
     Some(Domain::constant(b.width(), exponent)).filter(|by| by.lo() == exponent)
 }
 
-/// Absolute values, least and greatest.
+/// Returns the least and the greatest absolute value.
 fn magnitudes(part: Signed) -> (i128, i128) {
     let (lo, hi) = part.integers();
     if part.negative() { (-hi, -lo) } else { (lo, hi) }

@@ -1,4 +1,5 @@
-//! Shifts. Amounts of the width or more give zero, or copies of the sign.
+//! Shifts. An amount of at least the width yields zero; in an arithmetic right shift, copies of the
+//! sign.
 
 use super::{both, by_sign};
 use crate::{Domain, mask, sign_extend};
@@ -6,7 +7,8 @@ use crate::{Domain, mask, sign_extend};
 /// A shift by a known amount.
 type ShiftBy = fn(Domain, u64) -> Domain;
 
-/// Joins over the possible shift amounts; amounts of the width or more behave like the width.
+/// Joins the results of all possible shift amounts. Every amount above the width acts like the
+/// width.
 fn shift(a: Domain, b: Domain, by: ShiftBy) -> Domain {
     let width = u64::from(a.width());
     let (least, greatest) = (b.lo().min(width), b.hi().min(width));
@@ -30,7 +32,7 @@ pub fn shl(a: Domain, b: Domain) -> Domain {
     })
 }
 
-/// `a >> b`, filled with zeros.
+/// `a >> b`, logical: filled with zeros.
 pub fn lshr(a: Domain, b: Domain) -> Domain {
     shift(a, b, |a, by| {
         if by >= u64::from(a.width()) {
@@ -46,7 +48,7 @@ pub fn lshr(a: Domain, b: Domain) -> Domain {
     })
 }
 
-/// `a >> b`, filled with the sign.
+/// `a >> b`, arithmetic: filled with copies of the sign.
 pub fn ashr(a: Domain, b: Domain) -> Domain {
     shift(a, b, |a, by| {
         let by = by.min(u64::from(a.width()) - 1);

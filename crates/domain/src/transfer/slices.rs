@@ -1,10 +1,10 @@
-//! Extension, extraction and concatenation: bits move as they are, bounds as numbers of one sign at
-//! a time.
+//! Extension, extraction and concatenation. Known bits move unchanged; bounds are computed for each
+//! sign separately.
 
 use super::{both, by_sign};
 use crate::{Domain, mask, sign_extend};
 
-/// `hi` above `lo`; together at most 64 bits.
+/// Concatenation with `hi` as the upper bits; at most 64 bits in total.
 pub fn concat(hi: Domain, lo: Domain) -> Domain {
     let by = lo.width();
     let width = hi.width() + by;
@@ -26,14 +26,14 @@ pub fn extract(a: Domain, lo: u8, width: u8) -> Domain {
     both(bits, range)
 }
 
-/// `a` with zeros in front; `width` is at least the width of `a`.
+/// `a` extended with zeros; `width` is at least the width of `a`.
 pub fn zext(a: Domain, width: u8) -> Domain {
     let above = mask(width) & !mask(a.width());
     let bits = Domain::from_bits(width, a.zeros() | above, a.ones());
     both(bits, Domain::range(width, a.lo(), a.hi()))
 }
 
-/// `a` with copies of its sign in front; `width` is at least the width of `a`.
+/// `a` extended with copies of its sign; `width` is at least the width of `a`.
 pub fn sext(a: Domain, width: u8) -> Domain {
     let spread = |known: u64| sign_extend(known, a.width()) as u64;
     let bits = Domain::from_bits(width, spread(a.zeros()), spread(a.ones()));

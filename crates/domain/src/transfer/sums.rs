@@ -1,9 +1,9 @@
-//! Sums, differences and products. Known bits as the kernel's `kernel/bpf/tnum.c` derives them.
+//! Sums, differences and products. Known bits are derived as in the kernel's `kernel/bpf/tnum.c`.
 
 use super::{both, by_signs};
 use crate::{Domain, mask};
 
-/// Known bits of `a + b + carry`, as zeros and ones.
+/// Returns the known zeros and ones of `a + b + carry`.
 fn add_bits(width: u8, a: (u64, u64), b: (u64, u64), carry: u64) -> (u64, u64) {
     let m = mask(width);
     let greatest = (!a.0 & m).wrapping_add(!b.0 & m).wrapping_add(carry);
@@ -52,16 +52,17 @@ pub fn mul(a: Domain, b: Domain) -> Domain {
     both(Domain::from_bits(a.width(), zeros, ones), range)
 }
 
-/// Known bits of a product, by long multiplication (Vishwanathan et al., "Sound, precise, and fast
-/// abstract interpretation with tristate numbers", CGO 2022).
+/// Returns the known zeros and ones of a product, by long multiplication (Vishwanathan et al.,
+/// "Sound, precise, and fast abstract interpretation with tristate numbers", CGO 2022).
 fn mul_bits(a: Domain, b: Domain) -> (u64, u64) {
     let width = a.width();
     let m = mask(width);
-    // The fewer bits the first factor may have, the fewer additions.
+    // The loop below adds once per bit that may be set in the first factor.
     let possible = |d: Domain| (!d.zeros() & m).count_ones();
     let (a, b) = if possible(a) <= possible(b) { (a, b) } else { (b, a) };
     let certain = a.ones().wrapping_mul(b.ones()) & m;
-    // What is added beyond the product of the known ones: a sum of terms with unknown bits only.
+    // The sum of partial products that contain unknown bits. It is added to the product of the
+    // known ones.
     let (mut zeros, mut ones) = (m, 0);
     let mut left = !a.zeros() & m;
     while left != 0 {
