@@ -87,7 +87,8 @@ impl Domain {
         Self::assembled(width, zeros, ones, positive, negative)
     }
 
-    /// Returns the integers from `lo` to `hi` modulo 2^width. An empty range gives all values.
+    /// Returns a domain of the integers from `lo` to `hi` modulo 2^width. An empty range gives all
+    /// values.
     pub fn arc(width: u8, lo: i128, hi: i128) -> Self {
         let m = mask(width);
         let top = 1u64 << (width - 1);

@@ -1,19 +1,19 @@
-//! Arrays of bytes: unconstrained ones, and tables whose content is known.
+//! Arrays of bytes: unconstrained arrays, and tables with known content.
 
 use crate::domain::Domain;
 use crate::pool::{Array, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
-/// Longest table whose bytes are all looked at for the domain of one that is read.
+/// Most table bytes that are joined for the domain of a read. Longer ranges get the full domain.
 const MAX_JOINED: u64 = 4096;
 
 impl TermPool {
-    /// A new unconstrained array of bytes, different from all before whatever its name.
+    /// Creates an unconstrained array, distinct from all earlier ones even if the name is the same.
     pub fn array(&mut self, name: &str, index_width: u8) -> ArrayId {
         self.add_array(Array { name: name.to_owned(), index_width, content: None })
     }
 
-    /// A new array that holds `bytes` from index zero on, and zeros behind them.
+    /// Creates an array that holds `bytes` from index zero on, followed by zeros.
     pub fn constant_array(&mut self, name: &str, index_width: u8, bytes: &[u8]) -> ArrayId {
         let content = Some(bytes.to_owned());
         self.add_array(Array { name: name.to_owned(), index_width, content })
@@ -25,32 +25,32 @@ impl TermPool {
         id
     }
 
-    /// Name and index width in bits of an array.
+    /// Returns name and index width in bits of an array.
     pub fn array_info(&self, array: ArrayId) -> (&str, u8) {
         let array = &self.arrays[array.index()];
         (&array.name, array.index_width)
     }
 
-    /// The first bytes of an array with known content (those behind them are zero); `None` for an
-    /// unconstrained one.
+    /// Returns the first bytes of an array with known content (all later bytes are zero), or `None`
+    /// for an unconstrained array.
     pub fn array_content(&self, array: ArrayId) -> Option<&[u8]> {
         self.arrays[array.index()].content.as_deref()
     }
 
-    /// The byte of a table at an index.
+    /// Returns the byte of a table at an index.
     pub(crate) fn table_byte(content: &[u8], index: u64) -> u8 {
         usize::try_from(index).ok().and_then(|index| content.get(index)).copied().unwrap_or(0)
     }
 
-    /// The byte of `array` at `index`, which must be as wide as the array's indices. A constant,
-    /// where the content is known and the same for every index possible.
+    /// Returns the byte of `array` at `index`, which must be as wide as the array's indices. The
+    /// term is a constant if the content is known and equal at every possible index.
     pub fn select(&mut self, array: ArrayId, index: TermId) -> TermId {
         debug_assert_eq!(self.width(index), self.arrays[array.index()].index_width);
         let domain = self.select_domain(array, self.domain(index));
         self.store(Node::Select { array, index }, domain)
     }
 
-    /// What the bytes of an array at the indices of a domain have in common.
+    /// Joins the bytes of an array at all indices of a domain.
     pub(crate) fn select_domain(&self, array: ArrayId, index: Domain) -> Domain {
         let Some(content) = self.array_content(array) else { return Domain::full(8) };
         if let Some(index) = index.as_constant() {

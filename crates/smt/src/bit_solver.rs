@@ -1,5 +1,5 @@
-//! The crate's own back end: terms become circuits, circuits become clauses (`engine`), and a SAT
-//! solver decides these. Needs no library and cannot fail to be set up.
+//! The crate's own solver back end: terms become circuits, circuits become clauses (`engine`), and
+//! a SAT solver decides them. It needs no external library, and its setup cannot fail.
 
 mod blast;
 mod circuits;
@@ -30,12 +30,12 @@ impl Default for BitSolver {
 }
 
 impl BitSolver {
-    /// A solver that knows nothing yet.
+    /// Creates a solver without learnt facts.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A solver that tells `trace` what it does.
+    /// Creates a solver that reports its events to `trace`.
     #[cfg(feature = "proof")]
     pub fn traced(trace: Box<dyn crate::Trace>) -> Self {
         let hook = crate::sat::Hook { trace: Some(trace) };

@@ -1,5 +1,5 @@
-//! Two solvers asked the same questions, for tests: answers of the first, which the second must not
-//! contradict.
+//! A solver that compares two solvers, for tests. It returns the answers of the first and fails if
+//! the second contradicts one.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use crate::pool::TermPool;
 use crate::solver::{Outcome, Solver, SolverStatistics};
 use crate::term::TermId;
 
-/// Answers as `first` does and compares with `second`: no answer "unsatisfiable" of one where the
-/// other has a model, and no core of the first of which the second has one. An answer "unknown" of
-/// the second is no contradiction.
+/// Returns the answers of `first` and compares them with `second`. A contradiction is
+/// "unsatisfiable" from one solver where the other has a model, or a model for a core of the first.
+/// If the second answers "unknown", that is not a contradiction.
 #[derive(Debug)]
 pub struct CrossCheck<A, B> {
-    /// The one whose answers count.
+    /// Solver whose answers are returned.
     pub first: A,
-    /// The one to compare with.
+    /// Solver for comparison.
     pub second: B,
 }
 
@@ -56,7 +56,6 @@ impl<A: Solver, B: Solver> Solver for CrossCheck<A, B> {
         Ok(answer)
     }
 
-    /// Stops the first; the second stops at its time limit.
     fn set_time_limit(&mut self, limit: Option<Duration>) {
         self.first.set_time_limit(limit);
         self.second.set_time_limit(limit);

@@ -1,14 +1,15 @@
-//! Terms as text, for messages and tests: infix with SMT-LIB operator names.
+//! Terms as text for messages and tests: infix notation with names like SMT-LIB's.
 
 use std::fmt::Write;
 
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
-/// Longest text produced; terms can be exponentially larger as text than as a graph.
+/// Maximum length in bytes, approximately. Text repeats shared subterms and can be exponentially
+/// larger than the term.
 const MAX_LENGTH: usize = 4_000;
 
-/// A piece of output still to be written.
+/// An item of the output stack.
 enum Piece {
     Text(&'static str),
     Owned(String),
@@ -16,8 +17,8 @@ enum Piece {
 }
 
 impl TermPool {
-    /// `t` as text, cut off with `…` when very long. Constants are `value:width`, an unknown its
-    /// name, a byte `array[index]`, an extract `term{high:low}`.
+    /// Returns `t` as text, truncated with `…` if very long. Constants appear as `value:width`,
+    /// unknowns as their names, bytes as `array[index]`, extracts as `term{high:low}`.
     pub fn display(&self, t: TermId) -> String {
         let mut out = String::new();
         let mut stack = vec![Piece::Term(t)];

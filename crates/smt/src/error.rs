@@ -1,6 +1,6 @@
-//! What can go wrong in a solver, as opposed to an answer.
+//! Failures of a solver, as opposed to answers.
 
-/// A failure of a back end. An exhausted limit is not one: that is
+/// A failure of a solver back end. An exhausted limit is an answer instead:
 /// [`Outcome::Unknown`](crate::Outcome::Unknown).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SolverError {
@@ -20,8 +20,8 @@ pub enum SolverError {
         /// The SMT-LIB logic asked for.
         logic: &'static str,
     },
-    /// The back end answered that a model exists, but its model is none. A defect of the back end
-    /// or of the translation; no result may be based on the answer.
+    /// The back end returned a model that violates an assumption. This is a defect of the back end
+    /// or of the translation; the answer must not be used.
     #[error("internal error: {backend} returned a model that violates assumption {index} ({term})")]
     WrongModel {
         /// Name of the back end.
@@ -31,24 +31,24 @@ pub enum SolverError {
         /// The assumption, shortened.
         term: String,
     },
-    /// Two solvers that were compared contradict each other: a defect of one of them.
+    /// Two compared solvers contradict each other: a defect of one of them.
     #[error(
         "internal error: solvers disagree whether these conditions can hold together, the first \
          says {}:\n{conditions}",
         if *satisfiable { "yes" } else { "no" }
     )]
     Disagreement {
-        /// Whether the first found a model.
+        /// True if the first solver found a model.
         satisfiable: bool,
-        /// What was asked, a condition a line.
+        /// Conditions of the check, one per line.
         conditions: String,
     },
-    /// The back end gave an answer without the model or value that belongs to it.
+    /// The back end answered without the model or value that the answer requires.
     #[error("internal error: {backend} answered without {missing}")]
     Incomplete {
         /// Name of the back end.
         backend: &'static str,
-        /// What is missing.
+        /// Missing part of the answer.
         missing: &'static str,
     },
 }

@@ -1,5 +1,5 @@
-//! Traversals without recursion: evaluation under a model, and the order in which to visit a term's
-//! parts. Terms can be a hundred thousand levels deep, so none of this uses the call stack.
+//! Traversals of terms without recursion: evaluation under a model, and lists of subterms. Terms
+//! can be a hundred thousand levels deep, too deep for the call stack.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
@@ -11,7 +11,7 @@ use crate::term::{Node, TermId};
 
 type Hasher = BuildHasherDefault<NodeHasher>;
 
-/// Evaluates many terms under one model, sharing the values of common parts.
+/// Evaluates terms under one model and shares the values of common subterms.
 #[derive(Debug)]
 pub struct Evaluator<'a> {
     pool: &'a TermPool,
@@ -24,22 +24,23 @@ pub struct Evaluator<'a> {
 pub struct EvaluatorCache(HashMap<TermId, u64, Hasher>);
 
 impl<'a> Evaluator<'a> {
-    /// Evaluation of terms of `pool` under `model`.
+    /// Creates an evaluator without cached values.
     pub fn new(pool: &'a TermPool, model: &'a Model) -> Self {
         Evaluator { pool, model, values: HashMap::default() }
     }
 
-    /// The same, with what is known from an earlier evaluation under this model.
+    /// Creates an evaluator with values cached by an earlier evaluator for this model.
     pub fn with_cache(pool: &'a TermPool, model: &'a Model, cache: EvaluatorCache) -> Self {
         Evaluator { pool, model, values: cache.0 }
     }
 
-    /// The values computed so far.
+    /// Returns the values computed so far.
     pub fn into_cache(self) -> EvaluatorCache {
         EvaluatorCache(self.values)
     }
 
-    /// Evaluation in which some terms have given values whatever they consist of.
+    /// Creates an evaluator in which the terms of `known` have these values, regardless of their
+    /// operands.
     pub(crate) fn with_values(
         pool: &'a TermPool,
         model: &'a Model,
@@ -48,7 +49,7 @@ impl<'a> Evaluator<'a> {
         Evaluator { pool, model, values: known.collect() }
     }
 
-    /// The value of `t`; for what the model does not assign see [`Model`].
+    /// Returns the value of `t`. [`Model`] defines the values of unassigned leaves.
     pub fn value(&mut self, t: TermId) -> u64 {
         let mut stack = vec![t];
         while let Some(&top) = stack.last() {
@@ -67,7 +68,7 @@ impl<'a> Evaluator<'a> {
         self.values[&t]
     }
 
-    /// The value of a term whose operands have been evaluated.
+    /// Computes the value of a term whose operands have been evaluated.
     fn node_value(&self, t: TermId) -> u64 {
         let mut values = [0; 3];
         for (slot, operand) in self.pool.children(t).enumerate() {
@@ -77,7 +78,7 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// The value of a term under a model, from those of its operands.
+/// Computes the value of a term under a model, given the values of its operands.
 pub(crate) fn node_value(pool: &TermPool, model: &Model, t: TermId, values: [u64; 3]) -> u64 {
     let node = pool.node(t);
     match *node {
@@ -99,13 +100,13 @@ pub(crate) fn node_value(pool: &TermPool, model: &Model, t: TermId, values: [u64
 }
 
 impl TermPool {
-    /// The value of `t` under `model`; for what that does not assign see [`Model`]. To evaluate many
-    /// terms under one model use [`Evaluator`].
+    /// Returns the value of `t` under `model`. [`Model`] defines the values of unassigned leaves.
+    /// [`Evaluator`] is faster for many terms under one model.
     pub fn eval(&self, t: TermId, model: &Model) -> u64 {
         Evaluator::new(self, model).value(t)
     }
 
-    /// Every distinct term that `roots` consist of, the roots included, children before parents.
+    /// Returns every distinct subterm of `roots`, the roots included, operands before their users.
     pub fn subterms(&self, roots: &[TermId]) -> Vec<TermId> {
         let mut seen: HashSet<TermId, Hasher> = HashSet::default();
         let mut stack: Vec<TermId> = Vec::new();
@@ -119,7 +120,7 @@ impl TermPool {
             all.push(t);
             stack.extend(self.children(t).filter(|&c| seen.insert(c)));
         }
-        // Children are made before their parents.
+        // Operands are created before the terms that use them, so order of ids suffices.
         all.sort_unstable();
         all
     }

@@ -1,15 +1,16 @@
-//! A solver in layers, from cheap to costly, around an engine that decides conditions.
+//! A layered solver around an engine that decides conditions; cheap layers come first.
 //!
-//! Conditions are split into groups that have no input in common (`components`), whose outcomes are
-//! kept in a cache (`query_cache`). What is not in it the engine is asked about (`session`, a few
-//! conditions at a time: `refinement`), at first with terms that hash their inputs (`mixing`) as
-//! unknowns: a contradiction is one of the whole. If the model is none, what these terms consist of
-//! is given concrete values (`concretisation`); if none of them will do, the engine is asked about
-//! everything. These take turns, each time with more effort, since either can be hopeless where the
-//! other is quick.
+//! Conditions are split into groups without common inputs (`components`), and outcomes of groups
+//! are cached (`query_cache`). On a cache miss, an engine is asked (`session`), about a few
+//! conditions at a time (`refinement`). At first, terms that hash their inputs (`mixing`) are
+//! opaque: unknowns to the engine. A contradiction then also holds for the original conditions. If
+//! a model violates an original condition, the inputs of opaque terms get concrete values
+//! (`concretisation`). If no such values are found, an engine decides the original conditions.
+//! These two methods alternate with increasing effort, since either can be slow where the other is
+//! quick.
 //!
-//! Bytes of arrays and numbers of pairs become independent unknowns; what ties them together is
-//! added only where a model violates it (`ackermann`).
+//! Bytes of arrays and numbers of pairs are independent unknowns. Constraints between them are
+//! added only when a model violates them (`ackermann`).
 
 mod ackermann;
 pub(crate) mod budget;
@@ -44,22 +45,23 @@ use refinement::Answer;
 use session::Session;
 use view::View;
 
-/// Decides conditions with an engine.
+/// A layered solver around an engine.
 pub(crate) struct Layered<E> {
-    /// Sees nothing of what opaque terms consist of.
+    /// Session in which opaque terms are unknowns.
     coarse: Session<E>,
-    /// Sees everything; made when first needed.
+    /// Session without opaque terms; created on first use.
     exact: Option<Session<E>>,
     inputs: Inputs,
-    /// Arrays of which groups have disagreed about bytes.
+    /// Arrays with a byte whose value has differed between the models of two groups.
     crowded: BTreeSet<ArrayId>,
     cache: QueryCache,
     concretiser: Concretiser,
-    /// Opaque terms of conditions that an exact check decided more easily.
+    /// Opaque terms of conditions that the exact session has decided; the quick coarse turn skips
+    /// them.
     stubborn: FastSet<TermId>,
     time_limit: Option<Duration>,
     step_limit: Option<u64>,
-    /// Whether to give up on what is not decided quickly.
+    /// True to give up on conditions that are not decided quickly.
     brief: bool,
     statistics: SolverStatistics,
 }
@@ -74,7 +76,7 @@ impl<E: Engine> std::fmt::Debug for Layered<E> {
 }
 
 impl<E: Engine> Layered<E> {
-    /// A solver that knows nothing yet, around an engine that neither does.
+    /// Creates a solver around a new engine.
     pub(crate) fn new(engine: E) -> Self {
         Layered {
             coarse: Session::new(engine, View::with_opaque_terms()),
@@ -124,7 +126,7 @@ impl<E: Engine> Layered<E> {
         })
     }
 
-    /// Decides distinct conditions, none of them constant, one independent group after the other.
+    /// Decides distinct, non-constant conditions, one independent group after another.
     fn decide_groups(
         &mut self,
         pool: &mut TermPool,
@@ -141,7 +143,7 @@ impl<E: Engine> Layered<E> {
                     Outcome::Unsat(core) => {
                         return Ok(Outcome::Unsat(core.iter().map(|&n| group[n]).collect()));
                     }
-                    // A contradiction in a later group decides the whole.
+                    // A later group may still be contradictory, which decides all.
                     Outcome::Unknown(why) => {
                         undecided.get_or_insert(why);
                     }
@@ -152,13 +154,14 @@ impl<E: Engine> Layered<E> {
             }
             match components::join(&models) {
                 Ok(model) => return Ok(Outcome::Sat(model)),
-                // None of them was crowded before, or its bytes would have been in one group.
+                // These arrays are new in `crowded`: bytes of crowded arrays are always in one
+                // group.
                 Err(arrays) => self.crowded.extend(arrays),
             }
         }
     }
 
-    /// Decides conditions that belong together.
+    /// Decides the conditions of one group.
     fn decide_group(
         &mut self,
         pool: &mut TermPool,
@@ -188,8 +191,8 @@ impl<E: Engine> Layered<E> {
         Ok(outcome)
     }
 
-    /// Decides conditions with the engine: by turns coarsely, with concrete values for what is
-    /// opaque, and exactly, each time with more effort.
+    /// Decides conditions with the engine. Coarse checks with concretisation and exact checks
+    /// alternate, each time with more effort.
     fn search(
         &mut self,
         pool: &mut TermPool,
@@ -234,7 +237,8 @@ impl<E: Engine> Layered<E> {
         Ok(Outcome::Unknown("gave up".to_owned()))
     }
 
-    /// What can be told without seeing what opaque terms consist of, or from a few values of that.
+    /// Tries to decide with opaque terms as unknowns and with a few concrete values for their
+    /// inputs.
     fn search_coarsely(
         &mut self,
         pool: &mut TermPool,
@@ -259,17 +263,17 @@ impl<E: Engine> Layered<E> {
     }
 }
 
-/// The answer of a session that sees everything.
+/// Converts the answer of a session without opaque terms.
 fn decided(answer: Answer) -> Outcome {
     match answer {
-        // What is wrong with a model is reported by `verify`.
+        // `verify` reports a model that violates a condition.
         Answer::Candidate(model, _) => Outcome::Sat(model),
         Answer::Unsat(core) => Outcome::Unsat(core),
         Answer::Unknown(why) => Outcome::Unknown(why),
     }
 }
 
-/// Evaluates the assumptions under a model that claims to satisfy them.
+/// Checks by evaluation that a model satisfies the assumptions.
 fn verify<E: Engine>(
     pool: &TermPool,
     model: &Model,

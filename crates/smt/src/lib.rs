@@ -1,12 +1,13 @@
 //! Bit-vector terms of 1 to 64 bits, and solvers for conditions over them.
 //!
-//! Terms are hash-consed in a [`TermPool`] and simplified on construction; each carries what is
-//! known about its value ([`Domain`]: bits and an interval). Most questions of the executor are
-//! answered by that alone; the rest goes to a [`Solver`], of which [`BitSolver`] is
-//! one that needs nothing else, and `Z3Solver` (feature `z3`) one to compare it with.
+//! Terms are hash-consed in a [`TermPool`] and simplified on construction. Each term carries known
+//! bits and an interval of its value ([`Domain`]), which answer most questions of the executor. The
+//! rest goes to a [`Solver`]: [`BitSolver`] needs no other library; `Z3Solver` (feature `z3`)
+//! serves for comparison.
 //!
-//! The semantics are those of SMT-LIB's `QF_BV`, the same as `slowpath-ir`'s, extended by bytes of
-//! arrays (unconstrained, or with known content) and by numbers for pairs of values. This crate knows no programs, memory, paths or costs.
+//! The semantics are those of SMT-LIB's `QF_BV`, as in `slowpath-ir`. Two extensions are bytes of
+//! arrays (unconstrained, or with known content) and unique numbers for pairs of values. The crate
+//! depends on no programs, memory, paths or costs.
 
 mod array;
 mod bit_solver;

@@ -1,10 +1,9 @@
-//! A model near another one: what is violated is mended by computing backwards from the wanted value
-//! to an input that can give it, and changing that.
+//! Local search for a model close to a given one. For each violated condition, the search computes
+//! backwards from the wanted value to an input that can produce it, and changes that input.
 //!
 //! After Niemetz, Preiner and Biere, "Propagation based local search for bit-precise reasoning"
-//! (FMSD 2017), without randomness and with few rounds: it is for conditions that a model of all but
-//! a few of them meets, more often than not, after a change or two. It never shows that there is no
-//! model.
+//! (FMSD 2017), but deterministic and with few rounds. It suits models that violate only a few
+//! conditions and usually need one or two changes. It cannot show that no model exists.
 
 mod descent;
 mod input;
@@ -20,15 +19,17 @@ use descent::Descent;
 use network::Network;
 use std::collections::BTreeSet;
 
-/// Rounds that are worth it however few conditions are violated.
+/// Minimum number of rounds, for any number of violated conditions.
 const FEW_ROUNDS: usize = 16;
 
-/// A model of all `conditions` (1-bit terms), each input of which it assigns, that differs little from `start`. `domain` says which
-/// values an unknown or a byte of an array may have, or more of them; what `start` does not assign,
-/// or not so, begins with the least of these.
+/// Returns a model of all `conditions` (1-bit terms) that differs little from `start` and assigns
+/// each input of the conditions. `domain` returns a set that contains all permitted values of an
+/// unknown or a byte of an array. Inputs that `start` leaves unassigned, or assigns outside this
+/// set, begin with its least value.
 ///
-/// None either when the pool's stop says so. The work is linear in the size of the conditions, and for every condition to be mended in the
-/// size of what depends on the input that is changed.
+/// Returns `None` if the rounds do not suffice or the pool's stop condition holds. The running time
+/// is linear in the size of the conditions, plus, for each change, the number of terms that depend
+/// on the changed input.
 pub fn nearby_model(
     pool: &TermPool,
     start: &Model,
@@ -53,7 +54,7 @@ pub fn nearby_model(
         if pool.stop().reason().is_some() {
             return None;
         }
-        // Conditions late on a path are the ones that have just been added.
+        // Conditions late on a path are the ones added last.
         let Some(&worst) = violated.last() else { return Some(network.into_model()) };
         let changes = (0..2).find_map(|other| {
             Descent { pool, domain, network: &network, first: round + other }

@@ -1,12 +1,12 @@
-//! A model: concrete values for unknowns, for bytes of arrays and for numbers of pairs. Knows no solver.
+//! Models: concrete values for unknowns, for bytes of arrays and for numbers of pairs.
 
 use std::collections::BTreeMap;
 
 use crate::term::{ArrayId, VarId};
 
-/// Values of unknowns, of bytes of unconstrained arrays, and numbers of pairs. When evaluating,
-/// unknowns and bytes without a value count as zero. A pair without a number gets one that depends
-/// on the pair alone, and is none of those assigned here; two such pairs get the same one only if
+/// Values of unknowns and of bytes of unconstrained arrays, and numbers of pairs. Evaluation takes
+/// unassigned unknowns and bytes as zero. An unassigned pair gets a number that depends on the pair
+/// alone and differs from all numbers assigned here. Two such pairs get the same number only if
 /// their 32-bit hashes collide.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Model {
@@ -16,47 +16,47 @@ pub struct Model {
 }
 
 impl Model {
-    /// A model that assigns nothing.
+    /// Creates a model that assigns nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The value of an unknown.
+    /// Returns the value of an unknown.
     pub fn var(&self, var: VarId) -> Option<u64> {
         self.vars.get(&var).copied()
     }
 
-    /// The byte of an array at a concrete index.
+    /// Returns the byte of an array at a concrete index.
     pub fn byte(&self, array: ArrayId, index: u64) -> Option<u8> {
         self.bytes.get(&(array, index)).copied()
     }
 
-    /// Assigns an unknown.
+    /// Assigns a value to an unknown.
     pub fn set_var(&mut self, var: VarId, value: u64) {
         self.vars.insert(var, value);
     }
 
-    /// Assigns a byte of an array.
+    /// Assigns a value to a byte of an array.
     pub fn set_byte(&mut self, array: ArrayId, index: u64, value: u8) {
         self.bytes.insert((array, index), value);
     }
 
-    /// The number of a pair of values.
+    /// Returns the assigned number of a pair of values.
     pub fn interned(&self, pair: (u64, u64)) -> Option<u32> {
         self.interned.get(&pair).copied()
     }
 
-    /// Assigns the number of a pair of values.
+    /// Assigns a number to a pair of values.
     pub fn set_interned(&mut self, pair: (u64, u64), number: u32) {
         self.interned.insert(pair, number);
     }
 
-    /// All pairs with an assigned number.
+    /// Returns all pairs with an assigned number.
     pub fn interned_pairs(&self) -> impl Iterator<Item = ((u64, u64), u32)> + '_ {
         self.interned.iter().map(|(&pair, &number)| (pair, number))
     }
 
-    /// The number of a pair, whether assigned or not.
+    /// Returns the assigned number of a pair, or else the number that evaluation uses.
     pub(crate) fn number_of(&self, (a, b): (u64, u64)) -> u32 {
         if let Some(number) = self.interned((a, b)) {
             return number;
@@ -69,25 +69,25 @@ impl Model {
         number
     }
 
-    /// Assigns everything that `other` assigns.
+    /// Copies all assignments of `other` into this model.
     pub(crate) fn extend(&mut self, other: &Model) {
         self.vars.extend(&other.vars);
         self.bytes.extend(&other.bytes);
         self.interned.extend(&other.interned);
     }
 
-    /// All assigned unknowns, in order of their ids.
+    /// Returns all assigned unknowns in order of their ids.
     pub fn vars(&self) -> impl Iterator<Item = (VarId, u64)> + '_ {
         self.vars.iter().map(|(&var, &value)| (var, value))
     }
 
-    /// All assigned bytes, by array and index.
+    /// Returns all assigned bytes by array and index.
     pub fn bytes(&self) -> impl Iterator<Item = (ArrayId, u64, u8)> + '_ {
         self.bytes.iter().map(|(&(array, index), &value)| (array, index, value))
     }
 }
 
-/// Spreads a value over all bits (the finaliser of MurmurHash3, a bijection).
+/// Mixes all bits of a value (the finaliser of MurmurHash3, a bijection).
 pub(crate) fn mix(mut value: u64) -> u64 {
     value = (value ^ (value >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     value = (value ^ (value >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);

@@ -1,11 +1,11 @@
-//! Operators with places for their operands: for evaluating the same terms thousands of times, with
-//! all values in one table.
+//! Operators that read their operands from a table. They serve to evaluate the same terms thousands
+//! of times.
 
 use crate::pool::TermPool;
 use crate::semantics::{self, Operands};
 use crate::term::{Node, TermId};
 
-/// An operator that finds the values of its operands in a table.
+/// An operator with the table positions of its operands.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
     node: Node,
@@ -15,8 +15,8 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// The operator of a term, whose operands are at these places of the table. `None` for what has
-    /// no value of its own: constants, unknowns, bytes of arrays and numbers of pairs.
+    /// Creates the operator of a term whose operands are at the table positions given by `place`.
+    /// Returns `None` for constants, unknowns, bytes of arrays and numbers of pairs.
     pub fn new(
         pool: &TermPool,
         term: TermId,
@@ -33,15 +33,15 @@ impl Operation {
         Some(Operation { node, width: pool.width(term), widths, places })
     }
 
-    /// The value of the term.
+    /// Computes the value of the term.
     ///
     /// # Panics
-    /// When the table does not reach as far as the places.
+    /// Panics if a position lies outside the table.
     #[inline]
     pub fn value(&self, table: &[u64]) -> u64 {
         let values = self.places.map(|place| table[place as usize]);
         let operands = Operands { values, widths: self.widths };
-        // Every operator has a value; see `new`.
+        // `new` accepts only operators that `apply` gives a value.
         semantics::apply(&self.node, self.width, &operands).unwrap_or(0)
     }
 }
@@ -62,7 +62,7 @@ mod tests {
         let low = pool.extract(sum, 0, 4);
         let wide = pool.sext(low, 16);
         let less = pool.slt(a, b);
-        // Every part has the place of its number among all of them.
+        // The table position of a term is its index in `parts`.
         let parts = pool.subterms(&[sum, wide, less]);
         let place = |term| parts.iter().position(|&part| part == term).unwrap_or(0) as u32;
         let mut operations = 0;

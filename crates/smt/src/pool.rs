@@ -1,5 +1,5 @@
-//! The pool: storage, hash-consing and look-ups. What simplifies is in `simplify`; this module only
-//! promises that equal nodes get equal ids and that a term with one possible value is a constant.
+//! The term pool: storage, hash-consing and look-ups. Equal nodes get equal ids, and a term with
+//! one possible value becomes a constant. All other simplification is in `simplify`.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -29,74 +29,74 @@ struct Unknown {
 pub(crate) struct Array {
     pub(crate) name: String,
     pub(crate) index_width: u8,
-    /// The first bytes of a table; those behind them are zero.
+    /// Content from index zero on, followed by zeros; `None` if unconstrained.
     pub(crate) content: Option<Vec<u8>>,
 }
 
-/// All terms of one analysis. Constructors simplify; ids are stable; nothing is ever removed.
+/// All terms of one analysis. Constructors simplify. Ids are stable, and terms are never removed.
 ///
-/// Operands of a constructor must come from the same pool and have the widths that its
-/// documentation asks for; that is a contract of the caller (checked in debug builds), not input
-/// validation.
+/// Operands of a constructor must come from this pool and have the widths that the constructor's
+/// documentation requires. The caller ensures this; only debug builds check it.
 #[derive(Clone, Debug, Default)]
 pub struct TermPool {
     entries: Vec<Entry>,
     ids: HashMap<(Node, u8), TermId, BuildHasherDefault<NodeHasher>>,
     unknowns: Vec<Unknown>,
     pub(crate) arrays: Vec<Array>,
-    /// What constructors made of a node that is not in normal form.
+    /// Results of the constructors for nodes that are not in normal form.
     simplified: HashMap<(Node, u8), TermId, BuildHasherDefault<NodeHasher>>,
-    /// Nesting of simplifying constructors; see `simplify`.
+    /// Current nesting of simplifying constructors; see `simplify`.
     pub(crate) depth: u32,
-    /// Constructor calls left to the outermost one; see `simplify`.
+    /// Constructor calls that the outermost call may still make; see `simplify`.
     pub(crate) fuel: u32,
-    /// When work on the terms has to end.
+    /// Condition that ends work on the terms early.
     stop: Stop,
 }
 
 impl TermPool {
-    /// A pool without terms.
+    /// Creates an empty pool.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Has all work on these terms end when `stop` says so: checks of solvers, searches for models.
-    /// Terms can be made all the same.
+    /// Sets the condition that ends work on these terms: solver checks and searches for models.
+    /// Creating terms remains possible.
     pub fn set_stop(&mut self, stop: Stop) {
         self.stop = stop;
     }
 
-    /// When work on these terms has to end.
+    /// Returns the condition that ends work on these terms.
     pub fn stop(&self) -> &Stop {
         &self.stop
     }
 
-    /// Number of distinct terms made so far, intermediate ones of simplification included.
+    /// Returns the number of distinct terms made so far, including intermediate results of
+    /// simplification.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether no term was made yet.
+    /// Returns true if the pool has no term yet.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Width in bits, 1 to 64.
+    /// Returns the width in bits, 1 to 64.
     pub fn width(&self, t: TermId) -> u8 {
         self.entries[t.index()].domain.width()
     }
 
-    /// The operator and operands.
+    /// Returns the operator and operands.
     pub fn node(&self, t: TermId) -> &Node {
         &self.entries[t.index()].node
     }
 
-    /// What is known about the value without a solver.
+    /// Returns the set of values that the term can have, as known without a solver.
     pub fn domain(&self, t: TermId) -> Domain {
         self.entries[t.index()].domain
     }
 
-    /// The value of a constant.
+    /// Returns the value of a constant term.
     pub fn as_const(&self, t: TermId) -> Option<u64> {
         match *self.node(t) {
             Node::Const(value) => Some(value),
@@ -104,51 +104,52 @@ impl TermPool {
         }
     }
 
-    /// The operands, in order; none for constants and variables, the index for a `Select`.
+    /// Returns the operands in order: none for constants and variables, the index for a `Select`.
     pub fn children(&self, t: TermId) -> impl Iterator<Item = TermId> + use<> {
         self.node(t).operands().into_iter().flatten()
     }
 
-    /// The constant `value`; bits above `width` are dropped.
+    /// Returns the constant `value`; bits above `width` are dropped.
     pub fn constant(&mut self, width: u8, value: u64) -> TermId {
         debug_assert!((1..=64).contains(&width), "width {width}");
         let value = value & mask(width);
         self.insert(Node::Const(value), Domain::constant(width, value))
     }
 
-    /// The 1-bit constant of a truth value.
+    /// Returns the 1-bit constant of a truth value.
     pub fn bool(&mut self, value: bool) -> TermId {
         self.constant(1, u64::from(value))
     }
 
-    /// A new unknown, different from all before whatever its name. A domain with one member still
-    /// counts as an unknown in models, but the term is that constant.
+    /// Creates an unknown, distinct from all earlier ones even if the name is the same. If `domain`
+    /// has a single member, the returned term is that constant, but models still assign the
+    /// unknown.
     pub fn var(&mut self, name: &str, domain: Domain) -> TermId {
         let id = VarId(self.unknowns.len() as u32);
         self.unknowns.push(Unknown { name: name.to_owned(), domain });
         self.store(Node::Var(id), domain)
     }
 
-    /// Name and domain of an unknown.
+    /// Returns name and domain of an unknown.
     pub fn var_info(&self, var: VarId) -> (&str, Domain) {
         let unknown = &self.unknowns[var.index()];
         (&unknown.name, unknown.domain)
     }
 
-    /// Number of unknowns made so far; their ids are the numbers below.
+    /// Returns the number of unknowns. Their ids are the numbers from zero up to this count.
     pub fn var_count(&self) -> usize {
         self.unknowns.len()
     }
 
-    /// The stored term for a node of `width` bits, its domain computed from its operands.
+    /// Stores a node of `width` bits, with a domain computed from its operands.
     pub(crate) fn store_node(&mut self, node: Node, width: u8) -> TermId {
         let domain = self.transfer(&node, width);
         self.store(node, domain)
     }
 
-    /// The stored term for a node that is known to lie in `domain`.
+    /// Stores a node whose value is known to lie in `domain`.
     pub(crate) fn store(&mut self, node: Node, domain: Domain) -> TermId {
-        // So that nobody has to look at domains to find constants, and rules match on one form.
+        // Rules match on `Const` only, so every term with one possible value is stored as `Const`.
         match domain.as_constant() {
             Some(value) => self.constant(domain.width(), value),
             None => self.insert(node, domain),
@@ -156,8 +157,8 @@ impl TermPool {
     }
 
     fn insert(&mut self, node: Node, domain: Domain) -> TermId {
-        // Operands exist before, so ids ascend from operands to users. Who walks terms relies on
-        // it.
+        // Operands exist already, so ids ascend from operands to users. Traversals rely on this
+        // order.
         let next = TermId(self.entries.len() as u32);
         let id = *self.ids.entry((node, domain.width())).or_insert(next);
         if id == next {
@@ -166,17 +167,17 @@ impl TermPool {
         id
     }
 
-    /// What the constructors made of this node before.
+    /// Returns the earlier result of the constructors for this node.
     pub(crate) fn remembered(&self, node: &Node, width: u8) -> Option<TermId> {
         self.simplified.get(&(*node, width)).copied()
     }
 
-    /// Remembers what the constructors made of a node.
+    /// Stores the result of the constructors for this node.
     pub(crate) fn remember(&mut self, node: Node, width: u8, term: TermId) {
         self.simplified.insert((node, width), term);
     }
 
-    /// The value of an operator whose operands are all constant.
+    /// Computes the value of an operator whose operands are all constant.
     pub(crate) fn fold(&self, node: &Node, width: u8) -> Option<u64> {
         let mut operands = Operands { values: [0; 3], widths: [1; 3] };
         for (slot, operand) in node.operands().into_iter().flatten().enumerate() {
@@ -186,7 +187,7 @@ impl TermPool {
         semantics::apply(node, width, &operands)
     }
 
-    /// The domain of a node by the transfer function of its operator.
+    /// Computes the domain of a node with the transfer function of its operator.
     pub(crate) fn transfer(&self, node: &Node, width: u8) -> Domain {
         let d = |t: TermId| self.domain(t);
         match *node {
@@ -223,19 +224,19 @@ impl TermPool {
     }
 }
 
-/// A map for keys that are small tuples of integers made by ourselves, such as terms.
+/// A map with keys that are small tuples of program-generated integers, such as terms.
 pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<NodeHasher>>;
-/// A set of such keys.
+/// A set with such keys.
 pub(crate) type FastSet<K> = HashSet<K, BuildHasherDefault<NodeHasher>>;
 
-/// Multiply-and-rotate hashing: the keys are small tuples of integers made by ourselves, so the
-/// protection against chosen collisions that the standard hasher pays for buys nothing.
+/// Multiply-and-rotate hashing. Keys are small tuples of integers that this program generates, so
+/// the standard hasher's protection against chosen collisions has no benefit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NodeHasher(u64);
 
 impl Hasher for NodeHasher {
     fn finish(&self) -> u64 {
-        // A product mixes upwards only, and tables look at the low bits for the place.
+        // Multiplication carries entropy upwards only, but hash tables index by the low bits.
         self.0 ^ (self.0 >> 32)
     }
 

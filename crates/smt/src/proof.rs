@@ -1,17 +1,19 @@
-//! Proofs of the SAT solver's answers "unsatisfiable", for tests and benchmarks (feature `proof`).
+//! Proofs for answers "unsatisfiable" of the SAT solver, for tests and benchmarks (feature
+//! `proof`).
 //!
-//! A [`Trace`] is told what the solver does: clauses that are given, learnt and forgotten, questions
-//! and answers. [`Proof`] is one that checks every step with a [`Checker`], which shares no code
-//! with the solver: each learnt clause has to follow from those before it by unit propagation, and
-//! so does, at an answer "unsatisfiable", the clause that says that the assumptions to blame do not
-//! hold together. Then the answer follows from the given clauses alone, whatever the solver did.
+//! A [`Trace`] receives the solver's events: clauses given, learnt and forgotten, checks and
+//! answers. [`Proof`] provides traces that verify every event with a [`Checker`], which shares no
+//! code with the solver. Each learnt clause must follow from earlier clauses by unit propagation.
+//! At an answer "unsatisfiable", the clause that negates the failed assumptions must follow in the
+//! same way. The answer then depends on the given clauses alone, not on the solver.
 //!
-//! What is not shown by this: that the given clauses say what the terms do (circuits and domains;
-//! `bit_solver/tests.rs`, the agreement with Z3), and that the layers above blame the right terms
-//! (the agreement with Z3).
+//! A proof does not cover the translation of terms into clauses (circuits and domains); the tests
+//! in `bit_solver/tests.rs` and the comparison with Z3 do. Nor does it cover the mapping of failed
+//! assumptions to terms in the layers above; the comparison with Z3 does.
 //!
-//! Source: Goldberg and Novikov, "Verification of Proofs of Unsatisfiability for CNF Formulas" (DATE
-//! 2003), for the check; the format DRUP (Heule, Hunt, Wetzler, FMCAD 2013) for clauses forgotten.
+//! Sources: Goldberg and Novikov, "Verification of Proofs of Unsatisfiability for CNF Formulas"
+//! (DATE 2003), for the check; the DRUP format (Heule, Hunt, Wetzler, FMCAD 2013) for forgotten
+//! clauses.
 
 mod checker;
 mod clauses;
@@ -27,7 +29,7 @@ pub use event::{Event, Trace};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Checks what any number of solvers do, and counts it.
+/// Verifies any number of solvers and counts the verified steps.
 #[derive(Clone, Debug, Default)]
 pub struct Proof {
     counts: Arc<Counts>,
@@ -40,22 +42,22 @@ struct Counts {
 }
 
 impl Proof {
-    /// One that has checked nothing.
+    /// Creates a proof without verified steps.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A trace for a new solver. It panics at the first step that does not follow.
+    /// Returns a trace for a new solver. The trace panics at the first step that does not follow.
     pub fn trace(&self) -> Box<dyn Trace> {
         Box::new(Checked { checker: Checker::new(), proof: self.clone() })
     }
 
-    /// Learnt clauses that were checked.
+    /// Returns the number of verified learnt clauses.
     pub fn learnt(&self) -> usize {
         self.counts.learnt.load(Ordering::Relaxed)
     }
 
-    /// Answers "unsatisfiable" that were checked.
+    /// Returns the number of verified answers "unsatisfiable".
     pub fn contradictions(&self) -> usize {
         self.counts.contradictions.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! The same operator over other operands, for substitutions by other crates.
+//! Substitution in terms, for other crates.
 
 use std::collections::HashMap;
 
@@ -6,9 +6,9 @@ use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
 impl TermPool {
-    /// `t`'s operator applied to `children` through the simplifying constructors. `children` must
-    /// be as many as [`children`](TermPool::children) yields, of the same widths. Leaves (constants
-    /// and variables) have none and are returned as they are; a `Select` has its index.
+    /// Applies the operator of `t` to `children` through the simplifying constructors. `children`
+    /// must match [`children`](TermPool::children) of `t` in number and widths. Constants and
+    /// variables have no children and are returned unchanged; the child of a `Select` is its index.
     pub fn rebuild(&mut self, t: TermId, children: &[TermId]) -> TermId {
         let node = *self.node(t);
         let width = self.width(t);
@@ -41,8 +41,8 @@ impl TermPool {
         }
     }
 
-    /// `t` with every subterm in `map` replaced by its image, simplified again. Results are added
-    /// to `map`, so that further terms can be rewritten with it cheaply.
+    /// Replaces every subterm of `t` that is in `map` by its image and simplifies the result.
+    /// Results are added to `map`, so later calls reuse them.
     pub fn substitute(&mut self, t: TermId, map: &mut HashMap<TermId, TermId>) -> TermId {
         let mut stack = vec![t];
         let mut children = Vec::new();

@@ -1,16 +1,16 @@
-//! A satisfiability solver for clauses over Boolean variables: conflict-driven clause learning.
+//! A satisfiability solver for clauses over Boolean variables, by conflict-driven clause learning.
 //!
-//! Made for many small questions over one growing set of clauses. Each question is a list of
-//! assumptions and a list of the variables that matter to it: only these are decided, so that a
-//! question costs what it is about and not what was asked before. What is learnt stays.
+//! It is built for many small checks on one growing set of clauses. Each check passes assumptions
+//! and the variables relevant to it. Only relevant variables are decided, so the cost of a check
+//! does not depend on earlier checks. Learnt clauses are kept for later checks.
 //!
-//! Knows no terms and no gates. Everything is counted in steps, never in time, so that equal
-//! histories give equal answers.
+//! The solver depends on neither terms nor gates. Effort is counted in steps, never in time, so
+//! equal histories give equal answers.
 //!
-//! Sources: Eén and Sörensson, "An Extensible SAT-solver" (SAT 2003), for the structure and the
+//! Sources: Eén and Sörensson, "An Extensible SAT-solver" (SAT 2003), for structure and
 //! assumptions; Sörensson and Biere, "Minimizing Learned Clauses" (SAT 2009); Audemard and Simon,
-//! "Predicting Learnt Clauses Quality in Modern SAT Solvers" (IJCAI 2009), for which clauses to keep
-//! and when to restart.
+//! "Predicting Learnt Clauses Quality in Modern SAT Solvers" (IJCAI 2009), for deletion of clauses
+//! and for restarts.
 
 mod analyse;
 mod answer;
@@ -35,56 +35,56 @@ use order::Order;
 use pace::Pace;
 use watch::Watch;
 
-/// A variable's state besides its value.
+/// State of a variable besides its value.
 #[derive(Clone, Copy, Debug)]
 struct Variable {
-    /// Number of decisions before it was assigned.
+    /// Decision level: number of decisions made before or with its assignment.
     level: u32,
     /// The clause that assigned it, or [`ClauseId::NONE`].
     reason: ClauseId,
-    /// The value that it had last.
+    /// Last value assigned.
     phase: bool,
-    /// The last question that it matters to.
+    /// Number of the last check to which the variable is relevant.
     question: u32,
 }
 
-/// Clauses, and what was learnt from them.
+/// Clauses and the state of the search.
 #[derive(Debug)]
 pub(crate) struct Sat {
     clauses: Arena,
-    /// Clauses to look at when a literal becomes true, by that literal.
+    /// Watches to visit when a literal becomes true, by that literal.
     watches: Vec<Vec<Watch>>,
-    /// By literal: 1 for true, -1 for false, 0 for neither.
+    /// Value by literal: 1 for true, -1 for false, 0 for unassigned.
     values: Vec<i8>,
     variables: Vec<Variable>,
     order: Order,
-    /// What was assigned, in order.
+    /// Assigned literals in order of assignment.
     trail: Vec<Lit>,
-    /// Lengths of the trail at each decision.
+    /// Length of the trail at each decision.
     decisions: Vec<usize>,
-    /// What of the trail has been propagated.
+    /// Length of the propagated prefix of the trail.
     propagated: usize,
     learnt: Vec<ClauseId>,
-    /// The assumptions that are decided on the trail, for the next question to share.
+    /// Assumptions that are decided on the trail. The next check reuses a common prefix.
     assumed: Vec<Lit>,
     failed: Vec<Lit>,
-    /// Whether the clauses contradict each other without any assumption.
+    /// True if the clauses are contradictory without assumptions.
     contradictory: bool,
     question: u32,
     pace: Pace,
-    /// Assignments made so far: the measure of effort.
+    /// Number of assignments so far, the measure of effort.
     steps: u64,
-    /// Scratch of the analysis of conflicts, by variable.
+    /// Marks of conflict analysis, by variable.
     marks: Vec<u8>,
     marked: Vec<Lit>,
     levels_seen: Vec<u64>,
     stamp: u64,
-    /// Is told what happens.
+    /// Receiver of solver events.
     pub(crate) hook: Hook,
 }
 
 impl Sat {
-    /// A solver without variables and clauses.
+    /// Creates a solver without variables and clauses.
     pub(crate) fn new() -> Self {
         Sat {
             clauses: Arena::default(),
@@ -110,7 +110,7 @@ impl Sat {
         }
     }
 
-    /// A new variable, as the literal that it is true.
+    /// Creates a variable and returns its positive literal.
     pub(crate) fn variable(&mut self) -> Lit {
         let lit = Lit::new(self.variables.len(), false);
         self.variables.push(Variable {
@@ -126,11 +126,11 @@ impl Sat {
         lit
     }
 
-    /// Adds a clause for good. Forgets the last assignment.
+    /// Adds a clause permanently. Discards the current assignment.
     pub(crate) fn clause(&mut self, literals: &[Lit]) {
         self.hook.given(literals);
-        // Then what has a value has it for good, so that clauses can be cut to what is left of
-        // them.
+        // At level 0 all values are permanent, so true clauses can be skipped and false literals
+        // removed.
         self.backtrack(0);
         let mut kept: Vec<Lit> = Vec::with_capacity(literals.len());
         for &lit in literals {
@@ -143,8 +143,8 @@ impl Sat {
         }
         match *kept.as_slice() {
             [] => self.contradictory = true,
-            // Without decisions it is never taken back. What follows from it is found at once, so
-            // that later clauses are cut by that, too.
+            // At level 0 the assignment is permanent. Propagating now simplifies later clauses
+            // further.
             [lit] => {
                 self.assign(lit, ClauseId::NONE);
                 self.contradictory |= self.propagate().is_some();
@@ -156,7 +156,8 @@ impl Sat {
         }
     }
 
-    /// The value of a literal: after [`Answer::Satisfiable`], until the next clause or question.
+    /// Returns the value of a literal. Valid after [`Answer::Satisfiable`], until the next clause
+    /// or check.
     pub(crate) fn value(&self, lit: Lit) -> Option<bool> {
         match self.values[lit.index()] {
             0 => None,
@@ -164,13 +165,13 @@ impl Sat {
         }
     }
 
-    /// After [`Answer::Contradiction`]: the assumptions that contradict each other. None, if the
-    /// clauses do without them.
+    /// Returns the contradictory assumptions after [`Answer::Contradiction`]; empty if the clauses
+    /// are contradictory by themselves.
     pub(crate) fn failed(&self) -> &[Lit] {
         &self.failed
     }
 
-    /// How much was done so far: variables made, and assignments.
+    /// Returns the effort so far: number of variables plus number of assignments.
     pub(crate) fn steps(&self) -> u64 {
         self.steps + self.variables.len() as u64
     }
@@ -190,7 +191,7 @@ impl Sat {
         self.steps += 1;
     }
 
-    /// Takes back all decisions from `level` on, and what followed.
+    /// Undoes the decisions above `level` and all assignments that followed from them.
     fn backtrack(&mut self, level: usize) {
         let Some(&length) = self.decisions.get(level) else { return };
         for at in (length..self.trail.len()).rev() {
@@ -198,16 +199,17 @@ impl Sat {
             self.values[lit.index()] = 0;
             self.values[(!lit).index()] = 0;
             let variable = &mut self.variables[lit.variable()];
-            // Phase saving (Pipatsrisawat and Darwiche, SAT 2007): decided the same way again.
+            // Phase saving (Pipatsrisawat and Darwiche, SAT 2007): the next decision repeats the
+            // value.
             variable.phase = !lit.is_negative();
-            // Others are not decided for this question; the next one lists what matters to it.
+            // Variables irrelevant to this check are never decided; the next check lists its own.
             if variable.question == self.question {
                 self.order.insert(lit.variable());
             }
         }
         self.trail.truncate(length);
         self.decisions.truncate(level);
-        // Assumptions are the first decisions, one on each level.
+        // Assumptions are the first decisions, one per level.
         self.assumed.truncate(level);
         self.propagated = length;
     }

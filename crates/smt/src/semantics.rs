@@ -1,5 +1,6 @@
-//! What operators compute on concrete values (SMT-LIB `QF_BV`). The single source for constant
-//! folding and for evaluation; leaves have no meaning here.
+//! Semantics of operators on concrete values (SMT-LIB `QF_BV`), for both constant folding and
+//! evaluation. Leaves (constants, unknowns, bytes of arrays, numbers of pairs) are evaluated
+//! elsewhere.
 
 use crate::domain::{mask, sign_extend};
 use crate::term::Node;
@@ -10,8 +11,8 @@ pub(crate) struct Operands {
     pub(crate) widths: [u8; 3],
 }
 
-/// The value of an operator of `width` bits, or `None` for a leaf, a byte of an array or the number
-/// of a pair.
+/// Computes an operator of `width` bits. Returns `None` for a leaf, a byte of an array or the
+/// number of a pair.
 #[inline]
 pub(crate) fn apply(node: &Node, width: u8, operands: &Operands) -> Option<u64> {
     let [a, b, c] = operands.values;

@@ -1,10 +1,11 @@
-//! Simplification on construction. Every constructor of an operator is here: it puts operands in
-//! order, folds constants, and asks the rules of its family (one submodule each) for a normal form.
+//! Simplification on construction. The constructors of all operators are here. A constructor orders
+//! operands, folds constants, and applies the rules of its operator family (one submodule each) to
+//! reach a normal form.
 //!
-//! Rules call constructors again. To keep a construction near constant time whatever the operands,
-//! nesting is limited to [`MAX_DEPTH`] and the constructors called on behalf of an outermost one to
-//! [`FUEL`]; past either the plain node is stored, which is always correct. Results are remembered,
-//! so asking again is one look-up. No rule recurses other than through constructors.
+//! Rules call constructors in turn. Two limits keep each construction at near constant time:
+//! nesting of at most [`MAX_DEPTH`], and at most [`FUEL`] constructor calls within an outermost
+//! call. Beyond a limit the plain node is stored, which is always correct. Results are cached.
+//! Rules recurse only through constructors.
 
 mod bitwise;
 mod boolean;
@@ -24,13 +25,13 @@ use crate::domain::Domain;
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
-/// Deepest nesting of constructors.
+/// Maximum nesting of constructors.
 const MAX_DEPTH: u32 = 32;
-/// Most constructor calls made by one outermost call.
+/// Maximum number of constructor calls within one outermost call.
 const FUEL: u32 = 600;
 
 impl TermPool {
-    /// The simplified term for `node` of `width` bits.
+    /// Returns the simplified term for `node` of `width` bits.
     fn build(&mut self, node: Node, width: u8) -> TermId {
         if let Some(value) = self.fold(&node, width) {
             return self.constant(width, value);
@@ -48,7 +49,8 @@ impl TermPool {
         self.depth += 1;
         let term = self.simplify(node, width);
         self.depth -= 1;
-        // A result that ran out of fuel half-way may be better next time.
+        // With fresh fuel the result may be simpler, so results that ran out of fuel are not
+        // cached.
         if self.fuel > 0 {
             self.remember(node, width, term);
         }
@@ -89,7 +91,7 @@ impl TermPool {
         }
     }
 
-    /// Operands of a commutative operator: the constant on the right, else older terms first.
+    /// Orders operands of a commutative operator: constants last, other operands by age.
     fn ordered(&self, a: TermId, b: TermId) -> (TermId, TermId) {
         debug_assert_eq!(self.width(a), self.width(b), "operand widths");
         match (self.as_const(a).is_some(), self.as_const(b).is_some()) {
@@ -99,17 +101,17 @@ impl TermPool {
         }
     }
 
-    /// Whether `a` is a constant of only zeros.
+    /// Returns true if `a` is the constant zero.
     fn is_zero(&self, a: TermId) -> bool {
         self.as_const(a) == Some(0)
     }
 
-    /// Whether `a` is a constant of only ones.
+    /// Returns true if `a` is the constant with all bits set.
     fn is_ones(&self, a: TermId) -> bool {
         self.as_const(a) == Some(crate::domain::mask(self.width(a)))
     }
 
-    /// Whether one is stored as the complement of the other.
+    /// Returns true if one term is stored as the complement of the other.
     fn complementary(&self, a: TermId, b: TermId) -> bool {
         *self.node(a) == Node::Not(b) || *self.node(b) == Node::Not(a)
     }
@@ -232,14 +234,15 @@ impl TermPool {
         self.not(greater)
     }
 
-    /// `hi` above `lo`; together at most 64 bits.
+    /// Concatenation with `hi` as the upper bits; at most 64 bits in total.
     pub fn concat(&mut self, hi: TermId, lo: TermId) -> TermId {
         let width = self.width(hi) + self.width(lo);
         debug_assert!(width <= 64, "concat of {width} bits");
         self.build(Node::Concat(hi, lo), width)
     }
 
-    /// The number (32 bits) of a pair of values (64 bits each): equal exactly for equal pairs.
+    /// The unique number (32 bits) of a pair of values (64 bits each). Numbers are equal exactly if
+    /// the pairs are.
     pub fn intern(&mut self, a: TermId, b: TermId) -> TermId {
         debug_assert_eq!((self.width(a), self.width(b)), (64, 64));
         self.store(Node::Intern(a, b), Domain::full(32))
@@ -274,7 +277,7 @@ impl TermPool {
         self.build(Node::Sext(t), width)
     }
 
-    /// `t` when the bit `c` is set, else `e`; `t` and `e` of equal widths.
+    /// `t` if the bit `c` is set, else `e`; `t` and `e` have equal widths.
     pub fn ite(&mut self, c: TermId, t: TermId, e: TermId) -> TermId {
         debug_assert_eq!(self.width(c), 1);
         debug_assert_eq!(self.width(t), self.width(e));

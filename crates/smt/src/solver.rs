@@ -1,5 +1,5 @@
-//! What every solver back end offers. Back ends are told nothing about programs: they get 1-bit
-//! terms and say whether these can all be set at once.
+//! The interface of solver back ends. A back end receives 1-bit terms and decides whether all of
+//! them can be set at once; it needs no knowledge of programs.
 
 use std::time::Duration;
 
@@ -11,27 +11,28 @@ use crate::term::TermId;
 /// The answer to a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// All assumptions can hold: with these values, which have been verified by evaluation.
+    /// Satisfiable. The model sets all assumptions, as verified by evaluation.
     Sat(Model),
-    /// The assumptions at these positions (in increasing order) cannot hold together. Not
-    /// necessarily a smallest set; see [`minimise_core`](crate::minimise_core).
+    /// Unsatisfiable. The assumptions at these positions (in increasing order) cannot hold
+    /// together. The set need not be minimal; see [`minimise_core`](crate::minimise_core).
     Unsat(Vec<usize>),
-    /// Not decided, and why: a limit or an interruption. Must be treated as possibly satisfiable.
+    /// Undecided because of a limit or an interruption, with the reason. Must be treated as
+    /// possibly satisfiable.
     Unknown(String),
 }
 
-/// What a solver has done so far.
+/// Counts and time of all checks of a solver.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SolverStatistics {
-    /// Checks asked for.
+    /// Number of checks.
     pub checks: u64,
-    /// Answers "satisfiable".
+    /// Number of answers "satisfiable".
     pub sat: u64,
-    /// Answers "unsatisfiable".
+    /// Number of answers "unsatisfiable".
     pub unsat: u64,
-    /// Checks that ended without an answer.
+    /// Number of checks that ended undecided.
     pub unknown: u64,
-    /// Steps that checks took ([`Solver::set_step_limit`]).
+    /// Solver steps in all checks; see [`Solver::set_step_limit`].
     pub steps: u64,
     /// Wall-clock time spent in checks, in seconds.
     pub seconds: f64,
@@ -39,32 +40,32 @@ pub struct SolverStatistics {
 
 /// A decision procedure for conjunctions of 1-bit terms.
 ///
-/// A solver belongs to one pool: the ids of every check must come from the same one.
+/// A solver belongs to one pool: the terms of all checks must come from that pool.
 pub trait Solver {
-    /// Whether the unknowns can have values, within their domains, under which all `assumptions`
-    /// are set. What was learnt in one check is used in later ones. When the pool's stop says so
-    /// ([`TermPool::stop`]), the answer is [`Outcome::Unknown`].
+    /// Decides whether some values of the unknowns, within their domains, set all `assumptions`. A
+    /// solver keeps learnt facts for later checks. The answer is [`Outcome::Unknown`] once the
+    /// pool's stop condition holds ([`TermPool::stop`]).
     ///
     /// # Errors
     ///
-    /// An assumption wider than one bit, or a back end that contradicts itself.
+    /// Fails if an assumption is wider than one bit, or if the back end contradicts itself.
     fn check(
         &mut self,
         pool: &mut TermPool,
         assumptions: &[TermId],
     ) -> Result<Outcome, SolverError>;
 
-    /// The longest that one check may take; `None` for no limit.
+    /// Limits the duration of each check; `None` for no limit.
     fn set_time_limit(&mut self, limit: Option<Duration>);
 
-    /// The most steps that one check may take, of the solver's own and some tens of nanoseconds each: a
-    /// limit that is the same every time. `None` for no limit.
+    /// Limits the number of solver steps in each check; `None` for no limit. A step takes some tens
+    /// of nanoseconds. Unlike a time limit, a step limit has the same effect in every run.
     fn set_step_limit(&mut self, limit: Option<u64>);
 
-    /// Whether to answer "unknown" to what takes more than some tens of milliseconds, measured in
-    /// steps of the solver's own, so that it is the same every time. A solver starts without.
+    /// Enables or disables brief checks, which end undecided after some tens of milliseconds. The
+    /// limit is counted in solver steps, so results are reproducible. Disabled by default.
     fn set_brief(&mut self, brief: bool);
 
-    /// Counts and time since the solver was made.
+    /// Returns counts and time since the solver was created.
     fn statistics(&self) -> SolverStatistics;
 }

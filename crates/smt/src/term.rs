@@ -1,11 +1,11 @@
-//! The vocabulary: what a term can be. Widths and domains live in the pool, not here.
+//! Term identifiers and operators. The pool stores widths and domains.
 
-/// A term: an index into the [`TermPool`](crate::TermPool) that made it. Equal ids are equal terms;
-/// the order is the order of creation (children before parents).
+/// A term: an index into the [`TermPool`](crate::TermPool) that made it. Equal ids mean equal
+/// terms. Ids are in order of creation, so operands come before the terms that use them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TermId(pub(crate) u32);
 
-/// An unknown of one width.
+/// An unknown (free variable) of fixed width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VarId(pub(crate) u32);
 
@@ -14,32 +14,31 @@ pub struct VarId(pub(crate) u32);
 pub struct ArrayId(pub(crate) u32);
 
 impl TermId {
-    /// Position in the pool, from zero, without gaps.
+    /// Returns the position in the pool: consecutive, from zero.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl VarId {
-    /// Position among the variables of the pool, from zero, without gaps.
+    /// Returns the position among the variables of the pool: consecutive, from zero.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl ArrayId {
-    /// Position among the arrays of the pool, from zero, without gaps.
+    /// Returns the position among the arrays of the pool: consecutive, from zero.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// An operator and its operands. The pool keeps normal forms. A construction that would take too
-/// many steps keeps the plain operator instead, so matching may expect these forms but must not
-/// depend on them for soundness:
+/// An operator and its operands. The pool keeps normal forms. If normalisation takes too many
+/// steps, the pool stores the plain operator instead. So code may match on these forms for
+/// precision, but must not depend on them for soundness:
 ///
-/// - no operator has only constant operands, and no term with one possible value is anything but
-///   `Const`;
+/// - a term known to have only one value is a `Const`, and operators on constants are folded;
 /// - commutative operators have the constant on the right, other operands in order of their ids;
 /// - subtraction is addition of `Neg` (or of `Mul` by a constant); sums are left-nested with the
 ///   constant outermost on the right (see [`TermPool::split_sum`](crate::TermPool::split_sum));
@@ -52,11 +51,11 @@ pub enum Node {
     Const(u64),
     /// An unknown.
     Var(VarId),
-    /// The byte (8 bits) of an array at an index.
+    /// A byte (8 bits) of an array.
     Select {
-        /// Which array.
+        /// Array to read from.
         array: ArrayId,
-        /// Where; as wide as the array's index.
+        /// Index of the byte, as wide as the array's indices.
         index: TermId,
     },
     /// Bitwise complement.
@@ -87,32 +86,32 @@ pub enum Node {
     Lshr(TermId, TermId),
     /// Arithmetic right shift; copies of the sign when the amount is the width or more.
     Ashr(TermId, TermId),
-    /// 1 bit: equal.
+    /// 1 bit: equality.
     Eq(TermId, TermId),
     /// 1 bit: less than, unsigned.
     Ult(TermId, TermId),
     /// 1 bit: less than, signed.
     Slt(TermId, TermId),
-    /// The first operand above the second; at most 64 bits together.
+    /// Concatenation with the first operand as the upper bits; at most 64 bits in total.
     Concat(TermId, TermId),
-    /// As many bits as this term is wide, from bit `lo` of `src` upwards.
+    /// Bits of `src` from bit `lo` upwards, as many as this term is wide.
     Extract {
         /// The source.
         src: TermId,
-        /// Its lowest bit taken.
+        /// Lowest bit taken.
         lo: u8,
     },
-    /// A number (32 bits) for two values (64 bits each): numbers are equal exactly for equal pairs,
-    /// but which number a pair has is unknown.
+    /// A number (32 bits) for a pair of values (64 bits each). Numbers are equal exactly if the
+    /// pairs are; the number of a given pair is unknown.
     Intern(TermId, TermId),
     /// Sign extension to the width of this term.
     Sext(TermId),
-    /// The second operand when the first (1 bit) is set, else the third.
+    /// The second operand if the first (1 bit) is set, else the third.
     Ite(TermId, TermId, TermId),
 }
 
 impl Node {
-    /// The operands in order, padded with `None`.
+    /// Returns the operands in order, padded with `None`.
     pub(crate) fn operands(&self) -> [Option<TermId>; 3] {
         match *self {
             Node::Const(_) | Node::Var(_) => [None, None, None],

@@ -1,6 +1,8 @@
-//! The Z3 back end: an oracle for the crate's own, with the same meaning and the same layers.
+//! The Z3 back end. It has the same semantics and layers as the crate's own back end and serves as
+//! its test oracle.
 //!
-//! All Z3 objects live in the binding's thread-local context, so a solver cannot change threads.
+//! All Z3 objects belong to a thread-local context of the binding, so a solver cannot move to
+//! another thread.
 
 mod engine;
 #[cfg(test)]
@@ -24,11 +26,11 @@ pub struct Z3Solver {
 }
 
 impl Z3Solver {
-    /// A solver that knows nothing yet.
+    /// Creates a solver without learnt facts.
     ///
     /// # Errors
     ///
-    /// The installed Z3 has no solver for bit-vectors.
+    /// Fails if the installed Z3 has no solver for bit-vectors.
     pub fn new() -> Result<Self, SolverError> {
         Ok(Z3Solver { layers: Layered::new(Engine::new()?) })
     }

@@ -1,5 +1,6 @@
-//! Terms as bits, each translated once, lowest bit first. What an engine's view does not see through
-//! becomes inputs that lie in the term's domain. Bits that the domain of any term knows are constants.
+//! Translation of terms into bits, lowest bit first, each term once. Terms that are opaque in the
+//! engine's view become inputs constrained to the term's domain. Bits known from domains become
+//! constants.
 
 use slowpath_stop::{Reason, Stop, Ticker};
 
@@ -11,16 +12,16 @@ use crate::pool::TermPool;
 use crate::sat::{Hook, Lit};
 use crate::term::{Node, TermId};
 
-/// Terms translated between two looks at the stop; the circuit of one can take a millisecond.
+/// Terms translated between two polls of the stop condition; one circuit can take a millisecond.
 const NODES: u32 = 8;
 /// Marks terms that are not translated.
 const ABSENT: u32 = u32::MAX;
 
-/// Translates the terms of one pool.
+/// A translator for the terms of one pool.
 #[derive(Debug)]
 pub(super) struct Blaster {
     pub(super) gates: Gates,
-    /// Where in `bits` those of a term begin.
+    /// Start of each term's bits in `bits`.
     places: Vec<u32>,
     widths: Vec<u8>,
     bits: Vec<Lit>,
@@ -38,19 +39,20 @@ impl Blaster {
         }
     }
 
-    /// The bits of a translated term.
+    /// Returns the bits of a translated term.
     pub(super) fn known(&self, term: TermId) -> Option<&[Lit]> {
         let place = self.places.get(term.index()).copied().filter(|&place| place != ABSENT)?;
         let width = usize::from(self.widths[term.index()]);
         self.bits.get(place as usize..place as usize + width)
     }
 
-    /// The bits of a term.
+    /// Translates a term and returns its bits.
     pub(super) fn bits(&mut self, pool: &TermPool, view: &mut View, term: TermId) -> Vec<Lit> {
         self.bits_unless(pool, view, term, &Stop::never()).unwrap_or_default()
     }
 
-    /// The bits of a term, unless it is time to stop: what has been translated by then stays.
+    /// Translates a term and returns its bits, or fails when `stop` holds. Finished translations
+    /// stay.
     pub(super) fn bits_unless(
         &mut self,
         pool: &TermPool,
@@ -95,7 +97,7 @@ impl Blaster {
         self.known(term).map(<[Lit]>::to_vec).unwrap_or_default()
     }
 
-    /// A term whose operands are translated.
+    /// Translates a term whose operands are translated.
     fn node(&mut self, pool: &TermPool, term: TermId) -> Vec<Lit> {
         let domain = pool.domain(term);
         let width = usize::from(domain.width());
@@ -148,7 +150,7 @@ impl Blaster {
         bits
     }
 
-    /// Bits that a domain knows are constants.
+    /// Replaces bits that the domain knows by constants.
     fn fix(&self, bits: &mut [Lit], domain: Domain) {
         for (place, bit) in bits.iter_mut().enumerate() {
             if domain.zeros() >> place & 1 == 1 {
@@ -159,17 +161,18 @@ impl Blaster {
         }
     }
 
-    /// Inputs that lie in a domain.
+    /// Creates inputs constrained to a domain.
     fn unknown(&mut self, domain: Domain) -> Vec<Lit> {
         let width = domain.width();
         let mut bits = self.gates.number(usize::from(width), domain.ones());
-        // The highest first: older inputs are decided first, so that values tend to be small.
+        // Older inputs are decided first and start false, so creating high bits first favours small
+        // values.
         for (place, bit) in bits.iter_mut().enumerate().rev() {
             if domain.unknown_bits() >> place & 1 == 1 {
                 *bit = self.gates.input();
             }
         }
-        // What the bits do not say.
+        // Bounds that the known bits do not imply.
         let plain = Domain::from_bits(width, domain.zeros(), domain.ones());
         if domain.lo() > plain.lo() {
             let below = self.below_number(&bits, domain.lo(), false);
@@ -193,7 +196,7 @@ impl Blaster {
         bits
     }
 
-    /// Whether a number is none of `first` to `last`.
+    /// Returns true if the number lies outside `first..=last`.
     pub(super) fn outside(&mut self, bits: &[Lit], first: u64, last: u64) -> Lit {
         let width = bits.len() as u8;
         if first == last {
@@ -216,8 +219,8 @@ impl Blaster {
     }
 }
 
-/// The operands of a node's circuit: a difference is made by one adder, so what is subtracted need
-/// not be negated.
+/// Returns the operands of a term's circuit. A difference needs one subtractor, so the subtrahend
+/// is translated without negation.
 fn operands(pool: &TermPool, term: TermId) -> [Option<TermId>; 3] {
     let node = pool.node(term);
     let Node::Add(x, y) = *node else { return node.operands() };

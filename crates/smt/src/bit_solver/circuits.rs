@@ -1,16 +1,16 @@
-//! Circuits of the operators on bit-vectors, lowest bit first. Operands have the widths that the
-//! operators of [`Node`](crate::Node) ask for, and results mean the same.
+//! Circuits of bit-vector operators, lowest bit first. Widths and semantics are those of
+//! [`Node`](crate::Node).
 
 use super::gates::Gates;
 use crate::sat::Lit;
 
 impl Gates {
-    /// A number as bits.
+    /// Returns the bits of a constant number.
     pub(super) fn number(&self, width: usize, value: u64) -> Vec<Lit> {
         (0..width).map(|bit| self.constant(value >> bit & 1 == 1)).collect()
     }
 
-    /// A number whose bits are all constant.
+    /// Returns the number if all bits are constant.
     pub(super) fn as_number(&self, bits: &[Lit]) -> Option<u64> {
         let mut number = 0;
         for (place, &bit) in bits.iter().enumerate() {
@@ -19,7 +19,7 @@ impl Gates {
         Some(number)
     }
 
-    /// The sum, without the bit carried out, which is returned as well.
+    /// Returns the sum modulo 2^width and the carry out.
     pub(super) fn add(&mut self, a: &[Lit], b: &[Lit], carry: Lit) -> (Vec<Lit>, Lit) {
         let mut carry = carry;
         let mut sum = Vec::with_capacity(a.len());
@@ -30,7 +30,8 @@ impl Gates {
         (sum, carry)
     }
 
-    /// The difference, and whether there was nothing to borrow (`a >= b`, unsigned).
+    /// Returns the difference, and a literal that is true if nothing was borrowed (`a >= b`,
+    /// unsigned).
     pub(super) fn subtract(&mut self, a: &[Lit], b: &[Lit]) -> (Vec<Lit>, Lit) {
         let (b, yes) = (not(b), self.constant(true));
         self.add(a, &b, yes)
@@ -41,7 +42,7 @@ impl Gates {
         self.subtract(&zero, a).0
     }
 
-    /// `a < b`, unsigned.
+    /// Returns `a < b`, unsigned.
     pub(super) fn below(&mut self, a: &[Lit], b: &[Lit]) -> Lit {
         let mut below = self.constant(false);
         for (&a, &b) in a.iter().zip(b) {
@@ -50,9 +51,9 @@ impl Gates {
         below
     }
 
-    /// `a < b`, signed.
+    /// Returns `a < b`, signed.
     pub(super) fn below_signed(&mut self, a: &[Lit], b: &[Lit]) -> Lit {
-        // With the signs exchanged, the order is that of unsigned numbers.
+        // With inverted sign bits, the signed order equals the unsigned order.
         let flip = |bits: &[Lit]| -> Vec<Lit> {
             let last = bits.len().wrapping_sub(1);
             bits.iter().enumerate().map(|(n, &bit)| if n == last { !bit } else { bit }).collect()
@@ -78,12 +79,12 @@ impl Gates {
         a.iter().zip(b).map(|(&a, &b)| gate(self, a, b)).collect()
     }
 
-    /// The product, modulo 2^width.
+    /// Returns the product modulo 2^width.
     pub(super) fn multiply(&mut self, a: &[Lit], b: &[Lit]) -> Vec<Lit> {
         let constants = |gates: &Self, bits: &[Lit]| {
             bits.iter().filter(|&&b| gates.as_constant(b).is_some()).count()
         };
-        // Rows are made for the bits of `b`: those that are constant cost nothing.
+        // Each bit of `b` needs a row; constant bits need none.
         let (a, b) = if constants(self, a) > constants(self, b) { (b, a) } else { (a, b) };
         if let Some(factor) = self.as_number(b) {
             return self.multiply_by(a, factor);
@@ -98,11 +99,12 @@ impl Gates {
         sum
     }
 
-    /// The product with a number: a sum and difference of as few shifted copies as there are
-    /// non-zero digits, when the number is written with the digits -1, 0 and 1.
+    /// Returns the product with a constant. The constant is written with the digits -1, 0 and 1,
+    /// with as few non-zero digits as possible. The result adds or subtracts one shifted copy per
+    /// such digit.
     fn multiply_by(&mut self, a: &[Lit], factor: u64) -> Vec<Lit> {
-        // A digit is not zero where the number and three times it differ, one place up, and it is
-        // 1 where three times the number has a one there.
+        // Non-adjacent form of n: digit i is non-zero if n and 3n differ in bit i + 1. It is 1 if
+        // 3n has that bit set, else -1.
         let wide = u128::from(factor);
         let (digits, positive) = ((wide ^ (3 * wide)) >> 1, (3 * wide) >> 1);
         let mut sum = self.number(a.len(), 0);
@@ -122,8 +124,8 @@ impl Gates {
         sum
     }
 
-    /// Quotient and remainder, unsigned, digit by digit. For a divisor of zero these are all ones
-    /// and the dividend, as they should be.
+    /// Returns quotient and remainder, unsigned, by long division. For a divisor of zero the
+    /// circuit yields all ones and the dividend, as SMT-LIB requires.
     pub(super) fn divide(&mut self, a: &[Lit], b: &[Lit]) -> (Vec<Lit>, Vec<Lit>) {
         let no = self.constant(false);
         let mut divisor = b.to_vec();
@@ -141,7 +143,7 @@ impl Gates {
         (quotient, rest)
     }
 
-    /// Quotient and remainder, signed, rounded towards zero.
+    /// Returns quotient and remainder, signed, rounded towards zero.
     pub(super) fn divide_signed(&mut self, a: &[Lit], b: &[Lit]) -> (Vec<Lit>, Vec<Lit>) {
         let no = self.constant(false);
         let (below_a, below_b) = (a.last().copied().unwrap_or(no), b.last().copied().unwrap_or(no));
@@ -156,10 +158,10 @@ impl Gates {
         self.choose(condition, &negated, a)
     }
 
-    /// Shifted right, or left if the bits are given the other way round, filled up with `fill`.
+    /// Shifts right and fills with `fill`. On reversed bits this is a left shift.
     fn shift_down(&mut self, a: &[Lit], amount: &[Lit], fill: Lit) -> Vec<Lit> {
         let mut bits = a.to_vec();
-        // Places of the amount that count within the width.
+        // Number of low bits of the amount that can encode distances within the width.
         let near = (usize::BITS - a.len().saturating_sub(1).leading_zeros()) as usize;
         let (near, far) = amount.split_at(near.min(amount.len()));
         for (place, &by) in near.iter().enumerate() {

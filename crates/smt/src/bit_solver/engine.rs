@@ -1,5 +1,5 @@
-//! Conditions as assumptions of one SAT solver: no guards are needed, because gates are defined in
-//! both directions. Clauses of all questions stay, and what was learnt from them.
+//! Conditions as assumptions of one SAT solver. Gates are defined in both directions, so conditions
+//! need no guard variables. The clauses of all checks stay, and so do learnt clauses.
 
 use super::blast::Blaster;
 use crate::error::SolverError;
@@ -11,18 +11,18 @@ use crate::sat::{Answer, Hook, Lit};
 use crate::term::TermId;
 use slowpath_stop::{Reason, Stop};
 
-/// Assignments of the SAT solver (tens of nanoseconds each) for questions that may be given up.
+/// Assignments of the SAT solver (tens of nanoseconds each) per check of limited effort.
 const QUICK: u64 = 1_000_000;
 const LONGER: u64 = 20_000_000;
 
-/// A SAT solver with what it has been told.
+/// A SAT solver with the terms translated so far.
 #[derive(Debug)]
 pub(crate) struct Engine {
     blaster: Blaster,
     effort: Option<u64>,
-    /// Steps of the SAT solver that no budget has to pay for any more.
+    /// Steps of the SAT solver already charged to a budget.
     spent: u64,
-    /// The literals of conditions.
+    /// Literal of each translated condition.
     conditions: FastMap<TermId, Lit>,
 }
 
@@ -33,7 +33,7 @@ impl Default for Engine {
 }
 
 impl Engine {
-    /// An engine of which `hook` is told what its SAT solver does.
+    /// Creates an engine whose SAT solver reports events to `hook`.
     pub(crate) fn told(hook: Hook) -> Self {
         let (blaster, conditions) = (Blaster::new(hook), FastMap::default());
         Engine { blaster, effort: None, spent: 0, conditions }
@@ -55,7 +55,7 @@ impl Engine {
         Ok(lit)
     }
 
-    /// Has a budget pay for what was done since.
+    /// Charges a budget with the steps since the last call.
     fn spend(&mut self, budget: &Budget) {
         let steps = self.blaster.gates.sat.steps();
         budget.spend(steps - self.spent);

@@ -1,21 +1,22 @@
-//! Gates over Boolean variables: hash-consed, constants folded, each written down as clauses once,
-//! in both directions (Tseitin 1968), so that the output of a gate can be assumed either way.
+//! Gates over Boolean variables. Gates are hash-consed and constants are folded. Clauses define
+//! each gate once and in both directions (Tseitin 1968), so either value of an output can be
+//! assumed.
 
 use crate::pool::FastMap;
 use crate::sat::{Hook, Lit, Sat};
 
-/// What computes a variable. Operands are in a normal form, see the constructors.
+/// Definition of a variable. The constructors bring operands to a normal form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Gate {
-    /// Nothing: it is an input.
+    /// An input, not computed by a gate.
     Input,
     And(Lit, Lit),
     Xor(Lit, Lit),
-    /// The second where the first is true, else the third.
+    /// The second operand if the first is true, else the third.
     Mux(Lit, Lit, Lit),
-    /// What two of three are.
+    /// The value of at least two of the three operands.
     Majority(Lit, Lit, Lit),
-    /// The parity of three.
+    /// Parity of the three operands.
     Parity(Lit, Lit, Lit),
 }
 
@@ -23,12 +24,12 @@ enum Gate {
 #[derive(Debug)]
 pub(super) struct Gates {
     pub(super) sat: Sat,
-    /// By variable.
+    /// Gate by variable.
     gates: Vec<Gate>,
     known: FastMap<Gate, Lit>,
-    /// The literal that is true.
+    /// The literal that is always true.
     yes: Lit,
-    /// Scratch of [`cone`](Self::cone): the last call that met each variable.
+    /// Scratch of [`cone`](Self::cone): number of the last call that visited each variable.
     met: Vec<u32>,
     calls: u32,
 }
@@ -43,23 +44,23 @@ impl Gates {
         Gates { sat, gates, known: FastMap::default(), yes, met: Vec::new(), calls: 0 }
     }
 
-    /// The literal of a truth value.
+    /// Returns the literal of a truth value.
     pub(super) fn constant(&self, value: bool) -> Lit {
         if value { self.yes } else { !self.yes }
     }
 
-    /// The truth value of a literal that is a constant.
+    /// Returns the truth value of a constant literal.
     pub(super) fn as_constant(&self, lit: Lit) -> Option<bool> {
         (lit.variable() == self.yes.variable()).then(|| lit == self.yes)
     }
 
-    /// A new input.
+    /// Creates an input.
     pub(super) fn input(&mut self) -> Lit {
         self.gates.push(Gate::Input);
         self.sat.variable()
     }
 
-    /// The output of a gate, with the clauses that define it if it is new.
+    /// Returns the output of a gate. Creates a new gate with its defining clauses.
     fn gate(&mut self, gate: Gate, clauses: impl FnOnce(Lit, &mut Sat)) -> Lit {
         if let Some(&lit) = self.known.get(&gate) {
             return lit;
@@ -104,7 +105,7 @@ impl Gates {
         if a.variable() == b.variable() {
             return self.constant(a != b);
         }
-        // Of the operands, none is negated.
+        // Normal form: neither operand is negated.
         let flip = a.is_negative() != b.is_negative();
         let (a, b) = (positive(a), positive(b));
         let (a, b) = (a.min(b), a.max(b));
@@ -117,7 +118,7 @@ impl Gates {
         if flip { !out } else { out }
     }
 
-    /// `a` where `c` is true, else `b`.
+    /// Returns `a` if `c` is true, else `b`.
     pub(super) fn mux(&mut self, c: Lit, a: Lit, b: Lit) -> Lit {
         if let Some(c) = self.as_constant(c) {
             return if c { a } else { b };
@@ -140,7 +141,7 @@ impl Gates {
         if b == !self.yes || b == c {
             return self.and(c, a);
         }
-        // Neither the condition nor the first choice is negated.
+        // Normal form: neither the condition nor the first choice is negated.
         let (c, a, b) = if c.is_negative() { (!c, b, a) } else { (c, a, b) };
         let flip = a.is_negative();
         let (a, b) = if flip { (!a, !b) } else { (a, b) };
@@ -149,19 +150,19 @@ impl Gates {
             sat.clause(&[!c, a, !out]);
             sat.clause(&[c, !b, out]);
             sat.clause(&[c, b, !out]);
-            // Follow from the others, but not by unit propagation.
+            // Redundant clauses, because unit propagation cannot derive them from the others.
             sat.clause(&[!a, !b, out]);
             sat.clause(&[a, b, !out]);
         });
         if flip { !out } else { out }
     }
 
-    /// Whether two of three are true: the carry of an adder.
+    /// Returns true if at least two operands are true: the carry of an adder.
     pub(super) fn majority(&mut self, a: Lit, b: Lit, c: Lit) -> Lit {
         let mut operands = [a, b, c];
         operands.sort_unstable();
         let [a, b, c] = operands;
-        // Constants are the oldest, and literals of one variable are neighbours.
+        // After sorting, constants come first and literals of one variable are adjacent.
         if let Some(a) = self.as_constant(a) {
             return if a { self.or(b, c) } else { self.and(b, c) };
         }
@@ -185,7 +186,7 @@ impl Gates {
         if flip { !out } else { out }
     }
 
-    /// Whether an odd number of three is true: the sum of an adder.
+    /// Returns true if an odd number of operands is true: the sum of an adder.
     pub(super) fn parity(&mut self, a: Lit, b: Lit, c: Lit) -> Lit {
         let mut operands = [a, b, c];
         operands.sort_unstable();
@@ -211,9 +212,9 @@ impl Gates {
         if flip { !out } else { out }
     }
 
-    /// Whether all are true.
+    /// Returns the conjunction.
     pub(super) fn all(&mut self, literals: &[Lit]) -> Lit {
-        // As a balanced tree, so that the gates are few levels deep.
+        // A balanced tree keeps the depth logarithmic.
         let mut level: Vec<Lit> = literals.to_vec();
         while level.len() > 1 {
             level = level
@@ -224,13 +225,13 @@ impl Gates {
         level.first().copied().unwrap_or(self.yes)
     }
 
-    /// Whether any is true.
+    /// Returns the disjunction.
     pub(super) fn any(&mut self, literals: &[Lit]) -> Lit {
         let negated: Vec<Lit> = literals.iter().map(|&lit| !lit).collect();
         !self.all(&negated)
     }
 
-    /// The variables that the `roots` are computed from, their own included.
+    /// Returns the variables that the `roots` depend on, including their own.
     pub(super) fn cone(&mut self, roots: impl Iterator<Item = Lit>) -> Vec<usize> {
         self.calls += 1;
         self.met.resize(self.gates.len(), 0);

@@ -1,15 +1,14 @@
-//! Lazy Ackermann reduction: reads of arrays and numbers of pairs are applications of functions,
-//! which an engine sees as independent unknowns. Functional consistency is added only where a model
-//! of the engine violates it (Brummayer and Biere, "Lemmas on demand for the extensional theory of
+//! Lazy Ackermann reduction. Reads of arrays and numbers of pairs are function applications, which
+//! an engine treats as independent unknowns. Functional consistency is enforced only where a model of
+//! the engine violates it (Brummayer and Biere, "Lemmas on demand for the extensional theory of
 //! arrays", JSAT 2009):
 //!
 //! - bytes of an unconstrained array at equal indices are equal;
 //! - the byte of a table is the one that the table holds at the index;
 //! - numbers of pairs are equal exactly if the pairs are.
 //!
-//! All of this is judged by the values that the engine chose for the bytes, numbers and opaque
-//! terms themselves, whatever they consist of: then it holds for nested ones too once no place is
-//! violated.
+//! Consistency is checked with the engine's own values of bytes, numbers and opaque terms, regardless
+//! of their subterms. Once no violation remains, nested applications are consistent too.
 
 use super::engine::{Engine, Lemma};
 use super::session::Session;
@@ -19,11 +18,11 @@ use crate::model::Model;
 use crate::pool::{FastMap, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
-/// Longest table that is asserted as a whole for a byte of it that was wrong once.
+/// Maximum length of a table that is asserted completely after the first wrong byte.
 const MAX_TABLE: u64 = 1024;
-/// Most places of a longer one that are told at once, as a power of two.
+/// Maximum number of entries of a longer table that are asserted at once, as a power of two.
 const MAX_WINDOW: u32 = 12;
-/// Most terms with one wrong number of which each is told from each other at once.
+/// Maximum number of lemmas added at once to distinguish a pair from others with the same number.
 const MAX_OTHERS: usize = 32;
 
 /// A byte with its index, or a number with its pair, and the value that the engine chose.
@@ -34,19 +33,19 @@ struct Application {
     value: u64,
 }
 
-/// What a model got wrong.
+/// A violation of functional consistency in a model.
 enum Violation {
-    /// Two bytes of one array at one index differ.
+    /// Two bytes of one array at equal indices differ.
     Bytes(Application, Application),
-    /// A byte of a table is not what the table holds at this index.
+    /// A byte of a table differs from the content at this index.
     Table(ArrayId, Application, u64),
-    /// Two pairs are equal and their numbers are not, or the other way round.
+    /// Pairs are equal and their numbers are not, or numbers are equal and their pairs are not.
     Numbers(Application, Application),
 }
 
 impl<E: Engine> Session<E> {
-    /// The engine's model in terms of the pool, or `None` when bytes or numbers of it contradict
-    /// each other; then the lemmas that exclude this have been added.
+    /// Converts the engine's model into a model of the pool. Returns `None` if bytes or numbers are
+    /// inconsistent, after adding lemmas that exclude this.
     pub(super) fn consistent_model(
         &mut self,
         pool: &TermPool,
@@ -92,7 +91,7 @@ impl<E: Engine> Session<E> {
         Ok(None)
     }
 
-    /// Tells the engine what a model violated.
+    /// Adds the lemmas for a violation.
     fn exclude(&mut self, pool: &TermPool, violation: &Violation) {
         match *violation {
             Violation::Bytes(a, b) => self.add_lemma(
@@ -113,8 +112,8 @@ impl<E: Engine> Session<E> {
         self.engine.add_lemma(pool, &mut self.view, lemma);
     }
 
-    /// Tells what a table holds: everything, if it is short, else around `at`, more of it each
-    /// time that a byte was wrong, or a search for a value would go through all places one by one.
+    /// Asserts content of a table: all of a short one, else a window around `at`. The window grows
+    /// with each wrong byte; otherwise a search for a value might visit all entries one by one.
     fn add_table_lemmas(
         &mut self,
         pool: &TermPool,
@@ -144,7 +143,7 @@ impl<E: Engine> Session<E> {
             self.add_lemma(pool, lemma(length, u64::MAX, 0));
         }
         let told = (first..last).zip(&content[first as usize..last as usize]);
-        // Runs of the same byte: places between them are none that the index can have.
+        // Runs of equal bytes. Gaps within a run contain only indices outside the domain.
         let mut runs: Vec<(u64, u64, u8)> = Vec::new();
         for (place, &value) in told.filter(|&(place, _)| domain.contains(place)) {
             match runs.last_mut() {
@@ -158,7 +157,7 @@ impl<E: Engine> Session<E> {
     }
 }
 
-/// Collects what is wrong with bytes; returns those of unconstrained arrays by place.
+/// Collects violations of bytes. Returns the bytes of unconstrained arrays by array and index.
 fn check_bytes(
     pool: &TermPool,
     evaluator: &mut Evaluator<'_>,
@@ -182,7 +181,7 @@ fn check_bytes(
     places
 }
 
-/// Collects what is wrong with numbers; returns one term for each pair.
+/// Collects violations of numbers. Returns one application for each pair.
 fn check_numbers(
     evaluator: &mut Evaluator<'_>,
     numbers: &[Application],
@@ -199,8 +198,8 @@ fn check_numbers(
             continue;
         }
         pairs.insert((a, b), application);
-        // Other pairs have this number: it must differ from theirs, from all of them at once, or
-        // the engine would move them to another common number one by one.
+        // Lemmas distinguish the number from all these pairs at once. With one lemma at a time, the
+        // engine might move the pairs to another common number one by one.
         let others = owners.entry(application.value).or_default();
         violations
             .extend(others.iter().take(MAX_OTHERS).map(|&o| Violation::Numbers(o, application)));

@@ -1,10 +1,10 @@
-//! How much one check may take: time, and steps of the engine, which are the same every time.
+//! Budget of one check: a stop condition, and a limit of engine steps, which is reproducible.
 
 use std::cell::Cell;
 
 use slowpath_stop::Stop;
 
-/// What there is for a check, and how much of it is used up.
+/// The limits of a check and the steps used so far.
 #[derive(Debug)]
 pub(crate) struct Budget {
     stop: Stop,
@@ -13,32 +13,32 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// As long as `stop` says nothing else, and so many steps, if they are limited.
+    /// Creates a budget with a stop condition and an optional limit of steps.
     pub(crate) fn new(stop: Stop, limit: Option<u64>) -> Self {
         Budget { stop, limit, spent: Cell::new(0) }
     }
 
-    /// When it is time to stop.
+    /// Returns the stop condition.
     pub(crate) fn stop(&self) -> &Stop {
         &self.stop
     }
 
-    /// So many further steps were taken.
+    /// Charges steps to the budget.
     pub(crate) fn spend(&self, steps: u64) {
         self.spent.set(self.spent.get().saturating_add(steps));
     }
 
-    /// Steps that were taken.
+    /// Returns the number of steps used.
     pub(crate) fn spent(&self) -> u64 {
         self.spent.get()
     }
 
-    /// Steps that are left, if they are limited.
+    /// Returns the number of remaining steps, or `None` without a limit.
     pub(crate) fn left(&self) -> Option<u64> {
         self.limit.map(|limit| limit.saturating_sub(self.spent()))
     }
 
-    /// Why to give up now, if at all.
+    /// Returns the reason to give up now, or `None` if the budget is not exhausted.
     pub(crate) fn over(&self) -> Option<String> {
         let reason = self.stop.reason().map(|reason| reason.to_string());
         reason.or_else(|| (self.left() == Some(0)).then(|| "step limit reached".to_owned()))

@@ -1,9 +1,9 @@
-//! Conditions that have no input in common can be satisfied one by one: independent groups, and
-//! the joining of their models.
+//! Independent groups of conditions, which have no common input and can be decided separately, and
+//! the combination of their models.
 //!
-//! Bytes at unknown indices of one array may turn out to be the same place. Groups ignore this at
-//! first; models that disagree about a place tell which arrays are crowded: conditions about these
-//! are in one group from then on.
+//! Two bytes at unknown indices of one array may be the same byte. Groups ignore this at first. If
+//! models of two groups assign different values to a byte, its array is crowded. All conditions
+//! that read a crowded array then form one group.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::model::Model;
 use crate::pool::{FastMap, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
-/// What two conditions can have in common.
+/// A connection between two conditions.
 #[derive(PartialEq, Eq, Hash)]
 enum Shared {
     Input(TermId),
@@ -20,15 +20,17 @@ enum Shared {
     Array(ArrayId),
 }
 
-/// The positions in `terms` of each group, groups and positions in increasing order. All numbers of
-/// pairs are in one group, since all of them have to differ, and all bytes of a `crowded` array.
+/// Returns the positions in `terms` of each group; groups and positions are in increasing order.
+/// All numbers of pairs are in one group, since different pairs need different numbers. All bytes
+/// of a `crowded` array are in one group.
 pub(super) fn split(
     pool: &TermPool,
     inputs: &mut Inputs,
     crowded: &BTreeSet<ArrayId>,
     terms: &[TermId],
 ) -> Vec<Vec<usize>> {
-    // A forest over the positions: each points to an earlier one of its group or to itself.
+    // A union-find forest over the positions: each entry points to an earlier one of its group or
+    // to itself.
     let mut parents: Vec<usize> = Vec::with_capacity(terms.len());
     let mut owners: FastMap<Shared, usize> = FastMap::default();
     for (position, &term) in terms.iter().enumerate() {
@@ -68,7 +70,7 @@ fn unite(parents: &mut [usize], a: usize, b: usize) {
     parents[a.max(b)] = a.min(b);
 }
 
-/// One model of all groups, or the arrays about whose bytes their models disagree.
+/// Combines the models of all groups, or returns the arrays with conflicting bytes.
 pub(super) fn join(models: &[Model]) -> Result<Model, BTreeSet<ArrayId>> {
     let mut known: FastMap<(ArrayId, u64), u8> = FastMap::default();
     let mut joined = Model::new();

@@ -1,11 +1,11 @@
-//! Concretisation of what opaque terms consist of. Most inputs satisfy conditions behind hash
-//! functions and checksums, so values are chosen for the inputs of these and put into the
-//! conditions, and only what is left is asked: what the chosen elements of a map have to contain,
-//! for example (as concolic execution does with functions that solvers cannot invert: Godefroid,
-//! Klarlund and Sen, "DART", PLDI 2005).
+//! Concretisation of the inputs of opaque terms. Most inputs satisfy conditions behind hash
+//! functions and checksums. So the inputs of opaque terms get concrete values, and only the
+//! remaining conditions are checked, for example conditions on the content of the chosen map
+//! elements. Concolic execution treats functions that solvers cannot invert in the same way
+//! (Godefroid, Klarlund and Sen, "DART", PLDI 2005).
 //!
-//! Finds models, never contradictions. Everything is counted in steps and drawn from a fixed
-//! sequence, so that equal questions get equal answers.
+//! Concretisation finds models, never contradictions. It counts steps and draws values from a fixed
+//! sequence, so equal checks give equal answers.
 
 mod plan;
 mod sample;
@@ -22,22 +22,22 @@ use crate::term::TermId;
 use plan::Plan;
 pub(super) use tools::Tools;
 
-/// Models of what is not opaque, to start from.
+/// Number of start models, in which opaque terms are unknowns.
 pub(super) const ROUNDS: u64 = 6;
-/// Samples that are evaluated for each.
+/// Number of value samples evaluated for each start model.
 const SAMPLES: u64 = 96;
-/// Samples that the engine is asked about for each.
+/// Number of samples per start model that are passed to the engine.
 const CHECKS: usize = 2;
 
-/// Chooses values; remembers those that were good.
+/// Chooses values of inputs and remembers successful ones.
 #[derive(Debug, Default)]
 pub(super) struct Concretiser {
     hints: FastMap<TermId, u64>,
 }
 
 impl Concretiser {
-    /// A model of `terms`, from one in which only what is opaque to the session is wrong. The
-    /// rounds to go through are some of [`ROUNDS`].
+    /// Searches for a model of `terms`. In the model `start`, only opaque terms have wrong values.
+    /// `rounds` is a part of `0..`[`ROUNDS`].
     pub(super) fn model<E: Engine>(
         &mut self,
         tools: &mut Tools<'_, E>,
@@ -91,8 +91,8 @@ impl Concretiser {
         Ok(None)
     }
 
-    /// The values of a model, with those that were good before for inputs that nothing else depends
-    /// on, or for all.
+    /// Returns the values of a model for the fixed inputs. Previously successful values replace
+    /// those of inputs that occur only inside opaque terms, or of all inputs if `all` is set.
     fn hinted(
         &self,
         pool: &TermPool,

@@ -1,5 +1,5 @@
-//! What decides conditions at the bottom of a [`Layered`](super::Layered) solver: the part that is
-//! different for every back end.
+//! The engine interface: the part of a [`Layered`](super::Layered) solver that differs between back
+//! ends.
 
 use super::budget::Budget;
 use super::view::View;
@@ -7,7 +7,7 @@ use crate::error::SolverError;
 use crate::pool::TermPool;
 use crate::term::TermId;
 
-/// How long to try. Measured in an engine's own steps, so that it is the same every time.
+/// Effort limit of a check, counted in an engine's own steps to make results reproducible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
     /// Tens of milliseconds.
@@ -17,44 +17,44 @@ pub(crate) enum Effort {
     Unlimited,
 }
 
-/// An engine's answer.
+/// The answer of an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum EngineAnswer {
-    /// There are values; see [`Engine::value`].
+    /// Satisfiable; [`Engine::value`] returns the values.
     Sat,
-    /// The terms at these positions contradict each other.
+    /// Unsatisfiable: the terms at these positions contradict each other.
     Unsat(Vec<usize>),
-    /// Not decided, and why.
+    /// Undecided, with the reason.
     Unknown(String),
 }
 
-/// What ties unknowns together that stand for bytes and numbers: an instance of functional
+/// A constraint between unknowns that stand for bytes or numbers: an instance of functional
 /// consistency (`ackermann`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Lemma {
-    /// Where the indices are equal, so are the bytes.
+    /// Equal indices imply equal bytes.
     Bytes { indices: [TermId; 2], bytes: [TermId; 2] },
-    /// The numbers are equal exactly where both pairs of values are.
+    /// The numbers are equal exactly if both pairs of values are.
     Numbers { pairs: [[TermId; 2]; 2], numbers: [TermId; 2] },
-    /// The byte for indices from `first` to `last`.
+    /// The byte has this value if the index lies in `first..=last`.
     Table { index: TermId, first: u64, last: u64, byte: TermId, value: u8 },
 }
 
-/// A decision procedure in which bytes of arrays, numbers of pairs, and what a [`View`] says is
-/// opaque are independent unknowns, each within its domain.
+/// A decision procedure in which bytes of arrays, numbers of pairs and opaque terms of a [`View`]
+/// are independent unknowns, each within its domain.
 pub(crate) trait Engine: Sized {
-    /// What it is called in messages.
+    /// Name of the engine in messages.
     const NAME: &'static str;
 
-    /// Another engine, set up like this one, that knows nothing yet.
+    /// Creates a new engine with the same configuration.
     fn another(&self) -> Result<Self, SolverError>;
 
-    /// How long each further question is tried.
+    /// Limits the effort of each further check.
     fn set_effort(&mut self, effort: Effort);
 
-    /// Whether all of `terms` (single bits, none of them constant) can hold. `leaves` are the
-    /// unknowns, bytes, numbers and opaque terms that these consist of. Takes no more steps than
-    /// there are in the budget, and spends those that it takes.
+    /// Decides whether all of `terms` (single bits, not constant) can hold. `leaves` are the
+    /// unknowns, bytes, numbers and opaque terms in `terms`. The engine charges its steps to the
+    /// budget and stays within it.
     fn decide(
         &mut self,
         pool: &TermPool,
@@ -64,12 +64,13 @@ pub(crate) trait Engine: Sized {
         budget: &Budget,
     ) -> Result<EngineAnswer, SolverError>;
 
-    /// After [`EngineAnswer::Sat`], until anything else is asked or told: the value of a leaf.
+    /// Returns the value of a leaf. Valid after [`EngineAnswer::Sat`] until the next check or
+    /// lemma.
     fn value(&self, leaf: TermId) -> Option<u64>;
 
-    /// Adds a lemma for all further questions.
+    /// Adds a lemma for all further checks.
     fn add_lemma(&mut self, pool: &TermPool, view: &mut View, lemma: Lemma);
 
-    /// Distinct conditions seen so far.
+    /// Returns the number of distinct conditions seen so far.
     fn conditions(&self) -> usize;
 }

@@ -1,34 +1,36 @@
-//! How well a term mixes its inputs: what hash functions and checksums do, and what makes a SAT
-//! solver search for ages although almost any input would do.
+//! Depth of mixing: a measure of how thoroughly a term mixes its inputs. Hash functions and
+//! checksums mix deeply. A SAT solver can take very long to invert them, although almost any input
+//! would do.
 //!
-//! The measure is a heuristic: it decides what is tried first, never an answer.
+//! The measure is a heuristic. It affects the order of attempts, never an answer.
 
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
-/// From this depth on a term is opaque: at first, it is an unknown of its own to the engine.
+/// Depth from which a term is opaque, that is, an unknown to the engine at first.
 const OPAQUE: u16 = 12;
-/// Narrower terms are never opaque: an engine goes through their values.
+/// Minimum width of opaque terms, in bits. An engine can enumerate the values of narrower terms.
 const MIN_WIDTH: u8 = 8;
 
-/// The depth of mixing of each term of a pool, computed when first asked for.
+/// Cache of the mixing depth of each term of a pool.
 #[derive(Debug, Default)]
 pub(super) struct Mixing {
     depths: Vec<u16>,
 }
 
 impl Mixing {
-    /// Whether a term is to be treated as an unknown, whatever it consists of.
+    /// Returns true if the term is to be treated as an unknown.
     pub(super) fn is_opaque(&mut self, pool: &TermPool, term: TermId) -> bool {
         let width = pool.width(term);
         width >= MIN_WIDTH && cost(pool, term) > 0 && self.depth(pool, term) >= OPAQUE
     }
 
     fn depth(&mut self, pool: &TermPool, term: TermId) -> u16 {
-        // Children have been made before their parents.
+        // Operands are created before the terms that use them.
         for index in self.depths.len()..=term.index() {
             let term = TermId(index as u32);
-            // Behind a byte or a number there is a new beginning: it is free to be anything.
+            // The index of a byte does not determine its value, so mixing starts anew; likewise for
+            // numbers.
             let below = match *pool.node(term) {
                 Node::Select { .. } | Node::Intern(..) => 0,
                 _ => pool.children(term).map(|child| self.depths[child.index()]).max().unwrap_or(0),
@@ -39,7 +41,7 @@ impl Mixing {
     }
 }
 
-/// What one operator adds to the depth: about the number of adders in a row.
+/// Returns the depth that an operator adds, roughly the number of adders in a row.
 fn cost(pool: &TermPool, term: TermId) -> u16 {
     let width = u16::from(pool.width(term));
     match *pool.node(term) {
@@ -54,8 +56,8 @@ fn cost(pool: &TermPool, term: TermId) -> u16 {
     }
 }
 
-/// Non-zero digits of a number written with the digits -1, 0 and 1: the adders that a product with
-/// it takes.
+/// Returns the minimum number of non-zero digits of a number in signed binary (digits -1, 0, 1). A
+/// product with the number needs as many adders.
 fn digits(factor: u64) -> u16 {
     let wide = u128::from(factor);
     ((wide ^ (3 * wide)).count_ones()) as u16

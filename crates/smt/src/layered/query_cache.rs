@@ -1,7 +1,7 @@
-//! The query cache: outcomes by conditions up to the names of their inputs, so that what was found
-//! out about one round of a loop, or one part of a path, holds for every other that asks the same
-//! of other bytes (as Visser, Geldenhuys and Dwyer, "Green", FSE 2012, canonicalise slices of path
-//! conditions).
+//! The query cache stores outcomes of conditions independently of the names of their inputs. An
+//! outcome for one iteration of a loop, or one part of a path, then applies to the same conditions
+//! on other bytes. Visser, Geldenhuys and Dwyer, "Green" (FSE 2012), canonicalise slices of path
+//! conditions in the same way.
 
 use std::collections::BTreeMap;
 use std::mem::{Discriminant, discriminant};
@@ -13,14 +13,14 @@ use crate::model::Model;
 use crate::pool::{FastMap, FastSet, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
-/// Most parts of queries that are kept, one by one and together.
+/// Maximum number of parts of a cached query, and of all cached queries together.
 const MAX_PARTS: usize = 20_000;
 const MAX_TOTAL: usize = 2_000_000;
 
-/// One term of a canonical query; operands are numbers of earlier parts.
+/// A term of a canonical query; operands are the numbers of earlier parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Part {
-    /// An unknown, or a byte that can be confused with no other.
+    /// An unknown, or a byte that cannot coincide with another byte.
     Input(Domain),
     Operator {
         kind: Discriminant<Node>,
@@ -36,23 +36,23 @@ enum Part {
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct CanonicalQuery(Vec<Part>);
 
-/// What is kept of an outcome: nothing in it names an input.
+/// A cached outcome, independent of the names of inputs.
 #[derive(Clone, Debug)]
 enum Entry {
-    /// Values for the inputs, in order.
+    /// Values of the inputs, in canonical order.
     Sat(Vec<u64>),
-    /// Positions that cannot hold together.
+    /// Positions of conditions that cannot hold together.
     Unsat(Vec<usize>),
 }
 
-/// An outcome in terms of the conditions that were asked about.
+/// An outcome for the conditions of the current query.
 #[derive(Debug)]
 pub(super) enum CachedOutcome {
     Sat(Model),
     Unsat(Vec<usize>),
 }
 
-/// Outcomes by canonical query.
+/// Cached outcomes by canonical query.
 #[derive(Debug, Default)]
 pub(super) struct QueryCache {
     answers: FastMap<CanonicalQuery, Entry>,
@@ -60,7 +60,7 @@ pub(super) struct QueryCache {
 }
 
 impl QueryCache {
-    /// The outcome for conditions with this canonical form and these inputs.
+    /// Returns the outcome for conditions with this canonical form and these inputs.
     pub(super) fn look_up(
         &self,
         pool: &TermPool,
@@ -77,7 +77,7 @@ impl QueryCache {
         }
     }
 
-    /// Keeps a model of conditions with this canonical form and these inputs.
+    /// Stores a model of conditions with this canonical form and these inputs.
     pub(super) fn insert_sat(
         &mut self,
         pool: &TermPool,
@@ -90,7 +90,7 @@ impl QueryCache {
         self.insert(query, Entry::Sat(values));
     }
 
-    /// Keeps positions that cannot hold together.
+    /// Stores positions of conditions that cannot hold together.
     pub(super) fn insert_unsat(&mut self, query: CanonicalQuery, core: &[usize]) {
         self.insert(query, Entry::Unsat(core.to_vec()));
     }
@@ -105,14 +105,14 @@ impl QueryCache {
     }
 }
 
-/// The canonical form of conditions, and their inputs in its order; `None` if they are too large to
-/// be kept.
+/// Returns the canonical form of conditions and their inputs in canonical order, or `None` if the
+/// conditions are too large for the cache.
 pub(super) fn canonicalise(
     pool: &TermPool,
     inputs: &[TermId],
     terms: &[TermId],
 ) -> Option<(CanonicalQuery, Vec<TermId>)> {
-    // Bytes of arrays that are read at unknown indices may be the same: their indices matter.
+    // Bytes of one array can coincide if one is read at an unknown index; then the indices matter.
     let walked: FastSet<ArrayId> = inputs
         .iter()
         .filter_map(|&input| match *pool.node(input) {
@@ -152,17 +152,17 @@ pub(super) fn canonicalise(
     Some((CanonicalQuery(parts), order))
 }
 
-/// The terms seen so far.
+/// State of a canonicalisation.
 struct Canonicaliser<'a> {
     pool: &'a TermPool,
     walked: FastSet<ArrayId>,
-    /// Arrays that are read at unknown indices, by first appearance.
+    /// Number of each array that is read at an unknown index, in order of first appearance.
     arrays: FastMap<ArrayId, u64>,
     numbers: FastMap<TermId, u32>,
 }
 
 impl Canonicaliser<'_> {
-    /// Whether nothing but its domain is known of a term.
+    /// Returns true if the term is an input described by its domain alone.
     fn is_anonymous(&self, term: TermId) -> bool {
         match *self.pool.node(term) {
             Node::Var(_) => true,
@@ -171,7 +171,7 @@ impl Canonicaliser<'_> {
         }
     }
 
-    /// A term whose operands have numbers.
+    /// Returns the part for a term whose operands are numbered.
     fn part(&mut self, term: TermId) -> Part {
         if self.is_anonymous(term) {
             return Part::Input(self.pool.domain(term));

@@ -1,9 +1,10 @@
 //! Abstraction refinement over the set of conditions (after Clarke et al., "Counterexample-guided
-//! abstraction refinement", CAV 2000): of many conditions on few inputs, a few are asked for at a
-//! time, and only what a model violates is added. Most follow from, or happen to hold with, a part.
+//! abstraction refinement", CAV 2000). If there are many conditions on few inputs, a check starts
+//! with a few conditions and adds only those that a model violates. Most conditions follow from a
+//! few others, or hold by chance.
 //!
-//! Conditions on many inputs are asked for at once: a part of them can be harder than the whole,
-//! because what fixes the lengths and offsets that all others depend on is missing.
+//! Conditions on many inputs are checked together. A part can be harder than the whole, because it
+//! may lack the conditions that fix lengths and offsets.
 
 use super::budget::Budget;
 use super::engine::Engine;
@@ -15,23 +16,22 @@ use crate::pool::TermPool;
 use crate::solver::Outcome;
 use crate::term::TermId;
 
-/// Conditions asked for at first.
+/// Number of conditions in the first check.
 const FIRST: usize = 32;
-/// Conditions per input from which on not all are asked for at once.
+/// Number of conditions per input from which conditions are added step by step.
 const MANY: usize = 4;
 
-/// What a session makes of conditions.
+/// Answer of a session to a set of conditions.
 pub(super) enum Answer {
-    /// Values for all their inputs, and the positions of the conditions that do not hold with these
-    /// because of terms that are opaque to the session.
+    /// Values for all inputs, and the positions of conditions violated because of opaque terms.
     Candidate(Model, Vec<usize>),
-    /// These positions cannot hold together.
+    /// Positions of conditions that cannot hold together.
     Unsat(Vec<usize>),
-    /// Not decided, and why.
+    /// Undecided, with the reason.
     Unknown(String),
 }
 
-/// Asks `session` for all of `terms`, none of them constant.
+/// Decides whether all of `terms` (not constant) can hold in `session`.
 pub(super) fn satisfy<E: Engine>(
     session: &mut Session<E>,
     inputs: &mut Inputs,
@@ -55,7 +55,8 @@ pub(super) fn satisfy<E: Engine>(
         };
         let Some(full) = complete(pool, &model, &all) else {
             if chosen.len() == terms.len() {
-                // Only behind opaque terms can there be numbers that the engine did not choose.
+                // Numbers can only conflict inside opaque terms, where the engine did not choose
+                // them.
                 return Ok(Answer::Candidate(model, (0..terms.len()).collect()));
             }
             asked.fill(true);
@@ -70,7 +71,7 @@ pub(super) fn satisfy<E: Engine>(
     }
 }
 
-/// Asks for up to `count` of the conditions at `positions`, spread evenly, the last included.
+/// Selects up to `count` of the conditions at `positions`, evenly spread, including the last.
 fn add(asked: &mut [bool], positions: &[usize], count: usize) {
     let count = count.min(positions.len());
     for n in 1..=count {

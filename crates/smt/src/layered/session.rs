@@ -1,8 +1,7 @@
-//! An engine in use: what it sees of terms, and which lemmas about bytes and numbers it has been
-//! told.
+//! A session: an engine with its view of terms and the lemmas about bytes and numbers added so far.
 //!
-//! A session with opaque terms answers a weaker question: "unsat" holds for the real one too, a
-//! model has to be evaluated.
+//! A session with opaque terms decides a weaker problem. "Unsatisfiable" holds for the original
+//! problem too, but a model must be checked by evaluation.
 
 use super::budget::Budget;
 use super::engine::{Effort, Engine, EngineAnswer};
@@ -14,27 +13,27 @@ use crate::pool::{FastMap, TermPool};
 use crate::solver::Outcome;
 use crate::term::TermId;
 
-/// An engine in use.
+/// An engine with its view and lemmas.
 pub(super) struct Session<E> {
     pub(super) engine: E,
     pub(super) view: View,
-    /// How often bytes of tables were wrong.
+    /// Number of wrong bytes seen so far, by term that reads a table.
     pub(super) tabled: FastMap<TermId, u32>,
 }
 
 impl<E: Engine> Session<E> {
-    /// A session that knows nothing yet.
+    /// Creates a session without lemmas.
     pub(super) fn new(engine: E, view: View) -> Self {
         Session { engine, view, tabled: FastMap::default() }
     }
 
-    /// How long each further question is tried.
+    /// Limits the effort of each further check.
     pub(super) fn set_effort(&mut self, effort: Effort) {
         self.engine.set_effort(effort);
     }
 
-    /// Whether all of `terms` (none of them constant) can hold, as far as this session sees; a core
-    /// is made of positions in `terms`.
+    /// Decides whether all of `terms` (not constant) can hold in this session's view. A core
+    /// consists of positions in `terms`.
     pub(super) fn check(
         &mut self,
         pool: &TermPool,
@@ -48,7 +47,8 @@ impl<E: Engine> Session<E> {
             }
             match self.engine.decide(pool, &mut self.view, terms, &leaves, budget)? {
                 EngineAnswer::Unsat(core) if core.is_empty() => {
-                    // What always holds is satisfiable, so an empty core must be wrong.
+                    // No term is constant and the clauses alone are satisfiable, so an empty core
+                    // must be wrong.
                     let missing = "an unsat core";
                     return Err(SolverError::Incomplete { backend: E::NAME, missing });
                 }
@@ -64,7 +64,7 @@ impl<E: Engine> Session<E> {
     }
 }
 
-/// The positions of the terms that do not hold under a model.
+/// Returns the positions of the terms that do not hold under a model.
 pub(super) fn violated(pool: &TermPool, model: &Model, terms: &[TermId]) -> Vec<usize> {
     let mut evaluator = Evaluator::new(pool, model);
     (0..terms.len()).filter(|&n| evaluator.value(terms[n]) != 1).collect()

@@ -1,4 +1,4 @@
-//! What an engine sees of terms: everything, or nothing of what opaque terms (`mixing`) consist of.
+//! Views of terms: with or without terms that are opaque to the engine (`mixing`).
 
 use std::rc::Rc;
 
@@ -6,28 +6,29 @@ use super::mixing::Mixing;
 use crate::pool::{FastMap, FastSet, TermPool};
 use crate::term::{Node, TermId};
 
-/// A view on the terms of one pool.
+/// A view of the terms of one pool.
 #[derive(Debug, Default)]
 pub(crate) struct View {
-    /// What is opaque; nothing, if absent.
+    /// Classifier of opaque terms; `None` if no term is opaque.
     mixing: Option<Mixing>,
-    /// The unknowns, bytes, numbers and opaque terms of an assumption, in order of their ids.
+    /// Cached leaves of terms, in order of their ids. Leaves are unknowns, bytes, numbers and
+    /// opaque terms.
     leaves: FastMap<TermId, Rc<[TermId]>>,
 }
 
 impl View {
-    /// A view in which terms that mix their inputs are unknowns.
+    /// Creates a view in which terms that mix their inputs are opaque.
     pub(super) fn with_opaque_terms() -> Self {
         View { mixing: Some(Mixing::default()), ..View::default() }
     }
 
-    /// Whether nothing is seen of what a term consists of.
+    /// Returns true if the engine treats the term as an unknown.
     pub(crate) fn is_opaque(&mut self, pool: &TermPool, term: TermId) -> bool {
         self.mixing.as_mut().is_some_and(|mixing| mixing.is_opaque(pool, term))
     }
 
-    /// The unknowns, bytes, numbers and opaque terms that `terms` consist of, in order of their
-    /// ids; none that opaque terms consist of.
+    /// Returns the unknowns, bytes, numbers and opaque terms in `terms`, in order of their ids.
+    /// Subterms of opaque terms are excluded.
     pub(super) fn leaves(
         &mut self,
         pool: &TermPool,
@@ -46,7 +47,7 @@ impl View {
         all
     }
 
-    /// The opaque terms that `terms` consist of.
+    /// Returns the opaque terms in `terms`.
     pub(super) fn opaque(&mut self, pool: &TermPool, terms: &[TermId]) -> Vec<TermId> {
         let mut leaves = self.leaves(pool, terms.iter().copied());
         leaves.retain(|&leaf| self.is_opaque(pool, leaf));
@@ -69,7 +70,7 @@ impl View {
     }
 }
 
-/// Whether a term always is an unknown to an engine.
+/// Returns true if the term is an unknown to every engine.
 pub(super) fn is_leaf(node: &Node) -> bool {
     matches!(node, Node::Var(_) | Node::Select { .. } | Node::Intern(..))
 }

@@ -1,4 +1,4 @@
-//! From a condition that a model violates down to the inputs that can mend it.
+//! Backward propagation from a violated condition to inputs that can satisfy it.
 
 use super::input::{Input, input_of};
 use super::network::Network;
@@ -6,21 +6,21 @@ use crate::domain::{Domain, mask, sign_extend};
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
-/// Operators looked at on the way from one condition to inputs.
+/// Maximum number of operators visited on the way from one condition to its inputs.
 const MAX_STEPS: usize = 4_096;
 
-/// The way from a violated condition down to inputs.
+/// A walk from a violated condition down to inputs.
 pub(super) struct Descent<'a, 'b> {
     pub pool: &'a TermPool,
-    /// Which values inputs may have.
+    /// Returns the permitted values of an input.
     pub domain: &'b dyn Fn(TermId) -> Domain,
     pub network: &'b Network<'a>,
-    /// Which of two operands is changed if both could be.
+    /// Number of the attempt. Its parity selects the operand to change if both could be changed.
     pub first: usize,
 }
 
 impl Descent<'_, '_> {
-    /// Changes that give `condition` the value 1, if no input occurs in it twice.
+    /// Returns input changes that set `condition` to 1, assuming that no input occurs in it twice.
     pub fn descend(&self, condition: TermId) -> Option<Vec<(Input, u64)>> {
         let mut work = vec![(condition, 1)];
         let mut changes = Vec::new();
@@ -49,7 +49,7 @@ impl Descent<'_, '_> {
         self.network.value_of(term).unwrap_or(0)
     }
 
-    /// An operand and the value that it must have for `term` to have the value `wanted`.
+    /// Returns an operand, and the value it needs for `term` to have the value `wanted`.
     fn operand(&self, term: TermId, wanted: u64) -> Option<(TermId, u64)> {
         let m = mask(self.pool.width(term));
         match *self.pool.node(term) {
@@ -98,8 +98,8 @@ impl Descent<'_, '_> {
         }
     }
 
-    /// One of two operands with the value that `inverse` gives it, from its value now and that of
-    /// the other.
+    /// Selects one of two operands. `inverse` computes the needed value of an operand from its
+    /// current value and the other operand's value.
     fn either(
         &self,
         a: TermId,
@@ -110,7 +110,7 @@ impl Descent<'_, '_> {
         self.first_possible([(a, inverse(x, y)), (b, inverse(y, x))])
     }
 
-    /// One of two operands with another value.
+    /// Returns one of two equal operands with a different value.
     fn different(&self, a: TermId, b: TermId) -> Option<(TermId, u64)> {
         let now = self.value(a);
         let other = |term: TermId| {
@@ -122,8 +122,9 @@ impl Descent<'_, '_> {
         self.first_possible([(a, other(a)), (b, other(b))])
     }
 
-    /// An operand with a value that makes `a < b` true or false. `sign` is added to both first: zero
-    /// for unsigned numbers, the highest bit for signed ones.
+    /// Returns an operand with a value that makes `a < b` true or false. The order is that of the
+    /// operands with the bits of `sign` inverted: none for unsigned, the highest bit for signed
+    /// numbers.
     fn ordered(&self, a: TermId, b: TermId, less: bool, sign: u64) -> Option<(TermId, u64)> {
         let m = mask(self.pool.width(a));
         let (x, y) = (self.value(a) ^ sign, self.value(b) ^ sign);
@@ -135,8 +136,8 @@ impl Descent<'_, '_> {
         self.first_possible([(a, back(lower)), (b, back(raised))])
     }
 
-    /// The first way, in the order of this attempt, that changes something to a value that it may
-    /// have.
+    /// Returns the first change, in the order of this attempt, of a non-constant operand to a value
+    /// in its domain.
     fn first_possible(&self, mut ways: [(TermId, Option<u64>); 2]) -> Option<(TermId, u64)> {
         if self.first % 2 == 1 {
             ways.reverse();
@@ -148,14 +149,16 @@ impl Descent<'_, '_> {
     }
 }
 
-/// A factor that gives `product` with `factor`, modulo a power of two, `m` being that less one.
+/// Returns `x` with `x * factor == product` modulo a power of two, where `m` is that power minus
+/// one.
 pub(super) fn quotient(product: u64, factor: u64, m: u64) -> Option<u64> {
     if factor == 0 || product.trailing_zeros() < factor.trailing_zeros() {
         return None;
     }
     let shift = factor.trailing_zeros();
     let odd = factor >> shift;
-    // Newton's iteration doubles the number of correct bits, from three.
+    // Newton's iteration: an odd number is its own inverse in three bits, and each step doubles
+    // that.
     let mut inverse = odd;
     for _ in 0..5 {
         inverse = inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)));

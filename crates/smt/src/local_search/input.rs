@@ -1,10 +1,10 @@
-//! What a model can assign, and which terms are that.
+//! Inputs: the unknowns and bytes that a model assigns.
 
 use crate::model::Model;
 use crate::pool::TermPool;
 use crate::term::{ArrayId, Node, TermId, VarId};
 
-/// Something that a model assigns.
+/// An unknown or a byte that a model can assign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Input {
     Variable(VarId),
@@ -27,7 +27,7 @@ impl Input {
     }
 }
 
-/// The input that a term is, given the value of its index.
+/// Returns the input that a term stands for, given the value of its index.
 pub(super) fn input_of(
     pool: &TermPool,
     term: TermId,

@@ -1,4 +1,4 @@
-//! The values of all terms of some conditions, kept up to date when inputs change.
+//! Values of all terms of some conditions, updated incrementally when an input changes.
 
 use super::input::{Input, input_of};
 use crate::eval::node_value;
@@ -8,19 +8,19 @@ use crate::term::{Node, TermId};
 use std::collections::{BTreeSet, HashMap};
 use std::hash::BuildHasherDefault;
 
-/// Terms, children before parents, with their values under a model.
+/// All terms of the conditions, operands before their users, with values under a model.
 pub(super) struct Network<'a> {
     pool: &'a TermPool,
     model: Model,
     terms: Vec<TermId>,
     values: Vec<u64>,
     positions: HashMap<TermId, usize, BuildHasherDefault<NodeHasher>>,
-    /// Where the parents of each term begin in `parents`; one more at the end.
+    /// Start of each term's users in `parents`, with one more entry at the end.
     first_parent: Vec<u32>,
     parents: Vec<u32>,
-    /// The conditions that each term is.
+    /// Positions among the conditions, by position of the term.
     conditions: HashMap<usize, Vec<usize>>,
-    /// Where each input has been, or still is.
+    /// Positions of all terms that read an input now or have read it before.
     inputs: HashMap<Input, Vec<usize>>,
     changed: BTreeSet<usize>,
 }
@@ -95,7 +95,7 @@ impl<'a> Network<'a> {
         &self.model
     }
 
-    /// The model, with the value of every input and the number of every pair.
+    /// Returns the model, with all inputs and all numbers of pairs assigned.
     pub fn into_model(mut self) -> Model {
         for position in 0..self.len() {
             if let Some(input) = self.input(position) {
@@ -110,25 +110,25 @@ impl<'a> Network<'a> {
         self.model
     }
 
-    /// The value of a term of the conditions.
+    /// Returns the value of a subterm of the conditions.
     pub fn value_of(&self, term: TermId) -> Option<u64> {
         self.positions.get(&term).map(|&position| self.values[position])
     }
 
-    /// The input at a position, if it is one.
+    /// Returns the input at a position, or `None` if the term is not an input.
     pub fn input(&self, position: usize) -> Option<Input> {
         let index = |term| self.value_of(term).unwrap_or(0);
         input_of(self.pool, self.terms[position], index)
     }
 
-    /// Gives an input another value.
+    /// Assigns a new value to an input and updates all terms that depend on it.
     pub fn change(&mut self, input: Input, value: u64) {
         input.assign(&mut self.model, value);
         let places = self.inputs.get(&input).into_iter().flatten().copied();
         let mut dirty: BTreeSet<usize> = places.collect();
         while let Some(position) = dirty.pop_first() {
             if let Some(moved @ Input::Byte(..)) = self.input(position) {
-                // Its index may have changed.
+                // A changed index makes the term read another byte.
                 let places = self.inputs.entry(moved).or_default();
                 if !places.contains(&position) {
                     places.push(position);
@@ -147,7 +147,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The value of a term, from those of its children.
+    /// Computes the value of a term from the values of its operands.
     fn computed(&self, position: usize) -> u64 {
         let term = self.terms[position];
         let mut operands = [0; 3];
@@ -161,7 +161,7 @@ impl<'a> Network<'a> {
         self.changed.clear();
     }
 
-    /// The conditions whose value has changed since the last call.
+    /// Returns the conditions whose values have changed since the last call.
     pub fn changed_conditions(&mut self) -> Vec<usize> {
         let changed = std::mem::take(&mut self.changed);
         let conditions = changed.iter().filter_map(|position| self.conditions.get(position));

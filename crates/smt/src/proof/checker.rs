@@ -1,4 +1,4 @@
-//! Follows a solver step by step. Nothing is believed but the given clauses.
+//! The checker of proofs. It follows the solver's events and trusts only the given clauses.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -6,16 +6,16 @@ use std::fmt;
 use super::event::Event;
 use super::propagation::{ClauseNumber, Propagation};
 
-/// A step that does not follow.
+/// An unjustified step of the solver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// A learnt clause does not follow by unit propagation.
     Learnt(Vec<i32>),
-    /// The assumptions to blame do not contradict each other by unit propagation.
+    /// The failed assumptions do not contradict each other by unit propagation.
     Contradiction(Vec<i32>),
-    /// Something is blamed that was not assumed.
+    /// A failed assumption was not assumed.
     Blamed(i32),
-    /// A clause is forgotten that was not learnt, or twice.
+    /// A forgotten clause was never learnt, or was forgotten before.
     Forgotten(Vec<i32>),
 }
 
@@ -34,26 +34,26 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// Checks the steps of one solver.
+/// A checker of the events of one solver.
 #[derive(Debug, Default)]
 pub struct Checker {
     propagation: Propagation,
-    /// Where learnt clauses are, by their literals in order.
+    /// Numbers of the learnt clauses, by sorted literals.
     learnt: HashMap<Vec<i32>, Vec<ClauseNumber>>,
     assumptions: Vec<i32>,
 }
 
 impl Checker {
-    /// A checker of a solver that knows nothing yet.
+    /// Creates a checker for a new solver.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The next thing that the solver does.
+    /// Checks the next event.
     ///
     /// # Errors
     ///
-    /// It does not follow from what was before.
+    /// Fails if earlier events do not justify this one.
     pub fn step(&mut self, event: &Event) -> Result<(), Fault> {
         match event {
             Event::Given(clause) => {

@@ -1,10 +1,9 @@
-//! The SAT solver by itself, for tests and to be measured beside others.
+//! The SAT solver as a stand-alone solver, for tests and comparisons with other solvers.
 
 use super::Trace;
 use crate::sat::{Answer, Hook, Lit, Sat};
 
-/// Decides clauses of literals as the DIMACS format writes them. What is learnt at one question is
-/// used at the next.
+/// Decides clauses of DIMACS literals. Learnt clauses are kept for later calls.
 #[derive(Debug)]
 pub struct ClauseSolver {
     sat: Sat,
@@ -18,26 +17,26 @@ impl Default for ClauseSolver {
 }
 
 impl ClauseSolver {
-    /// A solver that knows nothing yet.
+    /// Creates a solver without clauses.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One that tells `trace` what it does.
+    /// Creates a solver that reports its events to `trace`.
     pub fn traced(trace: Box<dyn Trace>) -> Self {
         let mut solver = Self::default();
         solver.sat.hook = Hook { trace: Some(trace) };
         solver
     }
 
-    /// Adds a clause for good.
+    /// Adds a clause permanently.
     pub fn clause(&mut self, literals: &[i32]) {
         let literals: Vec<Lit> = literals.iter().map(|&lit| self.literal(lit)).collect();
         self.sat.clause(&literals);
     }
 
-    /// Whether the assumptions can hold, as far as the variables with these numbers are concerned:
-    /// only they are decided.
+    /// Returns true if the assumptions can hold. Only the variables with the numbers `relevant` are
+    /// decided.
     pub fn solve(&mut self, assumptions: &[i32], relevant: &[i32]) -> bool {
         let assumptions: Vec<Lit> = assumptions.iter().map(|&lit| self.literal(lit)).collect();
         let relevant: Vec<usize> =
@@ -45,7 +44,7 @@ impl ClauseSolver {
         self.sat.solve(&assumptions, &relevant, None, &|| false) == Answer::Satisfiable
     }
 
-    /// Forgets at once learnt clauses that would be forgotten some day.
+    /// Triggers the deletion of learnt clauses immediately.
     #[cfg(test)]
     pub(super) fn forget(&mut self) {
         self.sat.forget();

@@ -1,35 +1,36 @@
-//! What the solver tells of its work, step by step.
+//! Events that a SAT solver reports.
 
-/// What the solver does. Literals are written as in the DIMACS format: the number of the variable,
-/// from 1 on, negative where the variable is negated.
+/// An event of a SAT solver. Literals are in DIMACS notation: the number of the variable, from 1,
+/// negative for a negated variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A clause that holds for all further questions.
+    /// A clause that holds for all later checks.
     Given(Vec<i32>),
-    /// A clause that is said to follow from all clauses so far.
+    /// A learnt clause, which the solver claims to follow from all clauses so far.
     Learnt(Vec<i32>),
-    /// A learnt clause that is not used any more.
+    /// A learnt clause that the solver no longer uses.
     Forgotten(Vec<i32>),
-    /// Can the assumptions hold? Only the variables that matter (in increasing order) are decided.
+    /// A check of assumptions, in which only relevant variables are decided.
     Asked {
-        /// What is assumed.
+        /// Assumed literals.
         assumptions: Vec<i32>,
-        /// Numbers of the variables that matter.
+        /// Numbers of the relevant variables, in increasing order.
         relevant: Vec<i32>,
     },
-    /// They can.
+    /// The assumptions of the last check can hold.
     Satisfiable,
-    /// They cannot: not even these of them.
+    /// These assumptions of the last check cannot hold together.
     Contradiction(Vec<i32>),
-    /// It was not found out.
+    /// The last check ended undecided.
     Stopped,
 }
 
-/// Is told what a SAT solver does, in order.
+/// A receiver of SAT solver events, in order.
 pub trait Trace: std::fmt::Debug + Send {
-    /// Something that the solver does.
+    /// Receives an event.
     fn event(&mut self, event: Event);
 
-    /// A trace for another set of clauses: a solver has two when terms are opaque to one.
+    /// Creates a trace for another set of clauses. A solver uses a second set once it needs one
+    /// without opaque terms.
     fn another(&self) -> Box<dyn Trace>;
 }

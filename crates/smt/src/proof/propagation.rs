@@ -1,32 +1,32 @@
-//! Unit propagation over clauses that come and go, for the checker.
+//! Unit propagation for the checker, over clauses that can be added and removed.
 //!
-//! What follows from the clauses alone stays assigned, even when a clause that it came from is
-//! removed: it follows from the given ones all the same. Each other clause is watched at two
-//! literals that are not false; a clause that is satisfied for good is watched nowhere.
+//! Literals implied by the clauses alone stay assigned, even when a clause that implied them is
+//! removed: the given clauses still imply them. Every other clause is watched at two literals that
+//! are not false. Permanently satisfied clauses are not watched.
 
-/// Which clause.
+/// Number of a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ClauseNumber(usize);
 
-/// The clauses, and what follows from them.
+/// Clauses and their implied literals.
 #[derive(Debug, Default)]
 pub(super) struct Propagation {
-    /// Literals; none of a clause that was removed. The watched ones come first.
+    /// Literals by clause, the two watched ones first; empty for a removed or satisfied clause.
     clauses: Vec<Vec<i32>>,
-    /// By literal, the clauses that watch it.
+    /// Clauses that watch a literal, by literal.
     watched: Vec<Vec<usize>>,
-    /// By variable: 0 for unknown, else the sign of the literal that is true.
+    /// Value by variable: 0 for unassigned, else the sign of the true literal.
     values: Vec<i8>,
-    /// The literals that are true, in the order in which they were found.
+    /// True literals in order of assignment.
     found: Vec<i32>,
-    /// How many of these have been looked at.
+    /// Number of propagated literals in `found`.
     done: usize,
-    /// Whether the clauses contradict each other.
+    /// True if the clauses contradict each other.
     contradictory: bool,
 }
 
 impl Propagation {
-    /// Adds a clause, and what follows.
+    /// Adds a clause and propagates.
     pub(super) fn add(&mut self, clause: &[i32]) -> ClauseNumber {
         let number = self.clauses.len();
         let mut literals: Vec<i32> = clause.to_vec();
@@ -40,7 +40,7 @@ impl Propagation {
             self.clauses.push(Vec::new());
             return ClauseNumber(number);
         }
-        // Those that are false for good are left out.
+        // Removes literals that are permanently false.
         literals.retain(|&lit| self.value(lit) == 0);
         match literals[..] {
             [] => self.contradictory = true,
@@ -57,7 +57,7 @@ impl Propagation {
         ClauseNumber(number)
     }
 
-    /// Removes a clause, not what followed from it.
+    /// Removes a clause; literals that it implied stay assigned.
     pub(super) fn remove(&mut self, ClauseNumber(number): ClauseNumber) {
         let clause = std::mem::take(&mut self.clauses[number]);
         for &lit in clause.iter().take(2) {
@@ -65,7 +65,7 @@ impl Propagation {
         }
     }
 
-    /// Whether a contradiction follows from the clauses and these literals.
+    /// Returns true if the clauses and these literals contradict each other by unit propagation.
     pub(super) fn contradicts(&mut self, literals: &[i32]) -> bool {
         let start = self.found.len();
         let mut contradiction = self.contradictory;
@@ -84,7 +84,7 @@ impl Propagation {
         contradiction
     }
 
-    /// Finds all that follows by clauses with one literal left; whether one has none.
+    /// Propagates all assigned literals. Returns true if a clause is violated.
     fn propagate(&mut self) -> bool {
         while let Some(&lit) = self.found.get(self.done) {
             self.done += 1;
@@ -106,7 +106,7 @@ impl Propagation {
         false
     }
 
-    /// Looks at a clause of which a watched literal has become false.
+    /// Visits a clause in which a watched literal has become false.
     fn visit(&mut self, number: usize, lost: i32) -> Visit {
         let mut clause = std::mem::take(&mut self.clauses[number]);
         if clause[0] == lost {
@@ -135,12 +135,12 @@ impl Propagation {
         self.found.push(lit);
     }
 
-    /// 1 for true, -1 for false, 0 for unknown.
+    /// Returns 1 for true, -1 for false, 0 for unassigned.
     fn value(&self, lit: i32) -> i8 {
         self.values[variable(lit)] * lit.signum() as i8
     }
 
-    /// Makes room for a literal.
+    /// Grows the tables so that they include the literal's variable.
     fn know(&mut self, lit: i32) {
         let count = variable(lit) + 1;
         if self.values.len() < count {
@@ -150,7 +150,7 @@ impl Propagation {
     }
 }
 
-/// What becomes of a clause's place among those that watch a literal.
+/// Effect of a visit on the list of clauses that watch a literal.
 #[derive(PartialEq, Eq)]
 enum Visit {
     Stays,

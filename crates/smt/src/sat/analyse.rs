@@ -1,28 +1,28 @@
-//! What a conflict teaches: the clause of its first unique implication point, minimised, and which
-//! assumptions are to blame.
+//! Conflict analysis: the minimised clause of the first unique implication point, and the
+//! assumptions responsible for a contradiction.
 
 use super::Sat;
 use super::arena::ClauseId;
 use super::literal::Lit;
 
 const SEEN: u8 = 1;
-/// Follows from other literals of the learnt clause.
+/// Mark of literals implied by other literals of the learnt clause.
 const IMPLIED: u8 = 2;
-/// Does not.
+/// Mark of literals that are not implied by other literals of the learnt clause.
 const NEEDED: u8 = 3;
 
-/// What was learnt.
+/// Result of conflict analysis.
 pub(super) struct Lesson {
-    /// The asserting literal first, then one of the highest other level.
+    /// Learnt clause: the asserting literal first, then a literal of the highest other level.
     pub(super) clause: Vec<Lit>,
-    /// The level to go back to.
+    /// Level to backtrack to.
     pub(super) level: usize,
-    /// Number of distinct levels in the clause.
+    /// Number of distinct decision levels in the clause.
     pub(super) levels: u32,
 }
 
 impl Sat {
-    /// Learns from a violated clause at a level above zero.
+    /// Learns from a clause that is violated at a level above zero.
     pub(super) fn analyse(&mut self, conflict: ClauseId) -> Lesson {
         let mut clause = vec![Lit::new(0, false)];
         let mut open = 0;
@@ -43,7 +43,7 @@ impl Sat {
                     clause.push(lit);
                 }
             }
-            // The last one of this level that takes part.
+            // The latest literal of this level that takes part in the conflict.
             let lit = loop {
                 at -= 1;
                 let lit = self.trail[at];
@@ -78,7 +78,7 @@ impl Sat {
         Lesson { clause, level: back, levels }
     }
 
-    /// A learnt clause that is used again may turn out to be better than it was.
+    /// Updates the number of levels of a learnt clause, which can shrink with later assignments.
     fn improve(&mut self, id: ClauseId) {
         let Some(known) = self.clauses.levels(id) else { return };
         if known > 2 {
@@ -120,12 +120,12 @@ impl Sat {
         }
     }
 
-    /// Whether a literal of the learnt clause follows from others of it.
+    /// Returns true if other literals of the learnt clause imply this one.
     fn follows(&mut self, lit: Lit) -> bool {
         if self.variables[lit.variable()].reason == ClauseId::NONE {
             return false;
         }
-        // Literals being looked at, with the next position of their reason.
+        // Literals under examination, each with the next position in its reason.
         let mut stack: Vec<(Lit, usize)> = vec![(lit, 0)];
         while let Some((top, position)) = stack.pop() {
             let reason = self.variables[top.variable()].reason;
@@ -145,7 +145,8 @@ impl Sat {
                 SEEN | IMPLIED => {}
                 0 if variable.reason != ClauseId::NONE => stack.push((other, 0)),
                 _ => {
-                    // Whatever led here does not follow, but for the literal itself.
+                    // No literal on the stack is implied. The first one is in the clause and keeps
+                    // its mark.
                     for (blamed, _) in stack.into_iter().skip(1) {
                         if self.marks[blamed.variable()] == 0 {
                             self.mark(blamed, NEEDED);
@@ -158,7 +159,7 @@ impl Sat {
         true
     }
 
-    /// The assumptions from which a literal, and with it a contradiction, follows.
+    /// Collects in `failed` the assumptions that imply the `roots`.
     pub(super) fn blame(&mut self, roots: &[Lit]) {
         self.failed.clear();
         for &lit in roots {

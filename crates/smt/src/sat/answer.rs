@@ -1,12 +1,12 @@
-//! What came of a question.
+//! Answers of the SAT solver.
 
-/// The answer to a question.
+/// The answer to a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// There is an assignment of the variables that matter; see [`Sat::value`](super::Sat::value).
+    /// The relevant variables have a satisfying assignment; see [`Sat::value`](super::Sat::value).
     Satisfiable,
     /// The assumptions contradict each other; see [`Sat::failed`](super::Sat::failed).
     Contradiction,
-    /// Stopped, or out of steps.
+    /// The stop condition held, or the effort was exhausted.
     Stopped,
 }

@@ -1,30 +1,30 @@
-//! Clauses one behind the other in one array: a header of two words, then the literals.
+//! Clause storage: all clauses in one array, each a header of two words followed by the literals.
 
 use super::literal::Lit;
 
-/// Where a clause is.
+/// Position of a clause in the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ClauseId(pub(super) u32);
 
 impl ClauseId {
-    /// No clause: of a decision, or of what holds anyway.
+    /// The reason of decisions and of assignments at level 0: no clause.
     pub(super) const NONE: ClauseId = ClauseId(u32::MAX);
 }
 
 const HEADER: usize = 2;
-/// The second word of a clause that was not learnt.
+/// Second header word of a clause that was given, not learnt.
 const GIVEN: u32 = u32::MAX;
 
-/// The clauses.
+/// The clause arena.
 #[derive(Debug, Default)]
 pub(super) struct Arena {
     words: Vec<u32>,
-    /// Words of clauses that were removed.
+    /// Number of words that belong to deleted clauses.
     wasted: usize,
 }
 
 impl Arena {
-    /// Adds a clause; of one that was learnt, with the number of levels that it ties together.
+    /// Adds a clause. A learnt clause comes with the number of decision levels of its literals.
     pub(super) fn add(&mut self, literals: &[Lit], levels: Option<u32>) -> ClauseId {
         let id = ClauseId(self.words.len() as u32);
         self.words.push(literals.len() as u32);
@@ -41,14 +41,14 @@ impl Arena {
         Lit::from_code(self.words[id.0 as usize + HEADER + position])
     }
 
-    /// The literals, as codes, to be looked at and moved.
+    /// Returns the literals as codes, for reading and reordering.
     pub(super) fn codes(&mut self, id: ClauseId) -> &mut [u32] {
         let start = id.0 as usize + HEADER;
         let end = start + self.words[id.0 as usize] as usize;
         &mut self.words[start..end]
     }
 
-    /// The number of levels that a learnt clause ties together; `None` for one that was given.
+    /// Returns the number of decision levels of a learnt clause, or `None` for a given clause.
     pub(super) fn levels(&self, id: ClauseId) -> Option<u32> {
         let levels = self.words[id.0 as usize + 1];
         (levels != GIVEN).then_some(levels)
@@ -58,17 +58,17 @@ impl Arena {
         self.words[id.0 as usize + 1] = levels;
     }
 
-    /// Counts a clause as removed.
+    /// Counts the words of a clause as wasted.
     pub(super) fn waste(&mut self, id: ClauseId) {
         self.wasted += HEADER + self.len(id);
     }
 
-    /// Whether much of the array belongs to removed clauses.
+    /// Returns true if more than a quarter of the array belongs to deleted clauses.
     pub(super) fn is_sparse(&self) -> bool {
         self.wasted > self.words.len() / 4
     }
 
-    /// Copies a clause of `old` to the end.
+    /// Copies a clause from the arena `old`.
     pub(super) fn take_over(&mut self, old: &Arena, id: ClauseId) -> ClauseId {
         let new = ClauseId(self.words.len() as u32);
         let start = id.0 as usize;

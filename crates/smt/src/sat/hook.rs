@@ -1,10 +1,10 @@
-//! Tells a `Trace` what the solver does, where the feature `proof` is on; else
-//! nothing, at no cost.
+//! Reports solver events to a `Trace` if the feature `proof` is enabled. Without the feature the
+//! functions are empty and cost nothing.
 
 use super::answer::Answer;
 use super::literal::Lit;
 
-/// Who is told.
+/// The receiver of solver events.
 #[derive(Debug, Default)]
 pub(crate) struct Hook {
     #[cfg(feature = "proof")]
@@ -16,7 +16,7 @@ mod telling {
     use super::{Answer, Hook, Lit};
     use crate::Event;
 
-    /// Literals as the DIMACS format writes them.
+    /// Converts literals to DIMACS numbers.
     fn numbers(literals: &[Lit]) -> Vec<i32> {
         let number = |lit: &Lit| {
             let number = lit.variable() as i32 + 1;
@@ -32,7 +32,7 @@ mod telling {
             }
         }
 
-        /// A hook for another solver.
+        /// Returns a hook for a new solver.
         pub(crate) fn another(&self) -> Hook {
             Hook { trace: self.trace.as_ref().map(|trace| trace.another()) }
         }
@@ -69,7 +69,7 @@ mod telling {
 #[cfg(not(feature = "proof"))]
 #[allow(clippy::unused_self)]
 impl Hook {
-    /// A hook for another solver.
+    /// Returns a hook for a new solver.
     pub(crate) fn another(&self) -> Hook {
         Hook::default()
     }

@@ -1,8 +1,8 @@
-//! A variable or its negation.
+//! Literals: variables and their negations.
 
 use std::ops::Not;
 
-/// A variable, or that it is false.
+/// A variable or its negation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Lit(u32);
 
@@ -11,17 +11,17 @@ impl Lit {
         Lit((variable as u32) << 1 | u32::from(negative))
     }
 
-    /// The number of the variable.
+    /// Returns the number of the variable.
     pub(crate) fn variable(self) -> usize {
         (self.0 >> 1) as usize
     }
 
-    /// Whether this says that the variable is false.
+    /// Returns true if the literal is the negation of its variable.
     pub(crate) fn is_negative(self) -> bool {
         self.0 & 1 == 1
     }
 
-    /// A number for each literal, without gaps.
+    /// Returns the number of the literal, consecutive from zero.
     pub(super) fn index(self) -> usize {
         self.0 as usize
     }

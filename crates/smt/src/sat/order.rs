@@ -1,16 +1,16 @@
-//! Which variable to decide next: the one that took part in most conflicts lately, of equal ones the
-//! oldest. Inputs are older than what is computed from them.
+//! Order of decisions: the variable with most recent conflicts first, among equals the oldest.
+//! Inputs are older than the outputs computed from them.
 
-/// Activities are scaled down beyond this.
+/// Activities are scaled down when one exceeds this.
 const LIMIT: f64 = 1e100;
 const DECAY: f64 = 0.95;
 const ABSENT: u32 = u32::MAX;
 
-/// A heap of variables by activity.
+/// A heap of variables, ordered by activity.
 #[derive(Debug)]
 pub(super) struct Order {
     heap: Vec<u32>,
-    /// Where in the heap a variable is.
+    /// Position of each variable in the heap, or `ABSENT`.
     places: Vec<u32>,
     activity: Vec<f64>,
     bump: f64,
@@ -23,13 +23,13 @@ impl Default for Order {
 }
 
 impl Order {
-    /// One more variable.
+    /// Adds a variable outside the heap.
     pub(super) fn grow(&mut self) {
         self.places.push(ABSENT);
         self.activity.push(0.0);
     }
 
-    /// Leaves nothing in the heap.
+    /// Empties the heap.
     pub(super) fn clear(&mut self) {
         for &variable in &self.heap {
             self.places[variable as usize] = ABSENT;
@@ -37,7 +37,7 @@ impl Order {
         self.heap.clear();
     }
 
-    /// Puts a variable in, unless it is there.
+    /// Inserts a variable unless the heap contains it.
     pub(super) fn insert(&mut self, variable: usize) {
         if self.places[variable] == ABSENT {
             self.places[variable] = self.heap.len() as u32;
@@ -46,7 +46,7 @@ impl Order {
         }
     }
 
-    /// Takes the first one out.
+    /// Removes and returns the first variable.
     pub(super) fn pop(&mut self) -> Option<usize> {
         let last = self.heap.len().checked_sub(1)?;
         self.swap(0, last);
@@ -56,7 +56,7 @@ impl Order {
         Some(first as usize)
     }
 
-    /// A variable took part in a conflict.
+    /// Raises the activity of a variable that took part in a conflict.
     pub(super) fn bump(&mut self, variable: usize) {
         self.activity[variable] += self.bump;
         if self.activity[variable] > LIMIT {
@@ -69,7 +69,7 @@ impl Order {
         }
     }
 
-    /// What was before counts less.
+    /// Lowers the weight of earlier conflicts.
     pub(super) fn decay(&mut self) {
         self.bump /= DECAY;
     }

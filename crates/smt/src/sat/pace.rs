@@ -1,18 +1,19 @@
-//! When to restart and when to forget: by how good the clauses are that are learnt, measured by the
-//! decisions that they depend on (the dynamic restarts of Audemard and Simon's Glucose).
+//! Schedule of restarts and clause deletion. Restarts depend on the quality of learnt clauses,
+//! measured by the number of decision levels (the dynamic restarts of Audemard and Simon's
+//! Glucose).
 
-/// Fewest conflicts between two restarts.
+/// Minimum number of conflicts between two restarts.
 const SHORTEST_RUN: u64 = 30;
-/// A restart is due when clauses are so much worse lately than they were on the whole.
+/// A restart is due when the recent mean of levels exceeds the overall mean by this factor.
 const WORSE: f64 = 1.2;
-/// Conflicts before the first reduction, and by how many more before each later one.
+/// Number of conflicts before the first deletion, and its increase for each later one.
 const FIRST_REDUCTION: u64 = 3000;
 const LATER_REDUCTION: u64 = 600;
 
-/// When to restart and when to forget.
+/// Schedule of restarts and clause deletion.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// Means of the levels of learnt clauses, lately and on the whole.
+    /// Recent and overall mean of levels per learnt clause.
     lately: f64,
     overall: f64,
     conflicts: u64,

@@ -14,7 +14,7 @@ impl Sat {
         self.watches[(!b).index()].push(Watch { clause, blocker: a, binary });
     }
 
-    /// Assigns what follows from the trail; returns a clause that is violated.
+    /// Propagates all assignments of the trail. Returns a violated clause, if any.
     pub(super) fn propagate(&mut self) -> Option<ClauseId> {
         while self.propagated < self.trail.len() {
             let lit = self.trail[self.propagated];
@@ -27,7 +27,7 @@ impl Sat {
         None
     }
 
-    /// Looks at the clauses of which `lit` makes a watched literal false.
+    /// Visits the clauses in which the literal `!lit`, now false, is watched.
     fn visit(&mut self, lit: Lit) -> Option<ClauseId> {
         let mut watches = std::mem::take(&mut self.watches[lit.index()]);
         let (mut read, mut kept) = (0, 0);

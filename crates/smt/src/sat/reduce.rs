@@ -1,17 +1,17 @@
-//! Forgetting learnt clauses that are of little use.
+//! Deletion of learnt clauses that are rarely useful.
 
 use super::Sat;
 use super::arena::{Arena, ClauseId};
 
-/// Clauses that tie together so few levels are kept for good.
+/// Learnt clauses with at most this number of decision levels are never deleted.
 const GLUE: u32 = 2;
 
 impl Sat {
-    /// Removes the worse half of the learnt clauses. Only without decisions on the trail.
+    /// Deletes the worse half of the learnt clauses. The trail must not contain decisions.
     pub(super) fn reduce(&mut self) {
         let mut candidates: Vec<ClauseId> = self.learnt.clone();
         candidates.retain(|&id| self.clauses.levels(id).is_some_and(|levels| levels > GLUE));
-        // Of equally good ones, older and longer ones go first.
+        // Among clauses with equally many levels, longer ones go first, then older ones.
         candidates.sort_by_key(|&id| {
             (std::cmp::Reverse((self.clauses.levels(id), self.clauses.len(id))), id)
         });
@@ -32,17 +32,17 @@ impl Sat {
         }
     }
 
-    /// Forgets at once what would be forgotten some day.
+    /// Triggers the deletion of learnt clauses immediately.
     #[cfg(all(test, feature = "proof"))]
     pub(crate) fn forget(&mut self) {
         self.backtrack(0);
         self.reduce();
     }
 
-    /// Copies the clauses that are left.
+    /// Copies the remaining clauses into a new arena.
     fn compact(&mut self) {
         let mut fresh = Arena::default();
-        // Where each clause has gone, in the order of the old places.
+        // Old and new id of each clause, sorted by old id.
         let mut moved: Vec<(ClauseId, ClauseId)> = Vec::new();
         let mut ids: Vec<ClauseId> =
             self.watches.iter().flatten().map(|watch| watch.clause()).collect();
@@ -61,7 +61,7 @@ impl Sat {
         for id in &mut self.learnt {
             *id = new(*id).unwrap_or(*id);
         }
-        // What is assigned without decisions needs no reason.
+        // Assignments at level 0 are never analysed, so they need no reason.
         for lit in &self.trail {
             self.variables[lit.variable()].reason = ClauseId::NONE;
         }

@@ -1,20 +1,21 @@
-//! The loop of conflict-driven clause learning: propagate, learn from a conflict, restart or forget
-//! when it is time, else decide. A question's assumptions are its first decisions.
+//! The main loop of conflict-driven clause learning. It propagates, learns from conflicts, restarts
+//! and deletes clauses when due, and otherwise decides. A check's assumptions are its first
+//! decisions.
 
 use super::Sat;
 use super::answer::Answer;
 use super::arena::ClauseId;
 use super::literal::Lit;
 
-/// Conflicts between two looks at whether to stop. What is learnt from one can be long.
+/// Conflicts between two polls of the stop condition. A single learnt clause can be long.
 const POLL: u64 = 16;
-/// Assignments between two looks at whether to stop.
+/// Assignments between two polls of the stop condition.
 const POLL_STEPS: u64 = 200_000;
 
 impl Sat {
-    /// Whether the assumptions can hold. Only variables of `relevant` are decided: when all of
-    /// them are assigned without a conflict, the answer is yes. Gives up after about `effort`
-    /// assignments, or when `stop` says so.
+    /// Decides whether the assumptions can hold. Only variables of `relevant` are decided; the
+    /// answer is "satisfiable" once all of them are assigned without a conflict. Gives up after
+    /// about `effort` assignments, or when `stop` returns true.
     pub(crate) fn solve(
         &mut self,
         assumptions: &[Lit],
@@ -111,7 +112,7 @@ impl Sat {
         self.assign(asserting, id);
     }
 
-    /// The next decision: assumptions first, then what matters.
+    /// Makes the next decision: assumptions first, then relevant variables.
     fn decide(&mut self, assumptions: &[Lit]) -> Decision {
         while let Some(&assumption) = assumptions.get(self.decisions.len()) {
             self.decisions.push(self.trail.len());
@@ -121,7 +122,7 @@ impl Sat {
                 Some(false) => {
                     self.blame(&[assumption]);
                     self.failed.push(assumption);
-                    // Not part of the assignment.
+                    // The failed assumption must not stay on the trail.
                     self.backtrack(self.decisions.len() - 1);
                     return Decision::Contradicted;
                 }
@@ -143,7 +144,7 @@ impl Sat {
     }
 }
 
-/// What came of looking for something to decide.
+/// Result of a search for the next decision.
 enum Decision {
     Made,
     Unnecessary,

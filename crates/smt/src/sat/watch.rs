@@ -1,14 +1,14 @@
-//! What is kept of a clause at a literal that it is watched by.
+//! Watches of clauses.
 
 use super::arena::ClauseId;
 use super::literal::Lit;
 
-/// A clause to look at when one of its watched literals becomes false.
+/// A watched clause, visited when one of its watched literals becomes false.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Watch {
     pub(super) clause: ClauseId,
-    /// Another literal: the clause need not be looked at while it is true. In a binary clause
-    /// it is the only other one.
+    /// Another literal of the clause. While it is true, the clause need not be visited. In a binary
+    /// clause it is the only other literal.
     pub(super) blocker: Lit,
     pub(super) binary: bool,
 }
@@ -18,7 +18,7 @@ impl Watch {
         self.clause
     }
 
-    /// The clause has another place now.
+    /// Updates the clause's position in the arena.
     pub(super) fn relocate(&mut self, clause: ClauseId) {
         self.clause = clause;
     }

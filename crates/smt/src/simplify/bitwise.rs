@@ -1,12 +1,12 @@
-//! Bitwise operators on more than one bit. Masks by constants turn into concatenations of slices,
-//! and operators over concatenations work part by part, so that bytes put together by shifts and
-//! ors end up as plain concatenations.
+//! Bitwise operators on more than one bit. Masks with constants become concatenations of slices,
+//! and operators on concatenations apply to each part. So bytes combined with shifts and ors become
+//! plain concatenations.
 
 use crate::domain::mask;
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
-/// Most slices that a mask by a constant is turned into.
+/// Maximum number of slices that replace a mask with a constant.
 const MAX_SLICES: u32 = 6;
 
 /// A commutative constructor of the pool.
@@ -113,7 +113,7 @@ impl TermPool {
         }
     }
 
-    /// Whether `inner` is an operand of `outer`.
+    /// Returns true if `inner` is an operand of `outer`.
     fn is_operand(&self, inner: TermId, outer: TermId) -> bool {
         self.children(outer).any(|child| child == inner)
     }
@@ -151,7 +151,7 @@ impl TermPool {
                 return Some(x);
             }
         }
-        // A complement moves outside, where it can meet another one.
+        // A complement moves outside, where it can cancel with another one.
         match (*self.node(a), *self.node(b)) {
             (Node::Not(x), Node::Const(_)) => {
                 let b = self.not(b);
@@ -170,7 +170,7 @@ impl TermPool {
         self.by_parts(TermPool::xor, a, b)
     }
 
-    /// Whether a concatenation has a constant among its parts.
+    /// Returns true if a part of a concatenation is constant.
     pub(super) fn has_constant_part(&self, t: TermId) -> bool {
         let mut rest = t;
         while let Node::Concat(h, l) = *self.node(rest) {
@@ -182,7 +182,8 @@ impl TermPool {
         self.as_const(rest).is_some()
     }
 
-    /// Whether a term that is no concatenation has an interval tighter than its known bits.
+    /// Returns true if the term is not a concatenation and its interval is tighter than its known
+    /// bits.
     fn interval_tells_more(&self, t: TermId) -> bool {
         let domain = self.domain(t);
         let most = mask(self.width(t)) & !domain.zeros();
@@ -190,8 +191,8 @@ impl TermPool {
         !assembled && (domain.lo() > domain.ones() || domain.hi() < most)
     }
 
-    /// A bitwise operator applied above and below a boundary between parts, when that pays: one
-    /// side has constant parts, or both have the boundary.
+    /// Applies a bitwise operator separately above and below a boundary of concatenation parts.
+    /// Applies if one operand has constant parts, or if both share the boundary.
     fn by_parts(&mut self, op: Constructor, a: TermId, b: TermId) -> Option<TermId> {
         let boundary = |pool: &TermPool, t: TermId| match *pool.node(t) {
             Node::Concat(_, l) => Some(pool.width(l)),
@@ -204,7 +205,7 @@ impl TermPool {
             (Some(x), Some(y)) if x == y => x,
             _ => return None,
         };
-        // Slices do not remember that a value lies in an interval (a base address is not zero).
+        // Slices would lose the interval, for example that a base address is non-zero.
         if self.interval_tells_more(a) || self.interval_tells_more(b) {
             return None;
         }
@@ -216,7 +217,8 @@ impl TermPool {
         Some(self.concat(high, low))
     }
 
-    /// `t` with only the bits of `kept`, the others all zeros or all ones (`filler`), as slices.
+    /// Keeps the bits of `t` that are set in `kept` and sets all others to `filler`, as a
+    /// concatenation of slices.
     fn slice_by_mask(&mut self, t: TermId, kept: u64, filler: bool) -> Option<TermId> {
         let width = self.width(t);
         let edges = (kept ^ (kept << 1)) & mask(width) & !1;

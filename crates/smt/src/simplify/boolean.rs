@@ -1,10 +1,10 @@
-//! Conjunctions and disjunctions of single bits.
+//! Conjunctions and disjunctions of 1-bit terms.
 
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
 impl TermPool {
-    /// The operands have been checked for constants, equality and complement.
+    /// The caller has checked for constants, equal operands and complements.
     pub(super) fn simplify_and_bit(&mut self, a: TermId, b: TermId) -> Option<TermId> {
         for (x, y) in [(a, b), (b, a)] {
             match *self.node(x) {
@@ -38,7 +38,7 @@ impl TermPool {
         None
     }
 
-    /// The operands have been checked for constants, equality and complement.
+    /// The caller has checked for constants, equal operands and complements.
     pub(super) fn simplify_or_bit(&mut self, a: TermId, b: TermId) -> Option<TermId> {
         for (x, y) in [(a, b), (b, a)] {
             match *self.node(x) {
@@ -63,7 +63,7 @@ impl TermPool {
                 }
                 _ => {}
             }
-            // x or y, where x is x' == k: if y holds for k, x adds nothing.
+            // If `x` is `z == k` and implies `y`, then `x | y` is `y`.
             if self.implied_by_value(x, y) == Some(true) {
                 return Some(y);
             }
@@ -71,8 +71,7 @@ impl TermPool {
         None
     }
 
-    /// When `fact` is `x == k`: the value that this gives to `bit`, a comparison of `x` with a
-    /// constant.
+    /// If `fact` is `x == k`: evaluates `bit`, a comparison of `x` with a constant, at `x = k`.
     fn implied_by_value(&self, fact: TermId, bit: TermId) -> Option<bool> {
         let Node::Eq(x, k) = *self.node(fact) else { return None };
         self.as_const(k)?;

@@ -1,5 +1,5 @@
-//! Quotients and remainders: by powers of two they are slices, without leading zeros of the
-//! dividend they are narrower, and of two numbers that are not negative signed ones are unsigned.
+//! Quotients and remainders. Division by a power of two becomes a slice. Leading zeros of the
+//! dividend narrow the operation. Signed division of two non-negative numbers becomes unsigned.
 
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
@@ -41,8 +41,8 @@ impl TermPool {
         Some(self.zext(remainder, width))
     }
 
-    /// The operands without leading zeros of the dividend. The divisor must not be zero and must
-    /// fit; a larger one has been decided by domains already.
+    /// Drops the leading zeros of the dividend from both operands. The divisor must be non-zero and
+    /// fit in the narrow width; domains have already decided larger divisors.
     fn narrow_division(&mut self, a: TermId, divisor: u64) -> Option<(TermId, TermId)> {
         let Node::Concat(top, inner) = *self.node(a) else { return None };
         let width = self.width(inner);

@@ -1,5 +1,5 @@
-//! Equality: common addends cancel, and parts that are constant or the same on both sides are
-//! compared and dropped, so that what is left is as narrow as it can be.
+//! Equality. Common addends cancel. Parts that are constant or the same on both sides are compared
+//! and dropped, so the remaining equality is as narrow as possible.
 
 use crate::domain::mask;
 use crate::domain::transfer::decide_eq;
@@ -47,13 +47,14 @@ impl TermPool {
         self.eq_parts(a, b)
     }
 
-    /// `(c ? t : e) == x` where `x` is one of the branches.
+    /// `(c ? t : e) == x`, where `x` equals `t` or `e`, or one of these is constant.
     fn eq_chosen(&mut self, c: TermId, t: TermId, e: TermId, x: TermId) -> TermId {
         let (when_set, when_clear) = (self.eq(t, x), self.eq(e, x));
         self.ite(c, when_set, when_clear)
     }
 
-    /// Equality as `a - b == 0`, cancelling common addends. `None` when that changes nothing.
+    /// Rewrites equality as `a - b == 0` and cancels common addends. Returns `None` if that changes
+    /// nothing.
     fn eq_linear(&mut self, a: TermId, b: TermId) -> Option<TermId> {
         let width = self.width(a);
         let (x, y) = (self.linear(a), self.linear(b));
@@ -65,7 +66,7 @@ impl TermPool {
             && let Some(below) = lo.checked_sub(1)
             && below >> width == hi >> width
         {
-            // No multiple of 2^width lies between.
+            // The range of the difference contains no multiple of 2^width.
             return Some(self.bool(false));
         }
         let multiple_of = self.common_power(&difference);
@@ -104,7 +105,7 @@ impl TermPool {
         Some(self.eq(left, right))
     }
 
-    /// How many low bits are zero in every addend of a combination, at most 63.
+    /// Returns the number of low bits that are zero in every addend, at most 63.
     fn common_power(&self, linear: &Linear) -> u8 {
         let zeros = |&(t, factor): &(TermId, u64)| {
             factor.trailing_zeros() + u32::from(self.trailing_zeros(t))
@@ -157,7 +158,7 @@ impl TermPool {
         }
     }
 
-    /// A concatenation equal to a constant: its constant parts are compared and dropped.
+    /// Compares the constant parts of a concatenation with a constant and drops them.
     fn eq_assembled(&mut self, a: TermId, value: u64) -> Option<TermId> {
         if !self.has_constant_part(a) {
             return None;
@@ -196,10 +197,10 @@ impl TermPool {
         Some(self.eq(narrow, wanted))
     }
 
-    /// Two values with parts that are the same, or surely different.
+    /// Compares two terms part by part, for parts that are identical or can never be equal.
     fn eq_parts(&mut self, a: TermId, b: TermId) -> Option<TermId> {
         let width = self.width(a);
-        // The same number of constant bits on top: compare them and drop them.
+        // Both have constant top bits: compare and drop these.
         let top = self.constant_top(a).min(self.constant_top(b));
         if top > 0 && top < width {
             let below = width - top;
@@ -236,7 +237,8 @@ impl TermPool {
     }
 }
 
-/// The inverse of an odd number modulo 2^64 (Newton's iteration; each step doubles the bits).
+/// Returns the inverse of an odd number modulo 2^64 (Newton's iteration; each step doubles the
+/// number of correct bits).
 fn inverse(odd: u64) -> u64 {
     let mut x = odd;
     for _ in 0..5 {

@@ -1,5 +1,5 @@
-//! Choices (`ite`): single bits become Boolean operators, a nested choice on the same condition is
-//! decided, and constant bits that both branches share are pulled out.
+//! Choices (`ite`). Choices between single bits become Boolean operators. Nested choices on the
+//! same condition are resolved. Constant bits that both branches share move outside.
 
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
@@ -20,7 +20,6 @@ impl TermPool {
         if self.width(t) == 1 {
             return self.ite_bit(c, t, e);
         }
-        // A nested choice on the same condition is decided.
         if let Node::Ite(d, then, _) = *self.node(t)
             && c == d
         {
@@ -32,7 +31,7 @@ impl TermPool {
             return Some(self.ite(c, t, otherwise));
         }
         if let Node::Eq(x, y) = *self.node(c) {
-            // x == y ? y : x, in all arrangements, is the other branch.
+            // `x == y ? y : x` and its variants equal the else branch.
             if (t == x && e == y) || (t == y && e == x) {
                 return Some(e);
             }
@@ -40,7 +39,7 @@ impl TermPool {
         self.factor_common_ends(c, t, e)
     }
 
-    /// A choice between single bits is boolean.
+    /// Rewrites a choice between single bits as Boolean operators.
     fn ite_bit(&mut self, c: TermId, t: TermId, e: TermId) -> Option<TermId> {
         let one = |pool: &TermPool, x: TermId| x == c || pool.is_ones(x);
         let zero = |pool: &TermPool, x: TermId| x == c || pool.is_zero(x);
@@ -65,8 +64,8 @@ impl TermPool {
         None
     }
 
-    /// Pulls constant bits that both branches share at the top and at the bottom out of a choice,
-    /// when both are constants or concatenations with constant ends.
+    /// Moves constant bits that both branches share at the top and the bottom out of a choice. Both
+    /// branches must be constants or concatenations with constant ends.
     fn factor_common_ends(&mut self, c: TermId, t: TermId, e: TermId) -> Option<TermId> {
         let width = self.width(t);
         let same = |pool: &TermPool| {
@@ -95,7 +94,7 @@ impl TermPool {
         Some(result)
     }
 
-    /// Width of the constant at the top of a concatenation.
+    /// Returns the width of the constant at the top of a concatenation.
     pub(super) fn constant_top(&self, t: TermId) -> u8 {
         match *self.node(t) {
             Node::Const(_) => self.width(t),
@@ -104,7 +103,7 @@ impl TermPool {
         }
     }
 
-    /// Width of the constant at the bottom of a concatenation.
+    /// Returns the width of the constant at the bottom of a concatenation.
     pub(super) fn constant_bottom(&self, t: TermId) -> u8 {
         let mut rest = t;
         while let Node::Concat(_, l) = *self.node(rest) {

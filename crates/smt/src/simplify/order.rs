@@ -1,5 +1,5 @@
-//! Order, unsigned and signed. Comparisons with a constant are kept as `x < constant` or its
-//! complement, so that a condition and its opposite are recognised as such.
+//! Unsigned and signed order. Comparisons with a constant are normalised to `x < constant` or its
+//! complement, so a condition and its opposite are recognised.
 
 use crate::domain::mask;
 use crate::pool::TermPool;
@@ -22,7 +22,8 @@ impl TermPool {
             return Some(decided);
         }
         let (da, db) = (self.domain(a), self.domain(b));
-        // Next to a bound of the domain an order is an equality.
+        // If the constant is next to a bound of the other operand's domain, the order is an
+        // equality.
         if let Some(bound) = self.as_const(b) {
             if bound == da.lo() + 1 {
                 let least = self.constant(width, da.lo());
@@ -44,7 +45,8 @@ impl TermPool {
                 let greatest = self.constant(width, db.hi());
                 return Some(self.eq(b, greatest));
             }
-            // k < b  <=>  not (b < k + 1); k is not the greatest value, or it would be decided.
+            // `k < b` is `!(b < k + 1)`. The greatest `k` was decided by domains, so `k + 1` does
+            // not wrap.
             let next = self.constant(width, bound + 1);
             let below = self.ult(b, next);
             return Some(self.not(below));
@@ -66,8 +68,8 @@ impl TermPool {
         self.ult_parts(a, b)
     }
 
-    /// Cancels addends on both sides when neither can wrap in a way that depends on the values.
-    /// `None` when that is unknown or changes nothing.
+    /// Cancels common addends of both sides. Returns `None` if the number of wrap-arounds of a side
+    /// depends on the values, or if cancelling changes nothing.
     fn ult_linear(&mut self, a: TermId, b: TermId) -> Option<TermId> {
         let width = self.width(a);
         let (x, y) = (self.linear(a), self.linear(b));
@@ -99,12 +101,12 @@ impl TermPool {
         Some(self.ult(left, right))
     }
 
-    /// Compares concatenations from the top, and drops bottoms that cannot matter.
+    /// Removes equal top parts of concatenations, and low parts that cannot affect the result.
     fn ult_parts(&mut self, a: TermId, b: TermId) -> Option<TermId> {
         let width = self.width(a);
         let top = self.constant_top(a).min(self.constant_top(b));
         if top > 0 && top < width {
-            // The domains would have decided if these differed.
+            // Different constant tops would have been decided by domains.
             let below = width - top;
             let (low_a, low_b) = (self.extract(a, 0, below), self.extract(b, 0, below));
             if self.domain(a).lo() >> below == self.domain(b).lo() >> below {
@@ -120,8 +122,8 @@ impl TermPool {
         self.ult_drop_bottom(a, b)
     }
 
-    /// Without low parts whose comparison is known for all values: `h1.l1 < h2.l2` is `h1 <= h2`
-    /// when surely `l1 < l2`, and `h1 < h2` when surely not.
+    /// Removes low parts whose comparison is known for all values: `h1.l1 < h2.l2` becomes `h1 <=
+    /// h2` if `l1 < l2` always holds, and `h1 < h2` if it never holds.
     fn ult_drop_bottom(&mut self, a: TermId, b: TermId) -> Option<TermId> {
         let bottom = match (self.bottom_width(a), self.bottom_width(b)) {
             (Some(x), Some(y)) if x == y => x,
@@ -135,7 +137,7 @@ impl TermPool {
         Some(if decided { self.ule(high_a, high_b) } else { self.ult(high_a, high_b) })
     }
 
-    /// Width of the lowest part of a concatenation.
+    /// Returns the width of the lowest part of a concatenation.
     fn bottom_width(&self, t: TermId) -> Option<u8> {
         let Node::Concat(_, mut rest) = *self.node(t) else { return None };
         while let Node::Concat(_, l) = *self.node(rest) {
@@ -150,7 +152,7 @@ impl TermPool {
         }
         let width = self.width(a);
         if width == 1 {
-            // The set bit is -1.
+            // A set sign bit alone means -1.
             let not_b = self.not(b);
             return Some(self.and(a, not_b));
         }
@@ -177,7 +179,8 @@ impl TermPool {
                 let negative = self.extract(b, width - 1, 1);
                 return Some(self.not(negative));
             }
-            // k < b  <=>  not (b < k + 1); k is not the greatest value, or it would be decided.
+            // `k < b` is `!(b < k + 1)`. The greatest `k` was decided by domains, so `k + 1` does
+            // not wrap.
             let next = self.constant(width, bound.wrapping_add(1));
             let below = self.slt(b, next);
             return Some(self.not(below));
@@ -189,7 +192,7 @@ impl TermPool {
                 Some(self.slt(x, y))
             }
             (Node::Sext(x), Node::Const(k)) => {
-                // A bound outside the narrow range would be decided by the domains.
+                // Domains would have decided a bound outside the narrow range.
                 let narrow = self.width(x);
                 let k = self.constant(narrow, k);
                 (self.sext(k, width) == b).then(|| self.slt(x, k))
@@ -211,8 +214,9 @@ impl TermPool {
     }
 }
 
-/// The terms of `x - y` by sign of their factor: those left on the left, and those that move to the
-/// right; all factors positive. `None` when a factor does not fit.
+/// Splits the terms of `x - y` by the sign of their factor: positive ones stay on the left,
+/// negative ones move to the right with the sign reversed. Returns `None` if a factor overflows the
+/// width.
 fn separate(x: &Linear, y: &Linear) -> Option<(Linear, Linear)> {
     let width = x.width;
     let (mut left, mut right) = (Vec::new(), Vec::new());
@@ -235,7 +239,7 @@ fn separate(x: &Linear, y: &Linear) -> Option<(Linear, Linear)> {
             factor -= y.signed_factor(j);
             j += 1;
         }
-        // Positive factors must stay so when read as signed numbers of the width.
+        // The factors must remain positive as signed numbers of this width.
         if factor.unsigned_abs() >= 1 << (width - 1) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Products. By a constant they are part of the linear arithmetic of `sum`.
+//! Products. The linear arithmetic in `sum` handles products with a constant.
 
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};

@@ -1,16 +1,16 @@
-//! Shifts. By a constant they are slices; by an unknown amount they stay.
+//! Shifts. A shift by a constant becomes a slice; a shift by an unknown amount stays.
 
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
 impl TermPool {
-    /// The constant amount of a shift, at most the width.
+    /// Returns the constant shift amount, at most the width.
     fn amount(&self, a: TermId, b: TermId) -> Option<u8> {
         let width = self.width(a);
         Some(self.as_const(b)?.min(u64::from(width)) as u8)
     }
 
-    /// The two constants that an amount can be, and the condition that chooses.
+    /// Returns condition and branches of a shift amount that is a choice between two constants.
     fn either_amount(&self, b: TermId) -> Option<(TermId, TermId, TermId)> {
         match *self.node(b) {
             Node::Ite(c, t, e) if self.as_const(t).is_some() && self.as_const(e).is_some() => {

@@ -1,5 +1,5 @@
-//! Concatenations, extracts and sign extensions. Normal form of a value assembled from pieces: a
-//! right-nested `Concat` whose neighbouring parts cannot be merged.
+//! Concatenations, extracts and sign extensions. The normal form of an assembled value is a
+//! right-nested `Concat` without adjacent parts that could be merged.
 
 use crate::domain::mask;
 use crate::pool::TermPool;
@@ -27,7 +27,7 @@ impl TermPool {
         })
     }
 
-    /// One term for two neighbouring parts, neither a concatenation.
+    /// Merges two adjacent parts into one term; neither may be a concatenation.
     fn merge_neighbours(&mut self, hi: TermId, lo: TermId) -> Option<TermId> {
         let (hi_width, lo_width) = (self.width(hi), self.width(lo));
         match (*self.node(hi), *self.node(lo)) {
@@ -40,7 +40,7 @@ impl TermPool {
                 Some(self.extract(src, from, hi_width + lo_width))
             }
             (Node::Const(h), Node::Extract { src, lo: 0 }) => {
-                // The low bits of a value whose other bits are these constants anyway.
+                // The constants may equal the known upper bits of `src`; then `src` is not cut.
                 let rest = self.width(src) - lo_width;
                 let domain = self.domain(src);
                 let above = |bits: u64| bits >> lo_width & mask(rest);
@@ -58,8 +58,8 @@ impl TermPool {
         }
     }
 
-    /// The zero extension of a sum of low parts of wider values as a sum of those, when nothing
-    /// wraps: what is left of a pointer that was cut to 32 bits and extended again.
+    /// Zero-extends a sum of truncated values as a sum of the full values, if nothing wraps. Such
+    /// terms arise from a pointer truncated to 32 bits and extended again.
     fn widened_sum(&mut self, zeros: TermId, sum: TermId) -> Option<TermId> {
         if !matches!(self.node(sum), Node::Add(..)) {
             return None;
@@ -90,7 +90,7 @@ impl TermPool {
         }
         match *self.node(src) {
             Node::Concat(h, l) => {
-                // `narrow_source` left the case of bits from both parts.
+                // `narrow_source` handled bits from a single part, so these bits come from both.
                 let lo_width = self.width(l);
                 let low = self.extract(l, lo, lo_width - lo);
                 let high = self.extract(h, 0, lo + width - lo_width);
@@ -126,7 +126,7 @@ impl TermPool {
                 let a = self.extract(a, 0, width);
                 Some(self.neg(a))
             }
-            // No carry enters bit `lo` when one operand has only zeros below it.
+            // If one operand has only zeros below bit `lo`, no carry enters that bit.
             Node::Add(a, b) if self.trailing_zeros(a).max(self.trailing_zeros(b)) >= lo => {
                 let (a, b) = self.extract_both(a, b, lo, width);
                 Some(self.add(a, b))
@@ -139,8 +139,8 @@ impl TermPool {
         }
     }
 
-    /// Follows nested extracts and single parts of concatenations to where the bits come from;
-    /// the last value says whether that is another term.
+    /// Follows nested extracts and parts of concatenations to the source of the bits. The last
+    /// value is true if the source is another term.
     fn narrow_source(&self, src: TermId, lo: u8, width: u8) -> (TermId, u8, bool) {
         let (mut src, mut lo, mut moved) = (src, lo, false);
         loop {
@@ -167,12 +167,12 @@ impl TermPool {
         (self.extract(a, lo, width), self.extract(b, lo, width))
     }
 
-    /// Whether extracting from the term is sure to make it smaller.
+    /// Returns true if extracting from the term always makes it smaller.
     fn is_assembled(&self, t: TermId) -> bool {
         matches!(self.node(t), Node::Const(_) | Node::Concat(..) | Node::Extract { .. })
     }
 
-    /// Number of low bits known to be zero.
+    /// Returns the number of low bits known to be zero.
     pub(super) fn trailing_zeros(&self, t: TermId) -> u8 {
         self.domain(t).zeros().trailing_ones() as u8
     }

@@ -1,24 +1,24 @@
-//! Linear arithmetic: a term as a sum of multiples plus a constant. This is what makes pointer
-//! comparisons cheap: two offsets from one unknown base differ by something without the base.
+//! Linear arithmetic: a term as a sum of multiples plus a constant. It makes pointer comparisons
+//! cheap: the difference of two offsets from one unknown base does not contain the base.
 
 use crate::domain::{Domain, mask, sign_extend};
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
-/// Most addends that are looked through; a longer sum counts as one addend.
+/// Maximum number of addends of a decomposed sum; a longer sum counts as one addend.
 const MAX_ADDENDS: usize = 160;
 
-/// A term as addends (with multiplicity 1) plus a constant, modulo 2^width.
+/// A term as a sum of addends and a constant, modulo 2^width.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sum {
-    /// Addends that are not constant, in order of their ids; a negated one is a `Neg`, a multiple
-    /// a `Mul` by a constant.
+    /// Non-constant addends in order of their ids. A negated addend is a `Neg`, a multiple a `Mul`
+    /// by a constant.
     pub addends: Vec<TermId>,
-    /// The constant.
+    /// Constant addend.
     pub constant: u64,
 }
 
-/// A linear combination modulo 2^width: distinct terms by id with non-zero factors.
+/// A linear combination modulo 2^width: distinct terms, sorted by id, with non-zero factors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Linear {
     pub(super) terms: Vec<(TermId, u64)>,
@@ -39,7 +39,7 @@ impl Linear {
         self.terms.push((t, factor));
     }
 
-    /// Joins equal terms and drops those that cancel.
+    /// Merges equal terms and drops terms with factor zero.
     fn normalise(&mut self) {
         let m = mask(self.width);
         self.constant &= m;
@@ -66,13 +66,13 @@ impl Linear {
         self
     }
 
-    /// The factor of the `n`-th term as a signed number.
+    /// Returns the factor of the `n`-th term as a signed number.
     pub(super) fn signed_factor(&self, n: usize) -> i128 {
         i128::from(sign_extend(self.terms[n].1, self.width))
     }
 
-    /// The range of the combination as a mathematical integer, factors taken as signed and the
-    /// constant as unsigned; `None` when it exceeds 128 bits.
+    /// Returns the range of the combination as a mathematical integer, with signed factors and an
+    /// unsigned constant. Returns `None` if the range exceeds 128 bits.
     pub(super) fn range(&self, pool: &TermPool) -> Option<(i128, i128)> {
         let mut lo = i128::from(self.constant);
         let mut hi = lo;
@@ -87,8 +87,8 @@ impl Linear {
         Some((lo, hi))
     }
 
-    /// The multiple of 2^width that separates the integer from the bit-vector, when it is the same
-    /// for all values: then `integer - carry * 2^width` is the bit-vector exactly.
+    /// Returns the carry if it is the same for all values. The bit-vector is then exactly `integer
+    /// - carry * 2^width`.
     pub(super) fn carry(&self, pool: &TermPool) -> Option<i128> {
         let (lo, hi) = self.range(pool)?;
         (lo >> self.width == hi >> self.width).then_some(lo >> self.width)
@@ -96,9 +96,9 @@ impl Linear {
 }
 
 impl TermPool {
-    /// `t` as addends plus a constant: `t == sum(addends) + constant` modulo 2^width. Looks through
-    /// sums, multiples, complements, shifts by constants, and zero extensions of sums that cannot
-    /// wrap; with at most [`MAX_ADDENDS`] addends.
+    /// Splits `t` into addends and a constant: `t == sum(addends) + constant` modulo 2^width.
+    /// Decomposes sums, multiples, complements, shifts by constants, and zero extensions of sums
+    /// that cannot wrap, into at most [`MAX_ADDENDS`] addends.
     pub fn split_sum(&mut self, t: TermId) -> Sum {
         let linear = self.linear(t);
         let mut addends: Vec<TermId> = linear
@@ -110,7 +110,7 @@ impl TermPool {
         Sum { addends, constant: linear.constant }
     }
 
-    /// Whether the operator is arithmetic that [`linear`](Self::linear) looks through.
+    /// Returns true if [`linear`](Self::linear) decomposes the term's operator.
     pub(super) fn is_sum(&self, t: TermId) -> bool {
         match *self.node(t) {
             Node::Add(..) | Node::Neg(_) => true,
@@ -128,7 +128,8 @@ impl TermPool {
         matches!(self.node(t), Node::Add(..) | Node::Neg(_))
     }
 
-    /// The linear combination that `t` is; `t` itself when it is none or too long.
+    /// Returns `t` as a linear combination. A term that is not linear or too long is a single
+    /// addend.
     pub(super) fn linear(&mut self, t: TermId) -> Linear {
         let width = self.width(t);
         let mut result = Linear::constant(width, 0);
@@ -175,7 +176,7 @@ impl TermPool {
         result
     }
 
-    /// A concatenation as a linear combination of concatenations with simpler parts.
+    /// Splits a concatenation into a linear combination of concatenations with simpler parts.
     pub(super) fn linear_concat(&mut self, h: TermId, l: TermId) -> Option<Linear> {
         let width = self.width(h) + self.width(l);
         if let Some(low) = self.as_const(l) {
@@ -209,12 +210,12 @@ impl TermPool {
         if top == 0 && !self.is_plain_sum(body) && (shift == 0 || self.constant_low(l) == Some(0)) {
             return None;
         }
-        // Zero-extended: exact when the sum inside has the same carry for all values.
+        // Zero extension is exact if the inner sum has the same carry for all values.
         let inner = self.linear_plain(body);
         let carry = inner.carry(self)?;
         let low = if shift > 0 { self.constant_low(l)? } else { 0 };
         let body_width = self.width(body);
-        // All of it modulo 2^64, so that no carry is too large.
+        // Arithmetic modulo 2^64, so a large carry cannot overflow.
         let offset = inner.constant.wrapping_sub((carry << body_width) as u64);
         let constant = (offset << shift)
             .wrapping_add(low)
@@ -233,7 +234,7 @@ impl TermPool {
         Some(result)
     }
 
-    /// The constant at the bottom of a two-part concatenation.
+    /// Returns the constant low part of a two-part concatenation.
     fn constant_low(&self, t: TermId) -> Option<u64> {
         match *self.node(t) {
             Node::Concat(_, k) => self.as_const(k),
@@ -241,8 +242,8 @@ impl TermPool {
         }
     }
 
-    /// Counts `x << k` as a multiple of `x` where `x` occurs too. Elsewhere the shifted term stays
-    /// an addend of its own, because its range is tighter than that of a multiple that may wrap.
+    /// Replaces `x << k` by a multiple of `x` if `x` is a term too. Otherwise the shifted term
+    /// stays an addend, because its range is tighter than that of a multiple that may wrap.
     pub(super) fn merge_shifted(&self, mut linear: Linear) -> Linear {
         let width = linear.width;
         let mut changed = false;
@@ -262,7 +263,7 @@ impl TermPool {
         linear
     }
 
-    /// Like [`linear`](Self::linear) for sums and negations only, so that nothing nests.
+    /// Like [`linear`](Self::linear), but decomposes only sums and negations, so it never recurses.
     fn linear_plain(&self, t: TermId) -> Linear {
         let width = self.width(t);
         let mut result = Linear::constant(width, 0);
@@ -284,7 +285,7 @@ impl TermPool {
         result
     }
 
-    /// `x * factor`, stored in normal form.
+    /// Returns `x * factor` in normal form.
     fn multiple(&mut self, x: TermId, factor: u64, width: u8) -> TermId {
         let negated = factor.wrapping_neg() & mask(width);
         if factor == 1 {
@@ -304,7 +305,7 @@ impl TermPool {
         }
     }
 
-    /// The term for a linear combination.
+    /// Returns the term of a linear combination.
     pub(super) fn sum(&mut self, linear: &Linear) -> TermId {
         let width = linear.width;
         let all_ones = mask(width);
@@ -340,7 +341,7 @@ impl TermPool {
         total
     }
 
-    /// Whether a sum just puts bits into the constant zeros of a concatenation.
+    /// Returns true if the sum only fills constant zero bits of a concatenation.
     fn is_assembly(&self, a: TermId, b: TermId) -> bool {
         let disjoint = self.domain(a).zeros() | self.domain(b).zeros() == mask(self.width(a));
         let part = |t: TermId| matches!(self.node(t), Node::Const(_) | Node::Concat(..));
@@ -372,7 +373,7 @@ impl TermPool {
         self.scaled(a, u64::MAX)
     }
 
-    /// `a * factor` with the factor distributed over a short sum.
+    /// Returns `a * factor`, with the factor distributed over the addends of `a`.
     pub(super) fn scaled(&mut self, a: TermId, factor: u64) -> Option<TermId> {
         let width = self.width(a);
         let zero = Linear::constant(width, 0);

@@ -1,6 +1,6 @@
-//! One incremental Z3 solver. Each distinct condition is asserted once as `guard => condition`; a
-//! question passes the guards to Z3's incremental SAT core, so that learnt clauses stay and an unsat
-//! core comes for free.
+//! An incremental Z3 solver. Each distinct condition is asserted once as `guard => condition`, and
+//! a check assumes the guards of its conditions. Z3's incremental SAT core then keeps learnt
+//! clauses and provides unsat cores.
 
 use std::collections::HashMap;
 
@@ -20,29 +20,29 @@ use crate::term::TermId;
 const BACKEND: &str = "Z3";
 const LOGIC: &str = "QF_BV";
 
-/// Steps of Z3 (hundreds of nanoseconds each) for questions that may be given up.
+/// Z3 steps (hundreds of nanoseconds each) per check of limited effort.
 const QUICK: u32 = 200_000;
 const LONGER: u32 = 4_000_000;
-/// As how many of a budget one of them counts.
+/// Budget steps charged for each Z3 step.
 const EACH: u64 = 5;
 
-/// A Z3 solver with what it has been told.
+/// A Z3 solver with the terms translated so far.
 pub(super) struct Engine {
     solver: Z3,
     translator: Translator,
     guards: HashMap<TermId, Bool>,
     guarded: HashMap<Bool, TermId>,
     model: Option<Model>,
-    /// Steps that each question may take, of Z3; 0 is no limit.
+    /// Limit of Z3 steps per check; 0 for no limit.
     effort: u32,
 }
 
 impl Engine {
-    /// An engine that knows nothing yet.
+    /// Creates an engine without conditions.
     pub(super) fn new() -> Result<Self, SolverError> {
         let solver = Z3::new_for_logic(LOGIC)
             .ok_or(SolverError::Unavailable { backend: BACKEND, logic: LOGIC })?;
-        // Z3 would take SIGINT away from the process while it checks; it is stopped by `watch`.
+        // By default Z3 handles SIGINT itself during a check. `watch` interrupts checks instead.
         let mut parameters = Params::new();
         parameters.set_bool("ctrl_c", false);
         solver.set_params(&parameters);
@@ -68,7 +68,7 @@ impl Engine {
         guard
     }
 
-    /// How many Z3 has taken.
+    /// Returns the number of Z3 steps so far.
     fn steps(&self) -> u64 {
         match self.solver.get_statistics().value("rlimit count") {
             Some(StatisticsValue::UInt(steps)) => steps.into(),
@@ -112,7 +112,7 @@ impl engine::Engine for Engine {
         budget: &Budget,
     ) -> Result<EngineAnswer, SolverError> {
         let guards: Vec<Bool> = terms.iter().map(|&t| self.guard(pool, view, t)).collect();
-        // Translation takes its time, too.
+        // Translation may have exceeded the budget.
         if let Some(why) = budget.over() {
             return Ok(EngineAnswer::Unknown(why));
         }

@@ -1,7 +1,6 @@
-//! Terms as Z3 expressions. Single bits become Booleans, wider terms bit-vectors; bytes of
-//! arrays and numbers of pairs become unknowns of their own (the layers above know what ties
-//! them together), and so do terms that are opaque to the view.
-//! Unknowns are asserted to lie in their domains when first met.
+//! Translation of terms into Z3 expressions. Single bits become Booleans, wider terms bit-vectors.
+//! Bytes of arrays, numbers of pairs and opaque terms become independent unknowns; the layers above
+//! ensure their consistency. Each unknown is constrained to its domain when it is created.
 
 use std::collections::HashMap;
 
@@ -35,7 +34,7 @@ impl Expression {
         }
     }
 
-    /// In the representation that a term of this width has.
+    /// Converts bits to the representation for terms of this width.
     fn of_width(bits: BV, width: u8) -> Self {
         if width == 1 {
             Expression::Bit(bits.eq(BV::from_u64(1, 1)))
@@ -45,14 +44,14 @@ impl Expression {
     }
 }
 
-/// Translates the terms of one pool, each once.
+/// A translator for the terms of one pool; it translates each term once.
 #[derive(Default)]
 pub(super) struct Translator {
     done: HashMap<TermId, Expression>,
 }
 
 impl Translator {
-    /// A 1-bit term as a condition.
+    /// Translates a 1-bit term into a Boolean.
     pub(super) fn condition(
         &mut self,
         pool: &TermPool,
@@ -63,7 +62,7 @@ impl Translator {
         self.expression(pool, view, term, solver).bit()
     }
 
-    /// The value of a translated unknown, byte, number or opaque term.
+    /// Returns the value of a translated unknown, byte, number or opaque term.
     pub(super) fn value(&self, model: &Model, leaf: TermId) -> Option<u64> {
         match self.done.get(&leaf)? {
             Expression::Bit(bit) => model.eval(bit, true)?.as_bool().map(u64::from),
@@ -71,7 +70,7 @@ impl Translator {
         }
     }
 
-    /// A term as a bit-vector.
+    /// Translates a term into a bit-vector.
     pub(super) fn bits(
         &mut self,
         pool: &TermPool,
@@ -112,7 +111,7 @@ impl Translator {
         self.done[&term].clone()
     }
 
-    /// A term whose operands are translated.
+    /// Translates a term whose operands are translated.
     fn node(&self, pool: &TermPool, term: TermId, solver: &Solver) -> Expression {
         let width = pool.width(term);
         let size = u32::from(width);
@@ -150,7 +149,7 @@ impl Translator {
             Node::And(a, b) => bits(a).bvand(bits(b)),
             Node::Or(a, b) => bits(a).bvor(bits(b)),
             Node::Xor(a, b) => bits(a).bvxor(bits(b)),
-            // Z3 has a shorter circuit for a difference than for adding a complement.
+            // Z3's circuit for a difference is shorter than that for the sum with a negation.
             Node::Add(a, b) => match (*pool.node(a), *pool.node(b)) {
                 (_, Node::Neg(y)) => bits(a).bvsub(bits(y)),
                 (Node::Neg(x), _) => bits(b).bvsub(bits(x)),
@@ -173,7 +172,7 @@ impl Translator {
     }
 }
 
-/// An unknown that lies in a domain.
+/// Creates an unknown constrained to a domain.
 fn unknown(name: String, domain: Domain, solver: &Solver) -> BV {
     let unknown = BV::new_const(name, u32::from(domain.width()));
     for fact in domain_facts(&unknown, domain) {
@@ -182,7 +181,7 @@ fn unknown(name: String, domain: Domain, solver: &Solver) -> BV {
     unknown
 }
 
-/// What an unknown's domain says, as far as its width does not say it.
+/// Returns the constraints of an unknown's domain that its width does not imply.
 fn domain_facts(unknown: &BV, domain: Domain) -> Vec<Bool> {
     let size = u32::from(domain.width());
     let literal = |value| BV::from_u64(value, size);

@@ -1,5 +1,5 @@
-//! Stopping a running Z3 check: by a time limit or from another thread. Z3 can only be interrupted
-//! while it is running, so a watcher thread repeats the request until the check has ended.
+//! Interruption of a running Z3 check by a time limit or from another thread. Z3 accepts an
+//! interrupt only while it runs, so a watcher thread repeats the request until the check ends.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
@@ -10,10 +10,10 @@ use ::z3::{SatResult, Solver};
 
 use slowpath_stop::Stop;
 
-/// How often the watcher looks at the stop.
+/// Interval between two polls of the stop condition.
 const POLL: Duration = Duration::from_millis(5);
 
-/// Tells the watcher that the check has ended, however it ended.
+/// Tells the watcher on drop that the check has ended, even after a panic.
 struct Finish<'a>(&'a Mutex<bool>, &'a Condvar);
 
 impl Drop for Finish<'_> {
@@ -23,7 +23,7 @@ impl Drop for Finish<'_> {
     }
 }
 
-/// Runs a check that stops when asked to.
+/// Runs a check that ends early once the stop condition holds.
 pub(super) fn check(solver: &Solver, guards: &[Bool], stop: &Stop) -> SatResult {
     if !stop.is_possible() {
         return solver.check_assumptions(guards);

@@ -1,4 +1,4 @@
-//! What there is to choose for some conditions, and one try with chosen values.
+//! The inputs to concretise for a set of conditions, and attempts with concrete values.
 
 use std::collections::HashMap;
 
@@ -14,24 +14,24 @@ use crate::model::Model;
 use crate::pool::{FastMap, FastSet, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
-/// How often an input that does not fit random values is given up.
+/// Maximum number of attempts, each without the random values that contradicted in the one before.
 const CORRECTIONS: usize = 6;
 
-/// What there is to choose for some conditions.
+/// Inputs to concretise for a set of conditions.
 pub(super) struct Plan {
     /// All inputs of the conditions.
     inputs: Vec<TermId>,
-    /// Unknowns and bytes at known places that opaque terms consist of.
+    /// Unknowns, and bytes at constant indices, inside opaque terms.
     pub(super) fixed: Vec<TermId>,
-    /// Those that something else depends on too.
+    /// Fixed inputs that also occur outside opaque terms.
     pub(super) shared: FastSet<TermId>,
-    /// Bytes at unknown places that opaque terms consist of.
+    /// Bytes at non-constant indices inside opaque terms.
     floating: FastSet<TermId>,
-    /// Conditions that depend on nothing but these.
+    /// Conditions that depend only on fixed inputs and floating bytes.
     determined: Vec<TermId>,
-    /// Conditions without opaque terms that depend on nothing but fixed inputs, by input.
+    /// Conditions without opaque terms that depend only on fixed inputs, by input.
     limits: FastMap<TermId, Vec<TermId>>,
-    /// Fixed inputs of other conditions without opaque terms.
+    /// Fixed inputs of the other conditions without opaque terms.
     bound: FastSet<TermId>,
 }
 
@@ -76,8 +76,8 @@ impl Plan {
         Plan { inputs, fixed, shared, floating, determined, limits, bound }
     }
 
-    /// Samples new values: any for inputs that nothing else depends on, for the others those that
-    /// keep what they have to satisfy, as far as this can be told.
+    /// Samples new values of fixed inputs that are not bound. An input that would violate its
+    /// limits keeps its old value.
     pub(super) fn resample(&self, pool: &TermPool, values: &mut FastMap<TermId, u64>, sample: u64) {
         for &input in self.fixed.iter().filter(|input| !self.bound.contains(input)) {
             let new = random(pool.domain(input), input, sample);
@@ -90,7 +90,8 @@ impl Plan {
         }
     }
 
-    /// Whether what depends on these values (and floating bytes of `start`) alone holds.
+    /// Returns true if all conditions determined by these values, and by floating bytes of `start`,
+    /// hold.
     pub(super) fn allows(
         &self,
         pool: &TermPool,
@@ -105,7 +106,8 @@ impl Plan {
         self.determined.iter().all(|&term| evaluator.value(term) == 1)
     }
 
-    /// A model of what is not opaque in which shared inputs have random values, as far as they can.
+    /// Returns a model with opaque terms as unknowns, in which as many shared inputs as possible
+    /// have random values.
     pub(super) fn renewed<E: Engine>(
         &self,
         tools: &mut Tools<'_, E>,
@@ -133,8 +135,8 @@ impl Plan {
         Ok(None)
     }
 
-    /// A model of the conditions with the given values of fixed inputs; bytes at other places are
-    /// those of `start` as far as opaque terms depend on them.
+    /// Searches for a model of the conditions with the given values of fixed inputs. Floating bytes
+    /// take their values from `start`.
     pub(super) fn ask<E: Engine>(
         &self,
         tools: &mut Tools<'_, E>,
@@ -165,7 +167,8 @@ impl Plan {
         Ok(model.filter(|model| violated(pool, model, terms).is_empty()))
     }
 
-    /// The conditions with these values put in, and the values, with those of floating bytes.
+    /// Substitutes the values into the conditions. Returns the results, and a model of the values
+    /// and the floating bytes.
     fn concretise(
         &self,
         pool: &mut TermPool,
@@ -181,7 +184,7 @@ impl Plan {
             let constant = pool.constant(pool.width(input), value);
             images.insert(input, constant);
         }
-        // Inner ones first: the index of a byte can consist of other bytes.
+        // Indices of floating bytes can contain other floating bytes, which have smaller ids.
         let mut floating: Vec<TermId> = self.floating.iter().copied().collect();
         floating.sort_unstable();
         for input in floating {
@@ -200,7 +203,8 @@ impl Plan {
         (left, concrete)
     }
 
-    /// What was put in for bytes of arrays that the rest reads, where that may be the same place.
+    /// Returns equations for the substituted bytes of all arrays that the remaining conditions
+    /// read, since these may read the same bytes.
     fn array_equations(
         &self,
         pool: &mut TermPool,
@@ -225,7 +229,7 @@ impl Plan {
     }
 }
 
-/// Assigns an unknown, or a byte at a known place.
+/// Assigns an unknown, or a byte at a constant index.
 fn set(pool: &TermPool, model: &mut Model, input: TermId, value: u64) {
     match *pool.node(input) {
         Node::Var(var) => model.set_var(var, value),

@@ -1,10 +1,10 @@
-//! What concretisation needs of the solver around it: a session that answers, inputs, how much it may take.
+//! The parts of the solver that concretisation uses: session, inputs and budget.
 
 use crate::layered::budget::Budget;
 use crate::layered::inputs::Inputs;
 use crate::layered::session::Session;
 
-/// What concretisation needs to know of its surroundings.
+/// The parts of the solver that concretisation uses.
 pub(in crate::layered) struct Tools<'a, E> {
     pub(in crate::layered) session: &'a mut Session<E>,
     pub(in crate::layered) inputs: &'a mut Inputs,
