@@ -1,6 +1,6 @@
-//! The reference for tests: every path of the unrolled program, each checked on its own.
+//! Brute-force reference for tests: checks every path of the unrolled program separately.
 //!
-//! Shares execution and the solver with the search, but neither nogoods nor facts nor bounds.
+//! It shares execution and solver with the search, but neither nogoods nor facts nor bounds.
 
 use crate::SearchError;
 use crate::costs::CostGraph;
@@ -13,18 +13,18 @@ use slowpath_target::CostVector;
 /// A satisfiable path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrutePath {
-    /// Its arcs.
+    /// Arcs of the path.
     pub path: Vec<ArcId>,
-    /// Its cost, overhead included.
+    /// Cost, including overhead.
     pub cost: CostVector,
-    /// The shortest packet, in bytes.
+    /// Length of the shortest packet, in bytes.
     pub length: u32,
 }
 
-/// All satisfiable paths, in no particular order. Exponential: for small programs.
+/// Returns all satisfiable paths in no particular order. Takes exponential time, so it suits only
+/// small programs.
 ///
-/// # Errors
-/// What execution or the solver cannot do; a solver that gives up is an error here.
+/// # Errors Fails if execution or the solver fails, and if the solver gives up.
 pub fn all_paths<S: Solver>(
     unrolled: &mut Unrolled,
     costs: &CostGraph,
@@ -35,7 +35,7 @@ pub fn all_paths<S: Solver>(
     let mut resolver = Resolver::new();
     let mut work: Vec<(NodeId, Vec<ArcId>)> = vec![(Dag::ENTRY, Vec::new())];
     while let Some((node, prefix)) = work.pop() {
-        // A limit of no iterations at all may leave nothing, not even the entry.
+        // With a limit of zero iterations the graph can be empty, without even an entry.
         let node = unrolled.dag.nodes.get(node.index());
         for arc in node.map_or_else(Vec::new, |node| node.out.clone()) {
             let mut path = prefix.clone();
@@ -75,7 +75,7 @@ fn shortest<S: Solver>(
             let pool = &mut unrolled.executor.pool;
             let term = match resolved {
                 Ok(term) => term,
-                // Fine where no packet gets to.
+                // An execution error does not matter if no packet reaches it.
                 Err(error) => match solver.check(pool, &assumptions)? {
                     Outcome::Unsat(_) => return Ok(None),
                     Outcome::Sat(_) | Outcome::Unknown(_) => return Err(error.into()),

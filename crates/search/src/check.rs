@@ -1,8 +1,8 @@
-//! Is there a packet for this path? And how short can it be?
+//! Checks of paths: the search for a packet that takes a path, and for its least length.
 //!
-//! Facts first (no solver), then one solver call with an assumption per branch condition, so that
-//! a contradiction names its conditions; these and the arcs that determine their values on this
-//! path are the nogood.
+//! Facts are tried first, without a solver. Then a single solver call gets one assumption per
+//! branch condition, so a contradiction names its conditions. These conditions, and the arcs that
+//! determine their values on this path, form the nogood.
 
 use crate::SearchError;
 use crate::dag::Head;
@@ -17,25 +17,25 @@ use slowpath_smt::{
 };
 use std::collections::BTreeSet;
 
-/// The answer for one path.
+/// Result of a check.
 #[derive(Debug)]
 pub enum PathCheck {
-    /// A packet takes the path.
+    /// Some packet takes the path.
     Satisfiable {
-        /// The shortest one, in bytes.
+        /// Length of the shortest such packet, in bytes.
         length: u32,
-        /// Its content, and the rest of the environment.
+        /// Content of the packet, and the rest of the environment.
         model: Model,
-        /// The branch conditions on the path, as terms over inputs that all have to be 1.
+        /// Branch conditions on the path as terms over inputs; all have to be 1.
         conditions: Vec<TermId>,
     },
-    /// No packet does, or none that is short enough, for each of these reasons.
+    /// No packet of the permitted lengths takes the path, for each of these reasons.
     Conflict(Vec<Nogood>),
-    /// The solver could not tell.
+    /// The solver did not decide, for this reason.
     Unknown(String),
 }
 
-/// Checks paths of one unrolled program.
+/// A checker for paths of one unrolled program.
 pub struct PathChecker<S> {
     solver: S,
     resolver: Resolver,
@@ -43,42 +43,42 @@ pub struct PathChecker<S> {
     options: SearchOptions,
 }
 
-/// Solver calls spent on making one nogood smaller.
+/// Maximum number of solver calls to minimise one nogood.
 const MINIMISE_BUDGET: usize = 40;
 
-/// Most conditions of a conflict that is looked for elsewhere on the path.
+/// Maximum number of conditions of a conflict that is looked for elsewhere on the path.
 const MAX_REPEATED: usize = 8;
 
-/// Most places on a path at which one conflict is looked for.
+/// Maximum number of places on a path at which one conflict is looked for.
 const MAX_REPEATS: usize = 512;
 
-/// The conditions of a path.
+/// Branch conditions of a path.
 #[derive(Debug, Default)]
 pub(crate) struct Conditions {
     /// Distinct terms that have to be 1.
     pub terms: Vec<TermId>,
-    /// For each, the position on the path of the first arc that asks for it.
+    /// Position on the path of the first arc that requires each term.
     pub positions: Vec<u32>,
 }
 
 impl<S: Solver> PathChecker<S> {
-    /// A checker for packets of at least `min_packet` bytes.
+    /// Creates a checker for packets of at least `min_packet` bytes.
     pub fn new(solver: S, min_packet: u32, options: SearchOptions) -> Self {
         PathChecker { solver, resolver: Resolver::new(), min_packet, options }
     }
 
-    /// The solver.
+    /// Returns the solver.
     pub fn solver(&self) -> &S {
         &self.solver
     }
 
-    /// Whether the solver gives up on what is not decided quickly.
+    /// Enables or disables brief checks; see [`Solver::set_brief`].
     pub(crate) fn set_brief(&mut self, brief: bool) {
         self.solver.set_brief(brief);
     }
 
-    /// The conditions of a path over inputs, all of which have to be 1; without those that always
-    /// are.
+    /// Returns the conditions of a path as distinct terms over inputs that have to be 1, without
+    /// the constant ones.
     pub(crate) fn conditions(
         &mut self,
         unrolled: &mut Unrolled,
@@ -100,7 +100,7 @@ impl<S: Solver> PathChecker<S> {
         Ok(terms)
     }
 
-    /// Moves to a path.
+    /// Moves the resolver to a path.
     fn follow(&mut self, unrolled: &Unrolled, path: &[ArcId]) {
         let step = |&arc: &ArcId| match unrolled.dag[arc].head {
             Head::Node(node) => Some((arc, node)),
@@ -110,10 +110,9 @@ impl<S: Solver> PathChecker<S> {
         self.resolver.follow(&steps);
     }
 
-    /// Is there a packet of at most `max_length` bytes that takes `path`?
+    /// Searches for a packet of at most `max_length` bytes that takes `path`.
     ///
-    /// # Errors
-    /// What execution or the solver cannot do.
+    /// # Errors Fails if execution or the solver fails.
     pub fn check(
         &mut self,
         unrolled: &mut Unrolled,
@@ -143,7 +142,7 @@ impl<S: Solver> PathChecker<S> {
             if self.options.facts
                 && let Err(conflict) = facts.assume(&executor.pool, term, true, Some(tag))
             {
-                // There may be more that is wrong further on, independent of this.
+                // Later conditions may contain further, independent conflicts.
                 let arcs = self.arcs(unrolled, path, &conflict.reasons);
                 conflicts.push(Nogood::new(arcs, ANY_LENGTH));
                 continue;
@@ -171,12 +170,10 @@ impl<S: Solver> PathChecker<S> {
         self.with_length(unrolled, path, &conditions, length, (least, max_length))
     }
 
-    /// What a path relies on: as little as possible. The model, and the conditions that it meets,
-    /// become those of a run of the same path, with a packet of at most the same length, that relies
-    /// on nothing else.
+    /// Returns a small set of reliances of a path. Updates model and conditions of `found` to a run
+    /// of the same path that relies on nothing else. Its packet is not longer than before.
     ///
-    /// # Errors
-    /// What execution or the solver cannot do.
+    /// # Errors Fails if execution or the solver fails.
     pub(crate) fn reliances(
         &mut self,
         unrolled: &mut Unrolled,
@@ -199,7 +196,7 @@ impl<S: Solver> PathChecker<S> {
         }
         let free = |pool: &TermPool, term| pool.as_const(term) != Some(1);
         without.retain(|&(_, term)| free(&unrolled.executor.pool, term));
-        // All at once, most often; else one after the other.
+        // Usually all reliances can be avoided at once; otherwise each is tried alone.
         let mut parts: Vec<Vec<(RelianceId, TermId)>> = vec![without];
         while let Some(part) = parts.pop().filter(|part| !part.is_empty()) {
             let mut terms = found.conditions.clone();
@@ -221,11 +218,10 @@ impl<S: Solver> PathChecker<S> {
         Ok(relied)
     }
 
-    /// Makes a run of the same path that has these values at its start, if there is one, the path's
-    /// model. Tells whether there is.
+    /// Replaces the model of `found` by a run of the same path with the `wanted` values at its
+    /// start. Returns false if no such run was found.
     ///
-    /// # Errors
-    /// What the solver cannot do.
+    /// # Errors Fails if the solver fails.
     pub(crate) fn prefer(
         &mut self,
         unrolled: &mut Unrolled,
@@ -250,12 +246,12 @@ impl<S: Solver> PathChecker<S> {
         Ok(true)
     }
 
-    /// The least length of packets, in bytes.
+    /// Returns the least length of packets, in bytes.
     pub(crate) fn min_packet(&self) -> u32 {
         self.min_packet
     }
 
-    /// The value of a term on a path, given by its arcs and where they lead.
+    /// Returns the value of a term on a path, given as arcs with their head nodes.
     pub(crate) fn resolve(
         &mut self,
         executor: &mut Executor,
@@ -266,8 +262,8 @@ impl<S: Solver> PathChecker<S> {
         self.resolver.resolve(executor, term)
     }
 
-    /// A path whose later conditions cannot be executed, by the conditions before: it does not
-    /// matter if they exclude it already.
+    /// Handles a path with a condition that cannot be executed. The failure does not matter if the
+    /// conditions before it already exclude the path.
     fn astray(
         &mut self,
         unrolled: &mut Unrolled,
@@ -343,7 +339,8 @@ impl<S: Solver> PathChecker<S> {
         })
     }
 
-    /// The shortest packet of at least `lowest` bytes that meets the conditions: binary search.
+    /// Finds the shortest packet of at least `lowest` bytes that meets the conditions, by binary
+    /// search.
     pub(crate) fn shorten(
         &mut self,
         unrolled: &mut Unrolled,
@@ -357,7 +354,7 @@ impl<S: Solver> PathChecker<S> {
             _ => lowest,
         };
         let (mut low, mut high, mut best) = (lowest, length_in(&model).max(lowest), model);
-        // Most often the least length is possible: ask for it first.
+        // The least length is usually possible, so it is tried first.
         let mut middle = low;
         while low < high {
             match self.ask(unrolled, conditions, Some((length, middle)))? {
@@ -370,8 +367,8 @@ impl<S: Solver> PathChecker<S> {
         Ok(Ok((high, best)))
     }
 
-    /// Asks the solver for a packet of at most the given length; the length is the last
-    /// assumption.
+    /// Asks the solver for a packet of at most the given length. The bound on the length is the
+    /// last assumption.
     pub(crate) fn ask(
         &mut self,
         unrolled: &mut Unrolled,
@@ -383,7 +380,7 @@ impl<S: Solver> PathChecker<S> {
         Ok(self.solver.check(&mut unrolled.executor.pool, &assumptions)?)
     }
 
-    /// The answer that no packet of any length meets the conditions.
+    /// Returns the conflict of conditions that no packet of any length meets.
     fn impossible(
         &mut self,
         unrolled: &mut Unrolled,
@@ -394,8 +391,8 @@ impl<S: Solver> PathChecker<S> {
         Ok(PathCheck::Conflict(self.conflict(unrolled, path, conditions, core, None)?))
     }
 
-    /// Why no packet (below the given length) meets the conditions, of which these in `core` exclude
-    /// each other; the length is the last of them.
+    /// Returns the nogoods for conditions that no packet (below the given length) meets. `core` has
+    /// the contradictory assumptions; the bound on the length is the last assumption.
     pub(crate) fn conflict(
         &mut self,
         unrolled: &mut Unrolled,
@@ -425,11 +422,11 @@ impl<S: Solver> PathChecker<S> {
         Ok(nogoods)
     }
 
-    /// Finds conflicts like a known one further on or back on the path: in other rounds of a loop,
-    /// the same branches are taken the same way, often for the same reason.
+    /// Looks for the same conflict elsewhere on the path. Other iterations of a loop often take the
+    /// same branches in the same way, and fail for the same reason.
     ///
-    /// `positions` are those of the known conflict's conditions. Each of the others is confirmed by
-    /// the solver.
+    /// `positions` are those of the known conflict's conditions. The solver confirms each further
+    /// conflict.
     fn repeats(
         &mut self,
         unrolled: &mut Unrolled,
@@ -454,7 +451,7 @@ impl<S: Solver> PathChecker<S> {
             let mut found = Vec::with_capacity(labels.len());
             let mut from = first;
             for wanted in &labels {
-                // The first of them has to be here, the others next.
+                // The first label must match at `first`, the others anywhere after it.
                 let limit = if found.is_empty() { first + 1 } else { of_path.len() };
                 let Some(next) = (from..limit).find(|&index| of_path[index] == *wanted) else {
                     break;
@@ -471,7 +468,7 @@ impl<S: Solver> PathChecker<S> {
             let terms: Vec<TermId> = indices.iter().map(|&index| conditions.terms[index]).collect();
             let outcome = self.solver.check(&mut unrolled.executor.pool, &terms)?;
             if let Outcome::Unknown(_) = outcome {
-                // Out of time, most likely.
+                // Probably a timeout, so further checks would end undecided too.
                 break;
             }
             if let Outcome::Unsat(_) = outcome {
@@ -484,7 +481,7 @@ impl<S: Solver> PathChecker<S> {
         Ok(())
     }
 
-    /// The arcs behind the conditions at these positions of the path.
+    /// Returns the arcs that determine the conditions at these positions of the path.
     fn arcs(&self, unrolled: &Unrolled, path: &[ArcId], positions: &[u32]) -> Vec<ArcId> {
         if !self.options.generalise {
             let last = positions.iter().max().map_or(0, |&last| last as usize + 1);
@@ -503,8 +500,8 @@ impl<S: Solver> PathChecker<S> {
     }
 }
 
-/// A packet of `least` bytes that meets the conditions, if one is found near `start` without a
-/// solver; `facts` are what the conditions say.
+/// Searches near `start`, without a solver, for a packet of `least` bytes that meets the
+/// conditions. `facts` are the facts that the conditions imply.
 pub(crate) fn with_length(
     pool: &TermPool,
     facts: &Facts,

@@ -1,58 +1,59 @@
-//! The cost automaton: what a path costs, exactly.
+//! The cost automaton: the exact cost of a path.
 //!
-//! The price of work may depend on what came shortly before. That context is small and finite, so
-//! it is part of the state here: a state is a node of the unrolled program with a cost context,
-//! and every arc has one constant cost per state. Longest paths over states are exact where the
-//! paper over-estimates edges ("throughput guarantees", § 5.2 "Edge Costs") and corrects later.
+//! The price of work may depend on preceding work. This context is small and finite, so it is part
+//! of the state: a state is a node of the unrolled program with a cost context. Every arc then has
+//! one constant cost per state. Longest paths over states are exact, where the paper over-estimates
+//! edges ("throughput guarantees", § 5.2 "Edge Costs") and corrects the estimate later.
 
 use crate::dag::{Arc, Dag, Head};
 use slowpath_exec::{ArcId, NodeId};
 use slowpath_ir::Program;
 use slowpath_target::{Context, CostModel, CostVector};
 
-/// The state behind an arc that leaves the program.
+/// Target of transitions that leave the program.
 pub(crate) const EXIT: u32 = u32::MAX;
 
-/// A transition of a state.
+/// A step from a state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transition {
-    /// The arc.
+    /// Arc that the transition takes.
     pub arc: ArcId,
-    /// The state behind it.
+    /// State that the transition leads to.
     pub next: u32,
-    /// The transition with the same cost.
+    /// Number of a transition of the priced graph with the same cost.
     pub cost: u32,
 }
 
-/// The unrolled program with exact costs.
+/// The unrolled program with exact costs, as a graph of states and transitions.
 #[derive(Clone, Debug)]
 pub struct CostGraph {
-    /// For each state, in topological order, where its transitions begin; one more at the end.
+    /// Number of each state's first transition, in topological order of states, with one more entry
+    /// at the end.
     first: Vec<u32>,
-    /// The arc of each transition.
+    /// Arc of each transition.
     arcs: Vec<ArcId>,
-    /// The state that each transition leads to.
+    /// Target state of each transition.
     next: Vec<u32>,
-    /// The cost of each transition, by component.
+    /// Cost of each transition in ticks, by component.
     costs: Vec<Vec<u64>>,
     overhead: CostVector,
 }
 
-/// Room for the dynamic program, reused between calls.
+/// Buffers of the dynamic program, reused between calls.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     best: Vec<u64>,
     choice: Vec<u32>,
 }
 
-/// A node, and the position of a context among its contexts.
+/// A node and a position among its contexts.
 type ContextOf = (NodeId, u32);
 
-/// No way to the end.
+/// Value of a state from which no exit can be reached.
 const NEVER: u64 = u64::MAX;
 
 impl CostGraph {
-    /// Prices every arc in every context in which it can be taken.
+    /// Prices every arc in every reachable context.
     pub fn new(dag: &Dag, program: &Program, model: &CostModel) -> Self {
         let mut contexts: Vec<Vec<Context>> = vec![Vec::new(); dag.nodes.len()];
         let mut transitions: Vec<(ArcId, Option<ContextOf>, CostVector)> = Vec::new();
@@ -61,8 +62,8 @@ impl CostGraph {
         if let Some(entry) = contexts.first_mut() {
             entry.push(model.start());
         }
-        // Arcs lead to larger numbers: when a node is reached, all its contexts are known, and its
-        // states can be numbered one after the other, in topological order like the nodes.
+        // Arcs lead to larger node numbers, so all contexts of a node are known when it is reached.
+        // Numbering states node by node keeps them in topological order.
         for (index, node) in dag.nodes.iter().enumerate() {
             first_of_node.push(first.len() as u32);
             let block = program.block(node.block);
@@ -89,7 +90,7 @@ impl CostGraph {
             }
         }
         first.push(transitions.len() as u32);
-        // Only now are all states numbered that transitions lead to.
+        // All target states are numbered only now.
         let next = transitions.iter().map(|&(_, next, _)| match next {
             None => EXIT,
             Some((node, position)) => first_of_node[node.index()] + position,
@@ -105,7 +106,7 @@ impl CostGraph {
         }
     }
 
-    /// A graph from its parts, without overhead.
+    /// Creates a graph from its parts, without overhead.
     #[cfg(test)]
     pub(crate) fn of_parts(
         first: Vec<u32>,
@@ -116,18 +117,18 @@ impl CostGraph {
         CostGraph { first, arcs, next, costs: vec![cost], overhead: CostVector::zero(1) }
     }
 
-    /// The number of states.
+    /// Returns the number of states.
     pub fn states(&self) -> usize {
         self.first.len() - 1
     }
 
-    /// The number of components.
+    /// Returns the number of components.
     pub fn components(&self) -> usize {
         self.costs.len()
     }
 
-    /// A graph with other states, each of whose transitions costs what a transition of this one
-    /// does.
+    /// Creates a graph with other states. The cost of each of its transitions is that of a
+    /// transition of this graph.
     pub(crate) fn with_states(&self, first: Vec<u32>, transitions: &[Transition]) -> CostGraph {
         let cost_of =
             |costs: &Vec<u64>| transitions.iter().map(|s| costs[s.cost as usize]).collect();
@@ -140,7 +141,7 @@ impl CostGraph {
         }
     }
 
-    /// A transition by its number.
+    /// Returns a transition by its number.
     pub(crate) fn transition(&self, transition: usize) -> Transition {
         Transition {
             arc: self.arcs[transition],
@@ -149,12 +150,12 @@ impl CostGraph {
         }
     }
 
-    /// What a transition costs on a component, in ticks.
+    /// Returns the cost of a transition on a component, in ticks.
     pub(crate) fn cost(&self, component: usize, transition: usize) -> u64 {
         self.costs[component][transition]
     }
 
-    /// What every path costs on a component besides its transitions, in ticks.
+    /// Returns the fixed cost of every path on a component, in ticks.
     pub(crate) fn overhead(&self, component: usize) -> u64 {
         self.overhead[component]
     }
@@ -163,8 +164,8 @@ impl CostGraph {
         self.first[state] as usize..self.first[state + 1] as usize
     }
 
-    /// The path over allowed arcs that costs most on `component`, with that cost in ticks,
-    /// overhead included. Linear in the number of states and transitions.
+    /// Returns the path over allowed arcs with the highest cost on `component`, and this cost in
+    /// ticks, overhead included. Runs in time linear in the number of states and transitions.
     pub fn longest(
         &self,
         component: usize,
@@ -183,17 +184,16 @@ impl CostGraph {
                     continue;
                 }
                 let rest = match self.next[transition] {
-                    // Behind this there is nothing left to pay; the overhead comes once, at the
-                    // end.
+                    // An exit has no further cost; overhead is added once for the whole path.
                     EXIT => 0,
                     next => best[next as usize],
                 };
                 if rest == NEVER {
                     continue;
                 }
-                // A cost that is too large for a number must not look like no way at all.
+                // A saturated cost must differ from the marker for unreachable exits.
                 let total = costs[transition].saturating_add(rest).min(NEVER - 1);
-                // Of equally long ways the first: the same path in every run.
+                // The first of equally long paths wins, so results are reproducible.
                 if best[state] == NEVER || total > best[state] {
                     (best[state], choice[state]) = (total, transition as u32);
                 }
@@ -210,8 +210,8 @@ impl CostGraph {
         Some((total.saturating_add(self.overhead[component]), path))
     }
 
-    /// What each of so many arcs costs on `component` at most, with all that can come behind it, in
-    /// ticks.
+    /// Returns, for each of `arcs` arcs, the highest cost on `component` of the arc and everything
+    /// after it, in ticks.
     pub(crate) fn heaviest_behind(
         &self,
         component: usize,
@@ -225,7 +225,7 @@ impl CostGraph {
                 EXIT => 0,
                 next => scratch.best[next as usize],
             };
-            // Nothing leads on where a limit cut a loop.
+            // No exit is reachable where a limit cut a loop.
             if rest != NEVER {
                 let total = self.costs[component][transition].saturating_add(rest);
                 behind[arc.index()] = behind[arc.index()].max(total);
@@ -234,7 +234,7 @@ impl CostGraph {
         behind
     }
 
-    /// The cost of a complete path, overhead included.
+    /// Returns the cost of a complete path, overhead included.
     pub fn path_cost(&self, path: &[ArcId]) -> CostVector {
         let mut cost = self.overhead;
         let mut state = 0;

@@ -8,34 +8,35 @@ use std::ops::Index;
 /// An instance of a block. Nodes are numbered in topological order; node 0 is the entry.
 #[derive(Clone, Debug)]
 pub struct DagNode {
-    /// The block.
+    /// Block of the program.
     pub block: BlockId,
-    /// The arcs out of it; their targets have larger numbers.
+    /// Outgoing arcs; their heads have larger node numbers.
     pub out: Vec<ArcId>,
 }
 
-/// Where an arc leads.
+/// Destination of an arc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
-    /// To a node.
+    /// A node.
     Node(NodeId),
-    /// Out of the program, by the exit's number.
+    /// An exit of the program, by number.
     Exit(u32),
 }
 
-/// One way out of a block instance. Arcs are numbered in topological order of their tails.
+/// A step from a block instance to its successor. Arcs are numbered in topological order of their
+/// tails.
 #[derive(Clone, Debug)]
 pub struct Arc {
-    /// The node it leaves.
+    /// Node that the arc leaves.
     pub tail: NodeId,
-    /// Where it leads.
+    /// Destination.
     pub head: Head,
-    /// Its index among the edges of the block's terminator.
+    /// Index among the edges of the block's terminator.
     pub edge: usize,
-    /// The branch condition and the value that takes this arc; `None` on jumps and where the
-    /// other way is impossible.
+    /// Branch condition with the value that takes this arc; `None` on jumps and if only this arc of
+    /// the branch is possible.
     pub condition: Option<(TermId, bool)>,
-    /// No shorter packet takes this arc, in bytes.
+    /// Lower bound for the length of packets that take this arc, in bytes.
     pub min_length: u32,
 }
 
@@ -49,15 +50,15 @@ pub struct Dag {
 }
 
 impl Dag {
-    /// Where every path begins.
+    /// Node at which every path begins.
     pub const ENTRY: NodeId = NodeId(0);
 
-    /// All nodes with their numbers, in topological order.
+    /// Returns all nodes with their numbers in topological order.
     pub fn numbered_nodes(&self) -> impl DoubleEndedIterator<Item = (NodeId, &DagNode)> {
         self.nodes.iter().enumerate().map(|(index, node)| (NodeId(index as u32), node))
     }
 
-    /// Whether an arc is the only way out of its node.
+    /// Returns true if the arc is the only one out of its node.
     pub fn is_only_way(&self, arc: ArcId) -> bool {
         self[self[arc].tail].out.len() == 1
     }

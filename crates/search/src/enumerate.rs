@@ -1,11 +1,11 @@
-//! All satisfiable paths, in no particular order: depth first over prefixes, each of which some
-//! packet takes.
+//! Enumeration of all satisfiable paths in no particular order: a depth-first search over
+//! satisfiable prefixes.
 //!
-//! A prefix that no packet takes is not followed, so that the work is at most the number of
-//! satisfiable paths times their length, however many impossible paths there are. Most of it needs
-//! no solver: a packet known for the prefix takes one of the two ways out of a branch, and facts or
-//! nogoods rule out most of those that no packet takes. Best-first search would have to split its
-//! sets of paths at every path found; it is for the slowest few.
+//! Unsatisfiable prefixes are not followed, so the work is at most the number of satisfiable paths
+//! times their length, for any number of unsatisfiable paths. Most steps need no solver. A packet
+//! known for the prefix takes one arc of each branch, and facts or nogoods rule out most
+//! unsatisfiable arcs. Best-first search would have to split its sets at every path found, so it
+//! suits only the slowest few paths.
 
 use crate::SearchError;
 use crate::check::{Conditions, PathChecker, with_length};
@@ -22,59 +22,59 @@ use std::rc::Rc;
 /// A node on the current path.
 #[derive(Debug)]
 struct Visit {
-    /// Ways out that have not been followed yet.
+    /// Outgoing arcs that have not been followed yet.
     untried: Vec<ArcId>,
-    /// What the conditions up to here say.
+    /// Facts implied by the conditions up to this node.
     facts: Facts,
-    /// How many conditions there are up to here.
+    /// Number of conditions up to this node.
     conditions: usize,
-    /// What some packet that gets here looks like; `None` if the solver could not tell.
+    /// Model of a packet that reaches this node; `None` if the solver could not decide.
     model: Option<Rc<Model>>,
 }
 
-/// Where the enumeration is.
+/// State of the enumeration.
 #[derive(Debug, Default)]
 pub(crate) struct Enumeration {
     visits: Vec<Visit>,
-    /// The arcs between the visits.
+    /// Arcs between the visits.
     path: Vec<ArcId>,
     steps: Vec<(ArcId, NodeId)>,
     conditions: Conditions,
-    /// The arcs of the path, as a set.
+    /// By arc: true if the path contains it.
     taken: Vec<bool>,
-    /// The model that was evaluated last, and what came of it.
+    /// Model evaluated last, with cached values of terms.
     evaluated: (Rc<Model>, EvaluatorCache),
-    /// The unknowns in conditions that cannot be zero, by condition.
+    /// For each condition, its unknowns that cannot be zero.
     not_zero: HashMap<TermId, Vec<VarId>>,
-    /// Why a path could not be decided, if one could not.
+    /// Reason why a path could not be decided, if any.
     undecided: Option<String>,
-    /// What is behind each arc at most, where the heaviest ways come first.
+    /// Highest cost behind each arc, if heavier arcs are to be followed first.
     behind: Option<Vec<u64>>,
 }
 
-/// What one step of the enumeration brought.
+/// Result of one step of the enumeration.
 #[derive(Debug)]
 pub(crate) enum Progress {
     /// Nothing to report yet.
     Working,
-    /// No packet takes the way that was looked at.
+    /// No packet takes the prefix that was tried.
     Impossible,
-    /// A path, the shortest packet in bytes, and what it looks like.
+    /// A satisfiable path, with length in bytes and content of its shortest packet.
     Path { length: u32, model: Model },
-    /// All ways have been followed.
+    /// All paths have been enumerated.
     Complete,
-    /// The same, but it is not known whether packets take some of them.
+    /// All paths have been enumerated, but some could not be decided.
     Undecided(String),
 }
 
-/// What a way out of a node asks for.
+/// Result of following an arc.
 enum Way {
     Possible(Visit),
     Impossible,
 }
 
 impl Enumeration {
-    /// The enumeration of the paths of a graph, at its start.
+    /// Creates an enumeration of the paths of a graph.
     pub fn new(unrolled: &Unrolled) -> Self {
         let mut start =
             Enumeration { taken: vec![false; unrolled.dag.arcs.len()], ..Enumeration::default() };
@@ -88,8 +88,8 @@ impl Enumeration {
         start
     }
 
-    /// The same by the heavier way out of each node first; `behind` is what arcs cost with what
-    /// comes behind them at most.
+    /// Creates an enumeration that follows the heavier arc of each node first. `behind` gives the
+    /// highest cost of each arc with everything after it.
     pub fn heaviest_first(unrolled: &Unrolled, behind: Vec<u64>) -> Self {
         let mut start = Enumeration { behind: Some(behind), ..Enumeration::new(unrolled) };
         if let Some(mut visit) = start.visits.pop() {
@@ -99,32 +99,31 @@ impl Enumeration {
         start
     }
 
-    /// Puts the ways out of a node in order; the last one is followed first.
+    /// Sorts the outgoing arcs of a node; the last one is followed first.
     fn order(&self, ways: &mut [ArcId]) {
         if let Some(behind) = &self.behind {
             ways.sort_by_key(|arc| behind[arc.index()]);
         }
     }
 
-    /// The arcs of the path that [`Progress::Path`] is about.
+    /// Returns the arcs of the path reported by [`Progress::Path`].
     pub fn path(&self) -> &[ArcId] {
         &self.path
     }
 
-    /// Its conditions.
+    /// Returns the conditions of that path.
     pub fn conditions(&self) -> &[TermId] {
         &self.conditions.terms
     }
 
-    /// Whether some way could not be decided.
+    /// Returns true if some path could not be decided.
     pub fn is_undecided(&self) -> bool {
         self.undecided.is_some()
     }
 
-    /// Looks at one way out of a node, for packets of at most `max_length` bytes.
+    /// Tries one outgoing arc, for packets of at most `max_length` bytes.
     ///
-    /// # Errors
-    /// What execution or the solver cannot do.
+    /// # Errors Fails if execution or the solver fails.
     pub fn step<S: Solver>(
         &mut self,
         unrolled: &mut Unrolled,
@@ -132,7 +131,7 @@ impl Enumeration {
         nogoods: &mut Nogoods,
         max_length: u32,
     ) -> Result<Progress, SearchError> {
-        // A path that was reported ends in an exit, which has no ways out.
+        // The reported path ended in an exit, which has no visit of its own.
         if self.path.len() == self.visits.len() {
             self.leave();
         }
@@ -162,7 +161,7 @@ impl Enumeration {
         }
     }
 
-    /// Takes an arc: what the conditions of the path are then, and a packet for them.
+    /// Follows an arc: updates conditions and facts, and finds a packet for the longer prefix.
     fn enter<S: Solver>(
         &mut self,
         unrolled: &mut Unrolled,
@@ -244,7 +243,7 @@ impl Enumeration {
         Ok(Way::Possible(Visit { untried, facts, conditions: self.conditions.terms.len(), model }))
     }
 
-    /// The end of a path: how short can its packet be?
+    /// Finds the shortest packet for a complete path.
     fn exit<S: Solver>(
         &mut self,
         unrolled: &mut Unrolled,
@@ -256,12 +255,12 @@ impl Enumeration {
         let complete = |model: Rc<Model>| {
             let (pool, facts) = (&unrolled.executor.pool, &visit.facts);
             let domain = |term| facts.domain(pool, term);
-            // The same, with a value for all that the conditions look at.
+            // Keeps the model but assigns every input of the conditions.
             nearby_model(pool, &model, &self.conditions.terms, &domain)
         };
         let found = match visit.model.and_then(complete) {
             Some(model) => Some(model),
-            // A part of the path could not be decided; all of it may be.
+            // Only a prefix was undecided; the solver may decide the complete path.
             None => {
                 let length = unrolled.executor.packet_length();
                 let limit = length.map(|length| (length, max_length));
@@ -286,7 +285,7 @@ impl Enumeration {
         let model =
             with_length(pool, &visit.facts, &model, terms, (length, least)).unwrap_or(model);
         match checker.shorten(unrolled, &self.conditions, length, least, model)? {
-            // The packets that were guessed may be longer than those asked for.
+            // A guessed packet may be longer than permitted.
             Ok((shortest, _)) if shortest > max_length => Ok(Progress::Impossible),
             Ok((shortest, model)) => {
                 if shortest > least {
@@ -301,8 +300,8 @@ impl Enumeration {
         }
     }
 
-    /// Keeps why the path needs packets of so many bytes, which the facts do not know: others may
-    /// need them for the same reason.
+    /// Learns why the path needs a packet of at least `shortest` bytes, which facts do not show.
+    /// The lemma may apply to other paths.
     fn learn_length<S: Solver>(
         &self,
         unrolled: &mut Unrolled,
@@ -319,7 +318,7 @@ impl Enumeration {
         Ok(())
     }
 
-    /// Goes back over the last arc.
+    /// Removes the last arc from the path.
     fn leave(&mut self) {
         if let Some(arc) = self.path.pop() {
             self.taken[arc.index()] = false;
@@ -327,8 +326,8 @@ impl Enumeration {
         self.steps.truncate(self.path.len());
     }
 
-    /// Whether a model makes `term` true, and assigns what in it cannot be zero, which is what
-    /// models say of unknowns without a value.
+    /// Returns true if a model satisfies `term` and assigns all its unknowns that cannot be zero.
+    /// Evaluation takes unassigned unknowns as zero.
     fn agrees(&mut self, pool: &TermPool, model: &Rc<Model>, term: TermId) -> bool {
         if !Rc::ptr_eq(model, &self.evaluated.0) {
             self.evaluated = (Rc::clone(model), EvaluatorCache::default());

@@ -1,4 +1,4 @@
-//! Why a program cannot be searched: loops without a bound, size, and what lower layers cannot do.
+//! Errors of the search: unbounded loops, programs that are too large, and errors of lower layers.
 
 use slowpath_exec::ExecError;
 use slowpath_ir::FlowError;
@@ -6,7 +6,7 @@ use slowpath_smt::SolverError;
 use slowpath_stop::Reason;
 use thiserror::Error;
 
-/// A program that cannot be analysed.
+/// A reason why a program cannot be analysed.
 #[derive(Debug, Error)]
 pub enum SearchError {
     /// The control flow cannot be unrolled.
@@ -18,7 +18,7 @@ pub enum SearchError {
     /// The solver failed.
     #[error(transparent)]
     Solver(#[from] SolverError),
-    /// A loop without a derivable bound.
+    /// No bound of a loop can be derived.
     #[error(
         "the loop at .{location} has no bound that the analysis can derive (not done after \
          {iterations} iterations); state one: --unroll N@.{location}"
@@ -26,10 +26,10 @@ pub enum SearchError {
     UnboundedLoop {
         /// First instruction of the loop's header.
         location: u32,
-        /// Iterations laid out before giving up.
+        /// Iterations unrolled before giving up.
         iterations: u32,
     },
-    /// A loop that makes the program too large.
+    /// A loop makes the program too large.
     #[error(
         "the loop at .{location} makes the program larger than {nodes} blocks (after {iterations} \
          iterations); limit it: --unroll N@.{location}"
@@ -37,27 +37,27 @@ pub enum SearchError {
     LoopTooLarge {
         /// First instruction of the loop's header.
         location: u32,
-        /// The limit.
+        /// Maximum number of nodes.
         nodes: usize,
-        /// Iterations laid out before giving up.
+        /// Iterations unrolled before giving up.
         iterations: u32,
     },
-    /// Too large without any loop to blame.
+    /// The program is too large, and no loop is the cause.
     #[error("the unrolled program is larger than {nodes} blocks")]
     TooLarge {
-        /// The limit.
+        /// Maximum number of nodes.
         nodes: usize,
     },
-    /// A limit for a loop that does not exist.
+    /// An unroll limit names an instruction outside all loops.
     #[error("there is no loop around .{location}, which --unroll names")]
     NoLoopAt {
-        /// The instruction named.
+        /// Number of the instruction.
         location: u32,
     },
-    /// Stopped before it was done.
+    /// The stop condition held before the work was done.
     #[error("{0}")]
     Stopped(Reason),
-    /// A defect here.
+    /// A defect of this crate.
     #[error("internal error: {0}")]
     Internal(String),
 }
@@ -72,7 +72,7 @@ impl From<ExecError> for SearchError {
 }
 
 impl SearchError {
-    /// The instruction that the error is about.
+    /// Returns the instruction that the error refers to.
     pub fn location(&self) -> Option<u32> {
         match *self {
             SearchError::UnboundedLoop { location, .. }

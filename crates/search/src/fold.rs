@@ -1,13 +1,15 @@
-//! Nogoods inside the dynamic program.
+//! Folding: nogoods become part of the states of the dynamic program.
 //!
-//! A path contains a nogood if it takes its arcs one after the other. Which nogoods it has matched
-//! in part, and how far, can be part of the state: longest paths over such states avoid these
-//! nogoods without any branching (the state augmentation of Villeneuve and Desaulniers, "The
-//! shortest path problem with forbidden paths", EJOR 2005, for arcs that need not be adjacent).
-//! Where nogoods are short, as those of one round of a loop are, only few are matched at a time,
-//! and the states stay few however many nogoods there are; branch and bound would try the
-//! combinations of what to avoid in which round. Where many overlap, states multiply, and the
-//! nogoods are left to branching.
+//! A path contains a nogood if it takes all arcs of the nogood in turn. A state can record which
+//! nogoods are partly matched, and how many of their arcs have been taken. Longest paths over such
+//! states avoid the nogoods without branching (the state augmentation of Villeneuve and
+//! Desaulniers, "The shortest path problem with forbidden paths", EJOR 2005, extended to arcs that
+//! need not be adjacent).
+//!
+//! Short nogoods, such as those within a loop iteration, overlap little. Few are partly matched at
+//! a time, so states stay few for any number of nogoods, while branch and bound would try
+//! combinations over all iterations. If many nogoods overlap, states multiply, and the nogoods are
+//! left to branching.
 
 mod partial_matches;
 mod product;
@@ -17,34 +19,35 @@ use crate::dag::Dag;
 use product::Product;
 use slowpath_exec::ArcId;
 
-/// A set of nogoods and the graph without the paths that contain one.
+/// A set of nogoods, and the graph of all paths that contain none of them.
 #[derive(Debug)]
 pub struct Folded {
     graph: CostGraph,
-    /// None before the first nogood.
+    /// Product of graph and nogoods; `None` before the first nogood.
     product: Option<Product>,
-    /// Most states that the graph may have.
+    /// Maximum number of states.
     max_states: usize,
 }
 
-/// States that any graph may have.
+/// Number of states that every graph may have.
 const FEW_STATES: usize = 4_096;
-/// How many times more states the graph may have than without nogoods.
+/// Permitted growth of the number of states over the graph without nogoods.
 const GROWTH: usize = 8;
 
 impl Folded {
-    /// No nogoods yet.
+    /// Creates a set without nogoods.
     pub fn new(graph: CostGraph) -> Self {
         let max_states = FEW_STATES + GROWTH * graph.states();
         Folded { graph, product: None, max_states }
     }
 
-    /// The graph without the paths that contain one of the nogoods.
+    /// Returns the graph of all paths that contain none of the nogoods.
     pub fn graph(&self) -> &CostGraph {
         &self.graph
     }
 
-    /// Takes in as many nogoods as fit, short ones first, each given by its arcs. Returns which.
+    /// Folds in as many of the `new` nogoods as fit, short ones first. Each nogood is given by its
+    /// arcs. Returns true for each nogood that was folded in.
     ///
     /// `plain` is the graph without any nogoods.
     pub fn add(&mut self, dag: &Dag, plain: &CostGraph, new: &[Vec<ArcId>]) -> Vec<bool> {

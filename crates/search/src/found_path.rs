@@ -1,4 +1,4 @@
-//! What the search finds: a satisfiable path, with what is needed to show and to replay it.
+//! Result of the search: a satisfiable path with its witness.
 
 use slowpath_exec::ArcId;
 use slowpath_smt::{Model, TermId};
@@ -9,12 +9,12 @@ use slowpath_target::CostVector;
 pub struct FoundPath {
     /// Its arcs.
     pub path: Vec<ArcId>,
-    /// Its cost, overhead included.
+    /// Cost, including overhead.
     pub cost: CostVector,
-    /// The length of the shortest packet that takes it, in bytes.
+    /// Length of the shortest packet that takes the path, in bytes.
     pub length: u32,
-    /// A packet and environment that take it.
+    /// Values of packet and environment that take the path.
     pub model: Model,
-    /// Its branch conditions over inputs.
+    /// Branch conditions as terms over inputs.
     pub conditions: Vec<TermId>,
 }

@@ -1,12 +1,12 @@
-//! When each part of the unrolled graph is reached, as terms: all runs that leave the program over
-//! some arcs, as one formula.
+//! Conditions for reaching each part of the unrolled graph, as terms. All runs that leave the
+//! program over certain arcs become one formula.
 //!
-//! A node is reached if its immediate dominator is, and one of the ways from there leads to it; of
-//! that second condition, its gate, nothing before the dominator is part. So the condition for
-//! leaving is a conjunction of gates, the branches that every such run takes among them as they are,
-//! and a phi chooses by what happened since its node's dominator (Tarjan, "Fast algorithms for
-//! solving path problems", JACM 1981; dominators after Cooper, Harvey and Kennedy, "A simple, fast
-//! dominance algorithm", 2001).
+//! A node is reached if its immediate dominator is reached and a path from there leads to it. The
+//! second condition, the node's gate, does not depend on anything before the dominator. The
+//! condition for an exit is thus a conjunction of gates, and branches that every such run takes
+//! appear in it unchanged. A phi selects by the path since its node's dominator (Tarjan, "Fast
+//! algorithms for solving path problems", JACM 1981; dominators after Cooper, Harvey and Kennedy,
+//! "A simple, fast dominance algorithm", 2001).
 
 use crate::SearchError;
 use crate::dag::Head;
@@ -14,45 +14,46 @@ use crate::unroll::Unrolled;
 use slowpath_exec::{AllPaths, ArcId, NodeId, SymbolicState};
 use slowpath_smt::TermId;
 
-/// Most arcs that are listed for one gate.
+/// Maximum number of arcs listed for one gate.
 const MAX_ABOUT: usize = 256;
 
-/// Runs that leave the program over some of its exits, all paths together.
+/// All runs that leave the program over certain exits, merged into one formula.
 pub struct Gated {
-    /// Resolves terms of the graph.
+    /// Resolver for terms of the graph.
     pub paths: AllPaths,
-    /// The state behind the end.
+    /// Merged state at the exits.
     pub state: SymbolicState,
-    /// What has to hold for a run to end so, together; the first branches first.
+    /// Conditions that a run must satisfy together to end at these exits, in program order.
     pub gates: Vec<Gate>,
 }
 
-/// A condition for the end to be reached.
+/// A condition for reaching the exits.
 #[derive(Clone, Debug)]
 pub struct Gate {
-    /// 1 bit.
+    /// Condition, 1 bit.
     pub term: TermId,
-    /// The arcs out of branches that it is about.
+    /// Branch arcs that the condition depends on.
     pub arcs: Vec<ArcId>,
 }
 
-/// What is known of a node that is part of the runs.
+/// Dominator and gate of a node on the runs.
 #[derive(Clone, Copy, Debug)]
 struct Reached {
-    /// Its immediate dominator; itself for the entry.
+    /// Immediate dominator; the entry's is itself.
     dominator: usize,
     /// Number of dominators above.
     depth: u32,
-    /// The condition under which it is reached, where its dominator is.
+    /// Condition under which the node is reached once its dominator is.
     gate: TermId,
 }
 
 impl Gated {
-    /// The runs that take only arcs that are `alive` (by number), and leave; `None` if there are none.
-    /// Of a branch of which one way is not alive, the other one's condition counts all the same.
+    /// Returns the runs that leave the program and take only arcs that are `alive` (by number), or
+    /// `None` if there are none. If one arc of a branch is not alive, the condition of the other
+    /// still applies.
     ///
-    /// # Errors
-    /// What execution cannot do for all paths at once, and the reason to stop.
+    /// # Errors Fails if execution cannot handle all paths at once, or when the stop condition
+    /// holds.
     pub fn of(unrolled: &mut Unrolled, alive: &[bool]) -> Result<Option<Gated>, SearchError> {
         let nodes = unrolled.dag.nodes.len();
         let end = nodes;
@@ -63,7 +64,7 @@ impl Gated {
                     Head::Node(node) => node.index(),
                     Head::Exit(_) => end,
                 };
-                // What a limit cut leads nowhere.
+                // Arcs cut by a limit have no target.
                 if let Some(arriving) = arriving.get_mut(head) {
                     arriving.push(ArcId::from(number));
                 }
@@ -99,16 +100,16 @@ impl Gated {
     }
 }
 
-/// Gates under construction.
+/// State of the computation of gates.
 struct Gating {
     paths: AllPaths,
     reached: Vec<Option<Reached>>,
-    /// The arcs out of branches that each node's gate is about.
+    /// Branch arcs that each node's gate depends on.
     about: Vec<Vec<ArcId>>,
 }
 
 impl Gating {
-    /// Says when a node is reached.
+    /// Computes dominator and gate of a node from its incoming arcs.
     fn reach(
         &mut self,
         unrolled: &mut Unrolled,
@@ -138,8 +139,8 @@ impl Gating {
         Ok(())
     }
 
-    /// When an arc is taken, in runs that come to a dominator of its tail; adds to `about` which
-    /// arcs out of branches that depends on.
+    /// Returns the condition for taking an arc once `dominator`, which dominates its tail, is
+    /// reached. Adds the branch arcs that the condition depends on to `about`.
     fn taken(
         &mut self,
         unrolled: &mut Unrolled,
@@ -159,7 +160,7 @@ impl Gating {
             node = reached.dominator;
         }
         let executor = &mut unrolled.executor;
-        // From the first one on, so that arcs have the terms of what they have in common in common.
+        // Conjunctions start at the dominator, so that arcs share the terms of common prefixes.
         let always = executor.pool.bool(true);
         let before = gates.iter().rev().fold(always, |all, &gate| executor.pool.and(all, gate));
         let Some((condition, holds)) = unrolled.dag[arc].condition else { return Ok(before) };
@@ -169,7 +170,7 @@ impl Gating {
         Ok(executor.pool.and(before, condition))
     }
 
-    /// The closest node that dominates both.
+    /// Returns the closest common dominator.
     fn common(&self, mut a: usize, mut b: usize) -> usize {
         while a != b {
             let depth = |node: usize| self.reached[node].map_or(0, |reached| reached.depth);

@@ -1,13 +1,12 @@
-//! The slowest satisfiable path of a program, with bounds that are valid at any time.
+//! Search for the slowest satisfiable path of a program, with bounds that are valid at any time.
 //!
-//! Unrolls a program into a directed acyclic graph, prices it exactly with a cost automaton, and
-//! searches for the longest path that no nogood excludes. Knows no instruction set and no device:
-//! programs come as IR, prices as a [`slowpath_target::CostModel`].
+//! The search unrolls a program into a directed acyclic graph and prices it exactly with a cost
+//! automaton. It then looks for the longest path that no nogood excludes. It depends on neither
+//! instruction set nor device: programs come as IR, prices as a [`slowpath_target::CostModel`].
 //!
 //! After Krude et al., "Determination of Throughput Guarantees for Processor-based SmartNICs",
-//! CoNEXT 2021, § 5, but searching the other way round: where the paper enumerates paths until one
-//! is satisfiable, every impossible path here excludes all paths that are impossible for the same
-//! reason.
+//! CoNEXT 2021, § 5. The paper enumerates paths, slowest first, until one is satisfiable. Here,
+//! each unsatisfiable path also excludes all paths that are unsatisfiable for the same reason.
 
 pub mod brute;
 mod check;

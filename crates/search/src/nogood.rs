@@ -1,27 +1,27 @@
 //! Nogoods: sets of arcs that no packet below a certain length takes together.
 //!
-//! A nogood for every length is a conflict between branch conditions; one with a finite length is
-//! a *size lemma*: these arcs together need at least that many bytes.
+//! A nogood for packets of any length is a conflict between branch conditions. A nogood with a
+//! finite length is a *size lemma*: a packet that takes all its arcs has at least that length.
 
 use crate::subproblem::ArcStatus;
 use slowpath_exec::ArcId;
 
-/// The length of nogoods that hold for packets of any length.
+/// `below` of nogoods that hold for packets of any length.
 pub const ANY_LENGTH: u32 = u32::MAX;
 
-/// One nogood.
+/// A set of arcs that no packet below a length takes together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nogood {
-    /// The arcs, ascending.
+    /// Arcs, ascending.
     pub arcs: Vec<ArcId>,
-    /// No packet shorter than this takes all of them.
+    /// Packets shorter than this cannot take all arcs, in bytes.
     pub below: u32,
-    /// Whether the graph that paths are taken from is without it.
+    /// True if the graph that paths come from already excludes the nogood.
     pub folded: bool,
 }
 
 impl Nogood {
-    /// A nogood that is not folded in.
+    /// Creates a nogood that is not folded.
     pub fn new(arcs: Vec<ArcId>, below: u32) -> Self {
         Nogood { arcs, below, folded: false }
     }
@@ -32,16 +32,18 @@ impl Nogood {
 pub struct Nogoods {
     all: Vec<Nogood>,
     by_arc: Vec<Vec<u32>>,
-    /// Nogoods by two of their arcs each: if all arcs but one are required, one of the two is.
+    /// Nogoods by two of their arcs. If all arcs of a nogood but one are required, at least one of
+    /// these two is required.
     watched: Vec<Vec<u32>>,
-    /// For single arcs: packets shorter than this do not take them.
+    /// By arc: packets shorter than this cannot take it, in bytes.
     unit: Vec<u32>,
     activity: Vec<u32>,
     counts: Vec<u32>,
 }
 
 impl Nogoods {
-    /// No nogoods yet for a graph with these least lengths per arc.
+    /// Creates an empty set for a graph in which `min_lengths` has the least packet length of each
+    /// arc.
     pub fn new(min_lengths: Vec<u32>) -> Self {
         Nogoods {
             all: Vec::new(),
@@ -53,12 +55,12 @@ impl Nogoods {
         }
     }
 
-    /// The number of nogoods, those of single arcs excluded that were known from the start.
+    /// Returns the number of learnt nogoods. Initial lengths of single arcs do not count.
     pub fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// Whether none has been learnt.
+    /// Returns true if no nogood has been learnt.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -68,7 +70,7 @@ impl Nogoods {
         nogood.arcs.sort_unstable();
         nogood.arcs.dedup();
         let index = self.all.len() as u32;
-        // Arcs in few nogoods are required more rarely.
+        // Arcs in few nogoods are rarely required, so watching them costs little.
         let mut rarest = nogood.arcs.clone();
         rarest.sort_by_key(|&arc| (self.activity[arc.index()], arc));
         for &arc in rarest.iter().take(2) {
@@ -86,8 +88,8 @@ impl Nogoods {
         self.all.push(nogood);
     }
 
-    /// Whether the arcs in `taken` are too much for packets of `length` bytes because of `arc`, one
-    /// of them: it needs longer ones, or completes a nogood.
+    /// Returns true if packets of `length` bytes cannot take all arcs in `taken` because of `arc`,
+    /// one of them: it needs longer packets, or completes a nogood.
     pub fn completed(&self, arc: ArcId, taken: &[bool], length: u32) -> bool {
         let all = |index: &u32| {
             let nogood = &self.all[*index as usize];
@@ -96,8 +98,8 @@ impl Nogoods {
         self.unit[arc.index()] > length || self.by_arc[arc.index()].iter().any(all)
     }
 
-    /// The least length of packets that take a path which some packet takes, as far as size lemmas
-    /// say, in bytes.
+    /// Returns a lower bound for the length of packets that take a satisfiable path, in bytes, from
+    /// size lemmas.
     pub fn least_length(&mut self, path: &[ArcId]) -> u32 {
         let mut least = 0;
         for &arc in path {
@@ -115,7 +117,7 @@ impl Nogoods {
         least
     }
 
-    /// Sets the counts for the nogoods with arcs of a path to zero.
+    /// Resets the counts of all nogoods with arcs on a path.
     fn forget(&mut self, path: &[ArcId]) {
         for &arc in path {
             for &index in &self.by_arc[arc.index()] {
@@ -124,18 +126,18 @@ impl Nogoods {
         }
     }
 
-    /// Least packet lengths that single arcs need, in bytes.
+    /// Returns the least packet length of each arc, in bytes.
     pub fn unit_lengths(&self) -> &[u32] {
         &self.unit
     }
 
-    /// How many nogoods an arc is part of.
+    /// Returns the number of nogoods that contain an arc.
     pub fn activity(&self, arc: ArcId) -> u32 {
         self.activity[arc.index()]
     }
 
-    /// A nogood that rules out a path for packets of `length` bytes: one that is folded in, if there
-    /// is one, else the smallest.
+    /// Returns a nogood that excludes a path for packets of `length` bytes: preferably a folded
+    /// one, else one with fewest arcs.
     pub fn violated(&mut self, path: &[ArcId], length: u32) -> Option<&Nogood> {
         let mut found: Option<u32> = None;
         for &arc in path {
@@ -158,13 +160,13 @@ impl Nogoods {
         found.map(|index| &self.all[index as usize])
     }
 
-    /// The arcs of a nogood by its number.
+    /// Returns the arcs of a nogood by its number.
     pub(crate) fn arcs(&self, index: u32) -> &[ArcId] {
         &self.all[index as usize].arcs
     }
 
-    /// The nogoods with at most `max_arcs` arcs, none of them folded in, that rule out a path for
-    /// packets of `length` bytes; by number, ascending.
+    /// Returns the unfolded nogoods with at most `max_arcs` arcs that exclude a path for packets of
+    /// `length` bytes, by number, ascending.
     pub(crate) fn unfolded_in(&mut self, path: &[ArcId], length: u32, max_arcs: usize) -> Vec<u32> {
         let mut found = Vec::new();
         for &arc in path {
@@ -187,8 +189,8 @@ impl Nogoods {
         found
     }
 
-    /// Forbids the arcs that packets of `length` bytes cannot take together with the `required`
-    /// ones. Returns false when these exclude each other.
+    /// Forbids arcs that packets of `length` bytes cannot take together with the `required` ones.
+    /// Returns false if the required arcs exclude each other.
     pub fn propagate(&self, required: &[ArcId], length: u32, status: &mut [ArcStatus]) -> bool {
         for &arc in required {
             for &index in &self.watched[arc.index()] {

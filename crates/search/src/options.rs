@@ -1,36 +1,36 @@
-//! Options of the search: which of its techniques it uses. All of them, unless somebody measures
-//! what each is worth.
+//! Options of the search: the techniques to use. By default all are used; experiments disable some
+//! to measure their benefit.
 
-/// When inputs are tried one by one, where few of them matter.
+/// Schedule of input enumeration, which tries all inputs if only few of them matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputEnumeration {
-    /// Not at all.
+    /// No enumeration.
     Never,
-    /// By turns with the search, once that has taken some steps.
+    /// Alternates with the search after the search has taken some steps.
     Interleaved,
-    /// Before the search, which only follows if they are too many.
+    /// Before the search, which only runs if there are too many inputs.
     First,
 }
 
-/// Techniques that can be left out. The results are the same without them, later.
+/// Optional techniques. Without them, the results are the same but take longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchOptions {
-    /// Nogoods consist of the arcs behind a conflict only, are made small, and looked for in other
-    /// rounds of loops. Else each is all of its path up to the conflict.
+    /// Reduce nogoods to the arcs that cause a conflict, minimise them, and look for them in other
+    /// iterations of loops. Otherwise a nogood is the whole path up to the conflict.
     pub generalise: bool,
-    /// Facts about terms find conflicts and packet lengths.
+    /// Derive conflicts and packet lengths from facts about terms.
     pub facts: bool,
-    /// Packets are guessed before a solver is asked for one.
+    /// Guess packets before asking a solver.
     pub guess: bool,
-    /// Nogoods become part of the states of the dynamic program.
+    /// Fold nogoods into the states of the dynamic program.
     pub fold: bool,
-    /// Nogoods get Lagrange multipliers, for better bounds.
+    /// Charge nogoods with Lagrange multipliers for better bounds.
     pub relax: bool,
-    /// Inputs are tried one by one where few of them matter.
+    /// Schedule of input enumeration.
     pub inputs: InputEnumeration,
-    /// Operations that may take before it is given up.
+    /// Number of operations after which input enumeration gives up.
     pub most_operations: u64,
-    /// All components are searched together. Else only the one with this number.
+    /// Component to search alone; `None` for all components together.
     pub only_component: Option<usize>,
 }
 

@@ -1,71 +1,71 @@
-//! Lagrangian bounds: what nogoods take from the longest path, without splitting its set of paths.
+//! Lagrangian bounds: bounds on the longest path without nogoods, without splitting.
 //!
-//! A path that contains no nogood takes at most all arcs but one of each. Relaxing this constraint
-//! of a nogood `N` with the multiplier `p`, which takes `p` off the cost of each of its arcs at a
-//! credit of `p * (|N| - 1)`, makes no allowed path cheaper: the longest path at reduced cost
-//! bounds them all (Fisher, "The Lagrangian relaxation method for solving integer programming
-//! problems", Management Science 1981). Where many nogoods overlap that have little to do with each
-//! other, this bound is near the best allowed path, while splitting tries all combinations.
+//! A path without the nogood `N` takes at most all but one of its arcs. The relaxation with the
+//! multiplier `p` subtracts `p` from the cost of each arc of `N` and adds a credit of `p * (|N| -
+//! 1)` to every path. No allowed path becomes cheaper, so the longest path at reduced cost bounds
+//! all allowed paths (Fisher, "The Lagrangian relaxation method for solving integer programming
+//! problems", Management Science 1981). If many unrelated nogoods overlap, this bound is close to
+//! the best allowed path, while splitting would try all combinations.
 //!
-//! Multipliers are raised by dual coordinate ascent, one nogood at a time, exactly as far as that
-//! lowers the bound. They are whole ticks, so nothing is rounded.
+//! Multipliers are raised by dual coordinate ascent: one nogood at a time, as far as that lowers
+//! the bound. They are whole ticks, so there are no rounding errors.
 
 use crate::costs::{CostGraph, EXIT};
 use crate::nogood::Nogoods;
 use slowpath_exec::ArcId;
 use slowpath_stop::Stop;
 
-/// Most arcs of a nogood that gets a multiplier.
+/// Maximum number of arcs of a nogood with a multiplier.
 const MAX_ARCS: usize = 6;
-/// Multipliers raised in one go, at most.
+/// Maximum number of multipliers raised in one call.
 const MAX_RAISES: usize = 512;
 
-/// No way to the end.
+/// Value of a state from which no exit can be reached.
 const NEVER: i64 = i64::MIN;
 
-/// Lagrange multipliers of nogoods, summed up by arc, for one component and size class.
+/// Lagrange multipliers of nogoods for one component and size class, summed up by arc.
 #[derive(Clone, Debug)]
 pub(crate) struct Relaxation {
     component: usize,
-    /// What the multipliers take off the cost of each arc, in ticks.
+    /// Reduction of each arc's cost, in ticks.
     discount: Vec<i64>,
-    /// What the multipliers add to every path, in ticks.
+    /// Credit added to the cost of every path, in ticks.
     credit: i64,
 }
 
-/// The relaxation of one size class, and when to work on it.
+/// The relaxation of one size class, and the schedule for raising its multipliers.
 #[derive(Clone, Debug)]
 pub(crate) struct Ascent {
     pub relaxation: Relaxation,
-    /// Splits since multipliers were last raised, or that was tried.
+    /// Number of splits since the last attempt to raise multipliers.
     splits: u32,
-    /// Splits to wait for before it is tried again.
+    /// Number of splits to wait for before the next attempt.
     patience: u32,
 }
 
-/// Most splits to wait for.
+/// Maximum number of splits to wait for.
 const MAX_PATIENCE: u32 = 1 << 16;
 
 impl Ascent {
-    /// No multipliers yet.
+    /// Creates an ascent without multipliers.
     pub fn new(component: usize, arcs: usize) -> Self {
         Ascent { relaxation: Relaxation::new(component, arcs), splits: 0, patience: 1 }
     }
 
-    /// Counts a split. Returns whether to look for better multipliers instead.
+    /// Counts a split. Returns true if better multipliers should be looked for instead.
     pub fn is_due(&mut self) -> bool {
         self.splits += 1;
         self.splits > self.patience
     }
 
-    /// Notes whether better multipliers were found.
+    /// Records whether an attempt found better multipliers, which sets the time of the next one.
     pub fn tried(&mut self, raised: bool) {
         self.splits = 0;
         self.patience = if raised { 1 } else { (4 * self.patience).min(MAX_PATIENCE) };
     }
 }
 
-/// Scratch space of the dynamic programs.
+/// Buffers of the dynamic programs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RelaxationScratch {
     best: Vec<i64>,
@@ -73,13 +73,13 @@ pub(crate) struct RelaxationScratch {
 }
 
 impl Relaxation {
-    /// No multipliers yet, for a graph with so many arcs.
+    /// Creates a relaxation without multipliers for a graph with `arcs` arcs.
     pub fn new(component: usize, arcs: usize) -> Self {
         Relaxation { component, discount: vec![0; arcs], credit: 0 }
     }
 
-    /// A bound in ticks on the cost of all paths over allowed arcs that contain no nogood, overhead
-    /// included.
+    /// Returns an upper bound for the cost of all paths over allowed arcs that contain no nogood,
+    /// in ticks, overhead included.
     pub fn bound(
         &self,
         graph: &CostGraph,
@@ -90,8 +90,8 @@ impl Relaxation {
         Some(graph.overhead(self.component).saturating_add_signed(rest))
     }
 
-    /// Raises multipliers as far as that lowers the bound on the paths over allowed arcs, for
-    /// packets of `length` bytes, until it is time to stop. Returns whether it did.
+    /// Raises multipliers as long as that lowers the bound on the paths over allowed arcs, for
+    /// packets of `length` bytes, or until `stop` holds. Returns true if any was raised.
     pub fn tighten(
         &mut self,
         graph: &CostGraph,
@@ -122,7 +122,7 @@ impl Relaxation {
         raised
     }
 
-    /// The cost of the longest path at reduced cost, overhead excluded.
+    /// Returns the cost of the longest path at reduced cost, overhead excluded.
     fn longest(
         &self,
         graph: &CostGraph,
@@ -154,14 +154,14 @@ impl Relaxation {
         Some(longest + self.credit)
     }
 
-    /// The cost of a transition without what the multipliers of its arc take off.
+    /// Returns the cost of a transition after the reduction for its arc.
     fn reduced_cost(&self, graph: &CostGraph, transition: usize, arc: ArcId) -> i64 {
         let cost = i64::try_from(graph.cost(self.component, transition)).unwrap_or(i64::MAX / 4);
         cost.min(i64::MAX / 4) - self.discount[arc.index()]
     }
 
-    /// By how much a higher multiplier of a nogood lowers the bound, which is `longest`: until
-    /// another path is as long, whose cost may rise with the multiplier.
+    /// Returns the increase of a nogood's multiplier that lowers the bound `longest` most. Beyond
+    /// it, another path becomes longest, whose cost may rise with the multiplier.
     fn raise(
         &self,
         graph: &CostGraph,
@@ -170,7 +170,7 @@ impl Relaxation {
         longest: i64,
         scratch: &mut RelaxationScratch,
     ) -> i64 {
-        // The longest paths from each state by how many arcs of the nogood they take.
+        // Longest paths from each state, by the number of arcs of the nogood that they take.
         let counts = nogood.len() + 1;
         let best = &mut scratch.best;
         best.clear();
@@ -201,12 +201,12 @@ impl Relaxation {
             let other = *best.get(count).filter(|&&other| other != NEVER)? + self.credit;
             Some((longest - other) / (nogood.len() - count) as i64)
         });
-        // Nothing else is left: the set is empty, which splitting finds out.
+        // Without any other path the set is empty, which splitting detects.
         limits.min().unwrap_or(0)
     }
 }
 
-/// The path from the first state on that the choices make.
+/// Returns the path from the first state that the choices describe.
 fn path(graph: &CostGraph, choice: &[u32]) -> Vec<ArcId> {
     let mut path = Vec::new();
     let mut state = 0;

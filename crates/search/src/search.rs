@@ -1,16 +1,16 @@
 //! Longest path modulo nogoods: conflict-directed branch and bound, best bound first.
 //!
-//! Every subproblem is a set of paths, bounded by the cost of its slowest path or, where nogoods
-//! overlap, by what their Lagrange multipliers leave of it. The slowest subproblem of all is looked
-//! at; if no packet takes its path, the reason becomes a nogood, which every other subproblem
-//! profits from, and the set is split along the nogood's arcs. So the bound falls monotonically, is
-//! valid at any time, and is exact when a path is found possible: the bound of a path without a
+//! A subproblem is a set of paths, bounded by the cost of its longest path. If nogoods overlap,
+//! Lagrange multipliers can lower this bound. Each step takes the subproblem with the slowest
+//! bound. If no packet takes its path, the reason becomes a nogood, which applies to all
+//! subproblems, and the set is split along the arcs of the nogood. So the bound falls monotonically
+//! and is valid at any time. It is exact once a path is satisfiable: the bound of a path without a
 //! nogood is its cost.
 //!
-//! Components and minimum packet sizes are several objectives over one store of nogoods
-//! ("throughput guarantees", § 5.3 and 5.4): a size class with least length `s` bounds bit rates by
-//! cost / `s` over the paths that no nogood rules out for packets of `s` bytes. Classes appear as
-//! size lemmas are found, and all of them compete in one queue.
+//! Components and minimum packet sizes are several objectives that share their nogoods ("throughput
+//! guarantees", § 5.3 and 5.4). A size class with least length `s` bounds bit rates by cost / `s`,
+//! over the paths that no nogood excludes for packets of `s` bytes. New size lemmas create classes,
+//! and all classes compete in one queue.
 
 mod branching;
 mod close;
@@ -38,19 +38,19 @@ use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 use std::ops::Range;
 use turns::Turns;
 
-/// What is to be bounded.
+/// The quantity to bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
     /// Packets per second.
     PacketRate,
-    /// Bits per second at the shortest packet that takes a path.
+    /// Bits per second, for each path at its shortest packet.
     BitRate,
-    /// Work on one component per packet, whatever the others have to do.
+    /// Work per packet on one component, regardless of the other components.
     Component(usize),
 }
 
 impl Metric {
-    /// The components that decide what is slowest, of so many that there are.
+    /// Returns the components that determine slowness; `all` is the number of components.
     fn components(self, all: usize) -> Range<usize> {
         match self {
             Metric::PacketRate | Metric::BitRate => 0..all,
@@ -59,74 +59,74 @@ impl Metric {
     }
 }
 
-/// A bound: nothing that is left to search is slower.
+/// A bound on all paths that have not been found yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
-    /// Seconds per packet or per byte.
+    /// Slowness, in seconds per packet or per byte.
     pub slowness: Slowness,
-    /// The component that it is on.
+    /// Component with this slowness.
     pub component: usize,
-    /// The packet length that it holds for, in bytes (least of its size class).
+    /// Least packet length of the size class, in bytes.
     pub length: u32,
-    /// The cost that it stands for, overhead included: on the component, what no path exceeds; on
-    /// the others, that of `path`.
+    /// Cost that corresponds to the bound, including overhead. On `component` it is an upper bound
+    /// for all paths; on the others it is the cost of `path`.
     pub cost: CostVector,
-    /// A path like those that it bounds; no packet needs to take it, and it may cost more.
+    /// Example of a path with this cost or more. The path need not be satisfiable.
     pub path: Vec<ArcId>,
 }
 
-/// What one step of the search brought.
+/// Result of one step of the search.
 #[derive(Debug)]
 pub enum Event {
     /// Nothing to report yet.
     Working,
-    /// A tighter bound on the paths that are not found yet.
+    /// A tighter bound on the paths that have not been found yet.
     Bound(Bound),
-    /// A path that some packet takes, while slower ones may exist ([`Search::report_reached`]).
+    /// A satisfiable path, although slower ones may exist ([`Search::report_reached`]).
     Reached(Box<FoundPath>),
-    /// The next slowest satisfiable path.
+    /// The slowest satisfiable path that was not reported before.
     Path(Box<FoundPath>),
-    /// There are no further paths.
+    /// All satisfiable paths have been reported.
     Complete,
-    /// A path could neither be found possible nor impossible; the bound stays.
+    /// A path could not be decided, for this reason; the bound remains valid.
     GaveUp(String),
 }
 
-/// Counters of one search.
+/// Counters of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Paths looked at.
+    /// Number of paths checked.
     pub candidates: u64,
-    /// Paths found possible.
+    /// Number of satisfiable paths.
     pub satisfiable: u64,
-    /// Paths found impossible (for their packet size).
+    /// Number of paths found unsatisfiable (for their packet size).
     pub unsatisfiable: u64,
-    /// Runs with inputs that were tried one by one.
+    /// Number of runs of input enumeration.
     pub runs: u64,
 }
 
 /// The search for the slowest satisfiable paths of one program.
 pub struct Search<S> {
     unrolled: Unrolled,
-    /// Costs of all paths.
+    /// Graph with the costs of all paths.
     costs: CostGraph,
-    /// Costs of paths without the nogoods that are folded in.
+    /// Graph without the paths that folded nogoods exclude.
     folded: Folded,
     target: Target,
     metric: Metric,
     options: SearchOptions,
     checker: PathChecker<S>,
     nogoods: Nogoods,
-    /// Lagrange multipliers of nogoods, by component and length of the size class.
+    /// Lagrange multipliers, by component and by length of the size class.
     ascents: HashMap<(usize, u32), Ascent>,
     queue: BinaryHeap<Subproblem>,
     classes: BTreeSet<u32>,
-    /// What no path costs more than, on each component, in ticks.
+    /// Highest cost of any path on each component, in ticks.
     most: Vec<u64>,
     max_packet: u32,
     /// Paths found so far.
     known: HashSet<Vec<ArcId>>,
-    /// The tightest bound so far: classes that open late start with looser ones.
+    /// Tightest bound so far; classes created later start with looser ones.
     tightest: Option<Bound>,
     statistics: Statistics,
     serial: u64,
@@ -135,18 +135,18 @@ pub struct Search<S> {
     status: Vec<ArcStatus>,
     allowed: Vec<bool>,
     stuck: Option<String>,
-    /// The enumeration of all paths, once that is what is wanted.
+    /// Enumeration of all paths, after [`exhaust`](Self::exhaust).
     enumeration: Option<Enumeration>,
-    /// The trial of all inputs, where few matter.
+    /// Schedule of input enumeration.
     turns: Turns,
-    /// The search for some path that a packet takes.
+    /// Search for any satisfiable path.
     descent: Descent<S>,
 }
 
 impl<S: Solver> Search<S> {
-    /// Prepares the search: prices all arcs and computes the first bounds.
+    /// Creates a search: prices all arcs and computes the first bounds.
     ///
-    /// `packets` is the least and greatest length of a packet in bytes.
+    /// `packets` is the least and the greatest length of a packet in bytes.
     pub fn new(
         unrolled: Unrolled,
         model: &CostModel,
@@ -166,7 +166,7 @@ impl<S: Solver> Search<S> {
         )
     }
 
-    /// The same, with some of what makes the search quick left out.
+    /// Creates a search that uses only the techniques in `options`; see [`new`](Self::new).
     pub fn with_options(
         unrolled: Unrolled,
         model: &CostModel,
@@ -228,27 +228,28 @@ impl<S: Solver> Search<S> {
         search
     }
 
-    /// The unrolled program.
+    /// Returns the unrolled program.
     pub fn unrolled(&self) -> &Unrolled {
         &self.unrolled
     }
 
-    /// Counters so far.
+    /// Returns the counters.
     pub fn statistics(&self) -> Statistics {
         self.statistics
     }
 
-    /// The number of nogoods learnt.
+    /// Returns the number of learnt nogoods.
     pub fn nogoods(&self) -> usize {
         self.nogoods.len()
     }
 
-    /// What the solver did.
+    /// Returns the solver, for its statistics.
     pub fn solver(&self) -> &S {
         self.checker.solver()
     }
 
-    /// The bound on all paths that have not been found yet; never rises.
+    /// Returns a bound on all paths that have not been found yet, or `None` if none remains. The
+    /// bound never rises.
     pub fn bound(&self) -> Option<Bound> {
         if let Some(bound) = self.closed_bound() {
             return bound;
@@ -268,18 +269,19 @@ impl<S: Solver> Search<S> {
         })
     }
 
-    /// The components that decide what is slowest.
+    /// Returns the components that determine slowness.
     fn components(&self) -> Range<usize> {
         let all = self.metric.components(self.costs.components());
         self.options.only_component.map_or(all, |only| only..only + 1)
     }
 
-    /// The cost of a path, overhead included.
+    /// Returns the cost of a path, overhead included.
     pub fn path_cost(&self, path: &[ArcId]) -> CostVector {
         self.costs.path_cost(path)
     }
 
-    /// How slow a path is for packets of `length` bytes: the component and the value.
+    /// Returns the slowness of a cost for packets of `length` bytes, and the component that causes
+    /// it.
     pub fn slowness(&self, cost: &CostVector, length: u32) -> (usize, Slowness) {
         let size = (self.metric == Metric::BitRate).then_some(length);
         self.components()
@@ -288,11 +290,10 @@ impl<S: Solver> Search<S> {
             .unwrap_or((0, Slowness::zero()))
     }
 
-    /// What a path that was found relies on ([`slowpath_ir::Op::Rely`]), as little as possible: its
-    /// model becomes that of a run that relies on nothing else.
+    /// Returns a small set of reliances ([`slowpath_ir::Op::Rely`]) of a path that was found. Its
+    /// model is replaced by that of a run that relies on nothing else.
     ///
-    /// # Errors
-    /// What execution or the solver cannot do.
+    /// # Errors Fails if execution or the solver fails.
     pub fn reliances(
         &mut self,
         found: &mut FoundPath,
@@ -300,11 +301,10 @@ impl<S: Solver> Search<S> {
         self.checker.reliances(&mut self.unrolled, found)
     }
 
-    /// Makes a run of a path that was found with these values at its start, if there is one, its
-    /// model. Tells whether there is.
+    /// Replaces the model of a path that was found by a run with the `wanted` values at its start.
+    /// Returns false if no such run was found.
     ///
-    /// # Errors
-    /// What the solver cannot do.
+    /// # Errors Fails if the solver fails.
     pub fn prefer(
         &mut self,
         found: &mut FoundPath,
@@ -313,16 +313,15 @@ impl<S: Solver> Search<S> {
         self.checker.prefer(&mut self.unrolled, found, wanted)
     }
 
-    /// From now on, all paths are wanted that have not been found yet, and no longer the slowest of
-    /// them first.
+    /// Switches to enumeration: from now on, steps report all remaining paths, in no particular
+    /// order.
     pub fn exhaust(&mut self) {
         self.enumeration.get_or_insert_with(|| Enumeration::new(&self.unrolled));
     }
 
-    /// Looks at one subproblem; or, after [`exhaust`](Self::exhaust), at one way out of a node.
+    /// Processes one subproblem; or, after [`exhaust`](Self::exhaust), one arc of the enumeration.
     ///
-    /// # Errors
-    /// What execution or the solver cannot do.
+    /// # Errors Fails if execution or the solver fails.
     pub fn step(&mut self) -> Result<Event, SearchError> {
         let event = self.advance();
         self.bound_front();
@@ -351,7 +350,7 @@ impl<S: Solver> Search<S> {
         let Some(subproblem) = self.queue.pop() else { return Ok(Event::Complete) };
         if let Some(nogood) = self.nogoods.violated(&subproblem.path, subproblem.length) {
             if nogood.folded {
-                // It was bounded before that nogood was folded in.
+                // The subproblem's bound is older than this folded nogood, so it is computed again.
                 self.add(
                     subproblem.length,
                     subproblem.component,
@@ -385,7 +384,8 @@ impl<S: Solver> Search<S> {
                 self.statistics.satisfiable += 1;
                 self.known.insert(subproblem.path.clone());
                 let (path, cost) = (subproblem.path.clone(), subproblem.cost);
-                // Split when it comes up again: nobody may ask for another path.
+                // Splitting is deferred until the subproblem comes up again, since no further path
+                // may be requested.
                 self.queue.push(subproblem);
                 Ok(Event::Path(Box::new(FoundPath { path, cost, length, model, conditions })))
             }
@@ -396,7 +396,8 @@ impl<S: Solver> Search<S> {
                     return Err(SearchError::Internal(what.into()));
                 }
                 self.learn(found);
-                // It violates what has just been learnt, and is split when it comes up again.
+                // The path now violates a nogood, so the subproblem is split when it comes up
+                // again.
                 self.queue.push(subproblem);
                 Ok(Event::Working)
             }
@@ -451,8 +452,8 @@ impl<S: Solver> Search<S> {
         Ok(event)
     }
 
-    /// Keeps nogoods, folds them into the graph as far as possible, and adds the size classes that
-    /// they make.
+    /// Stores nogoods, folds them into the graph as far as possible, and creates size classes for
+    /// size lemmas.
     fn learn(&mut self, mut found: Vec<Nogood>) {
         let (mut foldable, mut arcs) = (Vec::new(), Vec::new());
         for (index, nogood) in found.iter().enumerate() {

@@ -1,9 +1,9 @@
-//! A bound without unrolling: the heaviest way through each loop's body, times its rounds.
+//! A bound without unrolling: the heaviest path through each loop body, times its iterations.
 //!
-//! The tree-based calculation of worst-case execution times (Puschner and Koza, "Calculating the
-//! maximum execution time of real-time programs", 1989): loops are summed up from the innermost
-//! outwards, so that the work is linear in the blocks and in how deeply loops are nested. Costs
-//! that depend on what came before are the largest in any context that can occur there.
+//! This is the tree-based calculation of worst-case execution times (Puschner and Koza,
+//! "Calculating the maximum execution time of real-time programs", 1989). Loops are summed up from
+//! the innermost outwards, in time linear in the number of blocks and the nesting depth. A cost
+//! that depends on preceding work counts as the largest in any possible context.
 
 use crate::SearchError;
 use slowpath_ir::{BlockId, Destination, FlowGraph, LoopId, Program};
@@ -11,13 +11,13 @@ use slowpath_stop::Stop;
 use slowpath_target::{Context, CostModel, CostVector};
 use std::collections::BTreeMap;
 
-/// What no run of a program costs more than, on each component, overhead included.
+/// Returns an upper bound for the cost of any run on each component, overhead included. Returns
+/// `None` if no path leaves the program.
 ///
-/// `rounds` has for each loop of `flow` how often its first block runs at most each time that the
-/// loop is entered. `None` when no way leads out of the program.
+/// `rounds` gives, for each loop of `flow`, the maximum number of executions of its header per
+/// entry into the loop.
 ///
-/// # Errors
-/// The reason to stop.
+/// # Errors Fails when `stop` holds.
 pub fn structural_bound(
     program: &Program,
     flow: &FlowGraph,
@@ -29,7 +29,7 @@ pub fn structural_bound(
     let nothing = model.zero();
     let mut bound = Structural { program, flow, edges, nothing, loops: Vec::new() };
     bound.loops.resize_with(flow.loops.len(), LoopCost::default);
-    // Outer loops come before those that they contain.
+    // Outer loops have smaller numbers than the loops inside them.
     for id in (0..flow.loops.len()).rev() {
         stop.check().map_err(SearchError::Stopped)?;
         let around = LoopId::from(id);
@@ -47,13 +47,13 @@ pub fn structural_bound(
     }))
 }
 
-/// Bounds the cost of a run that executes so many instructions, on each component, with overhead.
+/// Returns an upper bound for the cost of a run of `instructions` instructions on each component,
+/// overhead included.
 ///
-/// Instructions of one block share its cost. What blocks without instructions of their own cost has
-/// no such limit.
+/// The cost of a block is divided among its instructions. A cost in a block without instructions
+/// makes the bound infinite (saturated).
 ///
-/// # Errors
-/// The reason to stop.
+/// # Errors Fails when `stop` holds.
 pub fn instructions_bound(
     program: &Program,
     model: &CostModel,
@@ -80,16 +80,16 @@ pub fn instructions_bound(
     Ok(bound)
 }
 
-/// What a loop costs, from where it is entered.
+/// Cost of a loop from its entry.
 #[derive(Default)]
 struct LoopCost {
-    /// One round that leads to another.
+    /// Highest cost of an iteration that is followed by another.
     round: Option<CostVector>,
-    /// All rounds, by where they lead in the end.
+    /// Highest cost of all iterations, by destination after the loop.
     ways: BTreeMap<Way, CostVector>,
 }
 
-/// Where control leaves a loop for.
+/// Destination of control that leaves a loop.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Way {
     Block(BlockId),
@@ -99,15 +99,15 @@ enum Way {
 struct Structural<'a> {
     program: &'a Program,
     flow: &'a FlowGraph,
-    /// What each block with each of its edges costs at most; `None` where no run gets there.
+    /// Highest cost of each block with each of its edges; `None` if unreachable.
     edges: Vec<[Option<CostVector>; 2]>,
     nothing: CostVector,
-    /// What loops cost that are summed up already.
+    /// Costs of the loops that are already summed up.
     loops: Vec<LoopCost>,
 }
 
 impl Structural<'_> {
-    /// The heaviest ways through one round of a loop, or through the program.
+    /// Returns the heaviest paths through one iteration of a loop, or through the program.
     fn walk(&self, scope: Option<LoopId>) -> LoopCost {
         let (blocks, header) = match scope {
             Some(id) => {
@@ -154,7 +154,7 @@ impl Structural<'_> {
         found
     }
 
-    /// The loop directly inside `scope` that begins with a block.
+    /// Returns the loop directly inside `scope` whose header is `block`.
     fn child(&self, scope: Option<LoopId>, block: BlockId) -> Option<LoopId> {
         let mut inner = self.flow.innermost[block.index()];
         while let Some(id) = inner.filter(|_| inner != scope) {
@@ -167,7 +167,7 @@ impl Structural<'_> {
         None
     }
 
-    /// Whether a block is part of a loop, or of the program.
+    /// Returns true if the block is part of a loop, or of the program.
     fn is_inside(&self, block: BlockId, scope: Option<LoopId>) -> bool {
         let mut around = self.flow.innermost[block.index()];
         while around != scope {
@@ -178,7 +178,7 @@ impl Structural<'_> {
     }
 }
 
-/// The largest cost of each block with each of its edges, over all contexts in which it can run.
+/// Returns the highest cost of each block with each of its edges, over all reachable contexts.
 fn heaviest_edges(
     program: &Program,
     model: &CostModel,
@@ -212,7 +212,7 @@ fn heaviest_edges(
     Ok(heaviest)
 }
 
-/// A cost so many times.
+/// Multiplies a cost, saturating.
 fn times(cost: CostVector, count: u64) -> CostVector {
     let mut product = cost;
     for (component, &ticks) in cost.as_slice().iter().enumerate() {

@@ -1,48 +1,47 @@
-//! Subproblems of the branch and bound: what is decided about arcs, and the longest path that is
-//! left.
+//! Subproblems of the branch and bound: decisions about arcs, and the longest remaining path.
 
 use slowpath_exec::ArcId;
 use slowpath_target::{CostVector, Slowness};
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-/// What is decided about an arc.
+/// Status of an arc in a subproblem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArcStatus {
-    /// Nothing.
+    /// Undecided.
     Free,
-    /// Every path must take it.
+    /// Every path must take the arc.
     Required,
-    /// No path may take it.
+    /// No path may take the arc.
     Forbidden,
 }
 
-/// A decision, after the decisions before it.
+/// A decision about an arc, linked to the preceding decisions.
 #[derive(Debug)]
 pub struct Decision {
-    /// The arc.
+    /// Arc decided.
     pub arc: ArcId,
-    /// Taken or not.
+    /// True if paths must take the arc, false if they must not.
     pub required: bool,
-    /// The decision before.
+    /// Preceding decisions.
     pub before: Decisions,
 }
 
-/// A list of decisions that shares its tail with other lists.
+/// A list of decisions, latest first, that can share its tail with other lists.
 pub type Decisions = Option<Rc<Decision>>;
 
-/// `before` and one decision more.
+/// Returns the list `before` with one more decision.
 pub fn decide(before: &Decisions, arc: ArcId, required: bool) -> Decisions {
     Some(Rc::new(Decision { arc, required, before: before.clone() }))
 }
 
-/// The decisions, latest first.
+/// Returns the decisions, latest first.
 pub fn decisions(list: &Decisions) -> impl Iterator<Item = &Decision> {
     std::iter::successors(list.as_deref(), |decision| decision.before.as_deref())
 }
 
 impl Drop for Decision {
-    /// Iterative, so that long lists do not exhaust the stack.
+    /// Drops iteratively, because recursion on a long list could exhaust the stack.
     fn drop(&mut self) {
         let mut next = self.before.take();
         while let Some(decision) = next {
@@ -54,25 +53,25 @@ impl Drop for Decision {
     }
 }
 
-/// A set of paths that may contain the slowest, bounded by its slowest path.
+/// A set of paths that may contain the slowest path, with a bound.
 #[derive(Clone, Debug)]
 pub struct Subproblem {
-    /// No path in the set is slower, on `component` and for packets of `length` bytes or more.
+    /// Upper bound for the slowness of the paths on `component`, for packets of at least `length`
+    /// bytes.
     pub slowness: Slowness,
     /// Least packet length of the size class, in bytes.
     pub length: u32,
-    /// The component that costs are counted on.
+    /// Component on which costs are counted.
     pub component: usize,
-    /// What sets this set of paths apart.
+    /// Decisions that define the set.
     pub decisions: Decisions,
-    /// Its slowest path, nogoods that are not folded in left aside; none, if it has not been looked
-    /// for yet.
+    /// Longest path of the set, which may contain unfolded nogoods; empty if not computed yet.
     pub path: Vec<ArcId>,
-    /// What that path costs.
+    /// Cost of `path`.
     pub cost: CostVector,
-    /// What all paths without a nogood cost at most on the component, in ticks.
+    /// Upper bound for the cost on the component of all paths without a nogood, in ticks.
     pub ticks: u64,
-    /// For ties: later ones first, which goes deep before it goes wide.
+    /// Order among equally slow subproblems: later ones first, for a depth-first search.
     pub serial: u64,
 }
 

@@ -1,10 +1,9 @@
-//! Unrolling: executes the program symbolically, all paths together, and lays out each block
-//! instance as a node.
+//! Unrolling: symbolic execution of all paths together, with a node for each block instance.
 //!
-//! Loops end where the conditions say so: the facts collected on the way rule out the way back, as
-//! the kernel's verifier finds loop bounds by execution (`kernel/bpf/verifier.c`, `is_branch_taken`
-//! and `check_cond_jmp_op`). Where they do not, a limit per loop cuts it ("throughput guarantees",
-//! § 5.2), which becomes an assumption of the result.
+//! A loop ends when the facts collected so far rule out its back edges. The kernel's verifier finds
+//! loop bounds in the same way (`kernel/bpf/verifier.c`, `is_branch_taken` and
+//! `check_cond_jmp_op`). Otherwise, a limit per loop cuts it ("throughput guarantees", § 5.2) and
+//! becomes an assumption of the result.
 
 use crate::SearchError;
 use crate::dag::{Arc, Dag, DagNode, Head};
@@ -14,31 +13,32 @@ use slowpath_smt::TermId;
 use slowpath_stop::Stop;
 use std::rc::Rc;
 
-/// How often a loop's body may run, where the program does not say it or says more.
+/// Limits for loops whose number of iterations the program does not bound, or bounds too high.
 #[derive(Clone, Debug, Default)]
 pub struct UnrollLimits {
-    /// For every loop whose limit cannot be derived and that has none of its own here.
+    /// Limit of every loop whose bound cannot be derived and that is not listed in `at`.
     pub every: Option<u32>,
-    /// By the number of an instruction inside the loop; the innermost loop around it is meant, and
-    /// its copies. These also cut loops that are known to run more often.
+    /// Limits by the number of an instruction in the loop: pairs of instruction and limit. A limit
+    /// applies to the innermost loop around the instruction and to its inlined copies. It also cuts
+    /// loops that are known to run longer.
     pub at: Vec<(u32, u32)>,
-    /// Loops, named likewise, whose limit is known not to be derivable: nobody tries.
+    /// Instructions in loops whose bound is known to be underivable; the analysis skips the
+    /// attempt.
     pub underivable: Vec<u32>,
 }
 
-/// A stated limit of one loop.
+/// A limit that the user states for one loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatedLimit {
-    /// Rounds at most.
+    /// Maximum number of iterations.
     pub count: u32,
-    /// Whether it is meant for this loop, whatever can be derived.
+    /// True if the limit is for this loop in particular. It then also overrides a derived bound.
     pub own: bool,
 }
 
-/// The limits that are stated for each loop of `flow`.
+/// Returns the stated limit of each loop of `flow`.
 ///
-/// # Errors
-/// [`SearchError::NoLoopAt`] for a limit without a loop.
+/// # Errors Fails with [`SearchError::NoLoopAt`] if a limit names an instruction outside all loops.
 pub fn stated_limits(
     program: &Program,
     flow: &FlowGraph,
@@ -49,33 +49,33 @@ pub fn stated_limits(
     Ok(limits.iter().map(stated).collect())
 }
 
-/// Block instances after which a program is refused rather than unrolled further.
+/// Maximum number of nodes; larger programs are rejected.
 const MAX_NODES: usize = 1_000_000;
-/// Iterations after which a loop without a limit counts as unbounded.
+/// Number of iterations after which a loop without a limit counts as unbounded.
 const MAX_ITERATIONS: u32 = 10_000;
 
-/// An unrolled program and what executed it.
+/// An unrolled program with the terms of its execution.
 pub struct Unrolled {
-    /// The graph.
+    /// Graph of block instances.
     pub dag: Dag,
-    /// The terms of its conditions.
+    /// Symbolic executor, which owns the terms of the conditions.
     pub executor: Executor,
-    /// The state behind each arc that leaves the program.
+    /// State at each arc that leaves the program.
     pub exits: Vec<(ArcId, SymbolicState)>,
     /// One sentence for each loop that a limit cut.
     pub assumptions: Vec<String>,
-    /// Those of them about loops that are known to run more often.
+    /// Those of `assumptions` that concern loops known to run longer.
     pub cuts: Vec<String>,
 }
 
-/// Unrolls `program`. When `stop` says so, the work is abandoned; later work on the terms ends by it
-/// as well.
+/// Unrolls `program`. The work ends early when `stop` holds, and so does later work on the terms.
 ///
-/// Limits are for loops that have none of their own, so that theirs is looked for first. When it turns
-/// out that a loop has to be cut, all is laid out anew: nothing of what was executed in vain is left.
+/// For each loop, the analysis first tries to derive a bound, since most limits apply only to loops
+/// without one. If a loop has to be cut, unrolling starts again, and nothing of the failed attempt
+/// remains.
 ///
-/// # Errors
-/// Loops with several entries or without a bound, what execution cannot do, and the reason to stop.
+/// # Errors Fails for loops with several entries, loops without a bound, code that cannot be
+/// executed symbolically, and when `stop` holds.
 pub fn unroll(
     program: Rc<Program>,
     limits: &UnrollLimits,
@@ -84,10 +84,9 @@ pub fn unroll(
     unroll_from(program, limits, &Start::default(), stop)
 }
 
-/// The same for runs that start from what is given.
+/// Unrolls `program` for runs that begin in the state `start`; see [`unroll`].
 ///
-/// # Errors
-/// As [`unroll`].
+/// # Errors Fails like [`unroll`].
 pub fn unroll_from(
     program: Rc<Program>,
     limits: &UnrollLimits,
@@ -124,29 +123,29 @@ pub fn unroll_from(
     }
 }
 
-/// Why a limit cuts a loop.
+/// The reason why a limit cuts a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Why {
-    /// No limit of its own was found.
+    /// No bound could be derived.
     Unlimited,
-    /// It is wanted so, although the loop is known to end after so many iterations.
+    /// The user states a lower limit than the derived number of iterations.
     Wanted(u32),
 }
 
-/// How often a loop may run.
+/// Limit and state of one loop.
 #[derive(Clone, Copy, Debug, Default)]
 struct Limit {
     count: Option<u32>,
-    /// Whether the limit is meant for this loop, whatever can be derived.
+    /// True if the limit is for this loop in particular; it then overrides a derived bound.
     own: bool,
-    /// Whether the limit is to be applied, once that is known.
+    /// Reason to apply the limit; `None` as long as a derived bound may suffice.
     cut: Option<Why>,
 }
 
-/// Why unrolling ended early.
+/// The reason why unrolling ended early.
 enum Ended {
     Error(SearchError),
-    /// This loop has to be cut.
+    /// The loop has to be cut.
     Cut(LoopId, Why),
 }
 
@@ -162,7 +161,7 @@ impl From<ExecError> for Ended {
     }
 }
 
-/// The limit of every loop.
+/// Returns the limit of every loop.
 fn per_loop(
     program: &Program,
     flow: &FlowGraph,
@@ -172,9 +171,9 @@ fn per_loop(
     let mut result = vec![every; flow.loops.len()];
     let own = limits.at.iter().map(|&(location, limit)| (location, Some(limit)));
     for (location, limit) in own.chain(limits.underivable.iter().map(|&at| (at, None))) {
-        // An instruction in a delay slot is part of several blocks.
+        // An instruction in a delay slot belongs to several blocks.
         let holds = |block: &&BlockId| {
-            // The blocks of a helper's loop have no instructions of their own.
+            // Blocks of a helper's loop have no instructions of their own.
             let block = program.block(**block);
             block.first.0 == location || block.insns.iter().any(|insn| insn.0 == location)
         };
@@ -182,7 +181,7 @@ fn per_loop(
         let Some(inside) = around.find_map(|inside| inside) else {
             return Err(SearchError::NoLoopAt { location });
         };
-        // Copies of a function's loop, one for each call that is inlined, start alike.
+        // Loops of inlined copies of a function have headers with the same first instruction.
         let first = |id: LoopId| program.block(flow.loops[id.index()].header).first;
         let alike = (0..flow.loops.len()).filter(|&id| first(LoopId::from(id)) == first(inside));
         for id in alike {
@@ -195,10 +194,10 @@ fn per_loop(
     Ok(result)
 }
 
-/// The head of an arc whose target has not been laid out yet.
+/// Head of an arc whose target has no node yet.
 const PROVISIONAL: Head = Head::Node(NodeId(u32::MAX));
 
-/// What a branch takes: a term and the value that it must have.
+/// A branch condition with the value that it must have.
 type Condition = Option<(TermId, bool)>;
 
 type Arrivals = Vec<(ArcId, SymbolicState)>;
@@ -210,23 +209,24 @@ struct Unroller<'a> {
     executor: Executor,
     exits: Vec<(ArcId, SymbolicState)>,
     dag: Dag,
-    /// States on their way to blocks that have not been laid out yet.
+    /// Arriving states of each block that has no node for them yet.
     pending: Vec<Arrivals>,
-    /// The loops being laid out, innermost last, with what arrives for their next iteration.
+    /// Headers of the loops being unrolled, innermost last, with the states that arrive for the
+    /// next iteration.
     back: Vec<(BlockId, Arrivals)>,
-    /// The same loops, with how many iterations have been started.
+    /// The same loops with the number of iterations started.
     running: Vec<(LoopId, u32)>,
     assumptions: Vec<String>,
     cuts: Vec<String>,
 }
 
 impl Unroller<'_> {
-    /// Lays out the blocks of one loop body (or of the whole program) once.
+    /// Unrolls the blocks of one loop iteration, or of the whole program, once.
     fn scope(&mut self, scope: Option<LoopId>) -> Result<(), Ended> {
         let flow = Rc::clone(&self.flow);
         let blocks = scope.map_or(&flow.order, |id| &flow.loops[id.index()].blocks);
         for &block in blocks {
-            // Of a large loop, most rounds take few blocks.
+            // Most iterations of a large loop reach only a few of its blocks.
             if self.pending[block.index()].is_empty() {
                 continue;
             }
@@ -242,7 +242,7 @@ impl Unroller<'_> {
         Ok(())
     }
 
-    /// The loop directly inside `scope` that contains the loop `inner`.
+    /// Returns the loop directly inside `scope` that contains the loop `inner`.
     fn child(&self, scope: Option<LoopId>, inner: Option<LoopId>) -> Option<LoopId> {
         let mut current = inner?;
         loop {
@@ -295,7 +295,7 @@ impl Unroller<'_> {
         }
     }
 
-    /// Notes that a limit cuts a loop. An inner loop is cut in every iteration of the outer one.
+    /// Records that a limit cuts a loop, once for all iterations of an outer loop.
     fn note(&mut self, location: u32, count: u32, why: Why) {
         let sentence = match why {
             Why::Unlimited => {
@@ -314,9 +314,9 @@ impl Unroller<'_> {
         }
     }
 
-    /// The loop without a limit of its own that is why unrolling failed, if a limit helps: the
-    /// outermost one that has run more often than its limit allows. What fails may be an inner one,
-    /// which is laid out over and over again.
+    /// Returns the loop to cut after unrolling failed, if a limit helps: the unbounded loop itself,
+    /// or else the outermost running loop that has reached its unapplied limit. An inner loop can
+    /// make the program too large only because an outer one repeats it.
     fn to_blame(&self, error: &SearchError) -> Option<LoopId> {
         if matches!(error, SearchError::Stopped(_) | SearchError::Internal(_)) {
             return None;
@@ -331,7 +331,7 @@ impl Unroller<'_> {
         found.or_else(|| self.running.iter().find(beyond)).map(|&(id, _)| id)
     }
 
-    /// The graph, once all is laid out.
+    /// Returns the result once all blocks are unrolled.
     fn finish(mut self) -> Result<Unrolled, SearchError> {
         if let Some(block) = self.pending.iter().position(|arrivals| !arrivals.is_empty()) {
             let location = self.program.blocks[block].first.0;
@@ -380,8 +380,8 @@ impl Unroller<'_> {
         Ok(())
     }
 
-    /// The possible ways out of a block, by index of the edge, with the state behind each. A
-    /// condition is kept only where both ways are possible.
+    /// Returns the possible successors of a block: index of the edge, state, and condition. A
+    /// condition is kept only if both edges are possible.
     fn ways(
         &self,
         state: SymbolicState,
@@ -400,7 +400,7 @@ impl Unroller<'_> {
         ways
     }
 
-    /// Takes the arcs that a limit cut out of the graph.
+    /// Removes the arcs that limits have cut from the graph.
     fn cut(&mut self) {
         let arcs = &self.dag.arcs;
         let leads_on = |&arc: &ArcId| arcs[arc.index()].head != PROVISIONAL;

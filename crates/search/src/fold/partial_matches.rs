@@ -1,33 +1,32 @@
-//! Partial matches: which nogoods a path contains the first arcs of, and how many of them. Small
-//! sets, each stored once.
+//! Partial matches: the nogoods of which a path contains the first arcs, with the numbers of these
+//! arcs. Equal sets are stored once.
 
 use crate::dag::Dag;
 use rustc_hash::FxHashMap;
 use slowpath_exec::{ArcId, NodeId};
 use std::rc::Rc;
 
-/// Nogoods that are partly matched, ascending by number, with how many of their arcs have been
-/// taken.
+/// Partly matched nogoods, ascending by number, with the number of arcs taken of each.
 pub(super) type PartialMatches = [(u32, u32)];
 
-/// The number of a set.
+/// Number of a set of partial matches.
 pub(super) type MatchesId = u32;
 
-/// The set without any nogood.
+/// Number of the empty set.
 pub(super) const NO_MATCHES: MatchesId = 0;
 
-/// The sets that some state has.
+/// All sets of partial matches in use.
 #[derive(Debug)]
 pub(super) struct MatchSets {
-    /// Each with the number of states that have it.
+    /// Each set with the number of states that use it.
     all: Vec<(Rc<PartialMatches>, u32)>,
     numbers: FxHashMap<Rc<PartialMatches>, MatchesId>,
-    /// Numbers that no state has any more.
+    /// Unused numbers.
     free: Vec<MatchesId>,
 }
 
 impl MatchSets {
-    /// The empty one.
+    /// Creates a table that contains only the empty set.
     pub fn new() -> Self {
         let mut sets =
             MatchSets { all: Vec::new(), numbers: FxHashMap::default(), free: Vec::new() };
@@ -36,12 +35,12 @@ impl MatchSets {
         sets
     }
 
-    /// A set by its number.
+    /// Returns a set by its number.
     pub fn get(&self, set: MatchesId) -> Rc<PartialMatches> {
         Rc::clone(&self.all[set as usize].0)
     }
 
-    /// The number of a set; good for as long as some state has it.
+    /// Returns the number of a set, which is valid while some state uses the set.
     pub fn number(&mut self, set: &PartialMatches) -> MatchesId {
         if let Some(&known) = self.numbers.get(set) {
             return known;
@@ -61,12 +60,12 @@ impl MatchSets {
         number
     }
 
-    /// A state more has a set.
+    /// Counts one more use of a set.
     pub fn acquire(&mut self, set: MatchesId) {
         self.all[set as usize].1 += 1;
     }
 
-    /// A state less has a set.
+    /// Counts one use of a set less and frees unused sets.
     pub fn release(&mut self, set: MatchesId) {
         let (matches, uses) = &mut self.all[set as usize];
         *uses -= 1;
@@ -78,28 +77,28 @@ impl MatchSets {
     }
 }
 
-/// The nogoods, as patterns that paths are matched against.
+/// Nogoods as patterns to match paths against.
 #[derive(Debug, Default)]
 pub(super) struct Patterns {
-    /// The arcs of each, in the order in which paths take them.
+    /// Arcs of each nogood, in the order in which paths take them.
     arcs: Vec<Vec<ArcId>>,
-    /// Nogoods by their first arc.
+    /// Nogoods by first arc.
     starting: FxHashMap<ArcId, Vec<u32>>,
 }
 
 impl Patterns {
-    /// Adds a nogood of at least one arc.
+    /// Adds a nogood with at least one arc.
     pub fn push(&mut self, arcs: Vec<ArcId>) {
         self.starting.entry(arcs[0]).or_default().push(self.arcs.len() as u32);
         self.arcs.push(arcs);
     }
 
-    /// How many there are.
+    /// Returns the number of nogoods.
     pub fn len(&self) -> usize {
         self.arcs.len()
     }
 
-    /// Takes all nogoods but the first so many away again.
+    /// Removes all but the first `len` nogoods.
     pub fn truncate(&mut self, len: usize) {
         for arcs in self.arcs.drain(len..).rev() {
             if let Some(starting) = self.starting.get_mut(&arcs[0]) {
@@ -108,7 +107,7 @@ impl Patterns {
         }
     }
 
-    /// Puts into `next` what is partly matched behind an arc that leads to the node `after`.
+    /// Computes into `next` the partial matches after an arc that leads to the node `after`.
     /// Returns false if the arc completes a nogood.
     pub fn advance(
         &self,
@@ -123,7 +122,7 @@ impl Patterns {
             let arcs = &self.arcs[number as usize];
             let taken = if arcs[taken as usize] == arc { taken + 1 } else { taken };
             let Some(&wanted) = arcs.get(taken as usize) else { return false };
-            // A path that has passed by an arc will not take it.
+            // A path that has passed the tail of a wanted arc can no longer take it.
             if dag[wanted].tail >= after {
                 next.push((number, taken));
             }

@@ -1,9 +1,9 @@
-//! The product of the plain graph with the nogoods as patterns: a state is a state of the plain
-//! graph with the partial matches on the way there.
+//! Product of the plain graph with nogoods as patterns. A state is a state of the plain graph with
+//! a set of partial matches.
 //!
-//! A nogood changes little: the ways from its first arc until it is passed by. So states are kept,
-//! and only those that a new nogood makes are explored. Each counts the transitions that lead to
-//! it; what nothing leads to any more goes. Nogoods that make too many states are undone.
+//! A nogood affects only paths between its first arc and the point where it can no longer match. So
+//! existing states are kept, and only new states are explored. Each state counts the transitions
+//! that lead to it; unreachable states are removed. Nogoods that need too many states are undone.
 
 use super::partial_matches::{MatchSets, MatchesId, NO_MATCHES, Patterns};
 use crate::costs::{CostGraph, EXIT, Transition};
@@ -11,61 +11,61 @@ use crate::dag::{Dag, Head};
 use rustc_hash::FxHashMap;
 use slowpath_exec::{ArcId, NodeId};
 
-/// A transition that would complete a nogood.
+/// Target of transitions that would complete a nogood.
 const RULED_OUT: u32 = u32::MAX - 1;
 
 /// A state of the product.
 #[derive(Clone, Copy, Debug)]
 struct ProductState {
-    /// The state of the plain graph.
+    /// State of the plain graph.
     plain: u32,
     matches: MatchesId,
-    /// Where its transitions begin: as many as `plain` has, in the same order.
+    /// Index of its first transition. It has as many transitions as `plain`, in the same order.
     first: u32,
-    /// How many transitions lead to it.
+    /// Number of transitions that lead to it.
     uses: u32,
-    /// Whether there is one, or was when it was last looked at.
+    /// False once the state has been removed as unreachable.
     alive: bool,
 }
 
-/// States and transitions.
+/// States and transitions of the product.
 #[derive(Debug)]
 pub(super) struct Product {
     nogoods: Patterns,
     sets: MatchSets,
     states: Vec<ProductState>,
-    /// The state behind each transition.
+    /// Target state of each transition.
     next: Vec<u32>,
-    /// The states for each state of the plain graph; also such as nothing leads to any more.
+    /// States by state of the plain graph, including removed ones.
     of_plain: Vec<Vec<u32>>,
     numbers: FxHashMap<(u32, MatchesId), u32>,
-    /// The node of each state of the plain graph.
+    /// Node of each state of the plain graph.
     nodes: Vec<NodeId>,
-    /// How many transitions each state of the plain graph has.
+    /// Number of transitions of each state of the plain graph.
     transitions: Vec<u32>,
-    /// States that some transition leads to.
+    /// Number of states that have not been removed.
     live: usize,
 }
 
-/// What nogoods have changed.
+/// Changes made while adding nogoods, for undo.
 #[derive(Default)]
 struct Changes {
-    /// Room for a set.
+    /// Buffer for a set of partial matches.
     matches: Vec<(u32, u32)>,
-    /// States to be explored.
+    /// New states to be explored.
     new: Vec<u32>,
-    /// Transitions and where they led before.
+    /// Changed transitions with their former targets.
     transitions: Vec<(usize, u32)>,
-    /// States and how many transitions led to them before.
+    /// Changed states with their former use counts.
     uses: Vec<(u32, u32)>,
-    /// States that nothing may lead to any more.
+    /// States that may have become unreachable.
     unused: Vec<u32>,
-    /// Those to which nothing does.
+    /// Removed states.
     gone: Vec<u32>,
 }
 
 impl Product {
-    /// No nogoods yet: the plain graph.
+    /// Creates the product without nogoods, equal to the plain graph.
     pub fn new(dag: &Dag, plain: &CostGraph) -> Self {
         let states = plain.states();
         let mut product = Product {
@@ -104,8 +104,8 @@ impl Product {
         product
     }
 
-    /// Takes in nogoods of at least one arc each, unless there would be more than `max_states`
-    /// states; says whether it did.
+    /// Adds nogoods with at least one arc each, unless that needs more than `max_states` states.
+    /// Returns true if it did.
     pub fn add(
         &mut self,
         dag: &Dag,
@@ -119,7 +119,7 @@ impl Product {
         for arcs in nogoods {
             self.redirect(dag, plain, arcs[0], &mut changes);
         }
-        // Some states go at the end, but not that many.
+        // Some states become unreachable at the end, so a temporary excess is permitted.
         let most = max_states + max_states / 4;
         while let Some(state) = changes.new.pop() {
             if self.live > most {
@@ -144,7 +144,7 @@ impl Product {
         true
     }
 
-    /// Leads the transitions over an arc, on which nogoods begin, from all states that there are.
+    /// Updates the transitions over the first arc of a nogood in all states.
     fn redirect(&mut self, dag: &Dag, plain: &CostGraph, arc: ArcId, changes: &mut Changes) {
         let node = dag[arc].tail;
         let from = self.nodes.partition_point(|&other| other < node);
@@ -162,7 +162,7 @@ impl Product {
         }
     }
 
-    /// Leads a transition of a state to where it has to lead with the nogoods that there are now.
+    /// Updates the target of a transition for the current nogoods.
     fn lead(
         &mut self,
         dag: &Dag,
@@ -198,7 +198,7 @@ impl Product {
         self.count(before, false, changes);
     }
 
-    /// The state with these partial matches, a new one if need be.
+    /// Returns the state with these partial matches, which is created if necessary.
     fn state(
         &mut self,
         plain: &CostGraph,
@@ -220,7 +220,7 @@ impl Product {
         number
     }
 
-    /// One transition more or less leads to a state.
+    /// Adds or removes one use of a state.
     fn count(&mut self, state: u32, more: bool, changes: &mut Changes) {
         if state == EXIT || state == RULED_OUT {
             return;
@@ -233,11 +233,11 @@ impl Product {
         }
     }
 
-    /// Finds the states that nothing leads to any more.
+    /// Removes unreachable states.
     fn bury(&mut self, changes: &mut Changes) {
         while let Some(state) = changes.unused.pop() {
             let ProductState { first, plain, uses, alive, .. } = &mut self.states[state as usize];
-            // It may have come to be used after all, or be noted twice.
+            // The state may have become reachable again, or be listed twice.
             if *uses > 0 || !std::mem::take(alive) {
                 continue;
             }
@@ -251,7 +251,7 @@ impl Product {
         }
     }
 
-    /// Goes back to so many states, transitions and nogoods.
+    /// Undoes changes, back to these numbers of states, transitions and nogoods.
     fn undo(&mut self, changes: Changes, (states, transitions, nogoods): (usize, usize, usize)) {
         for state in changes.gone {
             self.states[state as usize].alive = true;
@@ -273,7 +273,7 @@ impl Product {
         self.nogoods.truncate(nogoods);
     }
 
-    /// The graph.
+    /// Returns the product as a graph.
     pub fn graph(&mut self, plain: &CostGraph) -> CostGraph {
         let mut numbers = vec![EXIT; self.states.len()];
         let mut order = Vec::with_capacity(self.live);
@@ -309,7 +309,7 @@ impl Product {
         plain.with_states(first, &transitions)
     }
 
-    /// Forgets the states that are gone: keeps these, with these new numbers.
+    /// Discards removed states and renumbers the others.
     fn compact(&mut self, order: &[u32], numbers: &[u32]) {
         let mut next = Vec::with_capacity(self.next.len() / 2);
         let mut states = Vec::with_capacity(order.len());

@@ -6,7 +6,8 @@ use slowpath_exec::{ArcId, NodeId};
 use slowpath_ir::BlockId;
 use std::collections::BTreeMap;
 
-/// A graph with a state for each node, and the cost of each arc.
+/// Builds a graph with one state per node. Each arc is given by the number of nodes that it skips
+/// and its cost.
 fn graph(heads: &[Vec<(usize, u64)>]) -> (Dag, CostGraph) {
     let mut dag = Dag::default();
     let (mut first, mut costs, mut next) = (Vec::new(), Vec::new(), Vec::new());
@@ -31,7 +32,7 @@ fn graph(heads: &[Vec<(usize, u64)>]) -> (Dag, CostGraph) {
     (dag, graph)
 }
 
-/// The cost of every path.
+/// Returns all paths with their costs.
 fn paths(graph: &CostGraph) -> BTreeMap<Vec<ArcId>, u64> {
     let mut paths = BTreeMap::new();
     let mut work: Vec<(usize, Vec<ArcId>)> = vec![(0, Vec::new())];
@@ -52,13 +53,13 @@ fn paths(graph: &CostGraph) -> BTreeMap<Vec<ArcId>, u64> {
     paths
 }
 
-/// Up to two ways out of each node, by how many nodes they skip and what they cost.
+/// Up to two outgoing arcs per node: the number of nodes skipped, and the cost.
 fn any_graph() -> impl Strategy<Value = Vec<Vec<(usize, u64)>>> {
     let ways = || prop::collection::vec((0usize..3, 0u64..100), 1..=2);
     prop::collection::vec(ways(), 1..10)
 }
 
-/// Nogoods in batches, by numbers to be taken modulo the number of arcs.
+/// Batches of nogoods; numbers are taken modulo the number of arcs.
 fn any_nogoods() -> impl Strategy<Value = Vec<Vec<Vec<u32>>>> {
     let nogood = prop::collection::btree_set(any::<u32>(), 1..4);
     let nogood = nogood.prop_map(|arcs| arcs.into_iter().collect());
@@ -70,8 +71,8 @@ proptest! {
         cases: 500, failure_persistence: None, ..ProptestConfig::default()
     })]
 
-    /// What is left is every path without a nogood that was taken in, each once, and the longest
-    /// of them is found.
+    /// The folded graph contains exactly the paths without a folded nogood, each once, and its
+    /// longest path is the longest of them.
     #[test]
     fn what_is_left_is_without_the_nogoods_taken_in(
         ways in any_graph(), batches in any_nogoods(), room in prop_oneof![Just(10_000usize), 0usize..20],

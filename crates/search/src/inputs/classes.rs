@@ -1,8 +1,9 @@
-//! Which values of an input make a difference: one for each class of values that everything which
-//! is computed from the input alone, and looked at by anything else, cannot tell apart.
+//! Classes of input values that the program can distinguish. Values are in one class if no observed
+//! result of a computation on this input alone differs between them.
 //!
-//! A byte that is compared with two constants has three classes; a packet length that is compared
-//! with 34 has two. Bytes that are only used together, as those of a field are, count as one input.
+//! For example, a byte that is only compared with two constants for equality has three classes, and
+//! a packet length that is compared with 34 has two. Bytes that are only used together, such as
+//! those of a field, count as one input.
 
 use super::computation::{Computation, Contents};
 use super::slice::Slice;
@@ -13,24 +14,24 @@ use slowpath_ir::InputKind;
 use slowpath_smt::{Domain, Node, TermId, TermPool};
 use std::cell::Cell;
 
-/// Most values of one input that are looked at.
+/// Maximum number of values of one input.
 const MAX_VALUES: u64 = 1 << 16;
-/// Most operations spent on telling values apart.
+/// Maximum number of operations to distinguish values.
 const MAX_WORK: u64 = 1 << 23;
-/// Most inputs that may matter.
+/// Maximum number of relevant inputs.
 const MAX_INPUTS: usize = 64;
 
-/// An input that matters: an unknown, a byte, or several bytes together.
+/// A relevant input: an unknown, a byte, or several bytes together.
 #[derive(Debug)]
 pub(super) struct Leaf {
-    /// Its term.
+    /// Term of the input.
     pub term: TermId,
-    /// A value of every class: the least one. Ascending.
+    /// Least value of every class, ascending.
     pub values: Vec<u64>,
 }
 
-/// The inputs that matter, in the order of their terms, for packets of at most `most` bytes; `None`
-/// if some input has too many values, or is one that nobody chooses.
+/// Returns the relevant inputs in the order of their terms, for packets of at most `most` bytes.
+/// Returns `None` if an input has too many values, or values that cannot be chosen.
 pub(super) fn leaves(unrolled: &Unrolled, slice: &Slice, most: u64) -> Option<Vec<Leaf>> {
     let inputs = Inputs::of(unrolled, slice, most)?;
     let leaf = |index| {
@@ -40,8 +41,8 @@ pub(super) fn leaves(unrolled: &Unrolled, slice: &Slice, most: u64) -> Option<Ve
     (0..inputs.terms.len()).map(leaf).collect()
 }
 
-/// At least how many combinations of values there are, in bits, without telling values apart; `None`
-/// as for [`leaves`].
+/// Estimates the number of combinations of values, in bits, without distinguishing values. Returns
+/// `None` in the same cases as [`leaves`].
 pub(super) fn least_bits(unrolled: &Unrolled, slice: &Slice, most: u64) -> Option<f64> {
     let inputs = Inputs::of(unrolled, slice, most)?;
     let bits = |index| {
@@ -52,17 +53,17 @@ pub(super) fn least_bits(unrolled: &Unrolled, slice: &Slice, most: u64) -> Optio
     (0..inputs.terms.len()).map(bits).sum()
 }
 
-/// The inputs of a slice, and what is computed from them.
+/// The inputs of a slice and their uses.
 struct Inputs<'a> {
     unrolled: &'a Unrolled,
     slice: &'a Slice,
     uses: Uses,
     cones: Cones,
-    /// Their terms, ascending.
+    /// Terms of the inputs, ascending.
     terms: Vec<TermId>,
-    /// The length of the longest packet, in bytes.
+    /// Maximum length of packets, in bytes.
     most: u64,
-    /// Operations that may still be spent on telling values apart.
+    /// Remaining number of operations to distinguish values.
     work: Cell<u64>,
 }
 
@@ -83,10 +84,10 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// Who looks at the terms of a slice.
+/// Uses of the terms of a slice.
 struct Uses {
     by: HashMap<TermId, Vec<TermId>>,
-    /// Conditions, and values that arrive somewhere.
+    /// Conditions, and values that flow into merged variables.
     observed: HashSet<TermId>,
 }
 
@@ -113,11 +114,12 @@ impl Uses {
     }
 }
 
-/// Inputs, and in their place sequences of bytes of which nothing looks at a part.
+/// Returns the inputs. Adjacent bytes that are only used together are replaced by their
+/// concatenation.
 fn together(unrolled: &Unrolled, slice: &Slice, uses: &Uses) -> HashSet<TermId> {
     let pool = &unrolled.executor.pool;
     let mut whole = HashSet::default();
-    // Bytes of unknown content, alone or together.
+    // Bytes of unknown content, and concatenations of them.
     let mut bytes = HashSet::default();
     for &term in &slice.terms {
         match *pool.node(term) {
@@ -147,11 +149,11 @@ fn together(unrolled: &Unrolled, slice: &Slice, uses: &Uses) -> HashSet<TermId> 
     whole
 }
 
-/// What is computed from one input alone.
+/// Terms computed from one input alone.
 struct Cones {
-    /// By the number of the input, ascending and without the input itself.
+    /// By input, ascending and without the input itself.
     of_leaf: Vec<Vec<TermId>>,
-    /// The input that a term depends on, if it is one only.
+    /// The input of each term that depends on one input only.
     single: HashMap<TermId, usize>,
 }
 
@@ -182,18 +184,18 @@ impl Cones {
     }
 }
 
-/// Values of an input, among which there is the least of every class.
+/// Values of an input that include the least of every class.
 enum Candidates {
-    /// Those with ones among these bits only.
+    /// All values whose set bits are among these.
     Parts(u64),
-    /// Those of a domain.
+    /// All members of a domain.
     Members(Domain),
-    /// These, ascending.
+    /// These values, ascending.
     Listed(Vec<u64>),
 }
 
 impl Candidates {
-    /// How many there are at most.
+    /// Returns an upper bound for the number of values.
     fn count(&self) -> u64 {
         match self {
             Candidates::Parts(bits) => 1 << bits.count_ones(),
@@ -202,7 +204,7 @@ impl Candidates {
         }
     }
 
-    /// All of them, ascending.
+    /// Returns all values, ascending.
     fn list(self) -> Vec<u64> {
         match self {
             Candidates::Parts(bits) => parts(bits),
@@ -214,7 +216,7 @@ impl Candidates {
     }
 }
 
-/// Tells the values of one input apart.
+/// Distinguishes the values of one input.
 struct Telling<'a> {
     inputs: &'a Inputs<'a>,
     index: usize,
@@ -226,7 +228,7 @@ impl Telling<'_> {
         &self.inputs.unrolled.executor.pool
     }
 
-    /// The least value of every class, ascending.
+    /// Returns the least value of every class, ascending.
     fn values(&self) -> Option<Vec<u64>> {
         let candidates = self.candidates()?;
         let cone = &self.inputs.cones.of_leaf[self.index];
@@ -234,7 +236,7 @@ impl Telling<'_> {
         if self.is_observed(self.term) {
             return Some(candidates.list());
         }
-        // Without telling them apart, they are too many, most likely.
+        // Out of work budget: all candidates are kept, which are probably too many to try.
         let Some(left) = self.inputs.work.get().checked_sub(work) else {
             return Some(candidates.list());
         };
@@ -242,11 +244,11 @@ impl Telling<'_> {
         self.distinct(candidates.list())
     }
 
-    /// The values that the input can have, as far as they may make a difference.
+    /// Returns the values of the input that may affect the path.
     fn candidates(&self) -> Option<Candidates> {
         let executor = &self.inputs.unrolled.executor;
         if let Some(input) = executor.inputs().iter().position(|&input| input == self.term) {
-            // Where regions lie is not for anybody to choose.
+            // The addresses of regions cannot be chosen.
             if let InputKind::BaseAddress(_) = executor.program().inputs[input].kind {
                 return None;
             }
@@ -270,7 +272,8 @@ impl Telling<'_> {
         (domain.hi() - domain.lo() < MAX_VALUES).then_some(Candidates::Members(domain))
     }
 
-    /// Values of an input that is only compared with constants: those at which comparisons change.
+    /// Returns the thresholds of an input that is only compared with constants: the least values
+    /// from which a comparison changes.
     fn thresholds(&self, domain: &Domain) -> Option<Vec<u64>> {
         let uses = &self.inputs.uses;
         if uses.observed.contains(&self.term) {
@@ -294,21 +297,22 @@ impl Telling<'_> {
         changes.retain(|value| (domain.lo()..=domain.hi()).contains(value));
         changes.sort_unstable();
         changes.dedup();
-        // Between two of them, all values are alike: the first has to be one.
+        // All values between two thresholds are equivalent, but the threshold itself must be
+        // possible.
         changes.iter().all(|&value| domain.contains(value)).then_some(changes)
     }
 
-    /// Whether something looks at a term that knows more than this input.
+    /// Returns true if a condition, a merged variable, or a term with other inputs uses the term.
     fn is_observed(&self, term: TermId) -> bool {
         let Inputs { uses, cones, .. } = self.inputs;
         let single = |user: &TermId| cones.single.get(user) == Some(&self.index);
         uses.observed.contains(&term) || !uses.by(term).iter().all(single)
     }
 
-    /// The first of all values that the rest of the program cannot tell apart.
+    /// Returns the first of each set of values that the rest of the program cannot distinguish.
     fn distinct(&self, candidates: Vec<u64>) -> Option<Vec<u64>> {
         let (pool, cone) = (self.pool(), &self.inputs.cones.of_leaf[self.index]);
-        // Place 0 is for what does not matter, place 1 for the input.
+        // Table position 0 is for irrelevant terms, position 1 for the input.
         let mut table = vec![0, 0];
         let mut places: HashMap<TermId, u32> = HashMap::default();
         places.insert(self.term, 1);
@@ -345,7 +349,7 @@ impl Telling<'_> {
     }
 }
 
-/// All values with ones among these bits only, ascending.
+/// Returns all values whose set bits are among `bits`, ascending.
 fn parts(bits: u64) -> Vec<u64> {
     let mut all = vec![0u64];
     let mut part = 0u64;

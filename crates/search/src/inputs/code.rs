@@ -1,8 +1,8 @@
-//! The conditions of an unrolled program as straight-line code for each node: what a node has to
-//! compute, the branch behind it, and what is carried over each arc.
+//! The conditions of an unrolled program as straight-line code: computations of each node, the
+//! branch at its end, and values copied along each arc.
 //!
-//! A term is computed once on a path at most: at the last node that every way to its uses comes
-//! through (the late schedule of Click, "Global code motion, global value numbering", 1995).
+//! A term is computed at most once per path, at the last node that dominates all its uses (the late
+//! schedule of Click, "Global code motion, global value numbering", 1995).
 
 use super::classes::Leaf;
 use super::computation::{Computation, Contents};
@@ -14,48 +14,49 @@ use slowpath_exec::{ArcId, NodeId, Varying};
 use slowpath_smt::TermId;
 use std::cell::Cell;
 
-/// What computes one value.
+/// Source of a value.
 #[derive(Debug)]
 pub(super) enum Source {
-    /// An input, by its number.
+    /// An input by number.
     Input(u32),
     /// A computation from other values.
     Computation(Computation),
 }
 
-/// How a node ends.
+/// End of a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Branch {
-    /// A limit cut all ways on.
+    /// No arc, because a limit cut all of them.
     Nowhere,
-    /// One way on.
+    /// A single arc.
     Always(ArcId),
-    /// One way on, the other one is cut: the place of the condition, and its value on this way.
+    /// A single arc because the other is cut: position of the condition, and its value on this arc.
     Only { arc: ArcId, condition: u32, holds: bool },
-    /// Two ways on: the place of the condition, the arc where it holds, the arc where it does not.
+    /// Two arcs: position of the condition, the arc if it holds, and the arc if not.
     Both { condition: u32, arcs: [ArcId; 2] },
 }
 
-/// The code.
+/// Code for all nodes and arcs.
 #[derive(Debug)]
 pub(super) struct Code {
-    /// Places and how they are computed, node by node.
+    /// Table positions and how to compute them, node by node.
     computed: Vec<(u32, Source)>,
-    /// Where those of each node begin; one more at the end.
+    /// Index of each node's first computation, with one more entry at the end.
     first: Vec<u32>,
     branches: Vec<Branch>,
-    /// For each arc, where what it carries begins; one more at the end.
+    /// Index of each arc's first copy, with one more entry at the end.
     first_carried: Vec<u32>,
-    /// To which place, and from which.
+    /// Copies: target and source position.
     carried: Vec<(u32, u32)>,
-    /// Where each arc leads.
+    /// Destination of each arc.
     heads: Vec<Head>,
-    /// Values of places before the first node: constants.
+    /// Initial values of all table positions, including constants.
     pub start: Vec<u64>,
 }
 
 impl Code {
-    /// The code for a slice; `None` where a value would be needed on ways that do not have it.
+    /// Generates the code for a slice. Returns `None` if a value would be needed on a path that
+    /// does not compute it.
     pub fn new(unrolled: &Unrolled, slice: &Slice, leaves: &[Leaf]) -> Option<Code> {
         let nodes = scheduled(unrolled, slice, leaves)?;
         let (places, mut contents) = (Places::new(unrolled, slice), Contents::default());
@@ -71,7 +72,7 @@ impl Code {
                 }
                 continue;
             }
-            // Parts of an input have no use of their own.
+            // The parts of a multi-byte input have no uses of their own.
             let Some(&node) = nodes.get(&term) else { continue };
             let source = match leaves.binary_search_by_key(&term, |leaf| leaf.term) {
                 Ok(leaf) => Source::Input(leaf as u32),
@@ -91,30 +92,30 @@ impl Code {
         Some(Code { computed, first, branches, first_carried, carried, heads, start: places.start })
     }
 
-    /// What a node computes.
+    /// Returns the computations of a node.
     pub fn node(&self, node: NodeId) -> &[(u32, Source)] {
         let node = node.index();
         &self.computed[self.first[node] as usize..self.first[node + 1] as usize]
     }
 
-    /// How a node ends.
+    /// Returns the end of a node.
     pub fn branch(&self, node: NodeId) -> Branch {
         self.branches[node.index()]
     }
 
-    /// What an arc carries: to which places, from which.
+    /// Returns the copies along an arc: target and source position.
     pub fn carried(&self, arc: ArcId) -> &[(u32, u32)] {
         let arc = arc.index();
         &self.carried[self.first_carried[arc] as usize..self.first_carried[arc + 1] as usize]
     }
 
-    /// Where an arc leads.
+    /// Returns the destination of an arc.
     pub fn head(&self, arc: ArcId) -> Head {
         self.heads[arc.index()]
     }
 }
 
-/// Lists one after the other, and where each begins.
+/// Concatenates lists. Returns the start of each, with one more entry at the end.
 fn flat<T>(lists: Vec<Vec<T>>) -> (Vec<u32>, Vec<T>) {
     let mut first = vec![0];
     let mut all = Vec::new();
@@ -140,13 +141,13 @@ fn branch(unrolled: &Unrolled, node: &DagNode, places: &Places) -> Branch {
                 let arcs = if holds { [taken, other] } else { [other, taken] };
                 Branch::Both { condition: places.of(condition), arcs }
             }
-            // Two ways without a condition: there are none.
+            // Two arcs always have a condition, so this case does not occur.
             None => Branch::Nowhere,
         },
     }
 }
 
-/// Where values are: place 0 stands for all that does not matter.
+/// Table positions of values; position 0 stands for all irrelevant terms.
 struct Places {
     of: HashMap<TermId, u32>,
     start: Vec<u64>,
@@ -187,7 +188,7 @@ impl Places {
     }
 }
 
-/// The node at which each term is computed: the last one that all ways to its uses come through.
+/// Returns the node at which each term is computed: the last node that dominates all uses.
 fn scheduled(
     unrolled: &Unrolled,
     slice: &Slice,
@@ -212,7 +213,8 @@ fn scheduled(
     }
     for &term in slice.terms.iter().rev() {
         if let Some(Varying::Merged { node: at, incoming }) = unrolled.executor.varying(term) {
-            // What arrives somewhere is there from then on, on all ways that come through.
+            // A merged variable is defined at its node, so it can only be used where that node
+            // dominates.
             if let Some(&used) = nodes.get(&term)
                 && dominators.meet(at, used)? != at
             {
@@ -236,17 +238,16 @@ fn scheduled(
 }
 
 /// The dominator tree of the graph (Cooper, Harvey and Kennedy, "A simple, fast dominance
-/// algorithm", 2001: one pass is enough, because the graph has no cycles).
+/// algorithm", 2001). One pass is enough because the graph has no cycles.
 struct Dominators {
-    /// The immediate dominator of each node: the last other one that all ways to it come through;
-    /// the entry's is itself. None where no way leads.
+    /// Immediate dominator of each node; the entry's is itself. `None` if the node is unreachable.
     immediate: Vec<Option<NodeId>>,
     depth: Vec<u32>,
-    /// How far up one may still go.
+    /// Remaining number of steps upwards.
     fuel: Cell<u64>,
 }
 
-/// Most steps up to find where terms are computed; programs that need more take too long to run.
+/// Maximum number of steps upwards. Programs that need more would run too long.
 const MAX_FUEL: u64 = 1 << 23;
 
 impl Dominators {
@@ -258,7 +259,7 @@ impl Dominators {
             *entry = Some(Dag::ENTRY);
         }
         for (index, node) in unrolled.dag.numbered_nodes() {
-            // Nodes are in topological order: all ways here have been seen.
+            // In topological order, all arcs into this node have been processed.
             let Some(above) = dominators.immediate[index.index()] else { continue };
             if index != Dag::ENTRY {
                 dominators.depth[index.index()] = dominators.depth[above.index()] + 1;
@@ -275,8 +276,8 @@ impl Dominators {
         Some(dominators)
     }
 
-    /// The last node that all ways to both come through; `None` if there is no way to one of them,
-    /// or it is too far up.
+    /// Returns the closest common dominator. Returns `None` if a node is unreachable or the steps
+    /// are used up.
     fn meet(&self, mut a: NodeId, mut b: NodeId) -> Option<NodeId> {
         while a != b {
             self.fuel.set(self.fuel.get().checked_sub(1)?);

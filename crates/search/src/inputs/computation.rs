@@ -1,24 +1,24 @@
-//! How the value of one term is computed from those of others, in a table of values.
+//! Computation of a term's value from other values in a table.
 
 use rustc_hash::FxHashMap as HashMap;
 use slowpath_smt::{ArrayId, Node, Operation, TermId, TermPool};
 use std::rc::Rc;
 
-/// Known content of regions, shared between the computations that read it.
+/// Known content of regions, shared by all computations that read it.
 pub(super) type Contents = HashMap<ArrayId, Rc<[u8]>>;
 
-/// How a term is computed from values in a table.
+/// A computation of a term from values in a table.
 #[derive(Debug)]
 pub(super) enum Computation {
-    /// By an operator.
+    /// An operator.
     Operation(Operation),
-    /// By looking it up in known content, at the value in this place.
+    /// A look-up in known content, with the table position of the index.
     Content(Rc<[u8]>, u32),
 }
 
 impl Computation {
-    /// How a term is computed whose operands are in these places; `None` for constants, unknowns,
-    /// and bytes of unknown content.
+    /// Creates the computation of a term from the table positions of its operands. Returns `None`
+    /// for constants, unknowns, and bytes of unknown content.
     pub fn of(
         pool: &TermPool,
         contents: &mut Contents,
@@ -35,14 +35,14 @@ impl Computation {
         })
     }
 
-    /// Its value.
+    /// Computes the value.
     #[inline]
     pub fn value(&self, table: &[u64]) -> u64 {
         match self {
             Computation::Operation(operation) => operation.value(table),
             Computation::Content(content, index) => {
                 let index = usize::try_from(table[*index as usize]).ok();
-                // Behind the known bytes of a region, all are zero.
+                // Bytes after the known content are zero.
                 index.and_then(|index| content.get(index)).copied().unwrap_or(0).into()
             }
         }

@@ -1,12 +1,12 @@
-//! Closing a search by trying every input, where few of them matter.
+//! Input enumeration: concludes a search by trying every input, if only few inputs matter.
 //!
-//! Some programs resist conflicts: rounds of a loop that mix two bytes of the packet depend on
-//! each other in ways that no small set of arcs explains. Where everything that branches depend on
-//! ([`mod@slice`]) has few values that make a difference ([`classes`]), all of them can be tried: the
-//! program runs, as code that computes conditions only ([`code`]), with the first value of each
-//! input that it looks at, then with the next ones, last input first. Inputs that a path does not
-//! look at are not varied on it. So every path that some packet takes is found, each with its
-//! shortest packet, and nothing else is.
+//! Conflicts do not explain some programs: if iterations of a loop mix two bytes of the packet, no
+//! small set of arcs explains why a path is impossible. But if the inputs that branches depend on
+//! ([`mod@slice`]) have few distinguishable values ([`classes`]), all of these can be tried. The
+//! program runs as code that computes only conditions ([`code`]). The first run uses the first
+//! value of each input that it reads; later runs proceed to the next values, last input first.
+//! Inputs that a path does not read are not varied on it. The result is exactly the set of
+//! satisfiable paths, each with its shortest packet.
 
 mod classes;
 mod code;
@@ -22,85 +22,86 @@ use slice::Slice;
 use slowpath_exec::ArcId;
 use slowpath_smt::{Model, Node, TermId, TermPool};
 
-/// Most combinations of values, in bits, for which it is begun: not all of them need to occur.
+/// Maximum number of combinations of values, in bits. Not all of them need to occur.
 const MAX_BITS: f64 = 28.0;
-/// Most 64-bit words kept about paths.
+/// Maximum number of 64-bit words stored for paths.
 const MAX_KEPT: usize = 1 << 23;
 
-/// A path that some packet takes.
+/// A satisfiable path.
 #[derive(Clone, Debug)]
 pub(crate) struct Possible {
-    /// The ways taken at nodes with two, one bit each.
+    /// Branches of the path at nodes with two arcs, one bit each.
     decisions: Box<[u64]>,
     shortest: Shortest,
 }
 
 impl Possible {
-    /// The length of the shortest packets that take it, as far as conditions tell, in bytes.
+    /// Returns the length of the shortest packet that satisfies the conditions of the path, in
+    /// bytes.
     pub fn length(&self) -> u32 {
         self.shortest.length
     }
 }
 
-/// The shortest packets that take a path.
+/// The shortest packet that takes a path.
 #[derive(Clone, Debug)]
 struct Shortest {
-    /// Their length as far as conditions tell, in bytes.
+    /// Length that the conditions require, in bytes.
     length: u32,
-    /// Inputs that the path depends on, by their numbers, with their values.
+    /// Inputs that the path reads, by number, with their values.
     values: Box<[(u32, u64)]>,
 }
 
-/// What a stretch of the trial brought.
+/// Result of one part of the trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// There is more to try.
+    /// More combinations remain.
     Working,
-    /// Everything has been tried.
+    /// All combinations have been tried.
     Complete,
-    /// It takes too long.
+    /// The trial takes too long.
     Hopeless,
 }
 
-/// Runs with all inputs that matter.
+/// A trial: runs with all combinations of relevant inputs.
 #[derive(Debug)]
 pub(crate) struct Trial {
     code: Code,
     leaves: Vec<Leaf>,
-    /// The number of the packet's length among the inputs.
+    /// Number of the packet length among the inputs.
     length: Option<u32>,
-    /// The length of packets whose length does not matter, in bytes.
+    /// Length of packets if no condition depends on it, in bytes.
     least: u32,
-    /// Inputs in the order in which the current run looks at them, with the number of the value.
+    /// Inputs in the order in which the current run reads them, with the numbers of their values.
     trail: Vec<(u32, u32)>,
-    /// By input, where it is in the trail.
+    /// Position of each input in the trail.
     position: Vec<Option<u32>>,
     table: Vec<u64>,
     decisions: Vec<u64>,
     decided: usize,
     found: HashMap<Box<[u64]>, Shortest>,
-    /// Words in `found`.
+    /// Number of words in `found`.
     kept: usize,
-    /// Operations done.
+    /// Number of operations so far.
     work: u64,
-    /// Operations after which it is given up.
+    /// Number of operations after which the trial gives up.
     most: u64,
-    /// Runs done.
+    /// Number of runs so far.
     pub runs: u64,
 }
 
-/// Whether few inputs may matter for packets of at most `most` bytes, at a glance: quick, and without
-/// telling their values apart.
+/// Estimates quickly, without distinguishing values, whether only few inputs may matter for packets
+/// of at most `most` bytes.
 pub(crate) fn may_be_few(unrolled: &Unrolled, most: u32) -> bool {
     let bits = Slice::of(unrolled).and_then(|slice| least_bits(unrolled, &slice, most.into()));
     bits.is_some_and(|bits| bits <= MAX_BITS)
 }
 
 impl Trial {
-    /// Prepares the runs for packets of at most `most` bytes, if they are few enough; they are given
-    /// up when they take more than so many operations.
+    /// Prepares a trial for packets of at most `most` bytes. Returns `None` if there are too many
+    /// combinations. The trial gives up after `operations` operations.
     pub fn new(unrolled: &Unrolled, most: u32, operations: u64) -> Option<Trial> {
-        // A limit of no iterations at all may leave nothing, not even the entry.
+        // With a limit of zero iterations the graph can be empty, without even an entry.
         unrolled.dag.nodes.first()?;
         let slice = Slice::of(unrolled)?;
         let leaves = leaves(unrolled, &slice, most.into())?;
@@ -131,7 +132,7 @@ impl Trial {
         })
     }
 
-    /// Runs until about so many operations are done.
+    /// Runs until about this number of operations is done.
     pub fn advance(&mut self, operations: u64) -> Progress {
         let end = self.work.saturating_add(operations);
         while self.work < end {
@@ -148,7 +149,7 @@ impl Trial {
         Progress::Working
     }
 
-    /// One run; whether it comes to an exit, which limits of loops may prevent.
+    /// Executes one run. Returns true if it reaches an exit, which loop limits may prevent.
     fn run(&mut self) -> bool {
         self.decisions.clear();
         self.decided = 0;
@@ -207,7 +208,7 @@ impl Trial {
         self.decided += 1;
     }
 
-    /// Keeps the path of the run that has come to its end.
+    /// Stores the path of the finished run if its packet is the shortest for the path so far.
     fn keep(&mut self) {
         let value = |&(input, value): &(u32, u32)| {
             (input, self.leaves[input as usize].values[value as usize])
@@ -232,7 +233,7 @@ impl Trial {
         }
     }
 
-    /// Moves to the next values; false if there are none.
+    /// Moves to the next combination of values. Returns false after the last one.
     fn next(&mut self) -> bool {
         while let Some((input, value)) = self.trail.pop() {
             if (value as usize) + 1 < self.leaves[input as usize].values.len() {
@@ -244,7 +245,7 @@ impl Trial {
         false
     }
 
-    /// The paths found, in the order of what they decide.
+    /// Returns the paths found, ordered by their branches.
     pub fn take(&mut self) -> Vec<Possible> {
         let found = std::mem::take(&mut self.found).into_iter();
         let possible = |(decisions, shortest)| Possible { decisions, shortest };
@@ -253,7 +254,7 @@ impl Trial {
         found
     }
 
-    /// The arcs of a path.
+    /// Writes the arcs of a path into `path`.
     pub fn arcs(&self, possible: &Possible, path: &mut Vec<ArcId>) {
         path.clear();
         let (mut node, mut decided) = (Dag::ENTRY, 0);
@@ -275,7 +276,7 @@ impl Trial {
         }
     }
 
-    /// Values of inputs that take a path.
+    /// Returns values of inputs that take a path.
     pub fn model(&self, pool: &TermPool, possible: &Possible) -> Model {
         let mut model = Model::new();
         for &(input, value) in &possible.shortest.values {

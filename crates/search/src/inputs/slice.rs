@@ -1,9 +1,10 @@
-//! What the branches of an unrolled program depend on: terms, and which of their bits.
+//! Backward slice of the branch conditions of an unrolled program: relevant terms, and the relevant
+//! bits of each.
 //!
-//! From the conditions backwards: an operator hands on which bits of its operands its own bits
-//! depend on; a value that differs between paths depends on what arrives over each arc, and the
-//! arcs on their conditions, which are looked at in any case. Nothing that is left out can change
-//! the path. What is not understood is refused.
+//! The analysis starts at the conditions. Each operator determines which bits of its operands its
+//! own relevant bits depend on. A merged variable depends on its value for each arc. The conditions
+//! of these arcs are in the slice already. Bits outside the slice cannot change the path. Terms
+//! that the analysis does not support make it fail.
 
 use crate::unroll::Unrolled;
 use rustc_hash::FxHashMap as HashMap;
@@ -11,20 +12,21 @@ use slowpath_exec::Varying;
 use slowpath_smt::{Domain, Node, TermId, TermPool};
 use std::collections::BinaryHeap;
 
-/// Terms that matter, and more than which no input is tried.
+/// Maximum number of relevant terms; with more, inputs are not tried.
 const MAX_TERMS: usize = 200_000;
 
-/// The terms that conditions depend on.
+/// A slice: the terms that conditions depend on.
 #[derive(Debug, Default)]
 pub(super) struct Slice {
-    /// All of them, children before parents.
+    /// Relevant terms, operands before their users.
     pub terms: Vec<TermId>,
-    /// Which of their bits matter: at least one.
+    /// Relevant bits of each term, at least one.
     bits: HashMap<TermId, u64>,
 }
 
 impl Slice {
-    /// What the conditions of all arcs depend on; `None` if that cannot be said, or is too much.
+    /// Returns the slice of the conditions of all arcs. Returns `None` if it contains unsupported
+    /// terms or is too large.
     pub fn of(unrolled: &Unrolled) -> Option<Slice> {
         let mut backwards =
             Backwards { unrolled, slice: Slice::default(), heap: BinaryHeap::new() };
@@ -35,8 +37,8 @@ impl Slice {
                 }
             }
         }
-        // Children have smaller ids than their parents, what arrives somewhere than the variable
-        // that stands for it.
+        // Operands have smaller ids than their users, and incoming values smaller ids than their
+        // merged variable.
         while let Some(term) = backwards.heap.pop() {
             if backwards.slice.terms.len() >= MAX_TERMS {
                 return None;
@@ -49,13 +51,13 @@ impl Slice {
         Some(slice)
     }
 
-    /// The bits of a term that matter.
+    /// Returns the relevant bits of a term.
     pub fn bits(&self, term: TermId) -> u64 {
         self.bits.get(&term).copied().unwrap_or(0)
     }
 
-    /// The terms that a term in it is computed from, as far as they matter: its operands, or what
-    /// arrives over any arc.
+    /// Returns the relevant terms that a term of the slice is computed from: its operands, or the
+    /// incoming values of a merged variable.
     pub fn sources(&self, unrolled: &Unrolled, term: TermId) -> Vec<TermId> {
         let executor = &unrolled.executor;
         let sources: Vec<TermId> = match executor.varying(term) {
@@ -69,7 +71,7 @@ impl Slice {
 struct Backwards<'a> {
     unrolled: &'a Unrolled,
     slice: Slice,
-    /// Terms that matter and have not been looked at, latest first.
+    /// Relevant terms still to be processed; the one with the largest id comes first.
     heap: BinaryHeap<TermId>,
 }
 
@@ -85,7 +87,7 @@ impl Backwards<'_> {
         *known |= bits;
     }
 
-    /// Notes what the bits of a term that matter depend on.
+    /// Marks the bits that the relevant bits of a term depend on.
     fn operands(&mut self, term: TermId) -> Option<()> {
         let bits = self.slice.bits(term);
         if let Some(varying) = self.unrolled.executor.varying(term) {
@@ -97,7 +99,7 @@ impl Backwards<'_> {
         let all = |term: TermId| Domain::full(pool.width(term)).hi();
         match *pool.node(term) {
             Node::Const(_) | Node::Var(_) => {}
-            // Which bytes of unknown content are read has to be known.
+            // A read of unknown content is supported only at a constant index.
             Node::Select { array, index } => match pool.array_content(array) {
                 Some(_) => self.need(index, all(index)),
                 None => pool.as_const(index).map(|_| ())?,
@@ -161,7 +163,7 @@ fn constant(pool: &TermPool, term: TermId) -> Option<u64> {
     pool.as_const(term)
 }
 
-/// All bits from the lowest to the highest one that is set: what a carry comes from.
+/// Returns all bits up to the highest set bit, since carries come from lower bits.
 fn up_to_highest(bits: u64) -> u64 {
     u64::MAX.checked_shr(bits.leading_zeros()).unwrap_or(0)
 }

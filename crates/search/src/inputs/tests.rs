@@ -1,5 +1,5 @@
-//! What is said not to matter does not: random programs run concretely, twice, with everything else
-//! different.
+//! Bits outside the slice do not affect the path: random programs run concretely twice, with all
+//! these bits changed.
 
 #[path = "../../tests/structured/mod.rs"]
 mod structured;
@@ -19,11 +19,11 @@ use structured::{Shape, compile, statements};
 const SHAPE: Shape = Shape { packets: (60, 68), has_length: true };
 const PROGRAMS: usize = 600;
 const RUNS: usize = 20;
-/// The regions whose content is unknown, and so many of their bytes.
+/// Number of regions with unknown content, and number of bytes set in each.
 const REGIONS: u32 = 3;
 const BYTES: u64 = 16;
 
-/// The bits that matter, of the packet's length and of every byte.
+/// Returns the relevant bits of the packet length and of every byte.
 fn mattering(unrolled: &Unrolled, slice: &Slice) -> (u64, HashMap<(RegionId, u64), u8>) {
     let executor = &unrolled.executor;
     let mut bytes = HashMap::new();
@@ -40,7 +40,7 @@ fn mattering(unrolled: &Unrolled, slice: &Slice) -> (u64, HashMap<(RegionId, u64
     (executor.packet_length().map_or(0, |length| slice.bits(length)), bytes)
 }
 
-/// An environment that differs from another in what does not matter, and only there.
+/// Returns an environment that differs from the given one in irrelevant bits only.
 fn changed(
     environment: &Environment,
     (length, bytes): &(u64, HashMap<(RegionId, u64), u8>),
@@ -56,7 +56,7 @@ fn changed(
         let fixed = bytes.get(place).copied().unwrap_or(0);
         other.memory.insert(*place, value & fixed | rng.random::<u8>() & !fixed);
     }
-    // Bytes that matter and had the other filling.
+    // Relevant bits of bytes that come from the filling must keep their values.
     for (place, &fixed) in bytes {
         if !environment.memory.contains_key(place) {
             let value = environment.fill & fixed | rng.random::<u8>() & !fixed;
@@ -93,7 +93,7 @@ fn what_does_not_matter_never_changes_the_path() {
         let Some(slice) = Slice::of(&unrolled) else { continue };
         understood += 1;
         let mattering = mattering(&unrolled, &slice);
-        // The values at the start are six bytes, all of which some programs look at.
+        // The initial values comprise six bytes; some programs read all of them.
         let bits: u32 = mattering.1.values().map(|bits| bits.count_ones()).sum();
         free += usize::from(bits > 0 && bits < 48);
         for _ in 0..RUNS {

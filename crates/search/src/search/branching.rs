@@ -1,5 +1,4 @@
-//! Branching and bounding: how subproblems are split, what is decided about their arcs, and their
-//! slowest paths.
+//! Branching and bounding: splitting of subproblems, propagation of decisions, and longest paths.
 
 use super::{Metric, Search};
 use crate::dag::Head;
@@ -11,10 +10,10 @@ use slowpath_target::{CostVector, Slowness};
 use std::collections::BTreeSet;
 
 impl<S: Solver> Search<S> {
-    /// Queues a subproblem with a better bound, if Lagrange multipliers of nogoods yield one and it
-    /// is time to look for them.
+    /// Queues a subproblem again with a better bound, if an attempt is due and Lagrange multipliers
+    /// yield one. Returns true if they did.
     pub(super) fn tighten(&mut self, subproblem: &Subproblem) -> bool {
-        // Reduced costs are signed: costs that could be too large for that get no multipliers.
+        // Reduced costs are signed, so very large costs get no multipliers.
         if !self.options.relax || self.most[subproblem.component] > i64::MAX as u64 / 8 {
             return false;
         }
@@ -41,7 +40,8 @@ impl<S: Solver> Search<S> {
         better
     }
 
-    /// Queues all paths of a size class, by what no path exceeds: most classes are never looked at.
+    /// Queues all paths of a size class with a trivial bound; most classes are never examined
+    /// further.
     pub(super) fn add_class(&mut self, length: u32) {
         let size = (self.metric == Metric::BitRate).then_some(length);
         for component in self.components() {
@@ -60,7 +60,7 @@ impl<S: Solver> Search<S> {
         }
     }
 
-    /// Bounds the subproblems at the front of the queue that have no slowest path yet.
+    /// Computes the longest paths of subproblems at the front of the queue.
     pub(super) fn bound_front(&mut self) {
         while self.queue.peek().is_some_and(|subproblem| subproblem.path.is_empty()) {
             let Some(subproblem) = self.queue.pop() else { break };
@@ -73,22 +73,23 @@ impl<S: Solver> Search<S> {
         }
     }
 
-    /// Splits a subproblem so that no part contains a path with all of `arcs`, those in most
-    /// nogoods first: what is decided about them decides most.
+    /// Splits a subproblem so that no part contains a path with all of `arcs`. Arcs in most nogoods
+    /// come first, because deciding them has the greatest effect.
     pub(super) fn branch(&mut self, subproblem: &Subproblem, mut arcs: Vec<ArcId>) {
         arcs.sort_by_key(|&arc| (std::cmp::Reverse(self.nogoods.activity(arc)), arc));
         self.split(subproblem, &arcs);
     }
 
-    /// Splits a subproblem so that only its current path is left out.
+    /// Splits a subproblem so that only its current path is excluded.
     pub(super) fn leave(&mut self, subproblem: &Subproblem) {
         let mut arcs = subproblem.path.clone();
         arcs.retain(|&arc| !self.unrolled.dag.is_only_way(arc));
         self.split(subproblem, &arcs);
     }
 
-    /// Queues the parts of a subproblem that lack at least one of `arcs`: each forbids one of them
-    /// and requires those before it. When it is time to stop, the whole stays.
+    /// Queues the parts of a subproblem that lack at least one of `arcs`: each part forbids one arc
+    /// and requires those before it. If the stop condition holds, the undivided subproblem is
+    /// queued too.
     fn split(&mut self, subproblem: &Subproblem, arcs: &[ArcId]) {
         let required: BTreeSet<ArcId> =
             decisions(&subproblem.decisions).filter(|d| d.required).map(|d| d.arc).collect();
@@ -104,7 +105,7 @@ impl<S: Solver> Search<S> {
         }
     }
 
-    /// Queues a set of paths, unless it is empty. `limit` is a bound on a set that contains it.
+    /// Queues a set of paths unless it is empty. `limit` is a bound of a larger set.
     pub(super) fn add(
         &mut self,
         length: u32,
@@ -143,8 +144,8 @@ impl<S: Solver> Search<S> {
         });
     }
 
-    /// Allows the arcs of the paths that a set of decisions leaves for packets of `length` bytes,
-    /// as far as single nogoods tell. Returns whether there may be any.
+    /// Computes the arcs that the decisions allow for packets of `length` bytes. Propagates each
+    /// nogood once. Returns false if certainly no path is left.
     fn restrict(&mut self, length: u32, decided: &Decisions) -> bool {
         self.status.fill(ArcStatus::Free);
         for (arc, &least) in self.nogoods.unit_lengths().iter().enumerate() {
@@ -174,11 +175,11 @@ impl<S: Solver> Search<S> {
         true
     }
 
-    /// Allows the arcs of paths that take all required arcs: an arc that passes by the tail of a
-    /// required one cannot be on such a path, as nodes are in topological order.
+    /// Allows the arcs of paths that take all required arcs. Nodes are in topological order, so
+    /// such a path cannot contain an arc that skips the tail of a required arc.
     fn allow(&mut self, required: &[ArcId]) {
         let dag = &self.unrolled.dag;
-        // How many required arcs leave nodes before each node.
+        // Number of required arcs with tails before each node.
         let mut before = vec![0u32; dag.nodes.len() + 1];
         for &arc in required {
             before[dag[arc].tail.index() + 1] += 1;

@@ -1,4 +1,4 @@
-//! Closing a search by trying inputs: what is done in a turn of the trial, and what comes of it.
+//! Conclusion of a search by input enumeration: one slice of the trial, and use of its result.
 
 use super::turns::{Closing, Priced, TURN};
 use super::{Bound, Event, Search};
@@ -10,13 +10,13 @@ use crate::options::InputEnumeration;
 use slowpath_smt::{Evaluator, Node, Solver};
 use std::cmp::Reverse;
 
-/// Operations of a slice: some milliseconds.
+/// Operations per slice, some milliseconds.
 const SLICE: u64 = 1 << 21;
-/// Arcs of paths that are priced at a time.
+/// Arcs of paths that are priced per step.
 const PRICED: usize = 1 << 18;
 
 impl<S: Solver> Search<S> {
-    /// Looks whether few inputs matter, once.
+    /// Estimates once whether only few inputs matter.
     pub(super) fn plan(&mut self) {
         if !self.turns.is_unplanned() {
             return;
@@ -28,12 +28,12 @@ impl<S: Solver> Search<S> {
         self.checker.set_brief(self.turns.trying());
     }
 
-    /// Whether all inputs that matter have been tried, so that the paths that are left are known.
+    /// Returns true if all relevant inputs have been tried, so all remaining paths are known.
     pub fn has_tried_all(&self) -> bool {
         matches!(self.turns.closing, Closing::Closed { .. })
     }
 
-    /// A slice of the trial, if it is its turn, or what came of it.
+    /// Runs a slice of the trial if one is due, or reports a path that the trial found.
     pub(super) fn close(&mut self) -> Option<Result<Event, SearchError>> {
         if !self.turns.due() {
             return None;
@@ -76,17 +76,18 @@ impl<S: Solver> Search<S> {
         }
     }
 
-    /// Goes on without the trial.
+    /// Continues without the trial.
     fn give_up_trying(&mut self) {
         self.turns.alone = false;
         self.checker.set_brief(false);
         if self.enumeration.as_ref().is_some_and(Enumeration::is_undecided) {
-            // What was not decided in a hurry may be with time; what was found is known.
+            // Paths undecided under brief checks may be decided now; paths already found are in
+            // `known`.
             self.enumeration = Some(Enumeration::new(&self.unrolled));
         }
     }
 
-    /// Prices some of the paths that were found.
+    /// Computes the costs of some of the paths that the trial found.
     fn price(
         &mut self,
         trial: Box<Trial>,
@@ -96,7 +97,7 @@ impl<S: Solver> Search<S> {
         let (mut path, mut arcs) = (Vec::new(), 0);
         while arcs < PRICED {
             let Some(possible) = found.next() else {
-                // Equally slow ones stay in order.
+                // The sort is stable, so equally slow paths stay in order.
                 priced.sort_by_key(|path| Reverse(path.slowness));
                 self.turns.closing = Closing::Closed { trial, left: priced.into_iter() };
                 return self.bound().map_or(Event::Complete, Event::Bound);
@@ -115,7 +116,7 @@ impl<S: Solver> Search<S> {
         Event::Working
     }
 
-    /// The bound on the paths that are left, once all are known.
+    /// Returns the bound on the remaining paths once all of them are known, else `None`.
     pub(super) fn closed_bound(&self) -> Option<Option<Bound>> {
         let Closing::Closed { trial, left } = &self.turns.closing else { return None };
         Some(left.as_slice().first().map(|next| {
@@ -126,7 +127,7 @@ impl<S: Solver> Search<S> {
         }))
     }
 
-    /// A path with a packet for it.
+    /// Returns a path of the trial with a verified packet for it.
     fn possible(&mut self, trial: &Trial, priced: &Priced) -> Result<Event, SearchError> {
         let mut path = Vec::new();
         trial.arcs(&priced.possible, &mut path);

@@ -1,25 +1,25 @@
-//! The state of a descent: the search for a path that some packet takes, while the slowest one is
-//! looked for.
+//! State of the descent, which looks for any satisfiable path while the search looks for the
+//! slowest.
 
 use crate::check::PathChecker;
 use crate::enumerate::Enumeration;
 use crate::nogood::Nogoods;
 
-/// How far the descent is.
+/// Phase of the descent.
 pub(super) enum Descent<S> {
-    /// Nobody wants it, or it is over.
+    /// Not requested, or finished.
     Over,
-    /// It begins when the search has checked so many paths.
+    /// Starts once the search has checked this number of paths.
     Waiting(S, u64),
-    /// It takes a step whenever it is its turn.
+    /// Alternates with the search.
     Going(Box<Going<S>>),
 }
 
-/// A descent on its way.
+/// A descent in progress.
 pub(super) struct Going<S> {
     pub enumeration: Enumeration,
     pub checker: PathChecker<S>,
     pub nogoods: Nogoods,
-    /// Whether the next turn is the search's.
+    /// True if the next turn is the search's.
     pub waits: bool,
 }

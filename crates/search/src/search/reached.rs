@@ -1,9 +1,9 @@
-//! A path that some packet takes, found before the slowest one is: the lower end of what is known
-//! while the search goes on.
+//! A satisfiable path that is reported before the slowest one is found. It is a lower bound while
+//! the search continues.
 //!
-//! Goes down the graph by the heavier way out of each node, unless no packet that gets there takes
-//! it. Every prefix is one that a packet takes, so that the first way down ends with a path. It has
-//! a solver and nogoods of its own: what the search finds, and when, is the same without it.
+//! The descent follows the heavier arc of each node unless no packet that reaches the node takes
+//! it. Every prefix is satisfiable, so the first descent ends with a path. It uses a solver and
+//! nogoods of its own and thus does not affect the results of the search.
 
 use super::descent::{Descent, Going};
 use super::{Event, Search};
@@ -15,13 +15,13 @@ use crate::nogood::Nogoods;
 use slowpath_smt::Solver;
 
 impl<S: Solver> Search<S> {
-    /// Has the search report a path that some packet takes ([`Event::Reached`]) before it finds the
-    /// slowest one, if it checks so many paths without an end. `solver` is used for nothing else.
+    /// Requests an early satisfiable path ([`Event::Reached`]) if the search has checked `checked`
+    /// paths without finding one. Only the descent uses `solver`.
     pub fn report_reached(&mut self, solver: S, checked: u64) {
         self.descent = Descent::Waiting(solver, checked);
     }
 
-    /// A step of the descent, if it is its turn.
+    /// Runs one step of the descent if it is its turn.
     pub(super) fn descend(&mut self) -> Option<Result<Event, SearchError>> {
         if !self.known.is_empty() || self.enumeration.is_some() {
             self.descent = Descent::Over;
@@ -37,7 +37,7 @@ impl<S: Solver> Search<S> {
             }
             Descent::Going(going) => going,
         };
-        // Behind a path that could not be decided there is nothing else to do.
+        // If the search is stuck at an undecided path, every turn is the descent's.
         if going.waits && self.stuck.is_none() {
             going.waits = false;
             self.descent = Descent::Going(going);
@@ -48,7 +48,7 @@ impl<S: Solver> Search<S> {
         let progress = enumeration.step(&mut self.unrolled, checker, nogoods, self.max_packet);
         let event = match progress {
             Err(SearchError::Stopped(reason)) => Err(SearchError::Stopped(reason)),
-            // The search itself is not concerned.
+            // Other errors end only the descent, not the search.
             Err(_) | Ok(Progress::Complete | Progress::Undecided(_)) => return None,
             Ok(Progress::Working | Progress::Impossible) => Ok(Event::Working),
             Ok(Progress::Path { length, model }) => {

@@ -1,57 +1,57 @@
-//! Whose turn it is: the search's, or that of the trial of inputs.
+//! Schedule of the search and the trial of inputs.
 //!
-//! The search and the trial take turns, measured in steps, so that results are the same every time
-//! and neither takes much more than twice as long as it would alone. Where the solver would take
-//! long over one path, the trial goes on alone: one of the two is hopeless then, and the trial knows
-//! soon whether it is.
+//! Turns are measured in steps, so results are reproducible, and neither takes much more than twice
+//! its time alone. If the solver cannot decide a path quickly, the trial continues alone. Then
+//! either the path is too hard for the solver, or there are too many inputs to try, which the trial
+//! soon detects.
 
 use crate::inputs::{Possible, Trial};
 use slowpath_target::{CostVector, Slowness};
 
-/// Effort of the search for which the trial gets one slice.
+/// Effort of the search between two slices of the trial.
 pub(super) const TURN: u64 = 16;
 /// Effort of the search before the trial begins.
 const HEAD_START: u64 = 8 * TURN;
-/// What the check of a path, and each question to the solver, count for in steps of the search.
+/// Effort counted for the check of a path and for each solver call.
 const CHECK: u64 = TURN;
 
-/// A path that some packet takes, with its price.
+/// A satisfiable path with its cost.
 #[derive(Debug)]
 pub(super) struct Priced {
     pub possible: Possible,
     pub cost: CostVector,
     pub component: usize,
     pub slowness: Slowness,
-    /// Of the shortest packet, in bytes.
+    /// Length of the shortest packet, in bytes.
     pub length: u32,
 }
 
-/// How far the trial of inputs is.
+/// Phase of the trial.
 #[derive(Debug)]
 pub(super) enum Closing {
-    /// It has not been looked at whether few inputs matter.
+    /// Not estimated yet whether only few inputs matter.
     Unplanned,
-    /// Too many of them do.
+    /// Given up: too many inputs matter.
     Never,
-    /// Few may do.
+    /// Few inputs may matter; the trial has not begun.
     Promising,
-    /// They are being tried.
+    /// Inputs are being tried.
     Trying(Box<Trial>),
-    /// All have been tried; their paths are being priced.
+    /// All inputs have been tried, and the costs of their paths are being computed.
     Pricing { trial: Box<Trial>, found: std::vec::IntoIter<Possible>, priced: Vec<Priced> },
-    /// The paths that are left, slowest first.
+    /// The remaining paths are known, slowest first.
     Closed { trial: Box<Trial>, left: std::vec::IntoIter<Priced> },
 }
 
-/// The trial of inputs, and whose turn it is.
+/// Phase of the trial, and the schedule of turns.
 #[derive(Debug)]
 pub(super) struct Turns {
     pub closing: Closing,
-    /// What the search has done since the last slice of the trial.
+    /// Effort of the search since the last slice of the trial.
     pub effort: u64,
-    /// How much of that the search may do.
+    /// Effort after which the next slice is due.
     pub allowance: u64,
-    /// Whether the search waits until everything is tried.
+    /// True if the search waits for the trial to end.
     pub alone: bool,
 }
 
@@ -60,7 +60,7 @@ impl Turns {
         Turns { closing: Closing::Unplanned, effort: 0, allowance: HEAD_START, alone: false }
     }
 
-    /// Whether it is the trial's turn.
+    /// Returns true if the next turn is the trial's.
     pub fn due(&self) -> bool {
         match self.closing {
             Closing::Unplanned | Closing::Never => false,
@@ -69,23 +69,23 @@ impl Turns {
         }
     }
 
-    /// Whether it is not known whether few inputs matter.
+    /// Returns true before the estimate of the number of inputs.
     pub fn is_unplanned(&self) -> bool {
         matches!(self.closing, Closing::Unplanned)
     }
 
-    /// Lets the search wait until everything is tried; false if nothing is.
+    /// Makes the search wait for the trial to end. Returns false if there is no trial.
     pub fn wait(&mut self) -> bool {
         self.alone = self.trying();
         self.alone
     }
 
-    /// Whether inputs are being tried, or will be.
+    /// Returns true if inputs are being tried or will be.
     pub fn trying(&self) -> bool {
         matches!(self.closing, Closing::Promising | Closing::Trying(_))
     }
 
-    /// Counts what the check of a path took, with so many questions to the solver.
+    /// Adds the effort of a path check with this number of solver calls.
     pub fn checked(&mut self, questions: u64) {
         self.effort += CHECK * (1 + questions);
     }

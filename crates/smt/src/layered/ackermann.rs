@@ -1,14 +1,14 @@
 //! Lazy Ackermann reduction. Reads of arrays and numbers of pairs are function applications, which
-//! an engine treats as independent unknowns. Functional consistency is enforced only where a model of
-//! the engine violates it (Brummayer and Biere, "Lemmas on demand for the extensional theory of
+//! an engine treats as independent unknowns. Functional consistency is enforced only where a model
+//! of the engine violates it (Brummayer and Biere, "Lemmas on demand for the extensional theory of
 //! arrays", JSAT 2009):
 //!
 //! - bytes of an unconstrained array at equal indices are equal;
 //! - the byte of a table is the one that the table holds at the index;
 //! - numbers of pairs are equal exactly if the pairs are.
 //!
-//! Consistency is checked with the engine's own values of bytes, numbers and opaque terms, regardless
-//! of their subterms. Once no violation remains, nested applications are consistent too.
+//! Consistency is checked with the engine's own values of bytes, numbers and opaque terms,
+//! regardless of their subterms. Once no violation remains, nested applications are consistent too.
 
 use super::engine::{Engine, Lemma};
 use super::session::Session;
