@@ -1,4 +1,4 @@
-//! The search against the enumeration of every path, on random small programs.
+//! The search compared with enumeration of every path, on random small programs.
 
 use crate::common;
 
@@ -21,7 +21,7 @@ fn unrolled(program: &Program) -> Unrolled {
     unroll(Rc::new(program.clone()), &UnrollLimits::default(), &Stop::never()).expect("unrolls")
 }
 
-/// Runs the witness of a path: it must take that path at that cost.
+/// Runs the witness of a path, which must take this path at this cost.
 fn replay(unrolled: &Unrolled, model: &CostModel, found: &FoundPath) {
     let executor = &unrolled.executor;
     let program = executor.program();
@@ -56,7 +56,7 @@ fn replay(unrolled: &Unrolled, model: &CostModel, found: &FoundPath) {
     assert_eq!(cost, found.cost, "the witness costs something else");
 }
 
-/// How paths behind the first one are found.
+/// Order of the paths after the first one.
 #[derive(Clone, Copy, PartialEq)]
 enum Order {
     SlowestFirst,
@@ -124,7 +124,7 @@ fn compare(program: &Program, metric: Metric, order: Order, inputs: InputEnumera
     }
 }
 
-/// How inputs are tried, where few matter.
+/// Schedule of input enumeration.
 fn input_enumeration() -> impl Strategy<Value = InputEnumeration> {
     prop_oneof![
         Just(InputEnumeration::Never),

@@ -1,4 +1,4 @@
-//! The cost automaton against pricing every path event by event.
+//! The cost automaton compared with pricing every path event by event.
 
 use crate::common;
 

@@ -1,5 +1,5 @@
-//! The example programs against enumeration: the slowest path that the search finds is the slowest
-//! of all paths, each checked on its own, wherever there are few enough of them.
+//! The example programs compared with enumeration. If a program has few paths, the slowest path of
+//! the search must be the slowest of all paths, each checked separately.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -14,12 +14,12 @@ use slowpath_smt::{BitSolver, Proof};
 use slowpath_stop::Stop;
 use slowpath_target::Target;
 
-/// Least and greatest length of packets in bytes.
+/// Least and greatest length of packets, in bytes.
 const PACKETS: (u32, u32) = (14, 190);
-/// Most paths of a program that are enumerated.
+/// Maximum number of paths of a program to enumerate.
 const AFFORDABLE: u64 = 400;
 
-/// The programs of the examples, with the name of their object.
+/// Returns the example programs with the names of their objects.
 fn programs() -> Vec<(String, Lifted)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("examples: {e}"));
@@ -51,7 +51,7 @@ fn unrolled(lifted: &Lifted) -> Unrolled {
     unroll(program, &UnrollLimits::default(), &Stop::never()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// How many paths lead from the entry to an exit, satisfiable or not.
+/// Returns the number of paths from the entry to an exit, satisfiable or not.
 fn paths(unrolled: &Unrolled) -> u64 {
     let dag = &unrolled.dag;
     let mut ways = vec![0u64; dag.nodes.len()];
@@ -69,7 +69,7 @@ fn slowest_paths_of_the_examples_are_the_slowest_of_all() {
     let target = Target::builtin("ebpf").and_then(Result::ok);
     let target = target.unwrap_or_else(|| panic!("there is no target ebpf"));
     let (mut compared, mut skipped) = (Vec::new(), Vec::new());
-    // Enumeration and search use the same solver; what it says is impossible has a proof.
+    // Enumeration and search use the same solver; its answers "unsatisfiable" are proved.
     let proof = Proof::new();
     let solver = || BitSolver::traced(proof.trace());
     for (name, lifted) in programs() {

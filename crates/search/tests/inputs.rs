@@ -1,5 +1,5 @@
-//! Searches that are closed by trying inputs, against concrete runs with every input; and programs of
-//! 16 input bits on which nothing else comes to an end.
+//! Input enumeration compared with concrete runs on every input, and programs with 16 input bits
+//! that only input enumeration can decide.
 
 use crate::common;
 use crate::structured;
@@ -20,10 +20,10 @@ use std::rc::Rc;
 use structured::elements::CHANCES;
 use structured::{Cond, Element, Shape, Stmt, VALUES, compile};
 
-/// Programs with more runs are left out: those that draw in every round of loops.
+/// Programs with more runs are skipped; these draw values in every iteration of a loop.
 const MOST_RUNS: usize = 3_000;
 
-/// Cost and least packet length by path.
+/// Cost and least packet length of each path.
 type Paths = BTreeMap<Vec<ArcId>, (CostVector, u32)>;
 
 fn model(program: &Program) -> (Target, CostModel) {
@@ -36,7 +36,7 @@ fn unrolled(program: &Program, limits: &UnrollLimits) -> Unrolled {
     unroll(Rc::new(program.clone()), limits, &slowpath_stop::Stop::never()).expect("unrolls")
 }
 
-/// The arcs that a run takes; `None` where a limit has cut one of them.
+/// Returns the arcs of a run, or `None` if a limit has cut one of them.
 fn arcs_of(unrolled: &Unrolled, run: &Run) -> Option<Vec<ArcId>> {
     let dag = &unrolled.dag;
     let mut node = Dag::ENTRY;
@@ -53,9 +53,9 @@ fn arcs_of(unrolled: &Unrolled, run: &Run) -> Option<Vec<ArcId>> {
     Some(arcs)
 }
 
-/// Every run of a program: all packets of all lengths whose first bytes have ones among these bits
-/// only, with everything that can be drawn. `None` if there are too many. The second value is how
-/// many there are.
+/// Runs a program on all packets of all lengths and with all drawn values. Only the bits in `masks`
+/// of the first packet bytes vary. Returns the paths and the number of runs, or `None` if there are
+/// too many runs.
 fn all_runs(unrolled: &Unrolled, shape: Shape, masks: &[u8]) -> Option<(Paths, usize)> {
     let program = unrolled.executor.program();
     let (_, model) = model(program);
@@ -72,7 +72,7 @@ fn all_runs(unrolled: &Unrolled, shape: Shape, masks: &[u8]) -> Option<(Paths, u
         for length in shape.packets.0..=shape.packets.1 {
             let mut drawn: Vec<Vec<u64>> = vec![Vec::new()];
             while let Some(unknowns) = drawn.pop() {
-                // What is not looked at may be anything.
+                // Bytes outside the masks do not matter, so any filling will do.
                 let mut environment = Environment::with_fill(program, 0xa5);
                 environment.inputs.insert(InputId(1), length.into());
                 for (offset, &byte) in packet.iter().enumerate() {
@@ -106,7 +106,7 @@ fn all_runs(unrolled: &Unrolled, shape: Shape, masks: &[u8]) -> Option<(Paths, u
     Some((found, runs))
 }
 
-/// The packet's first bytes, as values with ones among these bits only.
+/// Returns statements that read the packet's first bytes and mask them.
 fn reads(masks: &[u8]) -> Vec<Stmt> {
     let read = |(dst, &mask): (usize, &u8)| {
         let and = BinaryOp::And;
@@ -136,7 +136,7 @@ fn cond() -> impl Strategy<Value = Cond> {
     ]
 }
 
-/// A statement that draws only if there is no loop around it: every draw is an input of its own.
+/// A statement that draws only outside loops, where each draw is a single input.
 fn simple(loops: usize) -> impl Strategy<Value = Stmt> {
     let value = || 0..VALUES;
     let draw = move |dst| match loops {
@@ -154,7 +154,7 @@ fn simple(loops: usize) -> impl Strategy<Value = Stmt> {
     ]
 }
 
-/// Statements that read nothing but values, and mix these well.
+/// Statements that only read and mix values.
 fn list(loops: usize, depth: usize) -> BoxedStrategy<Vec<Stmt>> {
     let leave = cond().prop_map(|cond| Stmt::Leave { cond });
     let mut kinds: Vec<(u32, BoxedStrategy<Stmt>)> =
@@ -179,7 +179,7 @@ fn list(loops: usize, depth: usize) -> BoxedStrategy<Vec<Stmt>> {
     prop::collection::vec(prop::strategy::Union::new_weighted(kinds), 1..most).boxed()
 }
 
-/// How many statements draw.
+/// Returns the number of statements that draw.
 fn draws(statements: &[Stmt]) -> usize {
     let of = |statement: &Stmt| match statement {
         Stmt::Element(Element::Draw { .. }) => 1,
@@ -202,11 +202,11 @@ fn searched(
     Search::with_options(start, &model, target, metric, shape.packets, solver, options)
 }
 
-/// All paths, slowest first unless `exhaust`, have to be those of the runs. Returns how many runs the
-/// search made itself, if these were all.
+/// Compares the paths of a search with those of the runs; without `exhaust`, the slowest must come
+/// first. Returns the number of runs of the trial if it tried all inputs.
 fn compare(mut search: Search<BitSolver>, expected: &Paths, exhaust: bool) -> Option<u64> {
     let mut missing = expected.clone();
-    // How many of the missing paths are so slow.
+    // Number of missing paths by slowness.
     let mut rates: BTreeMap<Slowness, usize> = BTreeMap::new();
     for (cost, length) in missing.values() {
         *rates.entry(search.slowness(cost, *length).1).or_default() += 1;
@@ -249,7 +249,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
     ]
 }
 
-/// Limits that cut every loop, if any.
+/// Returns limits that cut every loop after `rounds` iterations, if given.
 fn limits(program: &Program, rounds: Option<u32>) -> UnrollLimits {
     let flow = FlowGraph::of(program).expect("loops have one entry");
     let header = |inside: &Loop| program.block(inside.header).first.0;
@@ -271,7 +271,7 @@ proptest! {
     ) {
         let mut statements = reads(&masks);
         statements.extend(body);
-        // With more of them, inputs are too many at a glance.
+        // With more draws, the estimate of inputs is too high for a trial.
         prop_assume!(draws(&statements) <= 4);
         let program = compile(&statements, shape);
         let limits = limits(&program, rounds);
@@ -306,10 +306,10 @@ proptest! {
     }
 }
 
-/// Steps after which a search counts as without end: most of them are slices of a trial.
+/// Number of steps after which a search counts as endless; most steps are slices of a trial.
 const PATIENCE: usize = 2_000;
 
-/// The slowest path is found, and costs what the slowest run of all packets does.
+/// Checks that the slowest path found costs as much as the slowest run over all packets.
 fn exact(body: Vec<Stmt>) {
     let shape = Shape { packets: (60, 68), has_length: true };
     let mut statements = vec![Stmt::Read { dst: 0, offset: 0, bytes: 2 }];

@@ -1,4 +1,4 @@
-//! Many slow paths that are impossible for the same few reasons.
+//! Many slow paths that are unsatisfiable for the same few reasons.
 
 use crate::common;
 
@@ -10,12 +10,12 @@ use slowpath_stop::Stop;
 use slowpath_target::Target;
 use std::rc::Rc;
 
-/// Costs of one counter: five events of two cycles.
+/// Cost of one counter step: five events of two cycles.
 const WORK: [usize; 5] = [1; 5];
 
-/// `bits` times: if a bit of r0 is set, count; then, if r0 is zero, count `bits` times more.
-/// All paths that count in both halves are impossible: 2^bits - 1 of them are slower than any
-/// possible one.
+/// Returns a program with a step for each of `bits` bits that counts if this bit of r0 is set. A
+/// last step counts `bits` times if r0 is zero. No packet counts in both parts, so 2^bits - 1
+/// unsatisfiable paths are slower than any satisfiable one.
 fn explosion(bits: u8) -> Vec<BlockSpec> {
     let block = |ops, end, costs: &[usize]| BlockSpec {
         ops,
@@ -62,7 +62,7 @@ fn is_solved_with_few_nogoods() {
                 Event::Working | Event::Bound(_) | Event::Reached(_) => {}
             }
         };
-        // Either all counters of the first half (10 cycles each), or those of the second.
+        // Either all steps of the first part count (10 cycles each), or the last step does.
         let overhead = 7;
         assert_eq!(found.cost[0], overhead + 10 * u64::from(bits), "{bits} bits");
         assert!(search.nogoods() <= 2 * usize::from(bits) + 2, "{} nogoods", search.nogoods());

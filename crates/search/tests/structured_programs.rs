@@ -1,5 +1,5 @@
-//! The search on random structured programs: against the enumeration of every path, against
-//! concrete runs of random packets, and its bounds at any time.
+//! The search on random structured programs, compared with enumeration of every path and with
+//! concrete runs of random packets. The bounds must be valid at any time.
 
 use crate::common;
 use crate::structured;
@@ -23,9 +23,9 @@ use std::rc::Rc;
 use structured::elements::CHANCES;
 use structured::{Shape, Stmt, compile, statements};
 
-/// Programs with more paths take the enumeration too long.
+/// Maximum number of paths of a program; enumeration of more takes too long.
 const MOST_PATHS: u64 = 150;
-/// Concrete runs of every program.
+/// Number of concrete runs of each program.
 const RUNS: usize = 60;
 
 fn unrolled(program: &Program, limits: &UnrollLimits) -> Unrolled {
@@ -45,7 +45,7 @@ fn count_paths(unrolled: &Unrolled) -> u64 {
     paths.first().copied().unwrap_or(0)
 }
 
-/// The environment of a witness.
+/// Returns the environment of a witness.
 fn environment(unrolled: &Unrolled, found: &FoundPath) -> Environment {
     let executor = &unrolled.executor;
     let mut environment = Environment::with_fill(executor.program(), 0x5a);
@@ -70,7 +70,7 @@ fn environment(unrolled: &Unrolled, found: &FoundPath) -> Environment {
     environment
 }
 
-/// A random packet, stack and map, with small values more often than large ones.
+/// Returns a random packet, stack and map, in which small values are more frequent.
 fn random(program: &Program, shape: Shape, rng: &mut TestRng) -> (Environment, u32) {
     let mut environment = Environment::with_fill(program, rng.random());
     let length = rng.random_range(shape.packets.0..=shape.packets.1);
@@ -85,7 +85,7 @@ fn random(program: &Program, shape: Shape, rng: &mut TestRng) -> (Environment, u
             environment.memory.insert((RegionId(region), offset), byte);
         }
     }
-    // The first numbers given to keys are the least ones.
+    // Keys get the lowest numbers first.
     for element in 0..4 {
         for (place, most) in [(0, 2), (9, 4), (10, 2)] {
             let key = (RegionId(3), 16 * element + place);
@@ -105,7 +105,7 @@ fn cost_of(run: &Run, model: &CostModel) -> CostVector {
     cost
 }
 
-/// The arcs that a run takes; `None` when there is none for one of its steps.
+/// Returns the arcs of a run, or `None` if a step has no arc.
 fn arcs_of(unrolled: &Unrolled, run: &Run) -> Option<Vec<ArcId>> {
     let dag = &unrolled.dag;
     let mut node = Dag::ENTRY;
@@ -169,7 +169,7 @@ fn examine(
     let mut found = BTreeMap::new();
     let mut tightest = None;
     loop {
-        // Whenever the search is interrupted, its bound covers what it has not found yet.
+        // The bound must cover all paths not found yet, whenever the search is interrupted.
         let worst = missing.values().map(|&(.., slowness)| slowness).max();
         let bound = search.bound().map(|bound| bound.slowness);
         assert!(bound >= worst, "the bound {bound:?} hides a path of {worst:?}");
@@ -231,12 +231,13 @@ fn shapes() -> impl Strategy<Value = Shape> {
     ]
 }
 
-/// How often every loop may run, where that is not up to the program.
+/// Maximum number of iterations of every loop, if limited.
 fn rounds() -> impl Strategy<Value = Option<u32>> {
     prop_oneof![3 => Just(None), 1 => (0u32..3).prop_map(Some)]
 }
 
-/// These limits, each for a loop of its own: others cut no loop that ends by itself.
+/// Returns a separate limit for each loop, since a common limit does not cut loops with a derived
+/// bound.
 fn limits(program: &Program, rounds: Option<u32>) -> UnrollLimits {
     let flow = FlowGraph::of(program).expect("loops have one entry");
     let header = |inside: &Loop| program.block(inside.header).first.0;

@@ -1,4 +1,4 @@
-//! Loop bounds: derived, stated, missing.
+//! Loop bounds: derived, stated and missing ones.
 
 use crate::common;
 
@@ -17,7 +17,7 @@ fn unrolled(specs: &[BlockSpec], limits: UnrollLimits) -> Result<Unrolled, Searc
     unroll(Rc::new(program(specs)), &limits, &Stop::never())
 }
 
-/// How many instances of a block there are.
+/// Returns the number of instances of a block.
 fn instances(unrolled: &Unrolled, block: u32) -> usize {
     unrolled.dag.nodes.iter().filter(|node| node.block.0 == block).count()
 }
@@ -46,8 +46,8 @@ fn a_limit_above_the_derived_bound_changes_nothing() {
 
 #[test]
 fn the_packet_bounds_a_loop_over_it() {
-    // r0 grows by one; the loop ends when base + 60 + (r0 & 3) is behind the packet's end or r0
-    // has another value: the first check alone bounds it only as far as r0 is known.
+    // Each iteration increments r0, and the loop repeats while r0 is 3. The first repetition fixes
+    // r0, so the second comparison is decided.
     let advance = OpSpec::WithConstant { op: BinaryOp::Add, dst: 0, a: 0, constant: 1 };
     let specs = [
         block(vec![], EndSpec::Next),
@@ -112,7 +112,7 @@ fn loops_are_cut_where_they_have_no_limit_and_nowhere_else() {
     let specs = [
         block(vec![], EndSpec::Repeat { times: 7 }),
         block(vec![], endless.clone()),
-        // The same counter goes on.
+        // The counter continues from the first loop.
         block(vec![], EndSpec::Repeat { times: 12 }),
     ];
     let limits = UnrollLimits { every: Some(2), ..UnrollLimits::default() };
@@ -121,7 +121,7 @@ fn loops_are_cut_where_they_have_no_limit_and_nowhere_else() {
     assert_eq!(counts, [7, 2, 5]);
     assert_eq!(result.assumptions, ["the loop at .1 runs at most 2 times (--unroll)"]);
     assert!(result.cuts.is_empty());
-    // The same when nobody tries.
+    // The result is the same if the analysis does not try to derive a bound.
     let known = UnrollLimits { underivable: vec![1], ..limits };
     let result = unrolled(&specs, known).expect("the limit bounds it");
     assert_eq!([0, 1, 2].map(|at| instances(&result, at)), counts);
@@ -135,7 +135,7 @@ fn a_limit_where_there_is_no_loop_is_refused() {
     assert!(matches!(result.err(), Some(SearchError::NoLoopAt { location: 0 })));
 }
 
-/// It is time to stop.
+/// Returns a stop condition that already holds.
 fn stopped() -> Stop {
     let stop = Stop::new(Limits::default());
     stop.ask();

@@ -1,10 +1,10 @@
-//! Sums of large multiples of large values: as mathematical integers they exceed 128 bits, and the
-//! arithmetic on their bounds has to notice.
+//! Sums of large multiples of large values. As mathematical integers they exceed 128 bits, and
+//! interval arithmetic must detect that.
 
 use proptest::prelude::*;
 use slowpath_smt::{Domain, Evaluator, Model, Node, TermId, TermPool};
 
-/// The mask of the low `width` bits.
+/// Returns the mask of the low `width` bits.
 fn mask(width: u8) -> u64 {
     u64::MAX >> (64 - width)
 }
@@ -18,11 +18,11 @@ enum Step {
     Neg(usize),
     Not(usize),
     Shl(usize, u64),
-    /// Without its highest bits, and then with zeros there again.
+    /// The low bits, zero-extended to the original width.
     Low(usize, u8),
 }
 
-/// Numbers that are large, with and without sign.
+/// Numbers with large magnitude as unsigned or signed numbers.
 fn extreme() -> impl Strategy<Value = u64> {
     let near = |base: u64| (0..4_u64).prop_map(move |by| base.wrapping_add(by).wrapping_sub(2));
     prop_oneof![near(0), near(1 << 63), near(1 << 62), near(31), near(3 << 62), any::<u64>()]
@@ -57,7 +57,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..30)
 }
 
-/// A term and what it is worth.
+/// A term with its expected value.
 type Known = (TermId, u64);
 
 fn built(pool: &mut TermPool, width: u8, mut all: Vec<Known>, steps: &[Step]) -> Vec<Known> {
@@ -100,7 +100,7 @@ fn built(pool: &mut TermPool, width: u8, mut all: Vec<Known>, steps: &[Step]) ->
 
 type Vars = (u8, Vec<(Domain, u64)>);
 
-/// Variables of one width, with a member of each one's domain.
+/// Variables of one width, each with a domain and a member of it.
 fn vars() -> impl Strategy<Value = Vars> {
     let width = prop_oneof![3 => Just(64_u8), 1 => Just(63), 1 => Just(32), 1 => 2..64_u8];
     width.prop_flat_map(|width| {
@@ -142,7 +142,7 @@ proptest! {
     }
 }
 
-/// What a hash in a program comes to: every round adds a multiple and a shifted copy.
+/// The form of a hash in a program: each round adds a multiple and a shifted copy.
 #[test]
 fn rounds_of_a_hash_are_followed() {
     let mut pool = TermPool::new();

@@ -1,5 +1,5 @@
-//! Answers about hash functions of few inputs are those of trying all inputs. Z3 sees the functions
-//! only if nothing else helps, so this covers what is done before.
+//! Answers on hash functions of few inputs, compared with exhaustive enumeration. An exact check is
+//! the solver's last resort, so these tests cover the layers before it.
 
 use crate::common;
 
@@ -8,12 +8,12 @@ use slowpath_smt::{
     ArrayId, BitSolver, Domain, Evaluator, Model, Node, Outcome, Solver, TermId, TermPool,
 };
 
-/// Values of one input.
+/// Number of values of each input.
 const VALUES: u64 = 24;
 
-/// Rounds of a hash function: an operator and a number each.
+/// Rounds of a hash function: operator and number.
 type Rounds = Vec<(u8, u64)>;
-/// A condition: what about, which comparison, with what number.
+/// A condition: subject, comparison and number.
 type Condition = (u8, u8, u64);
 
 struct Inputs {
@@ -47,7 +47,7 @@ fn hash(pool: &mut TermPool, inputs: &Inputs, rounds: &Rounds) -> TermId {
     state
 }
 
-/// About the hash, about an input, or about an element that one of them chooses.
+/// Builds a condition on the hash, on an input, or on a map element selected by one of them.
 fn condition(pool: &mut TermPool, inputs: &Inputs, hash: TermId, c: Condition) -> TermId {
     let (about, comparison, number) = c;
     let low = pool.extract(hash, (number % 9) as u8, 8);
@@ -74,8 +74,8 @@ fn condition(pool: &mut TermPool, inputs: &Inputs, hash: TermId, c: Condition) -
     }
 }
 
-/// Whether there are inputs for which the conditions can hold, with any content of the map: for
-/// each, the map is asked for by a solver that sees no hash.
+/// Returns true if the conditions can hold for some inputs and some content of the map. All inputs
+/// are tried. A solver finds the content of the map, with concrete values in place of hashes.
 fn possible(pool: &mut TermPool, inputs: &Inputs, conditions: &[TermId]) -> bool {
     for x in 0..VALUES {
         for y in 0..VALUES {
@@ -131,7 +131,7 @@ proptest! {
         let conditions: Vec<TermId> =
             wanted.iter().map(|&c| condition(&mut pool, &inputs, hash, c)).collect();
         let mut solver = BitSolver::new();
-        // Growing sets, so that what is remembered of earlier ones is used.
+        // The sets grow, so facts learnt in earlier checks are used.
         for count in 1..=conditions.len() {
             match solver.check(&mut pool, &conditions[..count]).expect("no error") {
                 Outcome::Sat(model) => {

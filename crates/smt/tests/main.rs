@@ -1,4 +1,4 @@
-//! Terms and solvers: all tests as one program, which links once.
+//! All tests of the crate in one binary, so that the linker runs once.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Simplified terms mean what the expressions mean that they were built from, and their domains
-//! contain every value they take.
+//! Simplified terms have the same values as the expressions that they were built from, and their
+//! domains contain these values.
 
 use crate::common;
 
@@ -43,7 +43,8 @@ fn domains(shape: usize) -> BoxedStrategy<Vec<Domain>> {
     }
 }
 
-/// Numbers of pairs; different for different ones but for collisions of 32-bit hashes.
+/// Returns the number of a pair. Different pairs have different numbers, except for hash
+/// collisions.
 fn number((a, b): (u64, u64), seed: u64) -> u32 {
     let mixed = [a, b, seed].into_iter().fold(0x9e37_79b9_7f4a_7c15_u64, |mixed, value| {
         (mixed ^ value).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_right(29)

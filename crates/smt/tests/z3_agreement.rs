@@ -1,6 +1,6 @@
-//! Agreement with Z3: simplified terms are equal to a direct translation of what they were built
-//! from for *all* values, and the solver's answers are those of brute force, of Z3 on the direct
-//! translation (with bytes as a Z3 array, which the crate does not use), or of its Z3 back end.
+//! Agreement with Z3. Simplified terms equal a direct translation of their original expressions for
+//! *all* values. The solver's answers agree with brute force, with Z3 on the direct translation
+//! (with bytes as a Z3 array, which the crate does not use), or with the crate's Z3 back end.
 
 use crate::common;
 
@@ -40,7 +40,7 @@ fn bit(b: Bool) -> BV {
     b.ite(&BV::from_u64(1, 1), &BV::from_u64(0, 1))
 }
 
-/// The byte of a known table at an index.
+/// Returns the byte of [`TABLE`] at an index.
 fn table(index: &BV) -> BV {
     let zero = BV::from_u64(0, 8);
     let empty = Array::const_array(&Sort::bitvector(8), &zero);
@@ -50,14 +50,14 @@ fn table(index: &BV) -> BV {
     full.select(index).as_bv().expect("a byte")
 }
 
-/// The number of a pair, as an uninterpreted function.
+/// Returns the number of a pair as an uninterpreted function.
 fn intern(a: &BV, b: &BV) -> BV {
     let pair = [Sort::bitvector(64), Sort::bitvector(64)];
     let numbers = FuncDecl::new("intern", &[&pair[0], &pair[1]], &Sort::bitvector(32));
     numbers.apply(&[a, b]).as_bv().expect("a number")
 }
 
-/// Raw nodes as Z3 expressions, everything a bit-vector.
+/// Translates raw nodes into Z3 bit-vectors.
 fn raw(e: &Expressions) -> Vec<BV> {
     let memory = Array::new_const("memory", &Sort::bitvector(8), &Sort::bitvector(8));
     let mut all: Vec<BV> = Vec::new();
@@ -106,7 +106,7 @@ fn raw_binary(op: Binary, a: &BV, b: &BV) -> BV {
     }
 }
 
-/// A simplified term as a Z3 expression over the same unknowns.
+/// Translates a simplified term into a Z3 bit-vector over the same unknowns.
 fn simplified(pool: &TermPool, root: TermId) -> BV {
     let memory = Array::new_const("memory", &Sort::bitvector(8), &Sort::bitvector(8));
     let mut done: HashMap<TermId, BV> = HashMap::new();
@@ -148,7 +148,7 @@ fn simplified(pool: &TermPool, root: TermId) -> BV {
     done[&root].clone()
 }
 
-/// A domain as a condition.
+/// Returns the condition that a value is in a domain.
 fn within(x: &BV, d: Domain) -> Bool {
     let size = u32::from(d.width());
     let k = |value| BV::from_u64(value, size);
@@ -156,7 +156,7 @@ fn within(x: &BV, d: Domain) -> Bool {
     Bool::and(&[bits, x.bvuge(k(d.lo())), x.bvule(k(d.hi()))])
 }
 
-/// A plain solver that knows the domains, and that different pairs have different numbers.
+/// Creates a Z3 solver that asserts the domains, and different numbers for different pairs.
 fn oracle(e: &Expressions, raw: &[BV]) -> z3::Solver {
     let solver = z3::Solver::new();
     for (x, &d) in raw.iter().zip(&e.domains) {
@@ -191,7 +191,7 @@ fn equivalent(d: &[Domain], s: &[common::Step], shape: Shape) -> Result<(), Test
         .zip(&raw)
         .flat_map(|(&t, raw)| [simplified(&pool, t).ne(raw), within(raw, pool.domain(t)).not()])
         .collect();
-    // A timeout proves nothing either way; only a counterexample fails.
+    // A timeout decides nothing; only a counterexample fails the test.
     if solver.check_assumptions(&[]) == SatResult::Sat {
         Oracle::Z3.compared(terms.len(), "random terms");
         solver.assert(Bool::or(&differ));
@@ -208,13 +208,13 @@ fn equivalent(d: &[Domain], s: &[common::Step], shape: Shape) -> Result<(), Test
     Ok(())
 }
 
-/// The 1-bit nodes among the last ones.
+/// Returns the last 1-bit nodes, at most `count`.
 fn conditions(e: &Expressions, terms: &[TermId], count: usize) -> Vec<(usize, TermId)> {
     let bits = (0..terms.len()).rev().filter(|&n| e.widths[n] == 1 && n >= e.domains.len());
     bits.take(count).map(|n| (n, terms[n])).collect()
 }
 
-/// All values of all unknowns.
+/// Returns all combinations of values of the unknowns.
 fn assignments(domains: &[Domain]) -> Vec<Vec<u64>> {
     let mut all = vec![Vec::new()];
     for &d in domains {
@@ -258,7 +258,7 @@ proptest! {
             table.iter().any(|values| subset.iter().all(|&i| values[chosen[i].0] == 1))
         };
         let mut solver = BitSolver::new();
-        // Growing sets, so that facts of earlier checks are used in later ones.
+        // The sets grow, so facts learnt in earlier checks are used.
         for count in 1..=chosen.len() {
             let assumptions: Vec<TermId> = chosen[..count].iter().map(|&(_, t)| t).collect();
             let everything: Vec<usize> = (0..count).collect();
@@ -294,7 +294,7 @@ proptest! {
         let second = Z3Solver::new().expect("Z3");
         let proof = Proof::new();
         let mut both = CrossCheck { first: BitSolver::traced(proof.trace()), second };
-        // Some products are hard for either; without an answer there is nothing to compare.
+        // Some products are hard for both solvers; without an answer there is nothing to compare.
         both.set_time_limit(Some(Duration::from_millis(500)));
         for count in 1..=conditions.len() {
             let answer = both.check(&mut pool, &conditions[..count]);
@@ -329,13 +329,14 @@ proptest! {
             Outcome::Sat(model) => {
                 wanted.iter().for_each(|b| oracle.assert(b));
                 prop_assert_ne!(oracle.check(), SatResult::Unsat);
-                // The model is one of the raw expressions too.
+                // The model must satisfy the raw expressions too.
                 let vars: Vec<u64> = terms.iter().zip(&d).map(|(&t, &d)| match *pool.node(t) {
                     Node::Var(var) => model.var(var).unwrap_or(member(d, seed)),
                     _ => d.lo(),
                 }).collect();
                 let byte = |i| model.bytes().find(|&(_, at, _)| at == i).map_or(0, |(_, _, b)| b);
-                // Numbers that simplification made irrelevant are new ones.
+                // Simplification can remove numbers; pairs without an assigned number get a fresh
+                // one.
                 let mut numbers: HashMap<(u64, u64), u32> = model.interned_pairs().collect();
                 let number = |pair| match numbers.get(&pair) {
                     Some(&number) => number,

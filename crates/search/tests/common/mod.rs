@@ -1,6 +1,6 @@
 //! Random small programs and a small target for them.
 
-// Each test file uses a part of this.
+// Each test file uses only some of these items.
 
 use proptest::prelude::*;
 use slowpath_ir::{
@@ -11,10 +11,10 @@ use slowpath_ir::{
 
 /// Least and greatest packet length of the programs.
 pub const PACKETS: (u32, u32) = (60, 68);
-/// General registers of the programs, 8 bits each.
+/// Number of general registers of the programs, 8 bits each.
 const REGISTERS: usize = 4;
 
-/// A target whose prices depend on context, like the real ones.
+/// A target with context-dependent prices, like the real targets.
 pub const TARGET: &str = r#"
 schema = 1
 name = "test"
@@ -101,11 +101,11 @@ pub enum EndSpec {
         index: usize,
         ahead: usize,
     },
-    /// Repeats the block until a counter reaches this.
+    /// Repeats the block until a counter reaches `times`.
     Repeat {
         times: u8,
     },
-    /// Repeats the block while a register has this value.
+    /// Repeats the block while a register equals `constant`.
     RepeatWhile {
         a: usize,
         constant: u8,
@@ -180,7 +180,7 @@ struct Registers {
     length: Reg,
 }
 
-/// Builds the program; blocks and instructions have the same numbers.
+/// Builds the program. Blocks and instructions have the same numbers.
 pub fn program(specs: &[BlockSpec]) -> Program {
     let mut regs: Vec<RegInfo> = Vec::new();
     let mut named = |name: &str, width| {

@@ -1,4 +1,4 @@
-//! From statements to IR.
+//! Compiler from statements to IR.
 
 use super::elements::TABLE;
 use super::{Cond, HANDLES, NESTING, POINTERS, Stmt, VALUES};
@@ -8,12 +8,12 @@ use slowpath_ir::{
     RegInfo, Region, RegionId, RegionKind, Terminator,
 };
 
-/// What surrounds the program.
+/// Environment of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Least and greatest packet length.
+    /// Least and greatest packet length, in bytes.
     pub packets: (u32, u32),
-    /// Whether the program can tell the packet's length.
+    /// True if the program can read the packet length.
     pub has_length: bool,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Compiler {
     registers: Registers,
     regs: Vec<RegInfo>,
     blocks: Vec<Option<Block>>,
-    /// The block being written.
+    /// Number of the block under construction.
     current: usize,
     ops: Vec<OriginOp>,
     costs: Vec<CostEvent>,
@@ -49,7 +49,7 @@ pub(super) struct Compiler {
 
 const CLASSES: [&str; 5] = ["plain", "marks", "sensitive", "spaced", "far"];
 
-/// Builds the program; blocks and instructions have the same numbers.
+/// Builds the program. Blocks and instructions have the same numbers.
 pub fn compile(statements: &[Stmt], shape: Shape) -> Program {
     let mut regs: Vec<RegInfo> = Vec::new();
     let mut named = |name: String, width| {
@@ -129,7 +129,8 @@ pub fn compile(statements: &[Stmt], shape: Shape) -> Program {
     program
 }
 
-/// The start: values from the packet, pointers to the packet and the stack, these in the slots.
+/// Returns the prologue. It loads values from the packet, sets pointers to packet and stack, and
+/// spills the pointers to their slots.
 fn prologue(registers: &Registers, regs: &mut Vec<RegInfo>, shape: Shape) -> Vec<OriginOp> {
     let mut ops = Vec::new();
     let mut build = BlockBuilder::new(regs, &mut ops, InsnIdx(0));
@@ -140,7 +141,7 @@ fn prologue(registers: &Registers, regs: &mut Vec<RegInfo>, shape: Shape) -> Vec
     } else {
         build.copy(registers.length, Operand::constant(14, shape.packets.0.into()));
     }
-    // Addresses into the map are wider than what holds the base, as on the device.
+    // Addresses in the map are wider than the register with the base, as on the device.
     let base = build.input(InputId(3), 32);
     let base = build.binary(BinaryOp::Concat, base, Operand::constant(8, 0));
     build.copy(registers.map, base);
@@ -167,13 +168,13 @@ fn prologue(registers: &Registers, regs: &mut Vec<RegInfo>, shape: Shape) -> Vec
     ops
 }
 
-/// The address of a slot for a pointer, out of reach of other stores.
+/// Returns the address of a spill slot, which other stores cannot reach.
 fn slot(build: &mut BlockBuilder<'_>, registers: &Registers, index: u8) -> Operand {
     let offset = Operand::constant(32, 64 + 4 * u64::from(index));
     build.binary(BinaryOp::Add, registers.stack, offset)
 }
 
-/// The low `bits` bits of a value, extended to `width`.
+/// Returns the low `bits` bits of a value, zero-extended to `width`.
 fn low_bits(build: &mut BlockBuilder<'_>, value: Reg, bits: u8, width: u8) -> Operand {
     let low = build.extract(value, 0, bits);
     build.zero_extend(low, width)
@@ -190,7 +191,8 @@ impl Compiler {
         (BlockBuilder::new(&mut self.regs, &mut self.ops, insn), &self.registers)
     }
 
-    /// Ends the current block with a jump, or a branch to the target and to the next block.
+    /// Ends the current block with a jump to `target`, or with a branch to `target` or the block
+    /// `next`.
     pub(super) fn finish(&mut self, cond: Option<Reg>, target: Destination, next: usize) {
         let insn = InsnIdx(self.current as u32);
         let event = |class: usize| CostEvent { insn, class: CostClassId::from(class) };
@@ -256,7 +258,7 @@ impl Compiler {
         temp
     }
 
-    /// Counts an iteration and goes on with the loop or leaves it.
+    /// Counts an iteration and repeats or leaves the loop.
     fn again(&mut self, inner: usize, next: usize) {
         let Loop { header, exit, times } = self.loops[inner];
         let (mut build, registers) = self.build();
@@ -281,7 +283,7 @@ impl Compiler {
                 self.jump(join, join);
             }
             Stmt::Loop { times, body } => {
-                // A block without operations may be the header itself, the entry for example.
+                // An empty block, for example the entry, may itself be the header.
                 let header = match self.ops.is_empty() && self.costs.is_empty() {
                     true if self.loops.iter().all(|outer| outer.header != self.current) => {
                         self.current

@@ -1,26 +1,26 @@
-//! Statements about a hash map, whose elements are found by the number of their key, about a table of
-//! known content, and about chance.
+//! Statements on a hash map whose elements are found by the number of their key, on a table with
+//! known content, and on drawn values.
 
 use super::compile::Compiler;
 use super::{HANDLES, VALUES};
 use proptest::prelude::*;
 use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, Destination, DrawId, Emit, Operand, Reg};
 
-/// What the table holds.
+/// Content of the table.
 pub const TABLE: [u8; 12] = [0, 1, 1, 4, 3, 2, 2, 2, 0, 0, 255, 1];
-/// Every draw yields less than this.
+/// Number of possible values of a draw.
 pub const CHANCES: u64 = 4;
 
-/// A statement.
+/// A statement on the hash map, the table or a drawn value.
 #[derive(Clone, Debug)]
 pub enum Element {
-    /// Looks up the element of a key, a value or two of them: a pointer, or null.
+    /// Looks up the element for a key of one or two values; the result is a pointer or null.
     LookUp { handle: usize, a: usize, b: Option<usize> },
-    /// Makes an element present or absent.
+    /// Marks an element as present or absent.
     Mark { a: usize, b: Option<usize>, present: bool },
-    /// Reads 1 or 2 bytes of an element, if there is one.
+    /// Reads 1 or 2 bytes of an element unless the pointer is null.
     Read { dst: usize, handle: usize, bytes: u8 },
-    /// Writes 1 or 2 bytes of an element, if there is one.
+    /// Writes 1 or 2 bytes of an element unless the pointer is null.
     Write { src: usize, handle: usize, bytes: u8 },
     /// Reads a byte of the table at `value & 15`.
     Table { dst: usize, a: usize },
@@ -45,7 +45,8 @@ pub fn element() -> impl Strategy<Value = Element> {
     ]
 }
 
-/// The address of an element of 16 bytes: whether it is present, and from byte 8 on the value.
+/// Returns the address of a 16-byte element: byte 0 is set if the element is present, the value
+/// begins at byte 8.
 fn address(build: &mut BlockBuilder<'_>, hash: Reg, a: Reg, b: Option<Reg>) -> Operand {
     let first = build.zero_extend(a, 64);
     let mut number = build.binary(BinaryOp::Intern, first, Operand::constant(64, 0));
@@ -69,7 +70,7 @@ impl Compiler {
         }
     }
 
-    /// Branches to the block that it returns, if nothing was found.
+    /// Branches to a new block if the pointer is null, and returns this block.
     fn unless_null(&mut self, handle: usize) -> usize {
         let (mut build, registers) = self.build();
         let handle = registers.handles[handle];

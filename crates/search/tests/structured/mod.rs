@@ -1,7 +1,7 @@
-//! Random structured programs: nested loops with several ways back and out, several regions, values
-//! of several bytes, pointers that go through memory, hash maps, chance.
+//! Random structured programs with nested loops that have several back edges and exits. They use
+//! several regions, multi-byte values, spilled pointers, hash maps and drawn values.
 
-// Each test file uses a part of this.
+// Each test file uses only some of these items.
 
 mod compile;
 pub mod elements;
@@ -12,25 +12,25 @@ pub use elements::Element;
 use proptest::prelude::*;
 use slowpath_ir::BinaryOp;
 
-/// General registers, 16 bits each.
+/// Number of general registers, 16 bits each.
 pub const VALUES: usize = 3;
-/// Pointer registers, 32 bits each, into the packet or the stack.
+/// Number of pointer registers into packet or stack, 32 bits each.
 pub const POINTERS: usize = 2;
-/// Registers for what a look-up in the hash map found, 64 bits each.
+/// Number of registers for results of hash map look-ups, 64 bits each.
 pub const HANDLES: usize = 2;
-/// Loops around each other.
+/// Maximum nesting of loops.
 pub const NESTING: usize = 2;
 
 /// A condition.
 #[derive(Clone, Debug)]
 pub enum Cond {
-    /// A comparison of a value with a constant, of its low byte only if `byte`.
+    /// A comparison of a value with a constant; `byte` restricts it to the low byte.
     Constant { op: BinaryOp, a: usize, constant: u8, byte: bool },
     /// A comparison of two values.
     Values { op: BinaryOp, a: usize, b: usize },
-    /// Whether the packet is shorter than this.
+    /// True if the packet is shorter than `length`.
     Shorter { length: u16 },
-    /// Whether the packet ends before its byte `base + (value & 3)`.
+    /// True if the packet is shorter than `base + (value & 3)` bytes.
     ShorterThanSum { base: u16, a: usize },
 }
 
@@ -43,9 +43,9 @@ pub enum Stmt {
     Write { src: usize, offset: u8, bytes: u8 },
     /// Points a pointer register at byte `value & 7` of the packet or the stack.
     Point { pointer: usize, stack: bool, a: usize },
-    /// Points a pointer register `by` bytes further.
+    /// Advances a pointer register by `by` bytes.
     Advance { pointer: usize, by: u8 },
-    /// Points a pointer register `value & 3` times 16 MiB further.
+    /// Advances a pointer register by `value & 3` times 16 MiB.
     Leap { pointer: usize, a: usize },
     /// Reads 1 or 2 bytes through a pointer register.
     ReadVia { dst: usize, pointer: usize, bytes: u8 },
@@ -53,33 +53,33 @@ pub enum Stmt {
     WriteVia { src: usize, pointer: usize, bytes: u8 },
     /// Stores a pointer register in one of two slots of the stack.
     Spill { pointer: usize, slot: u8 },
-    /// Loads a pointer register from there.
+    /// Loads a pointer register from one of these slots.
     Fill { pointer: usize, slot: u8 },
     /// Reads a byte of the map at `value & 3`.
     MapRead { dst: usize, a: usize },
     /// Writes 2 bytes of the map at `value & 3`.
     MapWrite { src: usize, a: usize },
-    /// Computes with two values.
+    /// Combines two values.
     Compute { op: BinaryOp, dst: usize, a: usize, b: usize },
-    /// Computes with a constant.
+    /// Combines a value with a constant.
     WithConstant { op: BinaryOp, dst: usize, a: usize, constant: u8 },
-    /// Uses the hash map, the table or chance.
+    /// Uses the hash map, the table or a drawn value.
     Element(Element),
-    /// Does some work.
+    /// Costs an event of a class.
     Work { class: usize },
-    /// Branches.
+    /// Branches on a condition.
     If { cond: Cond, then: Vec<Stmt>, otherwise: Vec<Stmt> },
-    /// Runs its body `times` times, at most.
+    /// Repeats its body at most `times` times.
     Loop { times: u8, body: Vec<Stmt> },
-    /// Leaves one or two loops.
+    /// Leaves one or two loops if the condition holds.
     Break { cond: Cond, loops: usize },
-    /// Goes on with the next iteration.
+    /// Continues with the next iteration if the condition holds.
     Continue { cond: Cond },
-    /// Leaves the program.
+    /// Leaves the program if the condition holds.
     Leave { cond: Cond },
 }
 
-/// Operators between values; products and remainders of unknowns take the solver too long.
+/// Operators between values. Products and remainders of unknowns would take the solver too long.
 fn operator() -> impl Strategy<Value = BinaryOp> {
     use BinaryOp::{Add, And, Ashr, Lshr, Or, Shl, Sub, Xor};
     prop::sample::select(vec![Add, Sub, And, Or, Xor, Lshr, Shl, Ashr])
@@ -157,8 +157,8 @@ fn list(loops: usize, depth: usize) -> BoxedStrategy<Vec<Stmt>> {
     prop::collection::vec(prop::strategy::Union::new_weighted(kinds), 0..most).boxed()
 }
 
-/// A list in which a pointer into the packet or the stack is written and read through: what is
-/// behind it is known on single paths only.
+/// A list that writes and reads through a pointer into the packet or the stack. Only on single
+/// paths is it known where the pointer points.
 fn deferred() -> impl Strategy<Value = Vec<Stmt>> {
     let value = 0..VALUES;
     let parts = (cond(), value.clone(), cond(), simple(), simple(), list(0, 1));

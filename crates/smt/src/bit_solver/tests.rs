@@ -1,4 +1,4 @@
-//! Circuits against the meaning of the operators.
+//! Tests of circuits against the semantics of the operators.
 
 use proptest::prelude::*;
 
@@ -30,8 +30,8 @@ const BINARIES: [Binary; 18] = [
     TermPool::sle,
 ];
 
-/// The value that the bits of a term have when those of its inputs are assumed: it follows by
-/// propagation alone.
+/// Returns the value of a term's bits under assumed values of its inputs. No variable is decided,
+/// so the value follows by propagation alone.
 fn computed(pool: &TermPool, term: TermId, inputs: &[(TermId, u64)]) -> Option<u64> {
     let mut blaster = Blaster::new(Hook::default());
     let mut view = View::default();
@@ -55,7 +55,7 @@ fn ones(width: u8) -> u64 {
     u64::MAX >> (64 - width)
 }
 
-/// Small numbers, large ones, and any.
+/// Small numbers, numbers close to 2^64, and arbitrary ones.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![any::<u64>(), 0..70u64, (0..70u64).prop_map(|n| n.wrapping_neg())]
 }
@@ -132,7 +132,7 @@ proptest! {
         let y = pool.constant(width, b);
         let term = BINARIES[operator](&mut pool, x, y);
         let values = |value: u64| pool.eval(term, &assigned(&pool, &[(x, value)]));
-        // A value that some `x` gives, or any.
+        // A value that the operator yields for some `x`, or an arbitrary one.
         let target = if a % 2 == 0 { values(a & ones(width)) } else { a & ones(pool.width(term)) };
         let possible = (0..=ones(width)).any(|value| values(value) == target);
         let target = pool.constant(pool.width(term), target);
@@ -163,7 +163,7 @@ proptest! {
         };
         let mut pool = TermPool::new();
         let x = pool.var("x", domain);
-        // Not what the domain alone decides.
+        // The detour over `y` prevents a decision by domains alone.
         let y = pool.var("y", Domain::full(width));
         let same = pool.eq(x, y);
         let limit = pool.constant(width, if beyond { domain.hi() } else { domain.lo() });

@@ -64,7 +64,7 @@ fn cores_name_the_contradiction() {
     assert_eq!(everything, Ok(vec![0, 2]));
     let unbudgeted = minimise_core(&mut bits, &mut pool, &assumptions, &[0, 1, 2], 0);
     assert_eq!(unbudgeted, Ok(vec![0, 1, 2]));
-    // The solver is not spoilt by the contradiction.
+    // The solver still works after the contradiction.
     let rest = [assumptions[0], assumptions[1], assumptions[3]];
     assert!(matches!(bits.check(&mut pool, &rest), Ok(Outcome::Sat(_))));
 }
@@ -90,7 +90,7 @@ fn bytes_can_index_bytes() {
     let mut pool = TermPool::new();
     let mut bits = solver();
     let memory = pool.array("table", 8);
-    // A walk m[x], m[m[x]], ... of six steps that comes back to its start.
+    // A walk m[x], m[m[x]], ... of six steps that returns to its start.
     let start = pool.var("x", Domain::full(8));
     let mut at = start;
     let mut conditions = Vec::new();
@@ -115,7 +115,7 @@ fn a_time_limit_ends_a_check() {
     let outcome = bits.check(&mut pool, &assumptions);
     assert_eq!(outcome, Ok(Outcome::Unknown("time limit reached".to_owned())));
     assert_eq!(bits.statistics().unknown, 1);
-    // It can still answer something easy.
+    // An easy check still succeeds.
     bits.set_time_limit(None);
     assert!(matches!(bits.check(&mut pool, &assumptions[1..]), Ok(Outcome::Sat(_))));
 }
@@ -130,7 +130,7 @@ fn a_step_limit_ends_a_check_at_the_same_place_every_time() {
         let outcome = bits.check(pool, &assumptions);
         assert_eq!(outcome, Ok(Outcome::Unknown("step limit reached".to_owned())));
         let steps = bits.statistics().steps;
-        // It can still answer something easy.
+        // An easy check still succeeds.
         assert!(matches!(bits.check(pool, &assumptions[1..]), Ok(Outcome::Sat(_))));
         steps
     };
@@ -167,7 +167,7 @@ fn another_thread_can_interrupt() {
     let outcome = bits.check(&mut pool, &assumptions);
     assert_eq!(outcome, Ok(Outcome::Unknown("interrupted".to_owned())));
     assert!(thread.join().is_ok());
-    // Interrupted from then on.
+    // The stop condition persists.
     let easy = &assumptions[1..];
     assert!(matches!(bits.check(&mut pool, easy), Ok(Outcome::Unknown(_))));
     pool.set_stop(Stop::never());
@@ -185,7 +185,7 @@ fn deep_terms_are_translated_without_recursion() {
         t = if n % 2 == 0 { pool.and(t, other) } else { pool.xor(t, other) };
     }
     assert!(pool.subterms(&[t]).len() > 100_000);
-    // A stop is looked at between translation and search.
+    // The stop condition is polled between translation and search.
     let stop = Stop::new(Limits::default());
     stop.ask();
     pool.set_stop(stop);

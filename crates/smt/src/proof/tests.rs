@@ -1,15 +1,15 @@
-//! The checker takes what follows and nothing else; the solver's own proofs are taken, and damaged
-//! ones are not.
+//! The checker accepts exactly the steps that follow: proofs of the solver pass, damaged proofs
+//! fail.
 
 use proptest::prelude::*;
 
 use super::{Checker, ClauseSolver, Event, Fault, Trace};
 use std::sync::{Arc, Mutex};
 
-/// Variables of random formulas.
+/// Number of variables of random formulas.
 const VARIABLES: i32 = 30;
 
-/// Takes down what a solver does.
+/// A trace that records all events.
 #[derive(Clone, Debug, Default)]
 struct Record(Arc<Mutex<Vec<Event>>>);
 
@@ -32,7 +32,7 @@ fn asked(assumptions: &[i32]) -> Event {
     Event::Asked { assumptions: assumptions.to_vec(), relevant: Vec::new() }
 }
 
-/// Clauses of random length that all hold where all variables are `true`, and others.
+/// Clauses of random length. If `satisfied`, all of them hold when every variable is true.
 fn clauses(satisfied: bool) -> impl Strategy<Value = Vec<Vec<i32>>> {
     let literal = (1..=VARIABLES, any::<bool>())
         .prop_map(|(variable, negative)| if negative { -variable } else { variable });
@@ -45,7 +45,7 @@ fn clauses(satisfied: bool) -> impl Strategy<Value = Vec<Vec<i32>>> {
     prop::collection::vec(clause, 3 * VARIABLES as usize..6 * VARIABLES as usize)
 }
 
-/// Asks one question after the other, with more clauses each time; all that the solver does.
+/// Runs one check after another, with more clauses each time. Returns the solver's events.
 fn solved(clauses: &[Vec<i32>], questions: &[Vec<i32>]) -> Vec<Event> {
     let record = Record::default();
     let mut solver = ClauseSolver::traced(Box::new(record.clone()));
@@ -56,7 +56,7 @@ fn solved(clauses: &[Vec<i32>], questions: &[Vec<i32>]) -> Vec<Event> {
             solver.clause(clause);
         }
         solver.solve(question, &relevant);
-        // Forgetting is part of it, long before it would be due.
+        // Deletes learnt clauses early, so that events of deletion occur.
         solver.forget();
     }
     let events = record.0.lock().expect("one thread");
@@ -80,7 +80,8 @@ proptest! {
         prop_assert_eq!(check(&solved(&clauses, &questions)), Ok(()));
     }
 
-    /// A clause that is wrong where all that was given holds cannot follow.
+    /// All given clauses hold when every variable is true, so a clause of negative literals does
+    /// not follow.
     #[test]
     fn a_damaged_clause_is_not_taken(
         clauses in clauses(true),
@@ -112,7 +113,7 @@ fn what_does_not_follow_is_a_fault() {
     assert_eq!(blamed(&[-1]), Err(Fault::Contradiction(vec![-1])));
     assert_eq!(blamed(&[]), Err(Fault::Contradiction(vec![])));
     assert_eq!(blamed(&[-1, 3]), Err(Fault::Blamed(3)));
-    // Assumptions that are opposites contradict each other without a clause.
+    // Opposite assumptions contradict each other without a clause.
     assert_eq!(with(&[asked(&[5, -5]), Event::Contradiction(vec![5, -5])]), Ok(()));
 }
 
@@ -125,7 +126,7 @@ fn what_is_forgotten_is_not_used() {
     let twice = [&learnt[..], &learnt[1..]].concat();
     assert_eq!(with(&twice), Err(Fault::Forgotten(vec![7, 1])));
     assert_eq!(with(&[Event::Forgotten(vec![1, 2])]), Err(Fault::Forgotten(vec![1, 2])));
-    // Four clauses over two variables, the last of them gone.
+    // The four clauses over two variables; without the last one they are satisfiable.
     let open = [vec![1, 2], vec![1, -2], vec![-1, 2], vec![-1, -2]].map(Event::Given);
     let end = [Event::Learnt(vec![1]), asked(&[]), Event::Contradiction(vec![])];
     let events = |last: &[Event]| [&open[..3], last, &end].concat();

@@ -1,10 +1,10 @@
-//! Against trying every assignment: answers, assignments, and which assumptions are to blame.
+//! Comparison with exhaustive enumeration: answers, assignments, and failed assumptions.
 
 use proptest::prelude::*;
 
 use super::{Answer, Lit, Sat};
 
-/// Variables of random formulas.
+/// Number of variables of random formulas.
 const VARIABLES: usize = 8;
 
 type Clause = Vec<(usize, bool)>;
@@ -20,7 +20,7 @@ fn holds(assignment: u32, clause: &Clause) -> bool {
     clause.iter().any(|&(n, negative)| (assignment >> n & 1 == 1) != negative)
 }
 
-/// Whether an assignment of all variables satisfies the clauses and these single literals.
+/// Returns true if an assignment of all variables satisfies the clauses and these literals.
 fn possible(clauses: &[Clause], units: &[(usize, bool)]) -> bool {
     (0..1u32 << VARIABLES).any(|assignment| {
         clauses.iter().all(|clause| holds(assignment, clause))
@@ -53,7 +53,7 @@ proptest! {
         let variables: Vec<Lit> = (0..VARIABLES).map(|_| sat.variable()).collect();
         let relevant: Vec<usize> = variables.iter().map(|lit| lit.variable()).collect();
         let mut clauses: Vec<Clause> = Vec::new();
-        // Clauses are added between questions, so that what was learnt has to stay right.
+        // Clauses are added between checks, so learnt clauses must remain valid.
         for (more, assumed) in rounds {
             for clause in more {
                 sat.clause(&literals(&clause, &variables));
@@ -83,7 +83,7 @@ proptest! {
     }
 }
 
-/// So many pigeons in one hole fewer; contradictory, and hard to see.
+/// Pigeonhole principle: `count` pigeons in one hole less. Contradictory, but hard to refute.
 fn pigeons(sat: &mut Sat, count: usize) -> Vec<usize> {
     let holes = count - 1;
     let sits: Vec<Vec<Lit>> =
@@ -107,7 +107,7 @@ fn what_is_learnt_is_forgotten_without_harm() {
     let relevant = pigeons(&mut sat, 8);
     assert_eq!(sat.solve(&[], &relevant, None, &never), Answer::Contradiction);
     assert_eq!(sat.failed(), []);
-    // It stays so.
+    // The contradiction is permanent.
     assert_eq!(sat.solve(&[], &[], None, &never), Answer::Contradiction);
 }
 
@@ -117,7 +117,7 @@ fn effort_ends_a_search_and_so_does_a_stop() {
     let relevant = pigeons(&mut sat, 12);
     assert_eq!(sat.solve(&[], &relevant, Some(10_000), &never), Answer::Stopped);
     assert_eq!(sat.solve(&[], &relevant, None, &|| true), Answer::Stopped);
-    // Something else is still easy.
+    // An unrelated check remains easy.
     let free = sat.variable();
     let answer = sat.solve(&[!free], &[free.variable()], Some(10_000), &never);
     assert_eq!((answer, sat.value(free)), (Answer::Satisfiable, Some(false)));

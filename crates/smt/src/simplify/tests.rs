@@ -1,4 +1,4 @@
-//! One test per family of rules: what a construction is expected to become, as text.
+//! Expected results of simplification as text, one test per family of rules.
 
 use crate::{Domain, TermId, TermPool};
 
@@ -26,7 +26,7 @@ impl Fixture {
         assert_eq!(self.pool.display(t), expected);
     }
 
-    /// A pointer that is unknown but not near the ends of the address space, and a packet length.
+    /// Returns a pointer that is not near either end of the address space, and a packet length.
     fn pointer(&mut self) -> (TermId, TermId) {
         let base = self.pool.var("base", Domain::range(32, 0x10000, 0x3fff_0000));
         let len = self.pool.var("len", Domain::range(14, 60, 1500));

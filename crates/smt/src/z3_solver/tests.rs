@@ -18,7 +18,7 @@ fn cores_name_the_contradiction() {
     let Ok(Outcome::Unsat(core)) = z3.check(&mut pool, &assumptions) else { panic!("unsat") };
     let core = minimise_core(&mut z3, &mut pool, &assumptions, &core, 10);
     assert_eq!(core, Ok(vec![0, 2]));
-    // The solver is not spoilt by the contradiction.
+    // The solver still works after the contradiction.
     let rest = [assumptions[0], assumptions[1], assumptions[3]];
     assert!(matches!(z3.check(&mut pool, &rest), Ok(Outcome::Sat(_))));
 }
@@ -55,7 +55,7 @@ fn a_time_limit_ends_a_check() {
     z3.set_time_limit(Some(Duration::from_millis(50)));
     let outcome = z3.check(&mut pool, &assumptions);
     assert_eq!(outcome, Ok(Outcome::Unknown("time limit reached".to_owned())));
-    // It can still answer something easy.
+    // An easy check still succeeds.
     z3.set_time_limit(None);
     assert!(matches!(z3.check(&mut pool, &assumptions[1..]), Ok(Outcome::Sat(_))));
 }

@@ -1,10 +1,11 @@
-//! Random expressions with a meaning of their own: a list of steps becomes raw nodes, which are
-//! built in a pool, evaluated here without the crate's help, and translated to Z3 elsewhere.
+//! Random expressions with independent semantics. A list of steps becomes raw nodes. Tests build
+//! these in a pool, evaluate them here without the crate, and translate them to Z3
+//! (`z3_agreement`).
 
 use proptest::prelude::*;
 use slowpath_smt::{ArrayId, Domain, Model, Node, TermId, TermPool};
 
-/// One random step: an operator selector, three operand selectors and a number.
+/// A random step: an operator selector, three operand selectors and a number.
 pub type Step = (u8, u16, u16, u16, u64);
 
 /// A raw node; operands are positions of earlier nodes.
@@ -13,7 +14,7 @@ pub enum Raw {
     Const(u8, u64),
     Var(usize),
     Select(usize),
-    /// A byte of [`TABLE`].
+    /// A byte of [`TABLE`] at an index.
     Table(usize),
     Intern(usize, usize),
     Not(usize),
@@ -69,7 +70,7 @@ pub const BINARIES: [Binary; 18] = [
     Binary::Sle,
 ];
 
-/// Which operators and sizes to draw.
+/// Operators and widths to generate.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub widths: &'static [u8],
@@ -79,10 +80,11 @@ pub struct Shape {
     pub interns: bool,
 }
 
-/// A table of known content.
+/// Content of the table.
 pub const TABLE: [u8; 12] = [3, 3, 3, 9, 200, 1, 0, 0, 255, 9, 9, 128];
 
-/// `cases` random cases, or as many as the environment's `PROPTEST_CASES` says.
+/// Returns a configuration with `cases` cases, unless the environment variable `PROPTEST_CASES` is
+/// set.
 pub fn config(cases: u32) -> ProptestConfig {
     let default = ProptestConfig::default();
     if std::env::var_os("PROPTEST_CASES").is_some() {
@@ -96,7 +98,7 @@ pub fn ones(width: u8) -> u64 {
     u64::MAX >> (64 - width)
 }
 
-/// Raw nodes with their widths, and the unknowns they use.
+/// Raw nodes with their widths, and the domains of their unknowns.
 pub struct Expressions {
     pub nodes: Vec<Raw>,
     pub widths: Vec<u8>,
@@ -122,7 +124,7 @@ impl Expressions {
         self.nodes.len() - 1
     }
 
-    /// An earlier node, later ones more likely.
+    /// Picks an earlier node; recent nodes are more likely.
     fn pick(&self, selector: u16) -> usize {
         let n = self.nodes.len();
         if selector & 1 == 0 {
@@ -132,7 +134,7 @@ impl Expressions {
         }
     }
 
-    /// A node of the given width made from `t`.
+    /// Returns a node of the given width derived from `t`.
     fn fit(&mut self, t: usize, width: u8, how: u64) -> usize {
         let own = self.widths[t];
         if own == width {
@@ -172,7 +174,7 @@ impl Expressions {
                     Binary::Mul | Binary::Udiv | Binary::Urem | Binary::Sdiv | Binary::Srem
                 );
                 let binary = if costly && !shape.products { Binary::Add } else { binary };
-                // Constants are what most rules are about.
+                // Most rules concern constants, so these are frequent.
                 let y = match k % 5 {
                     0 | 1 => self.constant(width, k / 5),
                     _ => self.fit(y, width, k / 5),
@@ -216,7 +218,8 @@ impl Expressions {
         }
     }
 
-    /// A number for two nodes or for an earlier number and a node, often compared with another.
+    /// Adds the number of two nodes, or of an earlier number and a node; often compares it with an
+    /// earlier one.
     fn intern(&mut self, x: usize, y: usize, k: u64) {
         let earlier = self.nodes.iter().rposition(|node| matches!(node, Raw::Intern(..)));
         let first = match earlier {
@@ -232,7 +235,7 @@ impl Expressions {
         }
     }
 
-    /// The pairs that have numbers.
+    /// Returns the pairs that have numbers.
     pub fn pairs(&self, values: &[u64]) -> Vec<(u64, u64)> {
         let pair = |node: &Raw| match *node {
             Raw::Intern(a, b) => Some((values[a], values[b])),
@@ -241,7 +244,7 @@ impl Expressions {
         self.nodes.iter().filter_map(pair).collect()
     }
 
-    /// Builds everything in a pool through the public constructors.
+    /// Builds all nodes in a pool through the public constructors.
     pub fn build(&self, pool: &mut TermPool) -> (Vec<TermId>, Option<ArrayId>) {
         let uses_array = self.nodes.iter().any(|n| matches!(n, Raw::Select(_)));
         let array = uses_array.then(|| pool.array("mem", 8));
@@ -269,7 +272,7 @@ impl Expressions {
         (terms, array)
     }
 
-    /// The value of every node, by the definition of the operators.
+    /// Computes the value of every node from the definitions of the operators.
     pub fn values(
         &self,
         vars: &[u64],
@@ -402,7 +405,7 @@ pub fn domain(width: u8) -> impl Strategy<Value = Domain> {
     })
 }
 
-/// A member of a domain near `seed`.
+/// Returns a member of a domain, selected by `seed`.
 pub fn member(domain: Domain, seed: u64) -> u64 {
     let (lo, hi) = (domain.lo(), domain.hi());
     let value = match seed % 8 {
@@ -420,7 +423,7 @@ pub fn steps(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Step>> 
     prop::collection::vec(any::<Step>(), count)
 }
 
-/// A model of the unknowns of a pool built by [`Expressions::build`], bytes from `byte`.
+/// Returns a model for a pool built by [`Expressions::build`], with array bytes from `byte`.
 pub fn model(
     pool: &TermPool,
     terms: &[TermId],

@@ -2,7 +2,8 @@
 
 use crate::{Domain, TermId, TermPool};
 
-/// `x < k`, `x > j` and something about `y`, with the contradiction between the first and third.
+/// Returns `x < 5`, `y < 9`, `9 < x` and a condition on `x * y`. The first and the third contradict
+/// each other.
 pub(crate) fn contradiction(pool: &mut TermPool) -> Vec<TermId> {
     let (x, y) = (pool.var("x", Domain::full(32)), pool.var("y", Domain::full(32)));
     let product = pool.mul(x, y);
@@ -14,7 +15,7 @@ pub(crate) fn contradiction(pool: &mut TermPool) -> Vec<TermId> {
     vec![first, second, third, fourth]
 }
 
-/// Factoring a product of two primes: far beyond the time of a test.
+/// Factorisation of a product of two primes, which takes far longer than any test.
 pub(crate) fn hard(pool: &mut TermPool) -> Vec<TermId> {
     let (p, q) = (pool.var("p", Domain::full(32)), pool.var("q", Domain::full(32)));
     let (wide_p, wide_q) = (pool.zext(p, 64), pool.zext(q, 64));

@@ -1,4 +1,4 @@
-//! Conditions behind hash functions, and what of them Z3 sees.
+//! Tests of conditions behind hash functions, and of opaque terms.
 
 use super::solver;
 use crate::layered::mixing::Mixing;
@@ -13,7 +13,7 @@ fn bytes(pool: &mut TermPool, packet: ArrayId, first: u64, count: u64) -> Vec<Te
         .collect()
 }
 
-/// Murmur-like: multiply, rotate, exclusive or.
+/// A Murmur-like hash: multiply, rotate, exclusive or.
 fn hash(pool: &mut TermPool, bytes: &[TermId]) -> TermId {
     let [first, second] = [0x85eb_ca6b, 0xc2b2_ae35].map(|factor| pool.constant(32, factor));
     let mut state = pool.constant(32, 7);
@@ -28,7 +28,7 @@ fn hash(pool: &mut TermPool, bytes: &[TermId]) -> TermId {
     state
 }
 
-/// A model found without asking Z3 about everything.
+/// Finds a model without an exact session.
 fn model(pool: &mut TermPool, conditions: &[TermId]) -> Model {
     let mut bits = solver();
     let outcome = bits.check(pool, conditions);
@@ -48,11 +48,11 @@ fn hashes_are_opaque_and_headers_are_not() {
     assert!(mixing.is_opaque(&pool, hashed));
     let high = pool.extract(hashed, 16, 16);
     assert!(!mixing.is_opaque(&pool, high));
-    // A byte that a hash chooses is free to be anything.
+    // A byte at a hashed index can have any value.
     let chosen = pool.select(packet, high);
     let twice = pool.mul(chosen, chosen);
     assert!(!mixing.is_opaque(&pool, twice));
-    // Where a header of variable length ends.
+    // End of a header of variable length.
     let words = pool.extract(header[0], 0, 4);
     let two = pool.constant(2, 0);
     let length = pool.concat(words, two);
@@ -80,7 +80,7 @@ fn a_hash_chooses_elements_of_maps() {
     let conditions = [pool.not(absent), known, pool.eq(header[0], six), pool.eq(header[5], six)];
     let found = model(&mut pool, &conditions);
     assert_eq!(pool.eval(header[5], &found), 6);
-    // A contradiction needs no hash.
+    // The contradiction does not depend on the hash.
     let other = pool.eq(chosen, six);
     let mut bits = solver();
     let all = [conditions[2], known, other];
@@ -121,7 +121,7 @@ fn a_hash_can_be_asked_for_a_value() {
 #[test]
 fn opaque_terms_can_contradict_each_other() {
     let mut pool = TermPool::new();
-    // Few inputs, so that Z3 can be exact.
+    // Few input values, so the exact session can decide.
     let x = pool.var("x", Domain::range(32, 0, 15));
     let factor = pool.constant(32, 0x85eb_ca6b);
     let mut product = x;

@@ -1,4 +1,4 @@
-//! Numbers of pairs, and tables of known content.
+//! Tests of numbers of pairs and of tables.
 
 use super::solver;
 use crate::{ArrayId, Domain, Model, Outcome, Solver, TermId, TermPool};
@@ -14,7 +14,7 @@ fn unsat(pool: &mut TermPool, conditions: &[TermId]) {
     assert!(matches!(outcome, Ok(Outcome::Unsat(_))), "{outcome:?}");
 }
 
-/// The element of a table of 16-byte elements that a pair of values has.
+/// Returns the index of byte `place` in the 16-byte element of a pair of values.
 fn element(pool: &mut TermPool, a: TermId, b: TermId, place: u64) -> TermId {
     let (zeros, number, low) = (pool.constant(28, 0), pool.intern(a, b), pool.constant(4, place));
     let rest = pool.concat(number, low);
@@ -59,7 +59,7 @@ fn many_keys_have_many_numbers() {
             pool.intern(key, zero)
         })
         .collect();
-    // Orders between numbers say nothing about keys, but that these differ.
+    // An order between numbers implies only that the keys differ.
     let mut conditions: Vec<TermId> =
         numbers.windows(2).map(|pair| pool.ult(pair[0], pair[1])).collect();
     let found = model(&mut pool, &conditions);
@@ -67,7 +67,7 @@ fn many_keys_have_many_numbers() {
     let back = pool.ule(numbers[39], numbers[0]);
     conditions.push(back);
     unsat(&mut pool, &conditions);
-    // 41 keys below 40.
+    // Eight keys with only seven possible values.
     let small: Vec<TermId> = (0..8)
         .map(|_| {
             let key = pool.var("key", Domain::range(64, 0, 6));
@@ -77,7 +77,7 @@ fn many_keys_have_many_numbers() {
     let mut different = Vec::new();
     for (n, &a) in small.iter().enumerate() {
         for &b in &small[..n] {
-            // By their low and high halves, so that it is not an equality of keys at once.
+            // Comparing the halves prevents simplification to an equality of keys.
             let [low, high] = [0, 16].map(|lo| {
                 let (x, y) = (pool.extract(a, lo, 16), pool.extract(b, lo, 16));
                 pool.eq(x, y)
@@ -96,7 +96,7 @@ fn unassigned_pairs_have_numbers_of_their_own() {
     let terms: Vec<TermId> =
         [(a, a), (a, b), (b, a), (b, b)].map(|(x, y)| pool.intern(x, y)).into();
     let mut model = Model::new();
-    // Takes the number that another pair would have got.
+    // Assigns the default number of one pair to another pair.
     let taken = pool.eval(terms[0], &model);
     model.set_interned((2, 1), taken as u32);
     let mut numbers: Vec<u64> = terms.iter().map(|&term| pool.eval(term, &model)).collect();
@@ -106,7 +106,7 @@ fn unassigned_pairs_have_numbers_of_their_own() {
     assert_eq!(numbers.len(), 4);
 }
 
-/// A table, a byte of it at an unknown index, and that it is `value`.
+/// Returns an unknown index into a table, and the condition that the byte at the index is `value`.
 fn lookup(pool: &mut TermPool, table: ArrayId, value: u64) -> (TermId, TermId) {
     let index = pool.var("index", Domain::full(32));
     let (byte, value) = (pool.select(table, index), pool.constant(8, value));
@@ -116,7 +116,7 @@ fn lookup(pool: &mut TermPool, table: ArrayId, value: u64) -> (TermId, TermId) {
 #[test]
 fn tables_hold_what_they_hold() {
     let content: Vec<u8> = (0..=255).map(|n: u8| n.wrapping_mul(7) | 1).collect();
-    // A short one is asserted as a whole, a long one place by place.
+    // A short table is asserted completely, a long one in windows.
     for repeat in [1, 20] {
         let mut pool = TermPool::new();
         let bytes = content.repeat(repeat);

@@ -1,16 +1,17 @@
-//! Addresses in a 64-bit address space: packet pointers that programs cut to 32 bits, and values of
-//! maps, `base + concat(zeros, number of the key, place in the value)`.
+//! Addresses in a 64-bit address space: packet pointers that programs truncate to 32 bits, and
+//! values of maps, `base + concat(zeros, number of the key, offset in the value)`.
 
 use super::Fixture;
 use crate::{Domain, TermId};
 
 impl Fixture {
-    /// A base address in a 64-bit address space.
+    /// Returns a base address in a 64-bit address space.
     fn base(&mut self, name: &str) -> TermId {
         self.pool.var(name, Domain::range(64, 0x1_0000, 0x7fff_ffff))
     }
 
-    /// The offset `place` in the element `id` (32 bits) of a map with values of 64 bytes.
+    /// Returns the offset of byte `place` in the element `id` (32 bits) of a map with values of 64
+    /// bytes.
     fn element(&mut self, id: TermId, place: u64) -> TermId {
         let zeros = self.k(64 - 32 - 6, 0);
         let low = self.k(6, place);
@@ -18,7 +19,7 @@ impl Fixture {
         self.pool.concat(zeros, rest)
     }
 
-    /// `t` cut to 32 bits and extended again.
+    /// Returns `t` truncated to 32 bits and zero-extended again.
     fn through_32_bits(&mut self, t: TermId) -> TermId {
         let low = self.pool.extract(t, 0, 32);
         self.pool.zext(low, 64)
@@ -43,11 +44,11 @@ fn pointers_survive_32_bits() {
         let at = f.pool.add(end, distance);
         assert_eq!(f.through_32_bits(at), at);
     }
-    // Bits that may be set are lost.
+    // Truncation loses upper bits that may be set.
     let any = f.var("any", 64);
     let cut = f.through_32_bits(any);
     f.shows(cut, "(0:32 . any{31:0})");
-    // The extension may go beyond the source.
+    // The extension may be wider than the source.
     let narrow = f.pool.var("narrow", Domain::range(16, 0, 200));
     let byte = f.pool.extract(narrow, 0, 8);
     let wide = f.pool.zext(byte, 64);
@@ -84,7 +85,7 @@ fn elements_are_compared_by_their_parts() {
             let (x, y) = (f.element(one, a), f.element(two, b));
             let same = f.pool.eq(x, y);
             f.shows(same, if a == b { "(one == two)" } else { "0:1" });
-            // The same by the distance between them.
+            // Compares by the distance between the offsets.
             let distance = f.pool.sub(x, y);
             for byte in 0..8 {
                 let wanted = f.k(64, byte);
@@ -111,7 +112,7 @@ fn numbers_are_equal_exactly_for_equal_pairs() {
     let constant = [one, two].map(|k| f.pool.intern(k, k));
     let same = f.pool.eq(constant[0], constant[1]);
     f.shows(same, "0:1");
-    // A longer key is a chain.
+    // A longer key is a chain of numbers.
     let chain = [x, y].map(|number| {
         let wide = f.pool.zext(number, 64);
         f.pool.intern(wide, one)
@@ -163,7 +164,7 @@ fn bounds_checks_with_64_bits_lose_the_pointer() {
     let low = f.pool.zext(low, 64);
     let end = f.pool.add(base, low);
     assert_eq!(f.pool.ult(end, needed), short);
-    // As it is read from the context: two words of 32 bits.
+    // The context provides both pointers as 32-bit words.
     let (start, end) = (f.through_32_bits(base), f.through_32_bits(end));
     let needed = f.pool.add(start, header);
     assert_eq!(f.pool.ult(end, needed), short);
@@ -175,7 +176,7 @@ fn bounds_checks_with_64_bits_lose_the_pointer() {
     let end = f.through_32_bits(end);
     let short = f.pool.ult(end, needed);
     f.shows(short, "(len <u 0x22:14)");
-    // 16 bits added to a pointer to where the header ends.
+    // Adds an 8-bit field to the pointer to the end of the header.
     let options = f.var("ihl", 8);
     let options = f.pool.zext(options, 64);
     let behind = f.pool.add(needed, options);
