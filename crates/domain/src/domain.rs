@@ -26,8 +26,8 @@ pub fn sign_extend(value: u64, width: u8) -> i64 {
     ((value << shift) as i64) >> shift
 }
 
-/// A set of values of one width, never empty: every member has the known bits and lies in the
-/// closed unsigned and in the closed signed interval.
+/// A non-empty set of values of one width. Every member has the known bits and lies in the closed
+/// unsigned and in the closed signed interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Domain {
     width: u8,

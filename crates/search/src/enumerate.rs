@@ -48,7 +48,7 @@ pub(crate) struct Enumeration {
     not_zero: HashMap<TermId, Vec<VarId>>,
     /// Reason why a path could not be decided, if any.
     undecided: Option<String>,
-    /// Highest cost behind each arc, if heavier arcs are to be followed first.
+    /// Highest cost of each arc with everything after it, if heavier arcs are followed first.
     behind: Option<Vec<u64>>,
 }
 

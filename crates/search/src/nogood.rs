@@ -88,8 +88,8 @@ impl Nogoods {
         self.all.push(nogood);
     }
 
-    /// Returns true if packets of `length` bytes cannot take all arcs in `taken` because of `arc`,
-    /// one of them: it needs longer packets, or completes a nogood.
+    /// Returns true if packets of `length` bytes cannot take all arcs in `taken` because of `arc`.
+    /// This arc, one of them, needs longer packets or completes a nogood.
     pub fn completed(&self, arc: ArcId, taken: &[bool], length: u32) -> bool {
         let all = |index: &u32| {
             let nogood = &self.all[*index as usize];

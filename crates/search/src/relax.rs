@@ -1,11 +1,11 @@
 //! Lagrangian bounds: bounds on the longest path without nogoods, without splitting.
 //!
 //! A path without the nogood `N` takes at most all but one of its arcs. The relaxation with the
-//! multiplier `p` subtracts `p` from the cost of each arc of `N` and adds a credit of `p * (|N| -
-//! 1)` to every path. No allowed path becomes cheaper, so the longest path at reduced cost bounds
-//! all allowed paths (Fisher, "The Lagrangian relaxation method for solving integer programming
-//! problems", Management Science 1981). If many unrelated nogoods overlap, this bound is close to
-//! the best allowed path, while splitting would try all combinations.
+//! multiplier `p` subtracts `p` from the cost of each arc of `N`. It also adds a credit of `p *
+//! (|N| - 1)` to every path. No allowed path becomes cheaper, so the longest path at reduced cost
+//! bounds all allowed paths (Fisher, "The Lagrangian relaxation method for solving integer
+//! programming problems", Management Science 1981). If many unrelated nogoods overlap, this bound
+//! is close to the best allowed path, while splitting would try all combinations.
 //!
 //! Multipliers are raised by dual coordinate ascent: one nogood at a time, as far as that lowers
 //! the bound. They are whole ticks, so there are no rounding errors.

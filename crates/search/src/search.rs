@@ -3,9 +3,9 @@
 //! A subproblem is a set of paths, bounded by the cost of its longest path. If nogoods overlap,
 //! Lagrange multipliers can lower this bound. Each step takes the subproblem with the slowest
 //! bound. If no packet takes its path, the reason becomes a nogood, which applies to all
-//! subproblems, and the set is split along the arcs of the nogood. So the bound falls monotonically
-//! and is valid at any time. It is exact once a path is satisfiable: the bound of a path without a
-//! nogood is its cost.
+//! subproblems. The set is then split along the arcs of the nogood. So the bound falls
+//! monotonically and is valid at any time. It is exact once a path is satisfiable: the bound of a
+//! path without a nogood is its cost.
 //!
 //! Components and minimum packet sizes are several objectives that share their nogoods ("throughput
 //! guarantees", § 5.3 and 5.4). A size class with least length `s` bounds bit rates by cost / `s`,

@@ -314,9 +314,9 @@ impl Unroller<'_> {
         }
     }
 
-    /// Returns the loop to cut after unrolling failed, if a limit helps: the unbounded loop itself,
-    /// or else the outermost running loop that has reached its unapplied limit. An inner loop can
-    /// make the program too large only because an outer one repeats it.
+    /// Returns the loop to cut after unrolling failed, if a limit helps. An unbounded loop is cut
+    /// itself if it has reached its unapplied limit. Else the outermost running loop that has
+    /// reached its limit is cut, since an inner loop may fail only because this loop repeats it.
     fn to_blame(&self, error: &SearchError) -> Option<LoopId> {
         if matches!(error, SearchError::Stopped(_) | SearchError::Internal(_)) {
             return None;

@@ -1,6 +1,7 @@
 //! Agreement with Z3. Simplified terms equal a direct translation of their original expressions for
-//! *all* values. The solver's answers agree with brute force, with Z3 on the direct translation
-//! (with bytes as a Z3 array, which the crate does not use), or with the crate's Z3 back end.
+//! *all* values. The solver's answers agree with brute force, with Z3 on the direct translation,
+//! or with the crate's Z3 back end. The direct translation uses Z3 arrays for bytes; the crate does
+//! not.
 
 use crate::common;
 

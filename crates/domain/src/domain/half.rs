@@ -61,8 +61,8 @@ fn least_at_or_above(lo: u64, zeros: u64, ones: u64, mask: u64) -> Option<u64> {
         return Some(lo);
     }
     let highest = 1u64 << (63 - conflict.leading_zeros());
-    // The bit to raise from 0 to 1: the conflicting bit if it must be 1, else the next higher bit
-    // that is neither set nor known to be zero.
+    // The bit to raise from 0 to 1. That is the conflicting bit if it must be 1, else the next
+    // higher bit that is neither set nor known to be zero.
     let raised = if ones & highest != 0 {
         highest
     } else {

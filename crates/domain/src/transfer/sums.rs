@@ -57,7 +57,8 @@ pub fn mul(a: Domain, b: Domain) -> Domain {
 fn mul_bits(a: Domain, b: Domain) -> (u64, u64) {
     let width = a.width();
     let m = mask(width);
-    // The loop below adds once per bit that may be set in the first factor.
+    // The loop below adds once per bit that may be set in the first factor, so the factor with
+    // fewer such bits comes first.
     let possible = |d: Domain| (!d.zeros() & m).count_ones();
     let (a, b) = if possible(a) <= possible(b) { (a, b) } else { (b, a) };
     let certain = a.ones().wrapping_mul(b.ones()) & m;

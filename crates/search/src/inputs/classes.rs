@@ -1,8 +1,8 @@
 //! Classes of input values that the program can distinguish. Values are in one class if no observed
 //! result of a computation on this input alone differs between them.
 //!
-//! For example, a byte that is only compared with two constants for equality has three classes, and
-//! a packet length that is compared with 34 has two. Bytes that are only used together, such as
+//! For example, a byte that is only compared for equality with two constants has three classes. A
+//! packet length that is only compared with 34 has two. Bytes that are only used together, such as
 //! those of a field, count as one input.
 
 use super::computation::{Computation, Contents};

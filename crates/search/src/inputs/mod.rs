@@ -1,11 +1,11 @@
 //! Input enumeration: concludes a search by trying every input, if only few inputs matter.
 //!
-//! Conflicts do not explain some programs: if iterations of a loop mix two bytes of the packet, no
-//! small set of arcs explains why a path is impossible. But if the inputs that branches depend on
-//! ([`mod@slice`]) have few distinguishable values ([`classes`]), all of these can be tried. The
-//! program runs as code that computes only conditions ([`code`]). The first run uses the first
-//! value of each input that it reads; later runs proceed to the next values, last input first.
-//! Inputs that a path does not read are not varied on it. The result is exactly the set of
+//! Conflicts do not help with some programs. If iterations of a loop mix two bytes of the packet,
+//! no small set of arcs explains why a path is unsatisfiable. But if the inputs that branches
+//! depend on ([`mod@slice`]) have few distinguishable values ([`classes`]), all of these can be
+//! tried. The program runs as code that computes only conditions ([`code`]). The first run uses the
+//! first value of each input that it reads; later runs proceed to the next values, last input
+//! first. Inputs that a path does not read are not varied on it. The result is exactly the set of
 //! satisfiable paths, each with its shortest packet.
 
 mod classes;
@@ -70,7 +70,7 @@ pub(crate) struct Trial {
     leaves: Vec<Leaf>,
     /// Number of the packet length among the inputs.
     length: Option<u32>,
-    /// Length of packets if no condition depends on it, in bytes.
+    /// Length of packets on paths that do not depend on it, in bytes.
     least: u32,
     /// Inputs in the order in which the current run reads them, with the numbers of their values.
     trail: Vec<(u32, u32)>,

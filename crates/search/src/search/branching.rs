@@ -144,8 +144,8 @@ impl<S: Solver> Search<S> {
         });
     }
 
-    /// Computes the arcs that the decisions allow for packets of `length` bytes. Propagates each
-    /// nogood once. Returns false if certainly no path is left.
+    /// Computes the arcs that the decisions allow for packets of `length` bytes. Considers one
+    /// nogood at a time. Returns false if certainly no path is left.
     fn restrict(&mut self, length: u32, decided: &Decisions) -> bool {
         self.status.fill(ArcStatus::Free);
         for (arc, &least) in self.nogoods.unit_lengths().iter().enumerate() {

@@ -1,8 +1,8 @@
 //! Concretisation of the inputs of opaque terms. Most inputs satisfy conditions behind hash
-//! functions and checksums. So the inputs of opaque terms get concrete values, and only the
-//! remaining conditions are checked, for example conditions on the content of the chosen map
-//! elements. Concolic execution treats functions that solvers cannot invert in the same way
-//! (Godefroid, Klarlund and Sen, "DART", PLDI 2005).
+//! functions and checksums. So the inputs of opaque terms get concrete values. Only the remaining
+//! conditions are checked, for example conditions on the content of the chosen map elements.
+//! Concolic execution treats functions that solvers cannot invert in the same way (Godefroid,
+//! Klarlund and Sen, "DART", PLDI 2005).
 //!
 //! Concretisation finds models, never contradictions. It counts steps and draws values from a fixed
 //! sequence, so equal checks give equal answers.

@@ -214,9 +214,9 @@ impl TermPool {
     }
 }
 
-/// Splits the terms of `x - y` by the sign of their factor: positive ones stay on the left,
-/// negative ones move to the right with the sign reversed. Returns `None` if a factor overflows the
-/// width.
+/// Splits the terms of `x - y` by the sign of their factor. Positive ones form the left side;
+/// negative ones form the right side with the sign reversed. Returns `None` if a factor overflows
+/// the width.
 fn separate(x: &Linear, y: &Linear) -> Option<(Linear, Linear)> {
     let width = x.width;
     let (mut left, mut right) = (Vec::new(), Vec::new());

@@ -1,5 +1,5 @@
-//! Addresses in a 64-bit address space: packet pointers that programs truncate to 32 bits, and
-//! values of maps, `base + concat(zeros, number of the key, offset in the value)`.
+//! Addresses in a 64-bit address space. Programs truncate packet pointers to 32 bits. Addresses of
+//! map values are `base + concat(zeros, number of the key, offset in the value)`.
 
 use super::Fixture;
 use crate::{Domain, TermId};
