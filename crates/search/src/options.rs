@@ -15,16 +15,16 @@ pub enum InputEnumeration {
 /// Optional techniques. Without them, the results are the same but take longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchOptions {
-    /// Reduce nogoods to the arcs that cause a conflict, minimise them, and look for them in other
-    /// iterations of loops. Otherwise a nogood is the whole path up to the conflict.
+    /// True to reduce nogoods to the arcs that cause a conflict, minimise them, and look for them
+    /// in other iterations of loops. Otherwise a nogood is the whole path up to the conflict.
     pub generalise: bool,
-    /// Derive conflicts and packet lengths from facts about terms.
+    /// True to derive conflicts and packet lengths from facts about terms.
     pub facts: bool,
-    /// Guess packets before asking a solver.
+    /// True to guess packets before asking a solver.
     pub guess: bool,
-    /// Fold nogoods into the states of the dynamic program.
+    /// True to fold nogoods into the states of the dynamic program.
     pub fold: bool,
-    /// Charge nogoods with Lagrange multipliers for better bounds.
+    /// True to charge nogoods with Lagrange multipliers for better bounds.
     pub relax: bool,
     /// Schedule of input enumeration.
     pub inputs: InputEnumeration,

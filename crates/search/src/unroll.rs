@@ -13,7 +13,7 @@ use slowpath_smt::TermId;
 use slowpath_stop::Stop;
 use std::rc::Rc;
 
-/// Limits for loops whose number of iterations the program does not bound, or bounds too high.
+/// Maximum numbers of iterations, for loops without a derivable bound or with too high a bound.
 #[derive(Clone, Debug, Default)]
 pub struct UnrollLimits {
     /// Limit of every loop whose bound cannot be derived and that is not listed in `at`.
@@ -64,7 +64,7 @@ pub struct Unrolled {
     pub exits: Vec<(ArcId, SymbolicState)>,
     /// One sentence for each loop that a limit cut.
     pub assumptions: Vec<String>,
-    /// Those of `assumptions` that concern loops known to run longer.
+    /// The `assumptions` about loops that are known to run longer.
     pub cuts: Vec<String>,
 }
 

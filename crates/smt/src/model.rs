@@ -56,7 +56,7 @@ impl Model {
         self.interned.iter().map(|(&pair, &number)| (pair, number))
     }
 
-    /// Returns the assigned number of a pair, or else the number that evaluation uses.
+    /// Returns the assigned number of a pair, or its default number if none is assigned.
     pub(crate) fn number_of(&self, (a, b): (u64, u64)) -> u32 {
         if let Some(number) = self.interned((a, b)) {
             return number;

@@ -1,4 +1,5 @@
-//! Budget of one check: a stop condition, and a limit of engine steps, which is reproducible.
+//! Budget of one check: a stop condition, and a limit of engine steps. A step limit has the same
+//! effect in every run.
 
 use std::cell::Cell;
 
