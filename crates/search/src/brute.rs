@@ -24,7 +24,8 @@ pub struct BrutePath {
 /// Returns all satisfiable paths in no particular order. Takes exponential time, so it suits only
 /// small programs.
 ///
-/// # Errors Fails if execution or the solver fails, and if the solver gives up.
+/// # Errors
+/// Fails if execution or the solver fails, and if the solver gives up.
 pub fn all_paths<S: Solver>(
     unrolled: &mut Unrolled,
     costs: &CostGraph,

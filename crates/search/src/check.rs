@@ -112,7 +112,8 @@ impl<S: Solver> PathChecker<S> {
 
     /// Searches for a packet of at most `max_length` bytes that takes `path`.
     ///
-    /// # Errors Fails if execution or the solver fails.
+    /// # Errors
+    /// Fails if execution or the solver fails.
     pub fn check(
         &mut self,
         unrolled: &mut Unrolled,
@@ -173,7 +174,8 @@ impl<S: Solver> PathChecker<S> {
     /// Returns a small set of reliances of a path. Updates model and conditions of `found` to a run
     /// of the same path that relies on nothing else. Its packet is not longer than before.
     ///
-    /// # Errors Fails if execution or the solver fails.
+    /// # Errors
+    /// Fails if execution or the solver fails.
     pub(crate) fn reliances(
         &mut self,
         unrolled: &mut Unrolled,
@@ -221,7 +223,8 @@ impl<S: Solver> PathChecker<S> {
     /// Replaces the model of `found` by a run of the same path with the `wanted` values at its
     /// start. Returns false if no such run was found.
     ///
-    /// # Errors Fails if the solver fails.
+    /// # Errors
+    /// Fails if the solver fails.
     pub(crate) fn prefer(
         &mut self,
         unrolled: &mut Unrolled,

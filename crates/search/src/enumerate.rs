@@ -123,7 +123,8 @@ impl Enumeration {
 
     /// Tries one outgoing arc, for packets of at most `max_length` bytes.
     ///
-    /// # Errors Fails if execution or the solver fails.
+    /// # Errors
+    /// Fails if execution or the solver fails.
     pub fn step<S: Solver>(
         &mut self,
         unrolled: &mut Unrolled,

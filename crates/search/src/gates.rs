@@ -52,7 +52,8 @@ impl Gated {
     /// `None` if there are none. If one arc of a branch is not alive, the condition of the other
     /// still applies.
     ///
-    /// # Errors Fails if execution cannot handle all paths at once, or when the stop condition
+    /// # Errors
+    /// Fails if execution cannot handle all paths at once, or when the stop condition
     /// holds.
     pub fn of(unrolled: &mut Unrolled, alive: &[bool]) -> Result<Option<Gated>, SearchError> {
         let nodes = unrolled.dag.nodes.len();

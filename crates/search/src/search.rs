@@ -293,7 +293,8 @@ impl<S: Solver> Search<S> {
     /// Returns a small set of reliances ([`slowpath_ir::Op::Rely`]) of a path that was found. Its
     /// model is replaced by that of a run that relies on nothing else.
     ///
-    /// # Errors Fails if execution or the solver fails.
+    /// # Errors
+    /// Fails if execution or the solver fails.
     pub fn reliances(
         &mut self,
         found: &mut FoundPath,
@@ -304,7 +305,8 @@ impl<S: Solver> Search<S> {
     /// Replaces the model of a path that was found by a run with the `wanted` values at its start.
     /// Returns false if no such run was found.
     ///
-    /// # Errors Fails if the solver fails.
+    /// # Errors
+    /// Fails if the solver fails.
     pub fn prefer(
         &mut self,
         found: &mut FoundPath,
@@ -321,7 +323,8 @@ impl<S: Solver> Search<S> {
 
     /// Processes one subproblem; or, after [`exhaust`](Self::exhaust), one arc of the enumeration.
     ///
-    /// # Errors Fails if execution or the solver fails.
+    /// # Errors
+    /// Fails if execution or the solver fails.
     pub fn step(&mut self) -> Result<Event, SearchError> {
         let event = self.advance();
         self.bound_front();

@@ -17,7 +17,8 @@ use std::collections::BTreeMap;
 /// `rounds` gives, for each loop of `flow`, the maximum number of executions of its header per
 /// entry into the loop.
 ///
-/// # Errors Fails when `stop` holds.
+/// # Errors
+/// Fails when `stop` holds.
 pub fn structural_bound(
     program: &Program,
     flow: &FlowGraph,
@@ -53,7 +54,8 @@ pub fn structural_bound(
 /// The cost of a block is divided among its instructions. A cost in a block without instructions
 /// makes the bound infinite (saturated).
 ///
-/// # Errors Fails when `stop` holds.
+/// # Errors
+/// Fails when `stop` holds.
 pub fn instructions_bound(
     program: &Program,
     model: &CostModel,

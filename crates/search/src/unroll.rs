@@ -38,7 +38,8 @@ pub struct StatedLimit {
 
 /// Returns the stated limit of each loop of `flow`.
 ///
-/// # Errors Fails with [`SearchError::NoLoopAt`] if a limit names an instruction outside all loops.
+/// # Errors
+/// Fails with [`SearchError::NoLoopAt`] if a limit names an instruction outside all loops.
 pub fn stated_limits(
     program: &Program,
     flow: &FlowGraph,
@@ -74,7 +75,8 @@ pub struct Unrolled {
 /// without one. If a loop has to be cut, unrolling starts again, and nothing of the failed attempt
 /// remains.
 ///
-/// # Errors Fails for loops with several entries, loops without a bound, code that cannot be
+/// # Errors
+/// Fails for loops with several entries, loops without a bound, code that cannot be
 /// executed symbolically, and when `stop` holds.
 pub fn unroll(
     program: Rc<Program>,
@@ -86,7 +88,8 @@ pub fn unroll(
 
 /// Unrolls `program` for runs that begin in the state `start`; see [`unroll`].
 ///
-/// # Errors Fails like [`unroll`].
+/// # Errors
+/// Fails like [`unroll`].
 pub fn unroll_from(
     program: Rc<Program>,
     limits: &UnrollLimits,
