@@ -87,8 +87,8 @@ impl Linear {
         Some((lo, hi))
     }
 
-    /// Returns the carry if it is the same for all values. The bit-vector is then exactly `integer
-    /// - carry * 2^width`.
+    /// Returns the carry if it is the same for all values. The bit-vector then equals exactly
+    /// `integer - carry * 2^width`.
     pub(super) fn carry(&self, pool: &TermPool) -> Option<i128> {
         let (lo, hi) = self.range(pool)?;
         (lo >> self.width == hi >> self.width).then_some(lo >> self.width)
