@@ -1,10 +1,10 @@
-//! What is known at each point of a program, of the packets that it gets: an abstract interpretation
-//! without a solver, exact enough for parsers.
+//! Abstract interpretation: facts about registers and memory at each program point. It needs no
+//! solver, and is exact enough for parsers.
 //!
-//! Numbers are sets ([`slowpath_domain::Domain`]), addresses offsets from what they point into; values
-//! have numbers, equal where they are equal. What a value rests on goes with it ([`Reason`]), so that
-//! it can be said which facts a rewriting needs. Nothing here has to be trusted: each program that is
-//! rewritten is proved to do the same.
+//! Numbers are represented as sets ([`slowpath_domain::Domain`]), addresses as offsets into their
+//! object. Equal values have equal value numbers. Each value carries the facts that it depends on
+//! ([`Reason`]), so that a rewriting can name the facts it needs. Nothing here has to be trusted:
+//! each rewritten program is proved equivalent separately.
 
 mod arithmetic;
 mod branch;
@@ -33,10 +33,10 @@ use slowpath_stop::{Reason as StopReason, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 use transfer::Step;
 
-/// How often ways may meet at a block before what is known is widened.
+/// Number of joins at a block before widening starts.
 const PATIENCE: u32 = 4;
 
-/// What is known.
+/// State at the entry of each reachable block.
 #[derive(Debug)]
 pub(crate) struct Analysis<'a> {
     setting: &'a Setting<'a>,
@@ -71,7 +71,7 @@ impl<'a> Analysis<'a> {
                 let known = match analysis.entries.get(&to) {
                     None => state,
                     Some(known) => {
-                        // Only what goes round can go on for ever.
+                        // Only loops can repeat forever, so only back edges widen.
                         let widen = at <= next && visits[at] > PATIENCE;
                         let joined = known.join(&state, to, &mut analysis.numbers, widen);
                         if joined == *known {
@@ -88,13 +88,13 @@ impl<'a> Analysis<'a> {
         Ok(analysis)
     }
 
-    /// What is known where a block begins; `None` if no packet gets there.
+    /// Returns the state at the start of a block, or `None` if no packet gets there.
     pub fn entry(&self, block: BlockId) -> Option<&State> {
         self.entries.get(&block)
     }
 
-    /// Calls `f` with each instruction of a block and what is known before it; returns what is known
-    /// before the block's end. `None` if no packet gets there.
+    /// Calls `f` with each instruction of a block and the state before it. Returns the state before
+    /// the block's end, or `None` if no packet gets there.
     pub fn walk(
         &mut self,
         graph: &Graph,
@@ -109,23 +109,25 @@ impl<'a> Analysis<'a> {
         Some(state)
     }
 
-    /// What is known behind an instruction of a block.
+    /// Updates the state across an instruction of a block.
     pub fn step(&mut self, state: &mut State, block: BlockId, place: usize, instr: &Instr) {
         let (setting, numbers) = (self.setting, &mut self.numbers);
         Step { setting, numbers, block, place }.run(state, instr);
     }
 
-    /// The look-up that a call of `bpf_map_lookup_elem` is, if the content of its map is known.
+    /// Returns the look-up that a call of `bpf_map_lookup_elem` performs, if the map's content is
+    /// known.
     pub fn lookup(&self, state: &State) -> Option<Lookup<'a>> {
         lookup::lookup(state, &self.numbers, self.setting)
     }
 
-    /// The map that is the first argument of a call, if it is known.
+    /// Returns the map in the first argument of a call, if it is known.
     pub fn map_argument(&self, state: &State) -> Option<u32> {
         lookup::map_argument(state, &self.numbers)
     }
 
-    /// Whether a register holds what a call left there, which nothing can read.
+    /// Returns true if a value is the content of a clobbered register behind a call, which the
+    /// program cannot read.
     pub fn is_left_over(&self, value: &Value, is_call: impl Fn(BlockId, usize) -> bool) -> bool {
         match self.numbers.def(value.number) {
             numbers::Def::Result(block, place, 1..=5) => is_call(block, place),
@@ -133,24 +135,24 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// The right operand of a test.
+    /// Returns the value of a test's right operand.
     pub fn operand(&mut self, state: &State, test: &Test) -> Value {
         let (setting, numbers) = (self.setting, &mut self.numbers);
         Step { setting, numbers, block: 0, place: 0 }.source(state, test.src, test.width)
     }
 
-    /// How a test ends, if that is the same for all that is possible; `src` is its right operand.
+    /// Returns the outcome of a test if it is the same in all cases; `src` is its right operand.
     pub fn decide(&self, state: &State, test: &Test, src: &Value) -> Option<Decision> {
         branch::decide(state, &self.numbers, test, src)
     }
 
-    /// What is known on each way out of a block that a packet can take.
+    /// Calls `f` with each possible successor of a block and the state on that edge.
     pub fn ways(&mut self, graph: &Graph, block: BlockId, mut f: impl FnMut(BlockId, State)) {
         let Some(state) = self.walk(graph, block, |_, _, _| ()) else { return };
         self.leave(&state, graph.blocks[block].end, &mut f);
     }
 
-    /// The same for any end, with what is known before it.
+    /// Calls `f` with each possible successor of a block end and the state on that edge.
     pub fn leave(&mut self, state: &State, end: End, mut f: impl FnMut(BlockId, State)) {
         match end {
             End::Jump(next) => f(next, state.clone()),

@@ -1,4 +1,4 @@
-//! What instructions read and write, of registers.
+//! Registers that instructions read and write.
 
 use crate::graph::{End, Op};
 use crate::helpers;
@@ -9,10 +9,10 @@ use slowpath_bpf::insn::{AluOp, AtomicOp, Call, Insn, Register, Source};
 pub(crate) struct Registers(u16);
 
 impl Registers {
-    /// What calls do not preserve.
+    /// Registers that a call clobbers: `r0` to `r5`.
     pub const CLOBBERED: Registers = Registers(0b11_1111);
 
-    /// The first so many arguments of a call.
+    /// Returns the registers of the first `count` arguments of a call.
     pub fn arguments(count: u8) -> Registers {
         Registers((1 << (count + 1)) - 2)
     }
@@ -48,12 +48,12 @@ impl Registers {
     }
 }
 
-/// What an operation reads and writes.
+/// Registers that an operation reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Effect {
     pub reads: Registers,
     pub writes: Registers,
-    /// Whether it does nothing but writing its only result, whatever it reads.
+    /// True if the only effect of the operation is to write its result register.
     pub pure: bool,
 }
 
@@ -109,7 +109,7 @@ impl Effect {
         }
     }
 
-    /// What the end of a block reads.
+    /// Returns the registers that the end of a block reads.
     pub fn of_end(end: End) -> Registers {
         match end {
             End::Branch { test, .. } => Registers::source(test.src).with(test.dst),
@@ -120,7 +120,7 @@ impl Effect {
     }
 }
 
-/// The register that a pure operation writes.
+/// Returns the register that a pure operation writes.
 pub(crate) fn result(op: &Op) -> Option<Register> {
     let effect = Effect::of(op);
     let written = || (0..10).filter_map(Register::new).find(|&reg| effect.writes.contains(reg));

@@ -1,94 +1,96 @@
-//! Faults of the passes on purpose, for the test that proofs find them (`tests/mutants` of
-//! `slowpath-chain`). Without the feature `faults` there are none, and nothing of this is left in the
-//! program.
+//! Faults that tests inject into the passes on purpose. The test `tests/mutants` of
+//! `slowpath-chain` checks that proofs find them. Without the feature `faults`, none of this code
+//! is compiled in.
 
-/// What a pass, or what it relies on, gets wrong.
+/// An injected error of a pass, of its analysis, or of a guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(not(feature = "faults"), expect(dead_code, reason = "those of guards are put in then"))]
 pub enum Fault {
-    /// Constants are one too great.
+    /// A constant is one too large.
     ConstantTooGreat,
-    /// A register stands for a result if both are of the same kind.
+    /// A register replaces a result merely because both have the same kind.
     CopyOfAnother,
-    /// Branches whose outcome is known go the other way.
+    /// A branch with a known outcome goes the other way.
     OtherWay,
-    /// A packet of the least length that is one byte too short passes a bounds check.
+    /// A packet that is one byte shorter than the minimum length passes a bounds check.
     LengthTooLong,
-    /// Comparisons go that teach the kernel's verifier what it has to know.
+    /// Comparisons are removed although the kernel's verifier needs them.
     NothingTaught,
-    /// What a register was copied from stands for it after it was overwritten.
+    /// A copied register still replaces its source after the source was overwritten.
     StaleCopy,
-    /// Immediates are cut off.
+    /// An immediate is truncated.
     ShortImmediate,
-    /// Another base is taken for an access, with the offset as it was.
+    /// A memory access gets another base register but keeps its old offset.
     OffsetKept,
-    /// A pointer is copied from another one, and moved as it was.
+    /// A pointer is replaced by a copy of another one without correcting the distance between them.
     DistanceForgotten,
-    /// Stores to the packet are dead.
+    /// Stores to the packet count as dead.
     PacketStoreDead,
-    /// Helpers read nothing of the stack frame.
+    /// Helpers count as reading nothing from the stack frame.
     HelpersReadNothing,
-    /// Of a read of the stack frame, the last byte is not noted.
+    /// The last byte of a read from the stack frame does not count as read.
     ReadTooShort,
-    /// What the end of a block reads is not noted.
+    /// The instruction at the end of a block counts as reading nothing.
     EndReadsNothing,
-    /// A block is appended to one of the two that lead to it.
+    /// A block with two predecessors is appended to one of them.
     MergedWithOne,
-    /// Blocks of one instruction are taken for empty ones.
+    /// A block with one instruction counts as empty.
     InstructionSkipped,
-    /// A jump is threaded to the other target.
+    /// A jump is threaded to the wrong target.
     WrongTarget,
-    /// A jump is threaded past a block without a copy of what it does.
+    /// A jump is threaded past a block without a copy of its instructions.
     CopyForgotten,
-    /// After its first round, a loop ends.
+    /// A loop ends after its first iteration.
     RoundsForgotten,
-    /// A merged bounds check checks one byte more than any that it stands for.
+    /// A merged bounds check requires one byte more than any check that it replaces.
     CheckTooLong,
-    /// A bounds check is taken to have checked one byte more.
+    /// A bounds check is assumed to prove one byte more than it does.
     CheckedTooMuch,
-    /// A store to the packet leaves what is known of it.
+    /// A store to the packet does not invalidate known packet content.
     StoreForgotten,
-    /// A helper that writes to the stack frame leaves what is known of it.
+    /// A helper that writes to the stack frame does not invalidate its known content.
     WrittenForgotten,
-    /// A helper that moves the packet's start leaves what is known of the packet.
+    /// A helper that moves the packet's start does not invalidate known packet content.
     MoveForgotten,
-    /// There is taken to be one more byte in front of the packet than there is.
+    /// The analysis assumes one byte more in front of the packet than is there.
     RoomTooGreat,
-    /// Where ways meet, what one of them knows is taken.
+    /// A merge of paths keeps the knowledge of one path only.
     OneWayOnly,
-    /// Of the values of a field, the greatest is forgotten.
+    /// The greatest of a field's possible values is dropped.
     ValueForgotten,
-    /// Where ways meet, a number has one of the values of one of them.
+    /// At a merge of paths, a number keeps only the possible values of one path.
     ValuesOfOneWay,
-    /// Behind a comparison, a number has one of the values for which it ends otherwise.
+    /// After a comparison, a number keeps the values for which the comparison has the other
+    /// outcome.
     OtherValuesLeft,
-    /// A field that was swapped before it was compared is taken to be what it was compared with.
+    /// A byte-swapped field counts as equal to the constant that its swapped value was compared
+    /// with.
     SwapForgotten,
     /// The last comparison of a guard is left out.
     ComparisonDropped,
     /// A comparison of a guard ignores the lowest bit.
     MaskTooSmall,
-    /// A comparison of a guard expects another number.
+    /// A comparison of a guard expects the wrong number.
     OtherValue,
-    /// A guard lets packets through that are one byte too short.
+    /// A guard accepts packets that are one byte too short.
     GuardTooShort,
-    /// A guard lets packets through of which its last comparison does not hold.
+    /// The last comparison of a guard is inverted.
     ComparisonInverted,
-    /// What a guard checks is taken for granted, by its comparisons as well.
+    /// The facts that a guard checks are assumed even while its own comparisons are rewritten.
     GuardTrusted,
-    /// The original behind a guard lacks its first instruction.
+    /// The copy of the original behind a guard lacks its first instruction.
     OriginalCut,
-    /// The way to the original leads behind its first instruction.
+    /// The jump to the original lands behind its first instruction.
     OriginalMissed,
-    /// What the first of the entries holds that a look-up can find is taken for what all of them hold.
+    /// The content of the first map entry that a look-up can find is assumed for all of them.
     OneEntryOnly,
-    /// The last entry of a map is never found by comparisons.
+    /// Inlined comparisons never find the last entry of a map.
     EntryForgotten,
-    /// The last part of keys is not compared.
+    /// Inlined look-ups do not compare the last part of a key.
     KeyTooShort,
-    /// The generation of maps is not looked at.
+    /// The guard does not check the generation of the maps.
     GenerationIgnored,
-    /// Content that is not frozen any more is told by the lowest bit of its generation.
+    /// The guard checks only the lowest bit of the maps' generation.
     GenerationCut,
 }
 
@@ -101,9 +103,9 @@ mod injected {
         static FAULT: Cell<Option<Fault>> = const { Cell::new(None) };
     }
 
-    /// Runs something, on this thread, with a fault.
+    /// Calls `run` on this thread with a fault injected.
     pub fn with<T>(fault: Fault, run: impl FnOnce() -> T) -> T {
-        /// Takes it back, whatever happens.
+        /// Restores the previous fault when dropped, even after a panic.
         struct Back(Option<Fault>);
         impl Drop for Back {
             fn drop(&mut self) {
@@ -114,7 +116,7 @@ mod injected {
         run()
     }
 
-    /// Whether there is this fault.
+    /// Returns true if this fault is injected.
     pub(crate) fn has(fault: Fault) -> bool {
         FAULT.get() == Some(fault)
     }
@@ -125,7 +127,7 @@ pub(crate) use injected::has;
 #[cfg(feature = "faults")]
 pub use injected::with;
 
-/// Whether there is this fault.
+/// Returns true if this fault is injected.
 #[cfg(not(feature = "faults"))]
 pub(crate) const fn has(_: Fault) -> bool {
     false

@@ -1,4 +1,4 @@
-//! A program before and after, as people look at it: its blocks, and what became of them.
+//! Comparison of a program before and after rewriting, for display: blocks and their changes.
 
 use crate::error::SpecialiseError;
 use crate::graph::{End, Graph};
@@ -9,49 +9,49 @@ use slowpath_bpf::insn::{Call, Imm64, Insn};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// How control gets from a block to another one.
+/// Kind of a control-flow edge between blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// There is no other way.
+    /// The only edge out of its block.
     Always,
-    /// The branch is taken.
+    /// Edge of a branch whose condition holds.
     Taken,
-    /// It is not taken.
+    /// Edge of a branch whose condition does not hold.
     Otherwise,
 }
 
-/// Instructions that run one behind the other.
+/// A basic block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowBlock {
-    /// Its slots.
+    /// Slots of its instructions.
     pub slots: Range<usize>,
-    /// The blocks that it leads to, by their places in the list.
+    /// Successors: each block's index in the list, and the kind of edge.
     pub next: Vec<(usize, Way)>,
 }
 
-/// What became of an instruction.
+/// Result of rewriting for one instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is there as it was.
+    /// The instruction is unchanged.
     Kept,
-    /// Another one stands for it.
+    /// Another instruction replaces it.
     Changed,
-    /// Nothing stands for it.
+    /// The instruction was removed.
     Gone,
 }
 
-/// What a slot of a rewritten program belongs to.
+/// Part of a rewritten program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// What was rewritten.
+    /// Rewritten code.
     Rewritten,
-    /// What is checked at the entry.
+    /// Checks at the entry.
     Guard,
-    /// The program as it was written, for packets that the guard does not let through.
+    /// Unchanged original code, for packets that fail the guard.
     Original,
 }
 
-/// The blocks of a program, in the order of their slots.
+/// Returns the blocks of a program, ordered by slot.
 ///
 /// # Errors
 /// As [`crate::specialise`].
@@ -73,26 +73,26 @@ pub fn blocks(program: &BpfProgram) -> Result<Vec<FlowBlock>, SpecialiseError> {
     Ok(graph.blocks.iter().enumerate().map(flow).collect())
 }
 
-/// A rewritten program beside the original.
+/// A rewritten program compared with the original.
 #[derive(Clone, Debug)]
 pub struct Compared {
-    /// The blocks of the original.
+    /// Blocks of the original program.
     pub before: Vec<FlowBlock>,
-    /// Those of the rewritten program.
+    /// Blocks of the rewritten program.
     pub after: Vec<FlowBlock>,
-    /// What became of each slot of the original.
+    /// Result of rewriting for each slot of the original program.
     pub fates: Vec<Fate>,
-    /// The ways out of blocks of the original that are never taken, by block and place in its `next`.
+    /// Edges of the original that are never taken: block, and index in its `next`.
     pub never: BTreeSet<(usize, usize)>,
-    /// The blocks of the original that no packet gets to.
+    /// Blocks of the original that no packet reaches.
     pub unreached: BTreeSet<usize>,
-    /// What each block of the rewritten program belongs to.
+    /// Part that each block of the rewritten program belongs to.
     pub parts: Vec<Part>,
-    /// The slots of the rewritten program at which something else is than in the original.
+    /// Slots of the rewritten program whose instruction differs from the original.
     pub changed: BTreeSet<usize>,
 }
 
-/// Compares a program with what it was rewritten to.
+/// Compares a program with its rewritten form.
 ///
 /// # Errors
 /// As [`crate::specialise`].
@@ -103,7 +103,7 @@ pub fn compare(program: &BpfProgram, made: &Specialised) -> Result<Compared, Spe
     let mut fates = Vec::with_capacity(program.insns.len());
     for (slot, insn) in program.insns.iter().enumerate() {
         let fate = match copies.get(&slot) {
-            // The second half of an instruction is where the first one is.
+            // The second slot of a wide instruction shares the fate of the first.
             _ if *insn == Insn::SecondSlot => fates.last().copied().unwrap_or(Fate::Gone),
             None => Fate::Gone,
             Some(copies) if copies.iter().any(|copy| same(*insn, *copy)) => Fate::Kept,
@@ -126,7 +126,7 @@ pub fn compare(program: &BpfProgram, made: &Specialised) -> Result<Compared, Spe
             );
         }
     }
-    // What is there was not found to be unreachable.
+    // The passes did not find a block unreachable if any of its instructions remains.
     unreached.retain(|&number| {
         before[number].slots.clone().all(|slot| fates.get(slot) == Some(&Fate::Gone))
     });
@@ -138,14 +138,14 @@ pub fn compare(program: &BpfProgram, made: &Specialised) -> Result<Compared, Spe
     Ok(Compared { before, after, fates, never, unreached, parts, changed })
 }
 
-/// What each block of a rewritten program belongs to.
+/// Returns the part that each block of a rewritten program belongs to.
 fn parts(program: &BpfProgram, made: &Specialised, after: &[FlowBlock]) -> Vec<Part> {
     let Some(guard) = &made.guard else { return vec![Part::Rewritten; after.len()] };
     let first = guard.original;
     let length = program.subprograms.get(1).map_or(program.insns.len(), |second| second.first);
     let original = first..first + length;
     let part = |block: &FlowBlock| {
-        // Nothing but the guard leads to the original.
+        // Only the guard jumps to the original.
         let leads = |(next, _): &(usize, Way)| after[*next].slots.start == first;
         match original.contains(&block.slots.start) {
             true => Part::Original,
@@ -156,7 +156,7 @@ fn parts(program: &BpfProgram, made: &Specialised, after: &[FlowBlock]) -> Vec<P
     after.iter().map(part).collect()
 }
 
-/// What stands for each slot of the original, as far as anything does.
+/// Returns the rewritten instructions that come from each slot of the original program.
 fn copies(made: &Specialised, after: &[FlowBlock], parts: &[Part]) -> BTreeMap<usize, Vec<Insn>> {
     let mut copies: BTreeMap<usize, Vec<Insn>> = BTreeMap::new();
     let rewritten = after.iter().zip(parts).filter(|(_, part)| **part == Part::Rewritten);
@@ -166,7 +166,7 @@ fn copies(made: &Specialised, after: &[FlowBlock], parts: &[Part]) -> BTreeMap<u
     copies
 }
 
-/// The ways that decided branches do not take. A branch of which anything is left is not decided.
+/// Returns the edges that decided branches never take. A branch with a remaining copy is undecided.
 fn never(
     before: &[FlowBlock],
     made: &Specialised,
@@ -194,12 +194,12 @@ fn never(
     never
 }
 
-/// Whether two instructions are the same but for distances.
+/// Returns true if two instructions differ at most in their jump distances.
 fn same(one: Insn, other: Insn) -> bool {
     near(one) == near(other)
 }
 
-/// An instruction without its distance.
+/// Returns an instruction with its jump distance set to zero.
 fn near(insn: Insn) -> Insn {
     match insn {
         Insn::Branch { width, cond, dst, src, .. } => {

@@ -1,8 +1,8 @@
-//! Content of maps that stays as it is for as long as a program is loaded: what configures it, which
-//! nobody but a control plane writes.
+//! Frozen maps: configuration that only a control plane writes, and that stays the same while a
+//! program is loaded.
 //!
-//! What a look-up finds is known as far as its key is: which entries it can be, and whether there can
-//! be none. Entries are numbered in their order here.
+//! The known part of a look-up's key determines its result: a set of possible entries, and whether
+//! the look-up can fail. Entries are numbered by their position in [`FrozenMap`].
 //!
 //! The idea is that of Miano, Sanaee, Risso, Rétvári and Antichi, "Domain specific run time
 //! optimization for software data planes" (Morpheus, ASPLOS 2022), section 4.
@@ -14,62 +14,63 @@ use slowpath_domain::Domain;
 use slowpath_ir::KnownBits;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most elements of a map.
+/// Maximum number of elements in a frozen map.
 const MOST: u32 = 1024;
-/// Most bytes of the values of all maps.
+/// Maximum size of the values of all maps together, in bytes.
 const LARGEST: u32 = 1 << 20;
-/// Maps with greater numbers are not frozen: sets of maps have a bit for each.
+/// Upper bound on the numbers of frozen maps: a set of maps has one bit for each.
 const NUMBERS: u32 = 64;
 
-/// What is known of the maps of an object, by their numbers.
+/// Known content of an object's maps.
 #[derive(Clone, Debug, Default)]
 pub struct Frozen {
-    /// The maps whose content is known.
+    /// Maps with known content, by number.
     pub maps: BTreeMap<u32, FrozenMap>,
-    /// The number of a read-only map of one element with all their values.
+    /// Number of a read-only map with one element, which holds the values of all frozen maps.
     pub values: u32,
-    /// The number of a map of one element whose first 8 bytes are zero for as long as this is true;
-    /// `None` if nothing checks it.
+    /// Number of a map with one element. Its first 8 bytes are zero while the frozen content is
+    /// valid. `None` if the program does not check validity.
     pub generation: Option<u32>,
 }
 
-/// How a map finds elements.
+/// Lookup method of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Keying {
-    /// By equal keys.
+    /// Equal keys.
     Hash,
-    /// By numbers below that of its elements.
+    /// Index below the number of elements.
     Index,
-    /// By the longest prefix: keys begin with a length in bits, of 4 bytes.
+    /// Longest prefix match: keys begin with a prefix length in bits (4 bytes).
     Prefix,
 }
 
-/// A map whose content is known.
+/// A map with known content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrozenMap {
     keying: Keying,
     key_size: u32,
     value_size: u32,
-    /// Keys and values; of an array all.
+    /// Keys and values. An array map lists all its elements.
     entries: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Where their values begin in the map of values, in bytes.
+    /// Offset of the first value in the map of values, in bytes.
     first: u32,
 }
 
-/// Bytes of which some bits are known; a byte of which nothing is known is `None`.
+/// Bytes with known bits; `None` is a byte without any known bit.
 pub(crate) type KnownBytes = Vec<Option<KnownBits>>;
 
-/// What a look-up can find.
+/// Possible results of a look-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Candidates {
-    /// The numbers of entries; of a trie, longer prefixes come first.
+    /// Numbers of the entries; in a trie, longer prefixes come first.
     pub entries: Vec<usize>,
-    /// Whether it may find none of them.
+    /// True if the look-up may find no entry.
     pub none: bool,
 }
 
 impl Frozen {
-    /// The maps of an object with this content, by their numbers, and why others are not among them.
+    /// Freezes the maps of an object with this content, by number. Also returns the reason for each
+    /// map that cannot be frozen.
     pub fn of(
         maps: &[MapDef],
         contents: &BTreeMap<u32, MapContent>,
@@ -94,7 +95,7 @@ impl Frozen {
         (frozen, why)
     }
 
-    /// The content of the map of values.
+    /// Returns the content of the map of values.
     pub fn value_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for map in self.maps.values() {
@@ -107,14 +108,14 @@ impl Frozen {
         bytes
     }
 
-    /// What is known of a map.
+    /// Returns the known content of a map.
     pub(crate) fn map(&self, number: u32) -> Option<&FrozenMap> {
         self.maps.get(&number)
     }
 }
 
 impl FrozenMap {
-    /// A map with this content, whose values begin there in the map of values.
+    /// Creates a map with this content, whose values begin at offset `first` of the map of values.
     fn of(def: &MapDef, content: &MapContent, first: u32) -> Result<FrozenMap, String> {
         let keying = match def.kind {
             MapKind::HASH => Keying::Hash,
@@ -157,7 +158,7 @@ impl FrozenMap {
             entries = (0..def.max_entries).map(element).collect();
         }
         if keying == Keying::Prefix {
-            // Stable: the order of others does not matter.
+            // A stable sort: the order of prefixes with equal length does not matter.
             entries.sort_by_key(|(key, _)| std::cmp::Reverse(prefix(key)));
         }
         let map = FrozenMap {
@@ -174,12 +175,12 @@ impl FrozenMap {
         }
     }
 
-    /// Bytes between values in the map of values.
+    /// Returns the distance between values in the map of values, in bytes.
     fn stride(&self) -> u32 {
         self.value_size.next_multiple_of(8)
     }
 
-    /// Where the value of an entry is in the map of values.
+    /// Returns the offset of an entry's value in the map of values, in bytes.
     pub(crate) fn place(&self, entry: usize) -> u32 {
         self.first + entry as u32 * self.stride()
     }
@@ -188,34 +189,34 @@ impl FrozenMap {
         self.place(self.entries.len())
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if the map has no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// In bytes.
+    /// Size of a key, in bytes.
     pub(crate) fn key_size(&self) -> u32 {
         self.key_size
     }
 
-    /// Whether a look-up costs more than a few instructions: the kernel makes those in arrays part of
-    /// the program.
+    /// Returns true if a look-up costs more than a few instructions. The kernel inlines look-ups in
+    /// arrays.
     pub(crate) fn is_searched(&self) -> bool {
         self.keying != Keying::Index
     }
 
-    /// Whether keys are prefixes.
+    /// Returns true if keys are prefixes.
     pub(crate) fn has_prefixes(&self) -> bool {
         self.keying == Keying::Prefix
     }
 
-    /// The bytes of a key that tell an entry from others: how each has to be, with its mask; bytes
-    /// that do not matter have mask 0.
+    /// Returns a mask and a value for each byte of an entry's key. The mask is 0 for bytes that do
+    /// not affect the look-up.
     pub(crate) fn pattern(&self, entry: usize) -> Vec<KnownOrNot> {
         let key = &self.entries[entry].0;
         match self.keying {
@@ -234,7 +235,8 @@ impl FrozenMap {
         }
     }
 
-    /// What a look-up of a key can find; `index` is the key as a number, of an array.
+    /// Returns the possible results of looking up a key. For an array, `index` is the key as a
+    /// number.
     pub(crate) fn candidates(&self, key: &KnownBytes, index: Option<Domain>) -> Candidates {
         let all = 0..self.entries.len();
         match self.keying {
@@ -266,7 +268,7 @@ impl FrozenMap {
                         continue;
                     }
                     entries.push(entry);
-                    // Shorter prefixes come behind it.
+                    // Entries that follow have shorter prefixes and cannot be found.
                     if certain && length.is_some() {
                         return Candidates { entries, none: false };
                     }
@@ -276,7 +278,7 @@ impl FrozenMap {
         }
     }
 
-    /// Whether a key may be that of an entry, and whether it is for sure.
+    /// Returns whether a key can match an entry, and whether it surely does.
     fn fits(&self, key: &KnownBytes, entry: usize) -> (bool, bool) {
         let (mut possible, mut certain) = (true, true);
         let nothing = KnownBits { mask: 0, value: 0 };
@@ -288,8 +290,9 @@ impl FrozenMap {
         (possible, possible && certain)
     }
 
-    /// What bytes of the values of these entries hold, as far as all have the same bits: a
-    /// little-endian number of 64 bits. `None` if they are not all there.
+    /// Returns the bits that these entries share in a part of their values, as a 64-bit
+    /// little-endian number. Returns `None` for an empty set of entries, or if the part exceeds a
+    /// value.
     pub(crate) fn value(
         &self,
         entries: impl Iterator<Item = usize>,
@@ -310,30 +313,30 @@ impl FrozenMap {
     }
 }
 
-/// A mask, and what the bits in it are.
+/// A mask, and the value of the bits under it.
 pub(crate) type KnownOrNot = (u8, u8);
 
-/// The length of a prefix, in bits.
+/// Returns the prefix length of a key, in bits.
 fn prefix(key: &[u8]) -> u32 {
     let length =
         key.iter().take(4).rev().fold(0_u32, |length, &byte| length << 8 | u32::from(byte));
     length.min(8 * key.len().saturating_sub(4) as u32)
 }
 
-/// Maps of an object that programs cannot write, whatever they do.
+/// Returns true if BPF programs cannot write the map.
 pub(crate) fn is_read_only(def: &MapDef) -> bool {
     def.read_only || def.flags & READ_ONLY != 0
 }
 
-/// The numbers of entries in a set of them.
+/// Lists the numbers of the entries in a set; the map has `of` entries.
 pub(crate) fn numbers(among: u64, of: usize) -> impl Iterator<Item = usize> {
     (0..of).filter(move |&entry| among == ANY || entry < 63 && among >> entry & 1 == 1)
 }
 
-/// A set of entries: all of them.
+/// The set of all entries.
 pub(crate) const ANY: u64 = u64::MAX;
 
-/// A set of entries, all if it has too great numbers.
+/// Returns a set of entries as a bit mask, or [`ANY`] if a number exceeds 62.
 pub(crate) fn set(entries: &[usize]) -> u64 {
     let numbers: BTreeSet<usize> = entries.iter().copied().collect();
     if numbers.last().is_some_and(|&greatest| greatest >= 63) {

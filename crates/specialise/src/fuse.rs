@@ -1,14 +1,15 @@
-//! Several programs of one hook as one: each runs when one before it returns a result that is handed
-//! over, on the packet as that left it.
+//! Fusion of several programs of one hook into one. Each program runs after a predecessor has
+//! returned a result that is handed over, on the packet as the predecessor left it.
 //!
-//! Where it can be, the programs become one function: where one would exit, the test of its result
-//! follows, and the next one finds the context where it was put at the start, below everything that
-//! they keep on the stack. Else they become functions that a driver calls: tail calls end only the
-//! function that makes them (on x86-64, Linux 5.10 and later), and handing over comes after them.
-//! Each program is there once, from wherever it is reached.
+//! If possible, the programs become one function: a test of the result replaces each exit. The
+//! context is saved at the start, on the stack below the data of all programs, and each program
+//! reloads it. Otherwise the programs become functions that a driver calls. This is needed before
+//! tail calls: they end only the calling function (on x86-64, Linux 5.10 and later), and then the
+//! driver can still hand over. Each program occurs once in the result, regardless of the number of
+//! handovers to it.
 //!
-//! The verifier of the kernel checks what is not known here: how deep the stacks of calls are
-//! together, and that the context is one where it is read again.
+//! The kernel's verifier checks two conditions that this module does not: the combined stack depth
+//! of calls, and that a saved context is still intact when it is reloaded.
 
 mod depth;
 mod error;
@@ -26,28 +27,28 @@ use slowpath_bpf::insn::helper::TAIL_CALL;
 use slowpath_bpf::insn::{AluOp, Call, Condition, Imm64, Insn, Register, Size, Source, Width};
 use slowpath_bpf::{BpfProgram, LineInfo, Subprogram, Unresolved};
 
-/// How large the stack is, in bytes.
+/// Size of the stack, in bytes.
 const STACK: u32 = 512;
 
-/// How programs become one.
+/// Form of a fused program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// One function; the context is kept so many bytes below the frame pointer.
+    /// One function. It saves the context below the frame pointer.
     Inline {
-        /// A multiple of 8.
+        /// Distance below the frame pointer, in bytes; a multiple of 8.
         context: u32,
     },
-    /// A driver that calls each.
+    /// A driver that calls each program as a function.
     Calls,
 }
 
-/// The programs as one of this name. The first of them runs first, with the results that are in no
-/// handover the fused program ends. It has the section, type and number of the first one; all are
-/// about the same maps.
+/// Fuses programs into one with this name. The first program runs first. A result without a
+/// handover becomes the result of the fused program. Section, type and number are those of the
+/// first program; all programs must refer to the same list of maps.
 ///
 /// # Errors
-/// If handovers contradict each other, make a circle or leave a program out; if programs are of
-/// different types.
+/// If handovers contradict each other, form a cycle or leave a program out, or programs differ in
+/// type.
 pub fn fuse(
     programs: &[BpfProgram],
     handovers: &[Handover],
@@ -56,7 +57,7 @@ pub fn fuse(
     fuse_as(form(programs, handovers), programs, handovers, name)
 }
 
-/// The form that [`fuse`] chooses.
+/// Returns the form that [`fuse`] chooses.
 pub fn form(programs: &[BpfProgram], handovers: &[Handover]) -> Form {
     let hands_over = |number: usize| handovers.iter().any(|handover| handover.from == number);
     let tail_call = Insn::Call(Call::Helper(TAIL_CALL));
@@ -74,8 +75,9 @@ pub fn form(programs: &[BpfProgram], handovers: &[Handover]) -> Form {
     }
 }
 
-/// Where the context is kept, if there is room for it below what the entries keep, and for the
-/// frames of all that they call below that.
+/// Returns the place to save the context, in bytes below the frame pointer. It lies below the data
+/// of all entry functions. Returns `None` unless it and the frames of all called functions fit on
+/// the stack.
 fn context(programs: &[BpfProgram]) -> Option<u32> {
     let (mut own, mut called) = (0, 0);
     for program in programs {
@@ -86,7 +88,7 @@ fn context(programs: &[BpfProgram]) -> Option<u32> {
     (depth::frame(context) + called <= STACK).then_some(context)
 }
 
-/// [`fuse`] in a given form.
+/// Fuses programs as [`fuse`] does, in the given form.
 ///
 /// # Errors
 /// As [`fuse`].
@@ -105,12 +107,12 @@ pub fn fuse_as(
     fusion.finish(first, name)
 }
 
-/// The instructions of the entry function.
+/// Returns the instructions of the entry function.
 fn entry(program: &BpfProgram) -> &[Insn] {
     depth::code(program, 0)
 }
 
-/// A program under construction.
+/// A fused program under construction.
 struct Fusion<'a> {
     programs: &'a [BpfProgram],
     handovers: &'a [Handover],
@@ -119,13 +121,13 @@ struct Fusion<'a> {
     subprograms: Vec<Subprogram>,
     kfuncs: Vec<String>,
     unresolved: Vec<Unresolved>,
-    /// First slots of functions, by program and number.
+    /// First slots of functions, by program and function number.
     starts: HashMap<(usize, usize), usize>,
-    /// Calls of functions and loads of their addresses, by slot.
+    /// Slots that refer to a function (calls and address loads), with program and function number.
     references: Vec<(usize, (usize, usize))>,
-    /// Where programs begin to run, for the tests of results.
+    /// First slots of the programs' code in the driver, as targets of handovers.
     begins: HashMap<usize, usize>,
-    /// Jumps to where a program begins: slot, program.
+    /// Jumps of handovers: slot, target program.
     jumps: Vec<(usize, usize)>,
 }
 
@@ -151,8 +153,7 @@ impl<'a> Fusion<'a> {
         self.lines.push(line);
     }
 
-    /// The function that runs one program after the other, in an order in which handing over leads
-    /// on.
+    /// Emits the function that runs the programs in this order; all handovers jump forward.
     fn drive(&mut self, form: Form, order: &[usize]) {
         let keep = match form {
             Form::Inline { context } => Insn::Store {
@@ -194,7 +195,7 @@ impl<'a> Fusion<'a> {
         }
     }
 
-    /// Appends the entry function of a program; where it exits, it goes on behind its end.
+    /// Appends the entry function of a program. Its exits become jumps behind its end.
     fn inline(&mut self, number: usize) {
         let start = self.insns.len();
         self.copy(number, 0);
@@ -206,10 +207,11 @@ impl<'a> Fusion<'a> {
         }
     }
 
-    /// Hands over by the result of a program, or ends.
+    /// Emits tests of a program's result that hand over to the next program or exit.
     fn test(&mut self, number: usize) {
         for handover in self.handovers.iter().filter(|handover| handover.from == number) {
-            // One jump for each handover, behind its tests: it can be far.
+            // One unconditional jump for each handover follows its tests, because its target may be
+            // too far away for a branch.
             let count = handover.results.len();
             for (place, result) in handover.results.iter().enumerate() {
                 let last = place + 1 == count;
@@ -228,7 +230,7 @@ impl<'a> Fusion<'a> {
         self.push(Insn::Exit, None);
     }
 
-    /// Appends a function as it is, with kernel functions by their new numbers.
+    /// Appends a function unchanged, except for the numbers of kernel functions.
     fn copy(&mut self, number: usize, function: usize) {
         let program = &self.programs[number];
         let (first, end) = depth::range(program, function);
@@ -252,7 +254,8 @@ impl<'a> Fusion<'a> {
         );
     }
 
-    /// The number of a kernel function here. One without a name has none here either.
+    /// Returns the number of a kernel function in the fused program, or -1 if its name is not
+    /// known.
     fn kfunc(&mut self, program: &BpfProgram, id: i32) -> i32 {
         let name = usize::try_from(id).ok().and_then(|id| program.kfuncs.get(id));
         let Some(name) = name else { return -1 };
@@ -264,7 +267,8 @@ impl<'a> Fusion<'a> {
         i32::try_from(number).unwrap_or(-1)
     }
 
-    /// Appends what the programs call, and themselves where they are called.
+    /// Appends the functions that the programs call, and the programs themselves in the form
+    /// [`Form::Calls`].
     fn add_functions(&mut self, form: Form, order: &[usize]) {
         let entries = usize::from(form != Form::Calls);
         for &number in order {
@@ -272,7 +276,7 @@ impl<'a> Fusion<'a> {
                 let start = self.insns.len();
                 self.starts.insert((number, function), start);
                 let of = &self.programs[number].subprograms[function];
-                // The kernel would verify a global entry without knowing its argument.
+                // The kernel would verify a global entry function without knowing its argument.
                 let global = of.global && function > 0;
                 self.subprograms.push(Subprogram { first: start, global, ..of.clone() });
                 self.copy(number, function);
@@ -318,7 +322,7 @@ fn copy(dst: Register, src: Register) -> Insn {
     Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src: Source::Reg(src) }
 }
 
-/// A jump forward. The kernel has long ones since Linux 6.6.
+/// Returns a forward jump. The kernel supports long jumps since Linux 6.6.
 fn jump(distance: usize) -> Insn {
     let offset = i32::try_from(distance).unwrap_or(i32::MAX);
     Insn::Jump { offset, long: i16::try_from(offset).is_err() }

@@ -1,8 +1,8 @@
-//! Programs as graphs of basic blocks: what rewritings work on.
+//! Programs as graphs of basic blocks, the form that the passes rewrite.
 //!
-//! A block ends with the only jump in it, and jumps name blocks, so that instructions can come and go
-//! without a thought of distances. [`Graph::of`] makes the graph of a linked program,
-//! [`Graph::emit`] a linked program of the graph.
+//! A block ends with its only jump, and jumps name blocks. Instructions can therefore be added and
+//! removed without adjusting jump distances. [`Graph::of`] builds the graph of a linked program,
+//! [`Graph::emit`] turns a graph back into a linked program.
 
 mod build;
 mod emit;

@@ -1,8 +1,9 @@
-//! Guards: a program that checks at its entry the facts that it relies on, and runs as it was written
-//! where they do not hold.
+//! Guards: checks at the entry of a program for the facts that it relies on. Packets that fail a
+//! check run the original code.
 //!
-//! Nothing is taken for granted of packets then. The program is there twice, behind the checks, where
-//! it is rewritten, and as it was. The analysis learns from the checks what is known behind them, as from any branch.
+//! The guarded program contains the code twice: once behind the checks, where it is rewritten, and
+//! once unchanged. The rewritten half assumes nothing about packets. The analysis learns the facts
+//! from the checks, as from any branch.
 
 mod comparisons;
 
@@ -18,9 +19,10 @@ use std::collections::{BTreeMap, BTreeSet};
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 
-/// A program behind a guard, which checks comparisons, and that fields have one of some values.
-/// Packets have to have a least length, in bytes, too: as far as that goes at least. Before all, the
-/// first 8 bytes of a map of one element have to be zero, if there is one.
+/// Puts a guard in front of a program. The guard first checks that the first 8 bytes of the map
+/// `generation`, if any, are zero. Then it checks the minimum packet length in bytes, the
+/// comparisons, and that each field has one of its values. `min_length` must cover all bytes that
+/// the guard loads.
 pub(crate) fn guarded(
     graph: &Graph,
     generation: Option<u32>,
@@ -49,14 +51,15 @@ pub(crate) fn guarded(
     builder.graph
 }
 
-/// Registers of the guard; the program's own begin with the context in `r1` alone.
+/// Registers of the guard. At the start of the program, only `r1` holds a value: the context.
 const CONTEXT: Register = Register::R1;
 const PACKET: Register = Register::R2;
 const END: Register = Register::R3;
 const LEFT: Register = Register::R4;
 const RIGHT: Register = Register::R5;
 
-/// How many instructions a packet passes that such a guard lets through, before anything is rewritten.
+/// Returns the maximum number of guard instructions that a passing packet executes, before the
+/// guard itself is rewritten.
 pub(crate) fn instructions(
     generation: Option<u32>,
     min_length: u16,
@@ -72,12 +75,12 @@ pub(crate) fn instructions(
 struct Builder {
     graph: Graph,
     origin: usize,
-    /// Where it goes on if something does not hold.
+    /// Block that continues in the original program if a check fails.
     plain: BlockId,
 }
 
 impl Builder {
-    /// A block that goes on at `next` unless the test holds.
+    /// Adds a block that continues at `next` unless the test holds.
     fn block(&mut self, insns: Vec<Insn>, test: Test, next: BlockId) -> BlockId {
         let origin = self.origin;
         let instr = |insn| Instr { op: Op::Insn(insn), origin };
@@ -90,7 +93,7 @@ impl Builder {
         self.graph.blocks.len() - 1
     }
 
-    /// Whether nothing has changed: of the generation only the first one will do.
+    /// Checks that the frozen maps are unchanged: only generation 0 is valid.
     fn still(&mut self, map: u32, next: BlockId) -> BlockId {
         let value = Imm64::MapValue { map, offset: 0 };
         let (size, dst, base) = (Size::DW, PACKET, PACKET);
@@ -120,7 +123,7 @@ impl Builder {
         self.block(insns, Test { width: Width::W64, cond, dst: LEFT, src }, next)
     }
 
-    /// Goes on if a field has one of some values, of network byte order.
+    /// Checks that a field has one of these values, which are in network byte order.
     fn one_of(&mut self, field: Field, values: &BTreeSet<u64>, next: BlockId) -> BlockId {
         let size = Size::from_bytes(field.bytes.into()).unwrap_or(Size::B);
         let offset = i16::try_from(field.offset).unwrap_or(i16::MAX);
@@ -145,7 +148,7 @@ impl Builder {
     }
 }
 
-/// A test of what was loaded, with what it needs in front.
+/// Returns a test of the loaded value. Adds the instruction that it needs in front, if any.
 fn compared(insns: &mut Vec<Insn>, cond: Condition, value: u64) -> Test {
     let src = match i32::try_from(value as i64) {
         Ok(short) => Source::Imm(short),

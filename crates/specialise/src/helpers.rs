@@ -1,29 +1,29 @@
-//! What helpers of the kernel read and change, as far as rewriting has to know: how many arguments
-//! they take, and whether the packet and the stack are afterwards what they were before.
+//! Side effects of kernel helpers that matter for rewriting: the number of arguments, and changes
+//! of the packet and of memory behind pointers.
 //!
-//! Source: `struct bpf_func_proto` of each, and `bpf_helper_changes_pkt_data` of
+//! Source: `struct bpf_func_proto` of each helper, and `bpf_helper_changes_pkt_data` of
 //! `net/core/filter.c`, Linux 6.18. A helper that is not listed may do anything.
 
 use slowpath_bpf::insn::helper_name;
 
-/// What a helper does.
+/// Side effects of a helper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Effect {
-    /// How many of `r1` to `r5` it reads.
+    /// Number of argument registers that the helper reads, counted from `r1` (0 to 5).
     pub arguments: u8,
-    /// Whether it may write through pointers that it is given.
+    /// True if the helper may write through pointers among its arguments.
     pub writes: bool,
-    /// Whether pointers into the packet are invalid afterwards.
+    /// True if the helper invalidates pointers into the packet.
     pub moves_packet: bool,
-    /// Whether it gives the address of an element of a map, or null.
+    /// True if the helper returns the address of a map element, or null.
     pub finds: bool,
 }
 
-/// What is taken for granted of a helper that is not listed, and of functions.
+/// Conservative effect of an unlisted helper and of a call of a program function.
 pub(crate) const UNKNOWN: Effect =
     Effect { arguments: 5, writes: true, moves_packet: true, finds: false };
 
-/// What the helper with this number does.
+/// Returns the effect of the helper with this number.
 pub(crate) fn effect(number: i32) -> Effect {
     let Some(name) = helper_name(number) else { return UNKNOWN };
     let reads = |arguments| Effect { arguments, writes: false, moves_packet: false, finds: false };

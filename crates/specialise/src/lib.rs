@@ -1,16 +1,18 @@
-//! BPF programs rewritten for what is known of their packets.
+//! Rewriting of BPF programs with the help of facts about the packets that they receive.
 //!
-//! [`specialise`] takes a linked program and facts about the packets that arrive at it, and gives a
-//! program that does the same for these packets, with less: what earlier programs have checked
-//! already is not checked again. Whether it really does the same is for others to prove; nothing here
-//! has to be trusted for that. The kernel's verifier has to accept the result as well, so that passes
-//! keep what it learns from, such as bounds checks.
+//! [`specialise`] takes a linked program and facts about its packets. It returns a program with the
+//! same effect on these packets but less work: checks that earlier programs have already done are
+//! removed. This crate does not prove that both programs agree; translation validation proves it
+//! separately. The kernel's verifier must accept the result too, so the passes keep instructions
+//! that the verifier learns from, such as bounds checks.
 //!
-//! From the bottom: `graph` is the program as blocks, `analysis` what is known at each of its
-//! points, `passes` are the rewritings, one file each, and `pipeline` puts them in order.
+//! From the bottom up: `graph` represents the program as basic blocks, `analysis` computes facts at
+//! each program point, `passes` holds one rewriting per file, and `pipeline` runs the passes in
+//! order.
 //!
-//! After Krude, Eichholz, Winck, Wehrle and Mezini, "Optimizing Data Plane Programs for the Network"
-//! (NetPL 2019), "Optimization". [`fuse`] makes one program of several that run one behind the other.
+//! After Krude, Eichholz, Winck, Wehrle and Mezini, "Optimizing Data Plane Programs for the
+//! Network" (NetPL 2019), "Optimization". [`fuse`] combines several programs that run one after the
+//! other into one program.
 
 mod analysis;
 mod effect;

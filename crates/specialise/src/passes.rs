@@ -1,5 +1,5 @@
-//! Rewritings, one file each. A pass takes the program and what is known of it, and says whether it
-//! changed anything; what it did for a fact's sake goes to the [`Log`].
+//! The passes, one file each. A pass takes a program and its analysis, and returns whether it
+//! changed anything. Changes that depend on a fact are recorded in the [`Log`].
 
 mod bounds;
 mod branches;

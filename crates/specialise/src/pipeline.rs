@@ -1,4 +1,4 @@
-//! The passes in order, again and again until none finds anything more.
+//! Repetition of the passes, in order, until none changes the program any more.
 
 use crate::analysis::{Analysis, FOLLOWED, Reason, Setting};
 use crate::error::SpecialiseError;
@@ -19,62 +19,61 @@ use slowpath_ir::{Field, PacketFacts};
 use slowpath_stop::{Reason as StopReason, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most rounds of passes. Each but the last makes the program simpler, so that more are not needed
-/// but for very large programs.
+/// Maximum number of rounds over all passes. Each round but the last simplifies the program, so
+/// only very large programs need more.
 const ROUNDS: usize = 64;
 
-/// Whether facts are taken for granted.
+/// Treatment of facts about packets and maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// They are: for packets that they do not hold of, the program does anything.
+    /// Facts are assumed. Packets that violate them lead to undefined results.
     Trust,
-    /// The program checks those that it relies on, and runs as it was written where they do not hold.
+    /// The program checks the facts that it uses, and runs the original code if they do not hold.
     Guard,
 }
 
-/// A program that was rewritten.
+/// A rewritten program.
 #[derive(Clone, Debug)]
 pub struct Specialised {
-    /// The program.
+    /// The rewritten program.
     pub program: BpfProgram,
-    /// For each of its slots, the slot of the original program that it stands for.
+    /// For each slot of `program`, the slot of the original program that it comes from.
     pub origins: Vec<usize>,
-    /// What was changed for a fact's sake, by the slots of the original program.
+    /// Changes that a fact made possible, ordered by slot of the original program.
     pub dropped: Vec<Dropped>,
-    /// The loops of which it is known how many rounds they have, if the facts hold.
+    /// Loops whose iteration counts are known if the facts hold.
     pub rounds: Vec<Rounds>,
-    /// The calls of helpers of which it is known what they return, if the facts hold.
+    /// Helper calls whose results are known if the facts hold.
     pub results: Vec<Returned>,
-    /// Offsets of the bytes whose known bits it relies on, ascending.
+    /// Offsets of bytes whose known bits the program relies on, ascending.
     pub bytes: Vec<u16>,
-    /// Fields on whose few values it relies, ascending.
+    /// Fields whose small sets of values the program relies on, ascending.
     pub fields: Vec<Field>,
-    /// Whether it relies on the length of packets.
+    /// True if the program relies on the length of packets.
     pub length: bool,
-    /// The numbers of the maps on whose content it relies, ascending.
+    /// Numbers of the maps whose content the program relies on, ascending.
     pub maps: Vec<u32>,
-    /// What it checks itself, if anything.
+    /// Checks that the program itself does at its entry, if any.
     pub guard: Option<Guard>,
 }
 
-/// What a program checks before it relies on it.
+/// Checks at the entry of a program for the facts that it relies on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guard {
-    /// The least length of packets, in bytes.
+    /// Minimum length of packets, in bytes.
     pub length: u16,
-    /// Their bytes, in the order in which it looks at them.
+    /// Comparisons of packet bytes, in the order of execution.
     pub comparisons: Vec<Comparison>,
-    /// Fields that have to have one of a few values, in network byte order.
+    /// Allowed values for fields with a small set of values, in network byte order.
     pub values: BTreeMap<Field, BTreeSet<u64>>,
-    /// The number of the map of one element whose first 8 bytes have to be zero, if any.
+    /// Number of the map with one element whose first 8 bytes must be zero, if any.
     pub generation: Option<u32>,
-    /// The slot at which the original program begins, as it was written, for packets that are not
-    /// like that.
+    /// Slot at which the unchanged original program begins. It handles packets that fail a check.
     pub original: usize,
 }
 
 impl Guard {
-    /// What is known of the packets that it lets through.
+    /// Returns the facts that hold for packets that pass the guard.
     pub fn facts(&self) -> PacketFacts {
         let mut facts = PacketFacts::lengths(self.length, u16::MAX);
         facts.bits = self.comparisons.iter().flat_map(Comparison::bits).collect();
@@ -82,37 +81,37 @@ impl Guard {
         facts
     }
 
-    /// How many instructions a packet executes in it that it lets through, at most: what follows may
-    /// use again what it has loaded.
+    /// Returns the maximum number of guard instructions that a passing packet executes. The code
+    /// behind the guard may reuse the values that the guard has loaded.
     pub fn instructions(&self) -> usize {
         guard::instructions(self.generation, self.length, &self.comparisons, &self.values)
     }
 }
 
-/// What became of an instruction, and why.
+/// A change of one instruction, and the facts that it relies on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dropped {
-    /// Its slot in the original program.
+    /// Slot in the original program.
     pub slot: usize,
-    /// What became of it.
+    /// Kind of the change.
     pub change: Change,
-    /// Offsets of the bytes of the packet whose known bits are the reason, ascending.
+    /// Offsets of the packet bytes whose known bits the change relies on, ascending.
     pub bytes: Vec<u16>,
-    /// Fields whose few values are the reason, ascending.
+    /// Fields whose small sets of values the change relies on, ascending.
     pub fields: Vec<Field>,
-    /// Whether the packet's length is part of the reason.
+    /// True if the change relies on the packet's length.
     pub length: bool,
-    /// Whether what lies around the packet is part of the reason.
+    /// True if the change relies on the buffer space around the packet.
     pub room: bool,
-    /// The numbers of the maps whose content is part of the reason, ascending.
+    /// Numbers of the maps whose content the change relies on, ascending.
     pub maps: Vec<u32>,
 }
 
-/// Rewrites a program of an object for packets of which facts hold. If it is time to stop, with what
-/// there is so far.
+/// Rewrites a program of an object for packets that satisfy the facts. If `stop` triggers, returns
+/// the best program so far.
 ///
 /// # Errors
-/// For programs with jumps to where nothing is, and for what could not be resolved.
+/// If a jump leads to a slot without an instruction, or a symbol is not resolved.
 pub fn specialise(
     object: &Object,
     program: &BpfProgram,
@@ -123,25 +122,26 @@ pub fn specialise(
     specialise_for(object, program, Known::of(facts), mode, stop)
 }
 
-/// What is known of what a program gets.
+/// Facts about the packets and maps of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
-    /// Of packets.
+    /// Facts about packets.
     pub facts: &'a PacketFacts,
-    /// Of maps.
+    /// Facts about maps.
     pub frozen: Option<&'a Frozen>,
-    /// How they arrive, but for their lengths, which nothing in them tells.
+    /// Delivery of packets by the driver, except for their lengths. Packet bytes do not reveal it.
     pub receive: Receive,
 }
 
 impl<'a> Known<'a> {
-    /// Facts about packets, which any device delivers.
+    /// Returns these facts about packets, with no facts about maps and any device.
     pub fn of(facts: &'a PacketFacts) -> Known<'a> {
         Known { facts, frozen: None, receive: Receive::ANY }
     }
 }
 
-/// The same for what is known of maps, too: as long as their content is as it is said to be.
+/// Rewrites like [`specialise`], and also uses facts about maps. The result is valid while the maps
+/// keep the stated content.
 ///
 /// # Errors
 /// As [`specialise`].
@@ -157,11 +157,11 @@ pub fn specialise_for<'a>(
     let constants: Vec<_> = object.maps.iter().map(constant).collect();
     let mut facts = facts.clone();
     if mode == Mode::Guard {
-        // Nothing checks it.
+        // The guard checks neither the maximum length nor the delivery of packets.
         facts.max_length = u16::MAX;
         receive = Receive::ANY;
     }
-    // What would have to be checked, and is not, is not known.
+    // Without a generation the guard cannot check the content of maps.
     let checkable = |frozen: &&Frozen| mode == Mode::Trust || frozen.generation.is_some();
     let frozen = frozen.filter(checkable);
     if program.runs_behind_a_map() {
@@ -236,12 +236,12 @@ fn dropped(facts: &PacketFacts, (slot, change): (usize, Change), why: Reason) ->
     }
 }
 
-/// The fields with few values that something rests on.
+/// Returns the fields with small sets of values that a reason names.
 fn of_reason(facts: &PacketFacts, reason: Reason) -> Vec<Field> {
     reason.fields().filter_map(|number| facts.values.keys().nth(number).copied()).collect()
 }
 
-/// The program after all passes, as far as there was time.
+/// Runs all passes repeatedly. If time runs out, returns the result of the last full round.
 fn rewrite(graph: Graph, setting: &Setting<'_>, stop: &Stop) -> (Graph, Log) {
     let mut best = (graph, Log::default());
     if has_legacy_access(&best.0) {
@@ -258,19 +258,18 @@ fn rewrite(graph: Graph, setting: &Setting<'_>, stop: &Stop) -> (Graph, Log) {
     best
 }
 
-/// Whether it calls helpers.
 fn has_calls(graph: &Graph) -> bool {
     let mut insns = graph.blocks.iter().flat_map(|block| &block.insns);
     insns.any(|instr| matches!(instr.op, Op::Insn(Insn::Call(Call::Helper(_)))))
 }
 
-/// Instructions of classic BPF read the packet in a way of their own.
+/// Returns true if the program uses the classic BPF instructions for packet access.
 fn has_legacy_access(graph: &Graph) -> bool {
     let mut insns = graph.blocks.iter().flat_map(|block| &block.insns);
     insns.any(|instr| matches!(instr.op, Op::Insn(Insn::LoadPacket { .. })))
 }
 
-/// One round of all passes; whether anything changed.
+/// Runs one round of all passes. Returns true if anything changed.
 fn round(
     graph: &mut Graph,
     setting: &Setting<'_>,
@@ -305,7 +304,7 @@ fn round(
     Ok(changed)
 }
 
-/// What is known of a program, which has to be found out anew whenever a pass has changed it.
+/// The analysis of a program, kept until a pass changes the program.
 struct Kept<'a> {
     setting: &'a Setting<'a>,
     stop: &'a Stop,
@@ -313,7 +312,7 @@ struct Kept<'a> {
 }
 
 impl<'a> Kept<'a> {
-    /// Runs a pass; whether it changed anything.
+    /// Runs a pass. Returns true if it changed anything.
     fn pass(
         &mut self,
         graph: &mut Graph,

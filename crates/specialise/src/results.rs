@@ -1,21 +1,21 @@
-//! What calls of helpers return, where that is the same for all packets, whenever control gets there.
+//! Helper calls whose result is the same for all packets each time the call runs.
 
 use crate::analysis::{Analysis, Kind};
 use crate::graph::{Graph, Instr, Op};
 use slowpath_bpf::insn::{Call, Insn, Register};
 
-/// What a call of a helper returns.
+/// A helper call with a known result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Returned {
-    /// The slot of the call in the original program.
+    /// Slot of the call in the original program.
     pub slot: usize,
-    /// The number of the helper.
+    /// Number of the helper.
     pub helper: i32,
-    /// What it returns; `None` if that is the address of an entry of a map.
+    /// The result; `None` if it is the address of a map entry.
     pub value: Option<u64>,
 }
 
-/// The calls in the entry function of a program of which it is known what they return, by their slots.
+/// Returns the helper calls in the entry function whose results are known, ordered by slot.
 pub(crate) fn returned(graph: &Graph, analysis: &mut Analysis<'_>) -> Vec<Returned> {
     let mut found = Vec::new();
     for block in graph.order(0) {

@@ -1,22 +1,22 @@
-//! Loops of a program of which it is known how many rounds they have.
+//! Loops with known iteration counts.
 
 use crate::analysis::Analysis;
 use crate::graph::{Graph, Loop};
 use crate::passes::Log;
 
-/// How many rounds a loop has. Each begins with its first instruction; one that only finds that there
-/// is nothing left to do counts as well.
+/// Bounds on the iterations of a loop. An iteration starts at the first instruction of the loop.
+/// The last one, which only finds that nothing is left to do, counts as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rounds {
-    /// The slot of its first instruction in the original program.
+    /// Slot of the first instruction of the loop in the original program.
     pub slot: usize,
-    /// How many it has at least, whenever control gets there.
+    /// Minimum number of iterations each time that control reaches the loop.
     pub least: usize,
-    /// How many at most.
+    /// Maximum number of iterations.
     pub most: usize,
 }
 
-/// Notes the loops that never go round.
+/// Records one iteration for each loop whose back edge is never taken.
 pub(crate) fn note_single_rounds(graph: &Graph, analysis: &mut Analysis<'_>, log: &mut Log) {
     for found in graph.loops(0).into_iter().flatten() {
         if analysis.entry(found.header).is_none() {
@@ -32,10 +32,11 @@ pub(crate) fn note_single_rounds(graph: &Graph, analysis: &mut Analysis<'_>, log
     }
 }
 
-/// What is known of the loops of a program, which `rewritten` was made of.
+/// Returns bounds on the loops of the original program, from which `rewritten` was made.
 ///
-/// A loop inside of another one may have lost a round's way back before its rounds were counted, so
-/// that it has one round at least; of a loop that is still there in some copy, nothing is known.
+/// A pass may remove the back edge of an inner loop before the loop's iterations are counted, so
+/// the minimum of an inner loop is 1. Loops that remain in the rewritten program have no known
+/// bounds.
 pub(crate) fn noted(original: &Graph, rewritten: &Graph, log: &Log) -> Vec<Rounds> {
     let (Some(before), Some(left)) = (original.loops(0), rewritten.loops(0)) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What tests of passes are made of: programs before and after.
+//! Support for tests of passes: programs before and after a pass.
 
 use crate::analysis::{Analysis, Setting};
 use crate::assemble;
@@ -12,7 +12,8 @@ use slowpath_generate::{Features, Programs};
 use slowpath_ir::{KnownBits, PacketFacts};
 use slowpath_stop::Stop;
 
-/// Packet and its end in `r2` and `r3`; `r4` is so many bytes behind the packet's start, and checked.
+/// Returns a program with the packet's start in `r2` and its end in `r3`. It checks that `bytes`
+/// bytes are present; `r4` points behind them.
 pub(crate) fn checked(bytes: u16, text: &str) -> String {
     format!(
         "r2 = *(u32 *)(r1 +0)
@@ -27,14 +28,15 @@ pub(crate) fn checked(bytes: u16, text: &str) -> String {
     )
 }
 
-/// Packets of at least so many bytes, some of which are known.
+/// Returns facts: a minimum packet length in bytes, and the values of some bytes by offset.
 pub(crate) fn facts(min_length: u16, bytes: &[(u16, u8)]) -> PacketFacts {
     let mut facts = PacketFacts::lengths(min_length, 1500);
     facts.bits.extend(bytes.iter().map(|&(offset, byte)| (offset, KnownBits::all(byte))));
     facts
 }
 
-/// A program after a single pass, and what it noted; `None` if it says that it changed nothing.
+/// Runs a single pass. Returns the program and the log of the pass, or `None` if the pass reports
+/// no change.
 pub(crate) fn after(
     text: &str,
     facts: &PacketFacts,
@@ -51,21 +53,21 @@ pub(crate) fn after(
     changed.then(|| (graph.emit(&program).expect("it is short").program, log))
 }
 
-/// A program after all passes.
+/// Runs all passes on a program.
 pub(crate) fn whole(text: &str, facts: &PacketFacts, mode: Mode) -> Specialised {
     let program = assemble::program(text);
-    // It has no maps.
+    // The program needs an object, but uses none of its maps.
     let object = Programs::new(Features { maps: false, ..Features::default() }, 1).of_seed(0);
     let object = Object::parse(&object.object()).expect("an object");
     specialise(&object, &program, facts, mode, &Stop::never()).expect("it has a graph")
 }
 
-/// The instructions of a program, one on each line.
+/// Lists the instructions of a program, one per line.
 pub(crate) fn listing(insns: &[Insn]) -> String {
     insns.iter().map(|insn| format!("{insn}\n")).collect()
 }
 
-/// Panics unless the program has the instructions of a text.
+/// Panics unless the program has exactly the instructions of `text`.
 #[track_caller]
 pub(crate) fn is(program: &BpfProgram, text: &str) {
     let expected = assemble::program(text);

@@ -1,4 +1,5 @@
-//! Which instructions may change the content of a map: what is frozen has to stay as it is.
+//! Search for instructions that may change a map. A map can only be frozen if its content stays the
+//! same.
 
 use crate::analysis::{Analysis, Kind, Setting, State, Value};
 use crate::error::SpecialiseError;
@@ -11,11 +12,12 @@ use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::PacketFacts;
 use slowpath_stop::{Reason as StopReason, Stop};
 
-/// The slot of an instruction of a program that may change the content of a map of its object; `None`
-/// if it is proved that there is none.
+/// Returns the slot of an instruction that may change the content of this map of the object, or
+/// `None` if the program provably has no such instruction.
 ///
 /// # Errors
-/// For programs with jumps to where nothing is; inside, the reason to stop.
+/// The outer error reports a jump to a slot without an instruction. The inner error is the reason
+/// to stop.
 pub fn writer(
     object: &Object,
     program: &BpfProgram,
@@ -46,7 +48,7 @@ fn found(
     program: &BpfProgram,
     map: u32,
 ) -> Option<usize> {
-    // What functions are given is not known here.
+    // The analysis does not know the arguments of functions, so any store in one counts.
     let entry = program.subprograms.get(1).map_or(program.insns.len(), |next| next.first);
     let stores = |insn: &Insn| {
         let frame = |base: &slowpath_bpf::insn::Register| base.number() == 10;
@@ -86,7 +88,7 @@ fn found(
                     let arguments = &state.regs[1..=usize::from(effect.arguments)];
                     let given = analysis.map_argument(state);
                     let finds = number == helper::MAP_LOOKUP_ELEM || number == helper::REDIRECT_MAP;
-                    // Whatever else is done to a map, or to one that is not known.
+                    // Any other operation on this map, or on a map that the analysis does not know.
                     let unknown = given.is_none() && takes_map(number);
                     (effect.writes && arguments.iter().any(may))
                         || (!finds && (given == Some(map) || unknown))
@@ -104,12 +106,12 @@ fn found(
     None
 }
 
-/// Whether the first argument of a helper that changes maps is a map.
+/// Returns true if the helper changes the map in its first argument.
 fn takes_map(number: i32) -> bool {
     [helper::MAP_UPDATE_ELEM, helper::MAP_DELETE_ELEM].contains(&number)
 }
 
-/// Whether a value may be the address of a value of the map.
+/// Returns true if the value may point into a value of the map.
 fn may_be(value: &Value, map: u32) -> bool {
     match value.kind {
         Kind::Found { map: found, .. } => found == map,

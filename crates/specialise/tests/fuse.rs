@@ -1,4 +1,4 @@
-//! Fused programs in the kernel do what the programs do one after the other: the same action, packet,
+//! Fused programs in the kernel agree with the separate programs run in turn: same action, packet,
 //! metadata and maps, in both forms, for examples and random programs.
 
 use std::collections::BTreeMap;
@@ -13,12 +13,12 @@ use slowpath_kernel::{Context, Kernel, Loaded};
 use slowpath_oracle::Oracle;
 use slowpath_specialise::fuse::{Form, FuseError, Handover, form, fuse, fuse_as};
 
-/// Packets through each chain.
+/// Packets per chain.
 const PACKETS: usize = 1000;
 /// `XDP_PASS`.
 const PASS: u32 = 2;
 
-/// The kernel, on one CPU from now on: others have values of their own in some maps.
+/// Pins the thread to one CPU, because per-CPU maps hold separate values for each CPU.
 fn kernel() -> Option<Kernel> {
     let mut own = rustix::thread::CpuSet::new();
     own.set(rustix::thread::sched_getcpu());
@@ -36,7 +36,7 @@ fn example(name: &str) -> Object {
     object(&format!("examples/{name}.bpf.o"))
 }
 
-/// Several objects as one, and the first program of each, linked.
+/// Joins several objects into one. Returns it with the linked first program of each.
 fn joined(objects: &[Object]) -> (Object, Vec<BpfProgram>) {
     let names: Vec<String> = (0..objects.len()).map(|n| format!("p{n}")).collect();
     let parts: Vec<Part> =
@@ -51,12 +51,13 @@ fn handover(from: usize, results: &[u32], to: usize) -> Handover {
     Handover { from, results: results.to_vec(), to }
 }
 
-/// Each program hands over what it lets pass to the next one.
+/// Returns handovers in which each program hands `XDP_PASS` over to the next one.
 fn chain(count: usize) -> Vec<Handover> {
     (1..count).map(|to| handover(to - 1, &[PASS], to)).collect()
 }
 
-/// A random packet: Ethernet with IPv4 or IPv6 and then TCP, UDP or anything, some bytes changed.
+/// Returns a random packet: Ethernet with IPv4 or IPv6, then TCP, UDP or another protocol, with
+/// some bytes changed.
 fn packet(rng: &mut StdRng) -> Vec<u8> {
     let mut packet: Vec<u8> = (0..rng.random_range(60..200)).map(|_| rng.random()).collect();
     let protocol = [6, 17, 1, 4, 41, 0][rng.random_range(0..6)];
@@ -81,8 +82,8 @@ fn packet(rng: &mut StdRng) -> Vec<u8> {
 
 type Outcome = (u32, Vec<u8>, Vec<u8>);
 
-/// Runs programs one after the other, the packet of one into the next; what comes out, and of how
-/// many programs. `None` if a packet is too short to be put in again.
+/// Runs programs in turn, each on the packet that the previous one left. Returns the outcome and
+/// the number of programs that ran, or `None` if a packet becomes too short to be run again.
 fn in_turn(programs: &[Loaded], handovers: &[Handover], packet: &[u8]) -> Option<(Outcome, usize)> {
     let (mut number, mut packet, mut metadata) = (0, packet.to_vec(), Vec::new());
     for count in 1.. {
@@ -110,15 +111,15 @@ fn content(of: &Loaded, name: &str) -> Option<Contents> {
     keys.into_iter().map(|key| Some((key.clone(), map.lookup_all(&key).ok()?))).collect()
 }
 
-/// Whether helpers answer another time with something else: the time, a random number.
+/// Returns true if no helper result changes between runs, such as the time or a random number.
 fn repeatable(programs: &[BpfProgram]) -> bool {
     let changing = [5, 7, 8, 125, 160];
     let is = |insn: &Insn| matches!(insn, Insn::Call(Call::Helper(n)) if changing.contains(n));
     !programs.iter().flat_map(|program| &program.insns).any(is)
 }
 
-/// Runs random packets through a chain of programs in both ways; how many were compared, and how
-/// many were handed over.
+/// Runs random packets through a chain of programs in both forms. Returns the number of compared
+/// packets and of handovers.
 fn agree(
     kernel: &Kernel,
     objects: &[Object],
@@ -206,7 +207,7 @@ fn fused_random_programs_do_what_they_do_one_after_the_other() {
             .map(|n| generator.of_seed(3 * seed + n).object())
             .map(|bytes| Object::parse(&bytes).unwrap_or_else(|e| panic!("{e}")))
             .collect();
-        // Two ways to the last one, and a result that nobody hands over.
+        // Two handovers lead to the last program, and one result has no handover.
         let handovers =
             [handover(0, &[0, PASS], 1), handover(0, &[1, 4], 2), handover(1, &[0, 1, PASS, 4], 2)];
         let (_, linked) = joined(&objects);
@@ -232,7 +233,7 @@ fn programs_become_one_function_where_they_can() {
     assert!(context % 8 == 0 && context <= 80, "{context}");
     let fused = fuse(&programs, &chain(2), "both").expect("fuses");
     let inlined: usize = programs.iter().map(|program| program.insns.len()).sum();
-    // The context is kept and read again; a branch, a jump and two exits.
+    // A save and a reload of the context, a branch, a jump and two exits.
     assert_eq!(fused.insns.len(), inlined + 6);
     assert_eq!((fused.name.as_str(), fused.section.as_str()), ("both", "xdp"));
     let called: usize = programs.iter().map(|program| program.subprograms.len() - 1).sum();
@@ -258,12 +259,13 @@ fn tail_calls_end_only_their_own_program() {
     let mut programs = two();
     programs[0].insns[0] = Insn::Call(Call::Helper(slowpath_bpf::insn::helper::TAIL_CALL));
     assert_eq!(form(&programs, &chain(2)), Form::Calls);
-    // In the last one, they end all of it, as they would.
+    // In the last program, tail calls may end the whole chain.
     programs.swap(0, 1);
     assert!(matches!(form(&programs, &chain(2)), Form::Inline { .. }));
 }
 
-/// A program that keeps so many bytes on its stack and calls a function that keeps so many.
+/// Returns a program that uses `own` bytes of its stack and calls a function that uses `callee`
+/// bytes.
 fn deep(own: i16, callee: i16) -> BpfProgram {
     let result = |value| Insn::Alu {
         width: Width::W64,
@@ -339,7 +341,7 @@ fn stacks_of_calls_fit_as_they_fit_alone() {
 fn a_full_stack_takes_calls() {
     let twice = |depth: i16| {
         let mut program = deep(depth, 0);
-        // Its call, and what that called.
+        // Remove the call and the called function.
         program.insns.remove(1);
         program.insns.truncate(3);
         program.lines.truncate(3);

@@ -1,4 +1,4 @@
-//! Rewritten programs: all tests as one program, which links once.
+//! Tests of rewritten programs, combined in one binary so that they link only once.
 
 mod fuse;
 mod random_programs;

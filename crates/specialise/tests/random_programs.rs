@@ -1,6 +1,6 @@
-//! Random programs, rewritten for random facts: the kernel's verifier accepts the result, and it does
-//! in the kernel what the program does that it was made of: for packets of which the facts hold, and
-//! with a guard for any.
+//! Random programs, rewritten for random facts. The kernel's verifier accepts the result. In the
+//! kernel, original and result agree on packets that satisfy the facts, and with a guard on all
+//! packets.
 
 use std::collections::BTreeSet;
 
@@ -16,16 +16,16 @@ use slowpath_oracle::Oracle;
 use slowpath_specialise::{Mode, specialise};
 use slowpath_stop::Stop;
 
-/// Programs, unless `SLOWPATH_SPECIALISED` says how many.
+/// Number of programs, unless `SLOWPATH_SPECIALISED` overrides it.
 const PROGRAMS: u64 = 300;
-/// Sequences of calls, unless `SLOWPATH_SPECIALISED` says how many.
+/// Number of call sequences, unless `SLOWPATH_SPECIALISED` overrides it.
 const SEQUENCES: u64 = 300;
 /// Packets for each program and mode.
 const PACKETS: usize = 40;
-/// About so many statements on the outermost level of a program.
+/// Approximate number of statements on the outermost level of a program.
 const SIZE: usize = 10;
 
-/// Words that programs compare with.
+/// Words that the generated programs compare with.
 const EDGES: [u32; 12] =
     [0, 1, 2, 4, 0x1f, 0x20, 0x7f, 0x80, 0xff, 0xffff, 0x7fff_ffff, 0xffff_ffff];
 
@@ -40,7 +40,7 @@ fn packet(rng: &mut StdRng, length: usize) -> Vec<u8> {
     packet
 }
 
-/// Facts that hold for a packet.
+/// Returns facts that hold for a packet.
 fn facts(rng: &mut StdRng, packet: &[u8]) -> PacketFacts {
     let length = packet.len() as u16;
     let least = if rng.random() { 14 } else { length };
@@ -55,7 +55,7 @@ fn facts(rng: &mut StdRng, packet: &[u8]) -> PacketFacts {
     facts
 }
 
-/// A packet of which facts hold.
+/// Returns a packet that satisfies the facts.
 fn fitting(rng: &mut StdRng, facts: &PacketFacts) -> Vec<u8> {
     let length = rng.random_range(facts.min_length..=facts.max_length);
     let mut packet = packet(rng, length.into());
@@ -68,7 +68,7 @@ fn fitting(rng: &mut StdRng, facts: &PacketFacts) -> Vec<u8> {
     packet
 }
 
-/// What became of the programs.
+/// Totals over all programs.
 #[derive(Default)]
 struct Tally {
     packets: usize,
@@ -138,7 +138,7 @@ fn setting(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-/// Checks programs by number.
+/// Checks the programs with consecutive seeds.
 fn check_all(programs: u64, object: impl Fn(u64) -> Vec<u8>, what: &str) {
     let kernel = match Kernel::available() {
         Ok(kernel) => kernel,
@@ -161,14 +161,14 @@ fn check_all(programs: u64, object: impl Fn(u64) -> Vec<u8>, what: &str) {
     );
     let shown = &faults[..faults.len().min(3)];
     assert!(faults.is_empty(), "{} faults\n{}", faults.len(), shown.join("\n"));
-    // One that changes nothing would pass as well.
+    // A pass that never changes anything would otherwise succeed too.
     assert!(tally.after < tally.before);
     Oracle::Kernel.compared(tally.packets, what);
 }
 
 #[test]
 fn rewritten_programs_do_in_the_kernel_what_the_original_does() {
-    // What is random differs from run to run.
+    // Random values would differ from run to run.
     let features = Features { random: false, ..Features::default() };
     let programs = Programs::new(features, SIZE);
     let object = |seed| programs.of_seed(seed).object();
@@ -177,7 +177,7 @@ fn rewritten_programs_do_in_the_kernel_what_the_original_does() {
 
 #[test]
 fn rewritten_sequences_of_calls_do_in_the_kernel_what_the_original_does() {
-    // Which element makes room is up to the kernel.
+    // The kernel decides which element an LRU map evicts.
     let abilities = Abilities { evictions: false, ..Abilities::default() };
     let sequences = Sequences::new(abilities);
     let object = |seed| sequences.of_seed(seed).object();

@@ -1,9 +1,9 @@
-//! What arithmetic and comparisons of BPF make of sets of numbers.
+//! BPF arithmetic and comparisons on abstract numbers.
 
 use slowpath_bpf::insn::{AluOp, Condition, Size, SwapKind, Width};
 use slowpath_domain::{Domain, transfer};
 
-/// An operation on the low bits; zeros above them.
+/// Applies an operation to the low bits and zero-extends the result.
 pub(super) fn in_width(domain: Domain, width: Width, of: impl Fn(Domain) -> Domain) -> Domain {
     match width {
         Width::W64 => of(domain),
@@ -11,7 +11,7 @@ pub(super) fn in_width(domain: Domain, width: Width, of: impl Fn(Domain) -> Doma
     }
 }
 
-/// A value with its low bytes in another order, and zeros above them.
+/// Swaps the low bytes of a value and zero-extends the result.
 pub(super) fn swapped(domain: Domain, kind: SwapKind, size: Size) -> Domain {
     let bits = size.bits();
     let low = transfer::extract(domain, 0, bits);
@@ -23,7 +23,7 @@ pub(super) fn swapped(domain: Domain, kind: SwapKind, size: Size) -> Domain {
     Domain::from_bits(64, swap(low.zeros()) | above, swap(low.ones()))
 }
 
-/// What arithmetic of BPF makes of numbers.
+/// Returns the result of a BPF arithmetic operation.
 pub(super) fn arithmetic(width: Width, op: AluOp, a: Domain, b: Domain) -> Domain {
     let amount = u64::from(width.bits()) - 1;
     let binary = |of: fn(Domain, Domain) -> Domain| match width {
@@ -53,7 +53,7 @@ pub(super) fn arithmetic(width: Width, op: AluOp, a: Domain, b: Domain) -> Domai
         AluOp::Lsh => shift(transfer::shl),
         AluOp::Rsh => shift(transfer::lshr),
         AluOp::Arsh => shift(transfer::ashr),
-        // A divisor of 0 has rules of its own.
+        // BPF defines division by 0, unlike the domain.
         AluOp::Div if !divisor.contains(0) => binary(transfer::udiv),
         AluOp::Mod if !divisor.contains(0) => binary(transfer::urem),
         AluOp::Div | AluOp::Mod | AluOp::Sdiv | AluOp::Smod => all(),
@@ -61,7 +61,7 @@ pub(super) fn arithmetic(width: Width, op: AluOp, a: Domain, b: Domain) -> Domai
     }
 }
 
-/// How a comparison of numbers ends, if that is the same for all of them.
+/// Returns the outcome of a comparison if it is the same for all values.
 pub(super) fn compared(width: Width, cond: Condition, a: Domain, b: Domain) -> Option<bool> {
     let bits = width.bits();
     let (a, b) = (transfer::extract(a, 0, bits), transfer::extract(b, 0, bits));

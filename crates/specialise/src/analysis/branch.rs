@@ -1,4 +1,4 @@
-//! What comparisons decide, and what is known behind them.
+//! Decisions of comparisons, and the knowledge gained behind them.
 
 use super::arithmetic::compared;
 use super::numbers::{Def, Number, Numbers};
@@ -11,23 +11,23 @@ use crate::graph::Test;
 use slowpath_bpf::insn::{AluOp, Condition, Width};
 use slowpath_domain::{Domain, mask};
 
-/// How a comparison ends, and the facts that this rests on.
+/// Outcome of a comparison, and the facts that it depends on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Decision {
     pub holds: bool,
     pub reason: Reason,
 }
 
-/// An address in the packet compared with the packet's end.
+/// A comparison of a packet address with the packet's end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BoundsCheck {
-    /// The address, from the packet's first byte.
+    /// Offset of the address from the packet's first byte.
     pub offset: i64,
-    /// The condition of the address, on the left, and the end, on the right.
+    /// Condition with the address on the left and the end on the right.
     pub cond: Condition,
 }
 
-/// A comparison of an address in the packet with its end, if a test is one.
+/// Returns the bounds check that a test performs, if it is one.
 pub(crate) fn bounds_check(test: &Test, dst: &Value, src: &Value) -> Option<BoundsCheck> {
     if test.width != Width::W64 {
         return None;
@@ -41,7 +41,7 @@ pub(crate) fn bounds_check(test: &Test, dst: &Value, src: &Value) -> Option<Boun
     known.then_some(BoundsCheck { offset, cond })
 }
 
-/// The condition with its sides exchanged.
+/// Returns the condition for exchanged sides.
 fn mirrored(cond: Condition) -> Option<Condition> {
     Some(match cond {
         Condition::Gt => Condition::Lt,
@@ -54,7 +54,7 @@ fn mirrored(cond: Condition) -> Option<Condition> {
 }
 
 impl BoundsCheck {
-    /// The lengths of packets for which it holds.
+    /// Returns the range of packet lengths for which the test has this outcome.
     fn lengths(self, holds: bool) -> (i64, i64) {
         let offset = self.offset;
         match (self.cond, holds) {
@@ -65,13 +65,13 @@ impl BoundsCheck {
         }
     }
 
-    /// Whether the address is known to be in the packet when the test ends so.
+    /// Returns true if this outcome proves that the address lies within the packet.
     pub fn passes(self, holds: bool) -> bool {
         self.lengths(holds).1 == i64::MAX
     }
 }
 
-/// How a test ends, if that is the same for all that is possible; `src` is its right operand.
+/// Returns the outcome of a test if it is the same in all cases; `src` is its right operand.
 pub(crate) fn decide(
     state: &State,
     numbers: &Numbers,
@@ -91,12 +91,12 @@ pub(crate) fn decide(
         });
     }
     let reason = dst.reason | src.reason;
-    // Whether a number has bits, it has to be known.
+    // A test for common bits needs the bits themselves; equal value numbers do not suffice.
     let equal = dst.number == src.number && test.cond != Condition::Set;
     if test.width == Width::W64 && equal {
         use Condition::{Eq, Ge, Le, Sge, Sle};
         let holds = matches!(test.cond, Eq | Ge | Le | Sge | Sle);
-        // Of numbers, facts say that they are the same.
+        // Constants are equal because of facts; other values with the same number are always equal.
         let same = if dst.constant().is_some() { reason } else { Reason::NONE };
         return Some(Decision { holds, reason: same });
     }
@@ -118,7 +118,7 @@ pub(crate) fn decide(
     Some(Decision { holds, reason: reason | why })
 }
 
-/// Whether something is for sure the address of a byte in the value of a map, or near it: not null.
+/// Returns true if a value certainly points into or behind a map value, so that it is not null.
 fn is_address(kind: Kind) -> bool {
     match kind {
         Kind::Found { offset, null, .. } => !null && offset >= 0,
@@ -127,7 +127,7 @@ fn is_address(kind: Kind) -> bool {
     }
 }
 
-/// What is known behind a test that ends so; `None` if it does not.
+/// Returns the state behind a test with this outcome, or `None` if the outcome is impossible.
 pub(crate) fn behind(
     state: &State,
     numbers: &Numbers,
@@ -189,7 +189,7 @@ pub(crate) fn behind(
     Some(state)
 }
 
-/// Notes which of a few values numbers have behind a comparison, the sides of which can be so much.
+/// Applies a comparison to the sets of possible values. `sides` are the domains of its two sides.
 fn one_of(
     state: &mut State,
     compared: Compared<'_>,
@@ -213,7 +213,7 @@ fn one_of(
     }
 }
 
-/// Notes what the values of a number are known to be, and what it was computed from.
+/// Restricts the values with this number to a domain, and the values that they were computed from.
 fn restrict(
     state: &mut State,
     numbers: &Numbers,
@@ -238,7 +238,7 @@ fn restrict(
             restrict(state, numbers, (a, known), reason);
         }
         Def::Low(width, of) => {
-            // Above, it can have any bits.
+            // The bits above the width are unrestricted.
             let bits = mask(width);
             let known = Domain::from_bits(64, domain.zeros() & bits, domain.ones() & bits);
             restrict(state, numbers, (of, known), reason);
@@ -247,10 +247,10 @@ fn restrict(
     }
 }
 
-/// What two numbers can be behind a test that ends so, where that is less than before; `None` where
-/// nothing is learnt.
+/// Returns the domains of both sides behind a test with this outcome, or `None` if it restricts
+/// neither.
 fn refined(test: &Test, holds: bool, a: Domain, b: Domain) -> Option<(Domain, Domain)> {
-    // In 32 bits, only of numbers that have no more.
+    // A 32-bit comparison only restricts numbers that fit in 32 bits.
     if test.width == Width::W32 && (a.hi() > mask(31) || b.hi() > mask(31)) {
         let equality = matches!(test.cond, Condition::Eq | Condition::Ne | Condition::Set);
         let unsigned =

@@ -1,4 +1,4 @@
-//! Memory at known offsets: the stack frame, the packet.
+//! Memory at known offsets: the stack frame and the packet.
 
 use super::numbers::{Def, Number, Numbers, Place};
 use super::reason::Reason;
@@ -6,16 +6,16 @@ use super::value::{Kind, Value};
 use slowpath_domain::Domain;
 use std::collections::BTreeMap;
 
-/// A piece of memory whose value is known.
+/// A piece of memory with a known value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cell {
-    /// 1, 2, 4 or 8.
+    /// Size in bytes: 1, 2, 4 or 8.
     pub bytes: u8,
-    /// Of as many bytes, with zeros above them.
+    /// Value of the bytes, zero-extended.
     pub value: Value,
 }
 
-/// What is known of memory, by offset; cells do not overlap.
+/// Known memory content by offset. Cells do not overlap.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Cells(BTreeMap<i64, Cell>);
 
@@ -25,7 +25,7 @@ impl Cells {
         self.0.clear();
     }
 
-    /// Forgets what is at or behind an offset.
+    /// Forgets all bytes at or behind an offset.
     pub fn clear_from(&mut self, offset: i64) {
         let keys: Vec<i64> = self.overlapping(offset, i64::MAX).collect();
         for key in keys {
@@ -33,17 +33,17 @@ impl Cells {
         }
     }
 
-    /// Each cell and its offset.
+    /// Lists the cells with their offsets.
     pub fn iter(&self) -> impl Iterator<Item = (i64, &Cell)> {
         self.0.iter().map(|(&offset, cell)| (offset, cell))
     }
 
-    /// Each value, to be changed.
+    /// Iterates over the values, mutably.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
         self.0.values_mut().map(|cell| &mut cell.value)
     }
 
-    /// The offsets of the cells that share a byte with so many from an offset on.
+    /// Lists the offsets of cells that overlap with `bytes` bytes at `offset`.
     fn overlapping(&self, offset: i64, bytes: i64) -> impl Iterator<Item = i64> + use<'_> {
         let end = offset.saturating_add(bytes);
         let cells = self.0.range(offset.saturating_sub(7)..end);
@@ -51,7 +51,8 @@ impl Cells {
         cells.filter(reaches).map(|(&at, _)| at)
     }
 
-    /// Notes what was written. Of cells that it overlaps, the known bits of other bytes stay.
+    /// Records a write. Of cells that it partly overwrites, the other bytes stay if they are
+    /// constant.
     pub fn write(&mut self, offset: i64, bytes: u8, value: Value, numbers: &mut Numbers) {
         let hit: Vec<i64> = self.overlapping(offset, bytes.into()).collect();
         for at in hit {
@@ -72,12 +73,12 @@ impl Cells {
         self.0.insert(offset, Cell { bytes, value });
     }
 
-    /// What bytes hold: the cell, or what is known of the single bits.
+    /// Returns the value of a cell with exactly this offset and size.
     pub fn read(&self, offset: i64, bytes: u8) -> Option<Value> {
         self.0.get(&offset).filter(|cell| cell.bytes == bytes).map(|cell| cell.value)
     }
 
-    /// The number of what bytes hold, if they are part of a cell that is a number.
+    /// Returns the value number of these bytes if they are part of a cell that holds a number.
     pub fn part(&self, offset: i64, bytes: u8, numbers: &mut Numbers) -> Option<Number> {
         let (&at, cell) = self.0.range(..=offset).next_back()?;
         let place = u8::try_from(offset - at).ok()?;
@@ -86,7 +87,7 @@ impl Cells {
         number.then(|| numbers.part(cell.value.number, place, bytes))
     }
 
-    /// The number that bytes hold, as far as its bits are known, of 64 bits, and why.
+    /// Returns the known bits of these bytes as a 64-bit number, and the facts that they depend on.
     pub fn bits(&self, offset: i64, bytes: u8) -> (Domain, Reason) {
         let (mut zeros, mut ones, mut reason) = (0, 0, Reason::NONE);
         if bytes < 8 {
@@ -109,7 +110,7 @@ impl Cells {
         (Domain::from_bits(64, zeros, ones), reason)
     }
 
-    /// What holds in either of two memories; `place` names what differs.
+    /// Joins two memories; `place` names the values that differ.
     pub fn join(
         &self,
         other: &Cells,
@@ -129,7 +130,7 @@ impl Cells {
     }
 }
 
-/// What is known of a byte of a cell, of 8 bits, and why.
+/// Returns the known bits of one byte of a cell as an 8-bit number, and the facts they depend on.
 fn byte(cell: &Cell, place: u8) -> (Domain, Reason) {
     match cell.value.kind {
         Kind::Number(domain) => {
@@ -139,7 +140,7 @@ fn byte(cell: &Cell, place: u8) -> (Domain, Reason) {
     }
 }
 
-/// The number of a value that was read from memory anew.
+/// Returns the value number of a value read from memory for the first time.
 pub(crate) fn loaded(numbers: &mut Numbers, result: Number, bytes: u8) -> Number {
     if bytes == 8 { result } else { numbers.of(Def::Low(8 * bytes, result)) }
 }

@@ -1,4 +1,4 @@
-//! Look-ups in maps: which map, what is known of the key, and which entries that leaves.
+//! Look-ups in maps: the map, the known part of the key, and the entries that can match.
 
 use super::numbers::{Def, Numbers};
 use super::reason::Reason;
@@ -9,19 +9,18 @@ use crate::frozen::{self, Candidates, FrozenMap, KnownBytes};
 use slowpath_domain::Domain;
 use slowpath_ir::KnownBits;
 
-/// A look-up in a map whose content is known.
+/// A look-up in a map with known content.
 pub(crate) struct Lookup<'a> {
-    /// The map.
     pub map: &'a FrozenMap,
-    /// What is known of the key.
+    /// The known part of the key.
     pub key: KnownBytes,
-    /// What it can find.
+    /// Possible results.
     pub candidates: Candidates,
-    /// What that rests on.
+    /// Facts that the possible results depend on.
     pub reason: Reason,
 }
 
-/// The map that is the first argument of a call, if it is known.
+/// Returns the map in the first argument of a call, if it is known.
 pub(crate) fn map_argument(state: &State, numbers: &Numbers) -> Option<u32> {
     match numbers.def(state.regs[1].number) {
         Def::Data(map, i64::MIN) => Some(map),
@@ -29,7 +28,8 @@ pub(crate) fn map_argument(state: &State, numbers: &Numbers) -> Option<u32> {
     }
 }
 
-/// The look-up that a call of `bpf_map_lookup_elem` is, if the content of its map is known.
+/// Returns the look-up that a call of `bpf_map_lookup_elem` performs, if the map's content is
+/// known.
 pub(crate) fn lookup<'a>(
     state: &State,
     numbers: &Numbers,
@@ -59,7 +59,7 @@ pub(crate) fn lookup<'a>(
         reason = if bits.is_some() { reason | why } else { reason };
         key.push(bits);
     }
-    // Numbers have limits that no bit shows.
+    // The bounds of a number can tell more than its known bits.
     let index = cells.read(first, 4).filter(|_| size == 4).map(|value| {
         reason = reason | value.reason;
         value.domain()
@@ -73,7 +73,7 @@ fn word() -> Domain {
     Domain::range(64, 0, u64::from(u32::MAX))
 }
 
-/// What a call of `bpf_map_lookup_elem` returns, and what that rests on.
+/// Returns the result of a call of `bpf_map_lookup_elem`, and the facts that it depends on.
 pub(super) fn found(
     state: &State,
     numbers: &Numbers,

@@ -1,50 +1,51 @@
-//! Value numbers: a name for every value that the program computes, equal where values are known to
-//! be equal (Alpern, Wegman and Zadeck, "Detecting equality of variables in programs", POPL 1988).
+//! Value numbers: a name for each value that the program computes. Values that are known to be
+//! equal have equal numbers (Alpern, Wegman and Zadeck, "Detecting equality of variables in
+//! programs", POPL 1988).
 
 use crate::graph::BlockId;
 use slowpath_bpf::insn::{AluOp, Size, SwapKind, Width};
 use std::collections::HashMap;
 
-/// A value number.
 pub(crate) type Number = u32;
 
-/// How a value comes to be.
+/// Definition of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Def {
     Constant(u64),
-    /// What a register holds when the program starts.
+    /// Initial value of a register.
     Start(u8),
-    /// What an instruction of a block computes, of which no more is known: the block, its place in
-    /// it, and which of its results.
+    /// An unknown result of an instruction: block, place within the block, and index of the result.
     Result(BlockId, usize, u8),
-    /// What arrives in a place where ways meet.
+    /// The value at a place where paths merge at the start of a block.
     Meet(BlockId, Place),
-    /// An operation; an immediate is a constant.
+    /// An operation. Immediates are represented as constants.
     Alu(Width, AluOp, Number, Number),
     Neg(Width, Number),
     Swap(SwapKind, Size, Number),
     Signed(Width, Size, Number),
-    /// The low bits of a value, with zeros above them.
+    /// The low bits of a value, zero-extended.
     Low(u8, Number),
     /// An address in the stack frame.
     Stack(i64),
-    /// An address in a map of one element.
+    /// An address in a map of one element: map, offset. The offset `i64::MIN` denotes the map
+    /// itself.
     Data(u32, i64),
-    /// A field of the context, and after which change of the packet's ends it was read.
+    /// A field of the context: its offset, and the number of the latest change of the packet's
+    /// ends.
     Context(i64, Number),
 }
 
-/// What meets.
+/// A place whose values merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Place {
     Register(u8),
     Stack(i64),
     Packet(i64),
-    /// The ends of the packet.
+    /// The version of the packet's ends.
     Ends,
 }
 
-/// The numbers of one analysis.
+/// The value numbers of one analysis.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {
     known: HashMap<Def, Number>,
@@ -52,7 +53,7 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// The number of what is defined so.
+    /// Returns the number of the value with this definition.
     pub fn of(&mut self, def: Def) -> Number {
         *self.known.entry(def).or_insert_with(|| {
             self.defs.push(def);
@@ -60,13 +61,13 @@ impl Numbers {
         })
     }
 
-    /// How a value comes to be.
+    /// Returns the definition of a value.
     pub fn def(&self, number: Number) -> Def {
         self.defs[number as usize]
     }
 
-    /// How many bits a value can have, as far as the way that it comes to be shows it, also to the
-    /// kernel's verifier (which takes what was swapped for anything).
+    /// Returns an upper bound on the width of a value in bits, from its definition. It uses only
+    /// what the kernel's verifier sees too; the verifier knows nothing about byte-swapped values.
     pub fn bits(&self, number: Number) -> u8 {
         match self.def(number) {
             Def::Constant(value) => (64 - value.leading_zeros()) as u8,
@@ -76,7 +77,7 @@ impl Numbers {
         }
     }
 
-    /// The low bits of a value, with zeros above them.
+    /// Returns the low bits of a value, zero-extended.
     pub fn low(&mut self, bits: u8, number: Number) -> Number {
         if self.bits(number) <= bits {
             return number;
@@ -84,7 +85,7 @@ impl Numbers {
         self.of(Def::Low(bits, number))
     }
 
-    /// So many bytes of a value that is in memory, from one of its bytes on, with zeros above them.
+    /// Returns some bytes of a value in memory, zero-extended: `bytes` bytes from byte `place` on.
     pub fn part(&mut self, number: Number, place: u8, bytes: u8) -> Number {
         let bits = self.of(Def::Constant(8 * u64::from(place)));
         let shifted = match place {
@@ -94,9 +95,9 @@ impl Numbers {
         if bytes == 8 { shifted } else { self.low(8 * bytes, shifted) }
     }
 
-    /// An operation on two values.
+    /// Returns the result of an operation on two values.
     pub fn alu(&mut self, width: Width, op: AluOp, a: Number, b: Number) -> Number {
-        // Two shifts, there and back, are how compilers without 32-bit operations cut values off.
+        // Compilers without 32-bit operations truncate with a left shift and a right shift.
         if let (
             Width::W64,
             AluOp::Rsh,

@@ -1,9 +1,9 @@
-//! Where the packet lies in its page, and whether helpers that move its ends can fail: by what
-//! `bpf_xdp_adjust_head`, `bpf_xdp_adjust_tail` and `bpf_xdp_adjust_meta` of `net/core/filter.c` look at
-//! (Linux 6.18).
+//! Position of the packet in its page, and success of helpers that move its ends. It follows the
+//! checks of `bpf_xdp_adjust_head`, `bpf_xdp_adjust_tail` and `bpf_xdp_adjust_meta` in
+//! `net/core/filter.c` (Linux 6.18).
 //!
-//! That a call fails is never concluded. What is said to succeed does so with more room and less
-//! metadata as well.
+//! The analysis never concludes that a call fails. If it concludes success, then success also holds
+//! with more room and with less metadata.
 
 use super::setting::Setting;
 use crate::fault::{self, Fault};
@@ -11,14 +11,14 @@ use slowpath_bpf::insn::helper;
 use slowpath_bpf::lift::{MAX_METADATA, Receive, TailRoom};
 use std::ops::{Add, Sub};
 
-/// No packet gets shorter, in bytes (`ETH_HLEN`).
+/// Minimum packet length that the kernel enforces, in bytes (`ETH_HLEN`).
 const LEAST: i64 = 14;
-/// No end moves farther, in bytes.
+/// Limit on tracked moves of an end, in bytes.
 const FAR: i64 = 1 << 17;
-/// Longest metadata, in bytes.
+/// Maximum length of metadata, in bytes.
 const METADATA: i64 = MAX_METADATA as i64;
 
-/// Numbers from the first to the second.
+/// A range of numbers, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Range(pub i64, pub i64);
 
@@ -27,12 +27,12 @@ impl Range {
         Range(self.0.min(other.0), self.1.max(other.1))
     }
 
-    /// What is also in the other; that where nothing is.
+    /// Clamps both ends into `other`.
     fn clamp(self, other: Range) -> Range {
         Range(self.0.clamp(other.0, other.1), self.1.clamp(other.0, other.1))
     }
 
-    /// As far as it goes where joining it with another one made it greater.
+    /// Extends each end that a join has moved to its limit.
     fn widen(self, joined: Range, limit: Range) -> Range {
         let low = if joined.0 < self.0 { limit.0 } else { joined.0 };
         Range(low, if joined.1 > self.1 { limit.1 } else { joined.1 })
@@ -55,42 +55,42 @@ impl Sub for Range {
     }
 }
 
-/// Where it lies, in bytes behind the first one of the room in front of it.
+/// Position of the packet, in bytes from the start of the room in front of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Placed {
-    /// Its first byte.
+    /// First byte of the packet.
     pub start: Range,
-    /// The byte behind its last one, at most.
+    /// Upper bound on the position behind the packet's last byte.
     pub end: i64,
-    /// How long the metadata in front of it is, a whole number of words.
+    /// Length of the metadata in front of the packet, a multiple of 4 bytes.
     pub metadata: Range,
-    /// Whether that is for sure in the room.
+    /// True if the metadata certainly lies within the room.
     inside: bool,
-    /// Whether its ends move as the kernel moves them.
+    /// True if the packet's ends can move as in the kernel.
     moves: bool,
-    /// Whether the driver supports metadata.
+    /// True if the driver supports metadata.
     supported: bool,
-    /// Where the last byte can be at most, if that is known.
+    /// Upper bound on the position behind the last byte of any packet, if known.
     page: Option<i64>,
 }
 
-/// What a helper does that moves an end of the packet.
+/// Effect of a helper that moves an end of the packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Moved {
-    /// Whether it does so in any case.
+    /// True if the call succeeds in all cases.
     pub succeeds: bool,
-    /// Whether that rests on what lies around the packet.
+    /// True if this depends on the buffer space around the packet.
     pub room: bool,
-    /// Where the packet lies then.
+    /// Position of the packet afterwards.
     pub placed: Placed,
-    /// How long it is then, in bytes.
+    /// Length of the packet afterwards, in bytes.
     pub length: Range,
 }
 
 impl Placed {
-    /// A packet of a length, with what is known to be around it when it arrives.
+    /// Returns the position of a packet with this length on arrival.
     ///
-    /// In a page, what is said is right for packets that were just received as well.
+    /// For drivers with page buffers, the result also covers packets that were just received.
     pub fn arrived(setting: &Setting<'_>, length: Range) -> Placed {
         let receive = setting.receive;
         let range = |(low, high): (u16, u16)| Range(low.into(), high.into());
@@ -102,14 +102,14 @@ impl Placed {
         let around = page.map_or(surroundings, |_| surroundings.join(received));
         let (mut start, metadata) = (range(around.head_room), range(around.metadata));
         if !known {
-            // What comes in front of metadata.
+            // Metadata may start at the beginning of the room.
             start.0 = 0;
         }
         let mut end = start.1 + length.1;
         if let Some(page) =
             page.filter(|_| !fixed && surroundings.head_room.1 > received.head_room.1)
         {
-            // There is as much room as the packet leaves, or as much as is known to be there.
+            // The packet leaves the rest of the page, or at least the known head room.
             let known = i64::from(surroundings.head_room.0).max(metadata.1);
             end = end.min(page.max(length.1 + known));
         }
@@ -124,12 +124,12 @@ impl Placed {
         }
     }
 
-    /// What may be after anything has moved it.
+    /// Returns the position after an unknown move.
     pub fn anywhere(self) -> Placed {
         Placed { start: PAGE, end: PAGE.1, metadata: Range(0, METADATA), inside: false, ..self }
     }
 
-    /// What holds where either does. With `widen`, so that a sequence of it ends.
+    /// Joins two positions. With `widen`, a sequence of joins terminates.
     pub fn join(self, other: Placed, widen: bool) -> Placed {
         let join = |a: Range, b: Range, limit| match widen {
             true => a.widen(a.join(b), limit),
@@ -146,7 +146,7 @@ impl Placed {
         }
     }
 
-    /// What a call of a helper does to a packet of a length, if it moves an end by so much.
+    /// Returns the effect of a helper that moves an end by `by` bytes, or `None` for other helpers.
     pub fn moved(self, called: i32, by: Range, length: Range) -> Option<Moved> {
         let near = by.0 >= -FAR && by.1 < FAR;
         let by = by.clamp(Range(-FAR, FAR));
@@ -164,7 +164,7 @@ impl Placed {
             helper::XDP_ADJUST_TAIL => {
                 placed.end = self.end.min(self.start.1 + length.1) + by.1;
                 let new = length + by;
-                // Cutting it needs no room.
+                // Shortening the packet at its tail needs no room.
                 around = self.page.is_some() || by.1 > 0;
                 let room = self.page.map_or(!around, |page| placed.end <= page);
                 (room && new.0 >= LEAST && self.moves, new)
@@ -181,7 +181,7 @@ impl Placed {
         };
         let succeeds = near && fits;
         if !succeeds {
-            // Perhaps nothing has moved.
+            // The call may also have left the packet unchanged.
             placed = placed.join(self, false);
         }
         placed.start = placed.start.clamp(PAGE);
@@ -192,15 +192,15 @@ impl Placed {
     }
 }
 
-/// Where anything of a packet can be.
+/// Limits of any position in a packet's buffer.
 const PAGE: Range = Range(0, 1 << 20);
 
-/// Whether the ends of a packet move as the kernel moves them.
+/// Returns true if the packet's ends move as in the kernel.
 fn moves(receive: Receive) -> bool {
     receive.cut.is_none() && receive.tail != TailRoom::Cut
 }
 
-/// Where the last byte of a packet can be, if that is known.
+/// Returns the upper bound on the position behind a packet's last byte, if known.
 fn page(receive: Receive) -> Option<i64> {
     match receive.tail {
         TailRoom::Buffer(bytes) if moves(receive) => Some(bytes.into()),

@@ -1,30 +1,30 @@
-//! Which facts something rests on.
+//! Sets of facts that a result depends on.
 
 use std::ops::BitOr;
 
-/// How many bytes of a packet facts are followed of.
+/// Number of leading packet bytes whose facts are tracked.
 pub(crate) const FOLLOWED: u16 = 256;
 
-/// How many fields with few values are followed.
+/// Maximum number of tracked fields with small sets of values.
 pub(crate) const FIELDS: usize = u64::BITS as usize;
 
-/// A set of facts: bytes of the packet, fields with few values, its length, what lies
-/// around it, content of maps.
+/// A set of facts: packet bytes, fields with small sets of values, packet length, buffer space
+/// around the packet, and content of maps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Reason {
     bytes: [u64; FOLLOWED as usize / 64],
-    /// By their number in the order of the facts.
+    /// One bit per field, by its index among the fields of the facts.
     fields: u64,
-    /// Whether the packet's length is among them.
+    /// True if the set contains the packet's length.
     pub length: bool,
-    /// Whether what lies around the packet is.
+    /// True if the set contains the buffer space around the packet.
     pub room: bool,
-    /// The maps whose content is among them, one bit for each.
+    /// One bit per map whose content the set contains.
     maps: u64,
 }
 
 impl Reason {
-    /// No fact.
+    /// The empty set.
     pub const NONE: Reason = Reason {
         bytes: [0; FOLLOWED as usize / 64],
         fields: 0,
@@ -33,13 +33,13 @@ impl Reason {
         maps: 0,
     };
 
-    /// What is known of the packet's length.
+    /// The fact about the packet's length.
     pub const LENGTH: Reason = Reason { length: true, ..Reason::NONE };
 
-    /// What is known to lie around it.
+    /// The facts about the buffer space around the packet.
     pub const ROOM: Reason = Reason { room: true, ..Reason::NONE };
 
-    /// What is known of the byte at an offset, which is followed.
+    /// Returns the fact about the byte at an offset; the empty set beyond the tracked bytes.
     pub fn byte(offset: u16) -> Reason {
         let mut reason = Reason::NONE;
         if let Some(word) = reason.bytes.get_mut(usize::from(offset) / 64) {
@@ -48,27 +48,27 @@ impl Reason {
         reason
     }
 
-    /// What is known of the values of a field, by its number, which is followed.
+    /// Returns the fact about a field's values, by the index of the field.
     pub fn field(number: usize) -> Reason {
         Reason { fields: 1 << (number % FIELDS), ..Reason::NONE }
     }
 
-    /// The numbers of the fields, ascending.
+    /// Lists the indices of the fields, ascending.
     pub fn fields(self) -> impl Iterator<Item = usize> {
         (0..FIELDS).filter(move |number| self.fields >> number & 1 == 1)
     }
 
-    /// The content of the map with this number, if it is one that can be frozen.
+    /// Returns the fact about the content of a map; the empty set if the map cannot be frozen.
     pub fn map(number: u32) -> Reason {
         Reason { maps: 1_u64.checked_shl(number).unwrap_or(0), ..Reason::NONE }
     }
 
-    /// The numbers of the maps, ascending.
+    /// Lists the numbers of the maps, ascending.
     pub fn maps(self) -> impl Iterator<Item = u32> {
         (0..u64::BITS).filter(move |number| self.maps >> number & 1 == 1)
     }
 
-    /// The offsets of the bytes, ascending.
+    /// Lists the offsets of the bytes, ascending.
     pub fn bytes(self) -> impl Iterator<Item = u16> {
         let among =
             move |offset: &u16| self.bytes[usize::from(*offset) / 64] >> (offset % 64) & 1 == 1;

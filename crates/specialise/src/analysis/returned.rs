@@ -1,5 +1,5 @@
-//! What helpers return of which it is known before they are called: whether the packet's ends can be
-//! moved, how long it is, whether there are so many bytes of it.
+//! Prediction of helper calls that depend on the packet's size: moves of its ends, its length, and
+//! copies of its bytes.
 
 use super::numbers::{Def, Numbers};
 use super::placed::{Placed, Range};
@@ -10,19 +10,19 @@ use super::value::{Kind, Value};
 use slowpath_bpf::insn::helper;
 use slowpath_domain::{Domain, transfer};
 
-/// Largest offset that the kernel looks at (`bpf_xdp_pointer` of `net/core/filter.c`).
+/// Largest packet offset that the kernel accepts (`bpf_xdp_pointer` of `net/core/filter.c`).
 const FARTHEST: i64 = 0xffff;
 
-/// What is known behind a call of a helper.
+/// Known effects of a helper call.
 pub(super) struct Returned {
-    /// What it returns, if that is known, and what it rests on.
+    /// The result, if known, and the facts that it depends on.
     result: Option<(Domain, Reason)>,
-    /// Where the packet lies, how long it is, and what that rests on, if an end of it may have moved.
+    /// Position and length of the packet if the call may move an end, and the facts they depend on.
     moved: Option<(Placed, Range, Reason)>,
 }
 
 impl Returned {
-    /// What is known behind a call, by what is known before it.
+    /// Predicts the effects of a call from the state before it.
     pub fn by(state: &State, setting: &Setting<'_>, called: i32) -> Option<Returned> {
         if called != helper::XDP_ADJUST_HEAD && called != helper::XDP_ADJUST_META && !setting.whole
         {
@@ -64,7 +64,7 @@ impl Returned {
         }
     }
 
-    /// Notes it behind the call, of which nothing else is known any more.
+    /// Applies the effects to the state behind the call.
     pub fn apply(self, state: &mut State, numbers: &mut Numbers) {
         if let Some((placed, length, reason)) = self.moved {
             state.placed = placed;
@@ -82,7 +82,7 @@ impl Returned {
     }
 }
 
-/// A number of 32 bits, with its sign.
+/// Returns the low 32 bits of a value, sign-extended.
 fn distance(value: &Value) -> Range {
     let low = transfer::extract(value.domain(), 0, 32);
     let (least, most) = transfer::sext(low, 64).signed_range();

@@ -1,8 +1,8 @@
-//! Numbers that are one of a few: fields of which facts say so, and what comparisons with constants
-//! leave where ways meet again.
+//! Numbers with a small set of possible values: fields for which facts list the values, and results
+//! of comparisons with constants after paths merge.
 //!
-//! A set belongs to a value number. What was computed from it is not tracked: a comparison is decided
-//! by going through the set, and computing both sides for each of its values.
+//! A set belongs to a value number. Values computed from it have no sets of their own: to decide a
+//! comparison, both sides are computed for each element of the set.
 
 use super::arithmetic::{arithmetic, compared, in_width, swapped};
 use super::numbers::{Def, Number, Numbers};
@@ -13,23 +13,23 @@ use slowpath_bpf::insn::{Condition, SwapKind, Width};
 use slowpath_domain::{Domain, mask, transfer};
 use std::collections::BTreeMap;
 
-/// Most values of a number.
+/// Maximum size of a set.
 const MOST: usize = 8;
-/// Most numbers that are followed at a point of a program.
+/// Maximum number of sets at a program point.
 const FOLLOWED: usize = 64;
-/// Most steps to compute one number from another.
+/// Maximum number of steps to compute one number from another.
 const STEPS: u32 = 64;
 
-/// What a number can be.
+/// A set of possible values.
 #[derive(Clone, Debug, PartialEq)]
 struct OneOf {
-    /// Ascending.
+    /// The values, ascending.
     values: Vec<u64>,
-    /// The facts that this rests on.
+    /// Facts that the set depends on.
     reason: Reason,
 }
 
-/// The numbers that are one of a few.
+/// Sets of possible values, by value number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Sets(BTreeMap<Number, OneOf>);
 
@@ -42,7 +42,7 @@ pub(crate) struct Compared<'a> {
 }
 
 impl Sets {
-    /// Notes what a number can be.
+    /// Records the possible values of a number. Ignores empty and too large sets.
     pub fn insert(
         &mut self,
         number: Number,
@@ -58,17 +58,17 @@ impl Sets {
         }
     }
 
-    /// Forgets a number: another value has it from now on.
+    /// Removes a number's set, because the number now names a different value.
     pub fn forget(&mut self, number: Number) {
         self.0.remove(&number);
     }
 
-    /// What a number can be, and the facts that this rests on.
+    /// Returns the possible values of a number and the facts they depend on.
     pub fn get(&self, number: Number) -> Option<(&[u64], Reason)> {
         self.0.get(&number).map(|known| (&known.values[..], known.reason))
     }
 
-    /// What holds where either does.
+    /// Returns the sets that hold on either of two paths.
     pub fn join(&self, other: &Sets) -> Sets {
         let mut joined = Sets::default();
         for (&number, known) in &self.0 {
@@ -84,8 +84,8 @@ impl Sets {
         joined
     }
 
-    /// How a comparison ends, if it ends so for all that a number can be, and the facts that this rests
-    /// on.
+    /// Returns the outcome of a comparison if it is the same for all possible values of a number,
+    /// and the facts that this depends on.
     pub fn decide(&self, compared: Compared<'_>) -> Option<(bool, Reason)> {
         self.bases(compared).into_iter().find_map(|base| {
             let known = &self.0[&base];
@@ -95,8 +95,8 @@ impl Sets {
         })
     }
 
-    /// Leaves only values with which a comparison can end so. Returns the numbers of which there were
-    /// more.
+    /// Keeps only values for which a comparison can have this outcome. Returns the numbers whose
+    /// sets shrank.
     pub fn refine(&mut self, compared: Compared<'_>, holds: bool, reason: Reason) -> Vec<Number> {
         let holds = holds != fault::has(Fault::OtherValuesLeft);
         let mut bases = self.bases(compared);
@@ -114,7 +114,7 @@ impl Sets {
         bases
     }
 
-    /// Notes that a number is a constant, and what it was swapped from.
+    /// Records that a number is a constant, and derives the value that it was byte-swapped from.
     pub fn learn(&mut self, numbers: &Numbers, number: Number, value: u64, reason: Reason) {
         let of = numbers.def(number);
         if matches!(of, Def::Constant(_)) {
@@ -130,7 +130,7 @@ impl Sets {
         }
     }
 
-    /// The numbers of sets that the sides of a comparison are computed from.
+    /// Returns the numbers with sets from which the sides of a comparison are computed.
     fn bases(&self, Compared { sides, numbers, .. }: Compared<'_>) -> Vec<Number> {
         let mut found = Vec::new();
         if self.0.is_empty() {
@@ -158,7 +158,8 @@ impl Sets {
 }
 
 impl Compared<'_> {
-    /// How it ends where a number has a value; `None` if that does not tell.
+    /// Returns the outcome if a number has this value, or `None` if the value does not determine
+    /// it.
     fn holds(self, base: Number, value: u64) -> Option<bool> {
         let [a, b] = self.sides.map(|side| {
             let mut evaluation =
@@ -168,23 +169,23 @@ impl Compared<'_> {
         compared(self.test.width, self.test.cond, a?, b?)
     }
 
-    /// Whether equality is what decides it when it ends so.
+    /// Returns true if this outcome means that both sides are equal.
     pub fn is_equality(self, holds: bool) -> bool {
         let cond = self.test.cond;
         matches!((cond, holds), (Condition::Eq, true) | (Condition::Ne, false))
     }
 }
 
-/// Computes numbers from one that is given.
+/// Evaluation of numbers from one given value.
 struct Evaluation<'a> {
     numbers: &'a Numbers,
     given: (Number, u64),
-    /// Steps.
+    /// Remaining steps.
     left: u32,
 }
 
 impl Evaluation<'_> {
-    /// A number, as a constant of 64 bits; `None` if what is given does not tell.
+    /// Returns a number as a 64-bit constant, or `None` if the given value does not determine it.
     fn of(&mut self, number: Number) -> Option<Domain> {
         if number == self.given.0 {
             return Some(Domain::constant(64, self.given.1));
@@ -214,13 +215,13 @@ impl Evaluation<'_> {
     }
 }
 
-/// All numbers that one of a few can be, and more.
+/// Returns the smallest domain that contains these values.
 pub(super) fn hull(values: &[u64]) -> Domain {
     let constants = values.iter().map(|&value| Domain::constant(64, value));
     constants.reduce(|all, more| all.join(&more)).unwrap_or_else(|| Domain::full(64))
 }
 
-/// Whether a comparison of 32 bits sees all of a number.
+/// Returns true if a comparison of this width sees all bits of a number.
 pub(super) fn sees(width: Width, number: Domain) -> bool {
     width == Width::W64 || number.hi() <= mask(32)
 }

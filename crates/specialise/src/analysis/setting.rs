@@ -1,19 +1,21 @@
-//! What an analysis takes as given.
+//! Inputs of an analysis.
 
 use crate::frozen::Frozen;
 use slowpath_bpf::lift::Receive;
 use slowpath_ir::PacketFacts;
 
-/// What an analysis takes as given.
+/// Inputs of an analysis.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting<'a> {
     pub facts: &'a PacketFacts,
-    /// Of each map the content of its only element, if nothing changes it.
+    /// For each map with one element, the element's content if nothing changes it.
     pub constants: Vec<Option<&'a [u8]>>,
-    /// What else is known of maps.
+    /// Further facts about maps.
     pub frozen: Option<&'a Frozen>,
-    /// How packets arrive, but for their lengths, and how far their ends can be moved.
+    /// Delivery of packets by the driver: everything except their lengths, and the room to move
+    /// their ends.
     pub receive: Receive,
-    /// Whether packets are in one piece, so that calls mean what is known of them.
+    /// True if packets are contiguous, so that the results of helpers depend only on the known
+    /// packet.
     pub whole: bool,
 }

@@ -1,4 +1,4 @@
-//! What is known at a point of a program.
+//! Abstract state at a program point.
 
 use super::cells::{Cells, loaded};
 use super::numbers::{Def, Number, Numbers, Place};
@@ -15,28 +15,28 @@ use slowpath_ir::{Field, PacketFacts};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// Registers, stack frame, packet.
+/// Registers, stack frame and packet.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct State {
     pub regs: [Value; 11],
-    /// By offset from the frame pointer.
+    /// Stack content by offset from the frame pointer.
     pub stack: Cells,
-    /// By offset from the packet's first byte.
+    /// Packet content by offset from the packet's first byte.
     pub packet: Cells,
-    /// The packet's least and greatest length, in bytes.
+    /// Minimum and maximum length of the packet, in bytes.
     pub length: (i64, i64),
-    /// What that rests on.
+    /// Facts that the minimum and the maximum depend on.
     pub length_reasons: (Reason, Reason),
-    /// Where the packet lies.
+    /// Position of the packet in its buffer.
     pub placed: Placed,
-    /// After which change of the packet's ends.
+    /// Version of the packet's ends: a new number after each call that may move them.
     pub ends: Number,
-    /// The numbers that are one of a few.
+    /// Numbers with small sets of possible values.
     pub sets: Sets,
 }
 
 impl State {
-    /// What is known when the program starts.
+    /// Returns the state at the start of the program.
     pub fn start(setting: &Setting<'_>, numbers: &mut Numbers) -> State {
         let facts = setting.facts;
         let mut regs = [0; 11].map(|_| Value::new(Kind::Any, 0));
@@ -71,25 +71,24 @@ impl State {
         }
     }
 
-    /// The value of a register.
+    /// Returns the value of a register.
     pub fn reg(&self, reg: Register) -> &Value {
         &self.regs[usize::from(reg.number())]
     }
 
-    /// Sets a register.
+    /// Sets the value of a register.
     pub fn set(&mut self, reg: Register, value: Value) {
         self.regs[usize::from(reg.number())] = value;
     }
 
-    /// The register that a value was copied from, if both are still the same.
+    /// Returns the register that a value was copied from, if that register still holds it.
     pub fn source_of(&self, value: &Value) -> Option<Register> {
         let source = Register::new(value.copy_of?)?;
         let same = self.reg(source).number == value.number;
         (same || fault::has(Fault::StaleCopy)).then_some(source)
     }
 
-    /// What holds where either does, at the start of a block. With `widen`, so that a sequence of it
-    /// ends.
+    /// Joins two states at the start of a block. With `widen`, a sequence of joins terminates.
     pub fn join(&self, other: &State, block: BlockId, numbers: &mut Numbers, widen: bool) -> State {
         let mut join = |place: Place, a: &Value, b: &Value| {
             if fault::has(Fault::OneWayOnly) {
@@ -131,12 +130,12 @@ impl State {
         State { regs, stack, packet, length, placed, length_reasons, ends, sets }
     }
 
-    /// Every value that is known, to be changed.
+    /// Iterates over all values in registers and memory, mutably.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
         self.regs.iter_mut().chain(self.stack.values_mut()).chain(self.packet.values_mut())
     }
 
-    /// The addresses in the packet that registers and stack hold: how far each is checked.
+    /// Lists the checked length of each packet pointer in registers and on the stack.
     pub fn packet_pointers(&self) -> impl Iterator<Item = i64> {
         let values = self.regs.iter().chain(self.stack.iter().map(|(_, cell)| &cell.value));
         values.filter_map(|value| match value.kind {
@@ -146,13 +145,13 @@ impl State {
     }
 }
 
-/// The number of a field of the packet as it is received.
+/// Returns the number of a packet field as received.
 fn received(numbers: &mut Numbers, field: Field) -> Number {
     let number = numbers.of(Def::Result(BlockId::MAX, field.offset.into(), field.bytes));
     loaded(numbers, number, field.bytes)
 }
 
-/// The fields that have one of a few values, as the packet is received.
+/// Returns the fields with small sets of values, and writes their values to the packet as received.
 fn one_of(facts: &PacketFacts, packet: &mut Cells, numbers: &mut Numbers) -> Sets {
     let mut sets = Sets::default();
     let followed = |&(_, (field, _)): &(usize, (&Field, &BTreeSet<u64>))| {
@@ -160,7 +159,7 @@ fn one_of(facts: &PacketFacts, packet: &mut Cells, numbers: &mut Numbers) -> Set
     };
     let mut fields: Vec<_> =
         facts.values.iter().enumerate().take(FIELDS).filter(followed).collect();
-    // Those that others are part of come first.
+    // Larger fields first, because smaller ones may be part of them.
     fields.sort_by_key(|&(index, (field, _))| (Reverse(field.bytes), index));
     let mut placed: Vec<(Field, Number)> = Vec::new();
     for (index, (&field, values)) in fields {
@@ -175,7 +174,7 @@ fn one_of(facts: &PacketFacts, packet: &mut Cells, numbers: &mut Numbers) -> Set
                     continue;
                 }
                 let number = received(numbers, field);
-                // What the single bits tell needs no more facts.
+                // Known bits of the bytes already imply part of the value and need no field fact.
                 let range = Domain::range(64, 0, slowpath_domain::mask(8 * bytes));
                 let domain = domain.meet(&range).unwrap_or(range);
                 let value = Value { kind: Kind::Number(domain), number, reason, copy_of: None };

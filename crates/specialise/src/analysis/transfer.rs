@@ -1,4 +1,4 @@
-//! What instructions do to what is known.
+//! Transfer functions of instructions.
 
 use super::arithmetic::{arithmetic, in_width, swapped};
 use super::cells::loaded;
@@ -18,12 +18,12 @@ use slowpath_bpf::insn::{
 };
 use slowpath_domain::{Domain, transfer};
 
-/// Fields of the context (`struct xdp_md`): where the packet begins.
+/// Offset of the packet's start in the context (`struct xdp_md`).
 const DATA: i64 = 0;
-/// Where it ends.
+/// Offset of the packet's end.
 const DATA_END: i64 = 4;
 
-/// An instruction of a block, and what it works with.
+/// The instruction at a place of a block, with the inputs to evaluate it.
 pub(super) struct Step<'a> {
     pub setting: &'a Setting<'a>,
     pub numbers: &'a mut Numbers,
@@ -32,7 +32,7 @@ pub(super) struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// The state behind an instruction.
+    /// Updates the state across an instruction.
     pub fn run(&mut self, state: &mut State, instr: &Instr) {
         match instr.op {
             Op::Insn(insn) => self.insn(state, &insn),
@@ -152,7 +152,7 @@ impl Step<'_> {
         }
     }
 
-    /// A right operand, of an operation of a width.
+    /// Returns the value of the right operand of an operation with this width.
     pub fn source(&mut self, state: &State, src: Source, width: Width) -> Value {
         match src {
             Source::Reg(reg) => *state.reg(reg),
@@ -176,7 +176,7 @@ impl Step<'_> {
                 Value::new(Kind::Data { map, offset: offset.into() }, number)
             }
             Imm64::Map(map) => {
-                // Apart from all addresses of values.
+                // A map's own address differs from all addresses of values.
                 let number = self.numbers.of(Def::Data(map, i64::MIN));
                 Value::new(Kind::Elsewhere, number)
             }
@@ -203,7 +203,8 @@ impl Step<'_> {
         if width == Width::W64
             && let Some(kind) = address(state, op, &left, &right)
         {
-            // What is at a known place has the same number however its address was computed.
+            // Equal addresses have equal numbers, regardless of the instructions that computed
+            // them.
             let number = match kind {
                 Kind::Stack(offset) => self.numbers.of(Def::Stack(offset)),
                 Kind::Data { map, offset } => self.numbers.of(Def::Data(map, offset)),
@@ -259,7 +260,7 @@ impl Step<'_> {
         let fresh = self.result(0);
         let bytes = size.bytes();
         let number = loaded(self.numbers, fresh, bytes);
-        // The last time that control was here it may have been another.
+        // In an earlier loop iteration, this number may have named another value.
         state.sets.forget(number);
         let all = Domain::range(64, 0, slowpath_domain::mask(size.bits()));
         let (cells, at) = match base.kind {
@@ -303,13 +304,14 @@ impl Step<'_> {
                 let number = self.numbers.of(Def::Constant(constant));
                 Value { kind: Kind::Number(domain), number, reason, copy_of: None }
             }
-            // What the stack holds may be an address.
+            // The stack may hold an address.
             None if bytes == 8 && matches!(base.kind, Kind::Stack(_)) => {
                 Value::new(Kind::Any, number)
             }
             None => known(domain, number, reason),
         };
-        // Whoever reads it next knows that it is the same. Known bits stay known by byte.
+        // Record the value: later reads of the same bytes get the same number. If some bits are
+        // known, the cells of single bytes stay instead.
         if part.is_none()
             && domain.unknown_bits() & slowpath_domain::mask(size.bits())
                 == slowpath_domain::mask(size.bits())
@@ -334,7 +336,7 @@ impl Step<'_> {
         Value::new(kind, number)
     }
 
-    /// A value of a map of one element: what the object says, if nobody writes it.
+    /// Loads from the value of a map with one element: the initial content, if nothing changes it.
     fn data(&mut self, map: u32, offset: i64, size: Size, number: Number) -> Value {
         let bytes = usize::from(size.bytes());
         let content = self.setting.constants.get(map as usize).copied().flatten();
@@ -397,7 +399,7 @@ impl Step<'_> {
                 _ => None,
             });
             if let Some(least) = frames.min() {
-                // A function may go below what it is given.
+                // A function may write below the address in its argument.
                 let whole = effect == helpers::UNKNOWN;
                 state.stack.clear_from(if whole { i64::MIN / 2 } else { least });
             }
@@ -436,13 +438,14 @@ impl Step<'_> {
     }
 }
 
-/// A number of which so much is known. That nothing is known rests on no facts.
+/// Returns a number in this domain. An unrestricted domain depends on no facts.
 fn known(domain: Domain, number: Number, reason: Reason) -> Value {
     let reason = if domain.is_full() { Reason::NONE } else { reason };
     Value { kind: Kind::Number(domain), number, reason, copy_of: None }
 }
 
-/// What addition and subtraction make of addresses; `None` if there are none.
+/// Returns the result of adding or subtracting addresses, or `None` if neither operand is an
+/// address.
 fn address(state: &State, op: AluOp, left: &Value, right: &Value) -> Option<Kind> {
     let negative = match op {
         AluOp::Add => false,
@@ -463,9 +466,9 @@ fn address(state: &State, op: AluOp, left: &Value, right: &Value) -> Option<Kind
     }
 }
 
-/// An address moved by a number; `None` if it is none of those that are followed.
+/// Returns an address moved by a number, or `None` if the result is not tracked.
 fn moved(kind: Kind, by: Domain, negative: bool) -> Option<Kind> {
-    // Beyond that no address is one.
+    // Beyond this distance, no address is valid.
     let near = |offset: &i64| offset.unsigned_abs() < 1 << 32;
     let by = by.as_constant().map(|by| by as i64).filter(near);
     let by = by.map(|by| if negative { -by } else { by });
@@ -487,8 +490,8 @@ fn moved(kind: Kind, by: Domain, negative: bool) -> Option<Kind> {
     })
 }
 
-/// Whether an operation with this number gives the other operand. Only what the kernel's verifier
-/// sees as well: a mask that changes nothing may be how it learns that.
+/// Returns true if an operation with operand `b` leaves `a` unchanged. It excludes masks that
+/// change nothing: the kernel's verifier may learn a bound from them.
 fn leaves_alone(width: Width, op: AluOp, a: Domain, b: Domain) -> bool {
     if width == Width::W32 && a.hi() > u64::from(u32::MAX) {
         return false;

@@ -1,73 +1,73 @@
-//! What a register or a piece of memory can hold.
+//! Abstract values of registers and memory.
 
 use super::numbers::Number;
 use super::reason::Reason;
 use slowpath_domain::Domain;
 
-/// What is known of 64 bits.
+/// Kind of a 64-bit value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
-    /// A number.
+    /// A number from this set.
     Number(Domain),
-    /// The address of a byte of the packet.
+    /// The address of a packet byte.
     Packet {
-        /// From the packet's first byte.
+        /// Offset from the packet's first byte.
         offset: i64,
-        /// How many bytes from the packet's first one on the kernel's verifier takes for there, when
-        /// it sees an access through this pointer (`bpf_reg_state::range`).
+        /// Number of bytes from the start of the packet that the kernel's verifier allows accesses
+        /// to through this pointer (`bpf_reg_state::range`).
         checked: i64,
     },
-    /// The address of some byte of the packet.
+    /// The address of an unknown packet byte.
     SomewhereInPacket,
     /// The address behind the packet's last byte.
     PacketEnd,
-    /// An address in the stack frame, from the frame pointer.
+    /// An address in the stack frame, relative to the frame pointer.
     Stack(i64),
     /// The context.
     Context,
-    /// An address in the value of a map of one element.
+    /// An address in the value of a map with one element.
     Data {
-        /// The number of the map.
+        /// Number of the map.
         map: u32,
-        /// From the value's first byte.
+        /// Offset from the value's first byte.
         offset: i64,
     },
-    /// What a look-up in a map found, moved.
+    /// An address that a map look-up returned, with an offset added.
     Found {
-        /// The number of the map.
+        /// Number of the map.
         map: u32,
-        /// From the value's first byte.
+        /// Offset from the value's first byte.
         offset: i64,
-        /// The entries that it can be, of maps whose content is known.
+        /// Set of possible entries, for maps with known content.
         among: u64,
-        /// Whether it may be null instead.
+        /// True if the value may be null instead.
         null: bool,
     },
-    /// A number, or an address of what is neither packet nor stack.
+    /// A number, or an address outside the packet and the stack.
     Elsewhere,
-    /// Anything: a number, an address.
+    /// Any number or address.
     Any,
 }
 
-/// A value: what is known of it, and what tells it from others.
+/// An abstract value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Value {
     pub kind: Kind,
-    /// Values of the same number are equal.
+    /// Value number: values with the same number are equal.
     pub number: Number,
-    /// The facts that what is known of it rests on.
+    /// Facts that the kind depends on.
     pub reason: Reason,
-    /// The register that it was copied from, for as long as that holds the same.
+    /// Register that the value was copied from, while that register still holds it.
     pub copy_of: Option<u8>,
 }
 
 impl Value {
-    /// A value that rests on no facts.
+    /// Creates a value that depends on no facts.
     pub fn new(kind: Kind, number: Number) -> Value {
         Value { kind, number, reason: Reason::NONE, copy_of: None }
     }
 
-    /// The number, if it is one that is known.
+    /// Returns the number if it is known.
     pub fn constant(&self) -> Option<u64> {
         match self.kind {
             Kind::Number(domain) => domain.as_constant(),
@@ -75,7 +75,7 @@ impl Value {
         }
     }
 
-    /// The numbers that it can be, of 64 bits.
+    /// Returns the possible numbers, as a 64-bit domain.
     pub fn domain(&self) -> Domain {
         match self.kind {
             Kind::Number(domain) => domain,
@@ -85,7 +85,7 @@ impl Value {
 }
 
 impl Kind {
-    /// What holds of either.
+    /// Joins two kinds.
     pub fn join(self, other: Kind) -> Kind {
         match (self, other) {
             (a, b) if a == b => a,
@@ -119,7 +119,7 @@ impl Kind {
         }
     }
 
-    /// As [`join`](Self::join), so that a sequence of it ends.
+    /// Joins two kinds so that a sequence of joins terminates.
     pub fn widen(self, next: Kind) -> Kind {
         match (self, next) {
             (Kind::Number(a), Kind::Number(b)) => Kind::Number(a.widen(&b, &[])),

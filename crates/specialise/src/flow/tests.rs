@@ -7,7 +7,8 @@ use slowpath_stop::Stop;
 
 const PROGRAMS: u64 = 100;
 
-/// Drops what is shorter than 14 bytes, and all but IPv6; with a branch that nobody knows.
+/// Drops packets shorter than 14 bytes, and all but IPv6. The last branch depends on an unknown
+/// value.
 fn parser() -> String {
     checked(
         14,
@@ -39,13 +40,13 @@ fn blocks_have_their_slots_and_ways() {
 #[test]
 fn what_is_decided_leads_one_way_only() {
     let found = compared(Mode::Trust);
-    // The check of bounds is decided as well, but stays for the kernel's verifier.
+    // The bounds check is decided as well, but stays for the kernel's verifier.
     assert_eq!(found.never.iter().copied().collect::<Vec<_>>(), [(1, 0)]);
     assert!(found.unreached.is_empty(), "the last branch leads there");
-    // New is only where that check leads to, which no packet is short enough for.
+    // The only new code is the block behind the failed check, which no packet reaches.
     assert_eq!(found.changed.iter().copied().collect::<Vec<_>>(), [9, 10]);
     assert_eq!(found.parts, vec![Part::Rewritten; found.after.len()]);
-    // The start of the packet and the last branch are left.
+    // The load of the packet's start and the last branch remain.
     let kept: Vec<usize> = (0..14).filter(|&slot| found.fates[slot] == Fate::Kept).collect();
     assert!(kept.contains(&0) && kept.contains(&9), "{kept:?}");
     assert_eq!(found.fates[4], Fate::Kept);
@@ -76,12 +77,12 @@ fn a_guard_and_the_original_are_told_apart() {
     let count = |part| found.parts.iter().filter(|&&other| other == part).count();
     assert_eq!((count(Part::Guard), count(Part::Original)), (2, 5));
     assert!(count(Part::Rewritten) > 0);
-    // Neither the guard, which checks the bounds, nor the original counts as what is left.
+    // Neither the guard, which checks the bounds, nor the original counts as remaining code.
     assert_eq!(found.fates[4..8], [Fate::Gone; 4]);
     assert_eq!(found.never.iter().copied().collect::<Vec<_>>(), [(0, 0), (1, 0)]);
 }
 
-/// Blocks are all slots of a program, each once; ways lead to blocks.
+/// Blocks cover each slot of a program once, and edges lead to blocks.
 #[test]
 fn blocks_are_the_whole_program() {
     let mut unreached = 0;

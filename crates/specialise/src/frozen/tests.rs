@@ -43,7 +43,7 @@ fn an_index_below_the_number_of_elements_finds_one() {
     assert_eq!(inside, Candidates { entries: vec![1, 2, 3], none: false });
     assert!(found(Domain::range(64, 1, 4)).none);
     assert!(found(Domain::constant(64, 9)).entries.is_empty());
-    // What is not given is zero.
+    // Elements without given content are zero.
     assert_eq!(map.value(1..2, 0, 4).and_then(|value| value.as_constant()), Some(0));
     assert_eq!(map.value(2..3, 0, 4).and_then(|value| value.as_constant()), Some(9));
 }
@@ -77,7 +77,7 @@ fn maps_that_are_not_all_known_are_not_frozen() {
     assert!(of(data, MapContent::default()).is_some());
 }
 
-/// What the kernel finds, said in another way.
+/// Independent implementation of the kernel's look-up.
 fn looked_up(kind: MapKind, entries: &[(Vec<u8>, Vec<u8>)], key: &[u8]) -> Option<Vec<u8>> {
     if kind != MapKind::LPM_TRIE {
         return entries.iter().find(|(own, _)| own == key).map(|(_, value)| value.clone());
@@ -110,7 +110,7 @@ fn what_a_look_up_finds_is_among_the_candidates() {
         let mut entries: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
         for number in 0..rng.random_range(0..6) {
             let mut key = random_key(&mut rng);
-            // Two prefixes that differ in what is behind them only are the same to the kernel.
+            // Two prefixes that differ only behind their length are equal to the kernel.
             if trie {
                 let mut left = key[0];
                 for byte in &mut key[4..] {

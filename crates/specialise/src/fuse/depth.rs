@@ -1,27 +1,28 @@
-//! How much of the stack functions use. Of its own frame: a forward analysis of the lowest place that each register
-//! can point to.
+//! Stack use of functions. For a function's own frame, a forward data-flow analysis finds the
+//! lowest address that each register can point to.
 //!
-//! Pointers that were stored on the stack and loaded again are not followed: where they point was
-//! counted before. Should they be moved further down, the verifier of the kernel refuses the fused
-//! program, as it would be refused the context there.
+//! The analysis does not track pointers that are stored on the stack and reloaded: their address
+//! was already counted. If a program moves a reloaded pointer further down, it may overwrite the
+//! saved context, and the kernel's verifier rejects the fused program.
 
 use std::collections::HashMap;
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 
-/// The largest stack.
+/// Size of the stack, in bytes.
 const STACK: i64 = 512;
-/// The most frames of a program (`MAX_CALL_FRAMES`).
+/// Maximum call depth of a program (`MAX_CALL_FRAMES`).
 const FRAMES: u32 = 8;
-/// Registers.
+/// Number of registers.
 const COUNT: usize = 11;
 
-/// Lowest places, in bytes from the frame pointer; `None` for what is no pointer to the stack.
+/// Lowest address that each register can hold, in bytes relative to the frame pointer; `None` if
+/// the register does not point to the stack.
 type Places = [Option<i64>; COUNT];
 
-/// The lowest byte of its stack that a function uses, in bytes below the frame pointer; `None` if
-/// that is not known, or more than there is.
+/// Returns the depth of a function's own frame in bytes, or `None` if it is unknown or exceeds the
+/// stack.
 pub(super) fn depth(code: &[Insn]) -> Option<u32> {
     let mut before: Vec<Option<Places>> = vec![None; code.len()];
     let mut start = [None; COUNT];
@@ -41,7 +42,7 @@ pub(super) fn depth(code: &[Insn]) -> Option<u32> {
         let after = step(insn, merged);
         lowest = lowest.min(accessed(insn, &merged));
         lowest = after.iter().flatten().fold(lowest, |lowest, place| lowest.min(*place));
-        // A pointer that a loop moves down would never come to rest.
+        // A loop that keeps moving a pointer down would never reach a fixed point.
         if lowest < -STACK {
             return None;
         }
@@ -53,31 +54,32 @@ pub(super) fn depth(code: &[Insn]) -> Option<u32> {
     u32::try_from(-lowest).ok()
 }
 
-/// The size of a frame, as the kernel rounds it for compiled programs (`round_up_stack_depth`).
+/// Returns the size of a frame with this depth, as the kernel rounds it for compiled programs
+/// (`round_up_stack_depth`).
 pub(super) fn frame(depth: u32) -> u32 {
     depth.next_multiple_of(16)
 }
 
-/// The first slot of a function, and the one behind its last.
+/// Returns the first slot of a function and the slot behind its last.
 pub(super) fn range(program: &BpfProgram, function: usize) -> (usize, usize) {
     let first = program.subprograms.get(function).map_or(0, |of| of.first);
     let end = program.subprograms.get(function + 1).map_or(program.insns.len(), |of| of.first);
     (first, end)
 }
 
-/// The instructions of a function.
+/// Returns the instructions of a function.
 pub(super) fn code(program: &BpfProgram, function: usize) -> &[Insn] {
     let (first, end) = range(program, function);
     program.insns.get(first..end).unwrap_or_default()
 }
 
-/// How much stack all frames below that of the entry function take together at most; `None` if that
-/// is not known.
+/// Returns the maximum total size of all frames below that of the entry function, or `None` if it
+/// is unknown.
 pub(super) fn below(program: &BpfProgram) -> Option<u32> {
     callees(program, 0, FRAMES, &mut HashMap::new())
 }
 
-/// The same below a function, below which so many frames may be.
+/// Returns the maximum total size of all frames below that of `function`, at most `frames` of them.
 fn callees(
     program: &BpfProgram,
     function: usize,
@@ -112,7 +114,7 @@ fn joined(a: &Places, b: &Places) -> Places {
     places
 }
 
-/// What the instruction itself reads or writes.
+/// Returns the lowest address that the instruction itself accesses.
 fn accessed(insn: &Insn, places: &Places) -> i64 {
     let (base, offset) = match *insn {
         Insn::Load { base, offset, .. }
@@ -138,7 +140,8 @@ fn step(insn: &Insn, mut places: Places) -> Places {
             places[of(dst)] = places[of(dst)].map(|place| place - i64::from(imm));
         }
         Insn::Alu { width: Width::W64, op: AluOp::Add, dst, src: Source::Reg(src) } => {
-            // A number that is added to a pointer: the kernel keeps it from leading below.
+            // The operation adds a number to a pointer. The verifier ensures that the result does
+            // not leave the stack.
             places[of(dst)] = match (places[of(dst)], places[of(src)]) {
                 (Some(a), Some(b)) => Some(a.min(b)),
                 (a, b) => a.or(b),

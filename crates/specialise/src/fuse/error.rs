@@ -1,58 +1,58 @@
-//! Why programs do not become one.
+//! Errors of fusing programs.
 
 use slowpath_bpf::{BpfProgram, ProgramKind};
 use thiserror::Error;
 
-/// Why programs do not become one. Numbers are places in the list of programs.
+/// The reason that programs cannot be fused. Numbers are indices in the list of programs.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FuseError {
-    /// There is no program.
+    /// The list of programs is empty.
     #[error("there is no program to be fused")]
     Nothing,
-    /// A handover names a program that is not there.
+    /// A handover names a program that does not exist.
     #[error("a handover names program {number}, and there are {available}")]
     NoProgram {
-        /// The number.
+        /// Number in the handover.
         number: usize,
-        /// How many programs there are.
+        /// Number of programs.
         available: usize,
     },
-    /// A result is handed over twice.
+    /// Two handovers have the same program and result.
     #[error("what program {program} returns as {result} is handed over twice")]
     Ambiguous {
-        /// The name of the program.
+        /// Name of the program.
         program: String,
         /// The result.
         result: u32,
     },
-    /// A program would run again behind itself.
+    /// Handovers form a cycle.
     #[error("program {program} comes behind itself; programs that are fused run once")]
     Circle {
-        /// The name of the program.
+        /// Name of a program on the cycle.
         program: String,
     },
-    /// A program never runs.
+    /// No handover leads to a program.
     #[error("program {program} is never reached: no handover leads there")]
     Unreached {
-        /// The name of the program.
+        /// Name of the program.
         program: String,
     },
-    /// Programs of different types.
+    /// A program's type differs from that of the first one.
     #[error("program {program} is of type {kind}{}, {first} is not", frags(.fragments))]
     Different {
-        /// The name of the program.
+        /// Name of the program.
         program: String,
-        /// Its type.
+        /// Type of the program.
         kind: ProgramKind,
-        /// Whether it is for packets in fragments.
+        /// True if the program accepts packets in fragments.
         fragments: bool,
-        /// The name of the first program.
+        /// Name of the first program.
         first: String,
     },
-    /// A program is not what linking makes.
+    /// A program does not have the form that linking produces.
     #[error("program {program} is damaged: its functions, lines or calls do not fit")]
     Damaged {
-        /// The name of the program.
+        /// Name of the program.
         program: String,
     },
 }
@@ -61,7 +61,7 @@ fn frags(fragments: &bool) -> &'static str {
     if *fragments { " for packets in fragments" } else { "" }
 }
 
-/// Whether a program can be fused with the first one.
+/// Checks that a program can be fused with the first one.
 pub(super) fn check(first: &BpfProgram, program: &BpfProgram) -> Result<(), FuseError> {
     let name = program.name.clone();
     if (program.kind, program.takes_fragments()) != (first.kind, first.takes_fragments()) {

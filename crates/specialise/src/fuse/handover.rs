@@ -1,12 +1,12 @@
-//! Which program runs behind which.
+//! Handover from one program to the next.
 
-/// What is done when a program has returned.
+/// A rule: the program to run after another one has returned certain results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handover {
-    /// The program that returned, by its number in the list.
+    /// Number of the program that returned, in the list of programs.
     pub from: usize,
-    /// The results, as XDP sees them: the low 32 bits.
+    /// Results that trigger the handover: the low 32 bits, which XDP uses.
     pub results: Vec<u32>,
-    /// The program that runs then.
+    /// Number of the program that runs next.
     pub to: usize,
 }

@@ -1,4 +1,5 @@
-//! The order in which programs stand in the fused one: each behind all that hand over to it.
+//! Order of the programs within the fused program: each one follows all programs that hand over to
+//! it.
 
 use std::collections::HashSet;
 
@@ -7,10 +8,10 @@ use slowpath_bpf::BpfProgram;
 use super::error::FuseError;
 use super::handover::Handover;
 
-/// The numbers of the programs in such an order, which starts with the first one.
+/// Returns the numbers of the programs in this order; the first is program 0.
 ///
 /// # Errors
-/// If there is none, a program is left out, or a result is handed over twice.
+/// If handovers form a cycle, a program is never reached, or a result is handed over twice.
 pub(super) fn order(
     programs: &[BpfProgram],
     handovers: &[Handover],
@@ -28,7 +29,7 @@ pub(super) fn order(
         }
         waits[*to] += 1;
     }
-    // What no results lead to is not reached, whatever order there is.
+    // A handover without results never runs its target, so it does not count.
     let mut reached = vec![false; available];
     let mut work = vec![0];
     while let Some(number) = work.pop() {

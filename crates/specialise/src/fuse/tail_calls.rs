@@ -1,19 +1,19 @@
-//! Several programs one behind the other, each a program of its own that calls the next by a tail
-//! call: what a fused program is to be compared with in the kernel.
+//! Chains of separate programs that call each other by tail calls. They are the reference that
+//! fused programs are compared with in the kernel.
 //!
-//! Each is a function as it was written, below a driver that only tests its result, so that it shares
-//! nothing with how programs are fused.
+//! Each program is kept as a function, below a driver that only tests its result. This form
+//! therefore shares no logic with the fused form.
 
 use super::{Form, FuseError, Fusion, Handover, copy, error, order};
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::helper::TAIL_CALL;
 use slowpath_bpf::insn::{Call, Condition, Imm64, Insn, Register, Source, Width};
 
-/// Returned where a tail call fails: no XDP action.
+/// Result if a tail call fails. It is not an XDP action.
 const FAILED: i32 = 0x5105;
 
-/// The programs, each of which calls those behind it through the program array with this number; there,
-/// they are at their places here.
+/// Returns the programs, each with tail calls to its successors through the program array with
+/// number `array`. Each program's index in the array is its index in `programs`.
 ///
 /// # Errors
 /// As [`super::fuse`].
@@ -44,7 +44,7 @@ pub fn tail_calls(
     programs.iter().enumerate().map(one).collect()
 }
 
-/// A jump over so many instructions unless this is the result.
+/// Returns a jump over `count` instructions, taken unless `r0` is this result.
 fn unless(result: u32, count: usize) -> Insn {
     Insn::Branch {
         width: Width::W32,
@@ -55,7 +55,7 @@ fn unless(result: u32, count: usize) -> Insn {
     }
 }
 
-/// Leaves for the program at this place of a program array.
+/// Returns a tail call of the program at this index of a program array.
 fn tail_call(array: u32, place: usize) -> Vec<Insn> {
     vec![
         copy(Register::R1, Register::R6),

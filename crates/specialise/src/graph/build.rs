@@ -1,4 +1,4 @@
-//! From slots to blocks.
+//! Construction of the graph from the slots of a program.
 
 use super::types::{Block, BlockId, End, FunctionId, Graph, Instr, Op, Test};
 use crate::error::SpecialiseError;
@@ -7,10 +7,10 @@ use slowpath_bpf::insn::{Call, Imm64, Insn};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Graph {
-    /// The graph of a linked program.
+    /// Builds the graph of a linked program.
     ///
     /// # Errors
-    /// For jumps out of the program, which the kernel refuses as well, and for what is not resolved.
+    /// If a jump leaves the program (the kernel rejects it too), or a symbol is not resolved.
     pub fn of(program: &BpfProgram) -> Result<Graph, SpecialiseError> {
         graph(program)
     }
@@ -40,7 +40,7 @@ fn graph(program: &BpfProgram) -> Result<Graph, SpecialiseError> {
     Ok(Graph { blocks, functions })
 }
 
-/// The slots at which blocks begin.
+/// Returns the slots at which blocks begin.
 fn firsts(program: &BpfProgram) -> Result<BTreeSet<usize>, SpecialiseError> {
     let mut firsts: BTreeSet<usize> = program.subprograms.iter().map(|f| f.first).collect();
     for (slot, insn) in program.insns.iter().enumerate() {
@@ -63,7 +63,7 @@ fn firsts(program: &BpfProgram) -> Result<BTreeSet<usize>, SpecialiseError> {
     Ok(firsts)
 }
 
-/// The block of the slots from the first number up to the second.
+/// Builds the block of the slots from `first` up to, but not including, `end`.
 fn block(
     program: &BpfProgram,
     (first, end): (usize, usize),

@@ -1,5 +1,5 @@
-//! From blocks to slots: blocks in an order in which few jumps are needed, functions that are still
-//! called, distances.
+//! Emission of slots from blocks: orders blocks so that few jumps are needed, appends called
+//! functions, and computes jump distances.
 
 use super::types::{BlockId, Emitted, End, FunctionId, Graph, Instr, Op};
 use crate::error::SpecialiseError;
@@ -8,12 +8,13 @@ use slowpath_bpf::insn::{Call, Imm64, Insn};
 use slowpath_bpf::{BpfProgram, Subprogram};
 use std::collections::BTreeMap;
 
-/// Whether a block does nothing but going on to the original program: a jump there needs no block.
+/// Returns true if a block only jumps to the original program. Jumps to such a block can go to the
+/// original directly.
 fn is_way_back(graph: &Graph, block: BlockId) -> bool {
     graph.blocks[block].insns.is_empty() && graph.blocks[block].end == End::Original
 }
 
-/// What is not known yet of an instruction that was written.
+/// Target of an emitted instruction whose distance is not known yet.
 enum Open {
     Jump(BlockId),
     Function(FunctionId),
@@ -27,18 +28,18 @@ struct Emitter {
     open: Vec<(usize, Open)>,
     blocks: BTreeMap<BlockId, usize>,
     functions: BTreeMap<FunctionId, usize>,
-    /// Functions that are called, in the order in which they are written.
+    /// Functions to emit, in order; grows with each new call.
     called: Vec<FunctionId>,
-    /// Where the original program begins.
+    /// Slot at which the original program begins.
     original: Option<usize>,
 }
 
 impl Graph {
-    /// A linked program with these blocks, as far as control can get to them; what else it has is that
-    /// of `original`.
+    /// Emits a linked program from the reachable blocks. All other properties are those of
+    /// `original`.
     ///
     /// # Errors
-    /// When it is too long for the instruction set's jumps.
+    /// If the program is too long for the jumps of the instruction set.
     pub fn emit(&self, original: &BpfProgram) -> Result<Emitted, SpecialiseError> {
         program(self, original)
     }
@@ -52,7 +53,7 @@ fn program(graph: &Graph, original: &BpfProgram) -> Result<Emitted, SpecialiseEr
         if function == 0 {
             emitter.entry(graph);
         }
-        // All but the entry function are as they were.
+        // Functions other than the entry function are copied unchanged.
         if function > 0 || emitter.goes_back() {
             emitter.verbatim(graph, original, function)?;
         }
@@ -85,7 +86,7 @@ impl Emitter {
         let mut order = graph.order(0);
         order.reverse();
         while let Some(mut at) = order.pop() {
-            // Each block is followed by one that it leads to, while there is one left.
+            // Each block is followed by one of its successors while one is left to emit.
             while !self.blocks.contains_key(&at) && !is_way_back(graph, at) {
                 self.blocks.insert(at, self.insns.len());
                 for instr in &graph.blocks[at].insns {
@@ -125,7 +126,7 @@ impl Emitter {
         }
     }
 
-    /// Writes the end of a block; the block that comes next, if any.
+    /// Emits the end of a block. Returns the block to emit next, if any.
     fn end(&mut self, graph: &Graph, at: BlockId) -> Option<BlockId> {
         let origin = graph.blocks[at].origin;
         let (jump, next) = match graph.blocks[at].end {
@@ -163,12 +164,12 @@ impl Emitter {
         self.push(insn, origin);
     }
 
-    /// Whether anything leads to the original program.
+    /// Returns true if any jump leads to the original program.
     fn goes_back(&self) -> bool {
         self.open.iter().any(|(_, open)| matches!(open, Open::Original))
     }
 
-    /// Writes a function of the original program as it is, but for the distances of calls.
+    /// Emits a function of the original program unchanged, except for the distances of calls.
     fn verbatim(
         &mut self,
         graph: &Graph,
@@ -199,7 +200,7 @@ impl Emitter {
         Ok(())
     }
 
-    /// Fills in distances.
+    /// Fills in the distances of jumps and calls.
     fn resolve(&mut self, original: &BpfProgram) -> Result<(), SpecialiseError> {
         for (slot, open) in std::mem::take(&mut self.open) {
             let target = match open {

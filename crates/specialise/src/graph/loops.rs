@@ -1,25 +1,25 @@
-//! Natural loops: an edge back to a block that every way comes through, and what lies between.
+//! Natural loops: a back edge to a block that dominates its source, and the blocks between.
 
 use super::types::{BlockId, FunctionId, Graph};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A loop.
+/// A natural loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Loop {
-    /// The only block through which it is entered.
+    /// The only entry block of the loop.
     pub header: BlockId,
-    /// All its blocks.
     pub blocks: BTreeSet<BlockId>,
 }
 
 impl Graph {
-    /// The loops of a function, inner ones first; `None` if one can be entered at several places.
+    /// Returns the loops of a function, inner ones first, or `None` if a loop has several entries.
     pub fn loops(&self, function: FunctionId) -> Option<Vec<Loop>> {
         of(self, &self.order(function))
     }
 }
 
-/// The loops among blocks in reverse postorder, inner ones first; `None` if one has several entries.
+/// Returns the loops among blocks in reverse postorder, inner ones first, or `None` if a loop has
+/// several entries.
 fn of(graph: &Graph, order: &[BlockId]) -> Option<Vec<Loop>> {
     let place: BTreeMap<BlockId, usize> = order.iter().enumerate().map(|(n, &b)| (b, n)).collect();
     let mut predecessors = vec![Vec::new(); order.len()];
@@ -59,8 +59,8 @@ fn of(graph: &Graph, order: &[BlockId]) -> Option<Vec<Loop>> {
     Some(loops.into_iter().map(named).collect())
 }
 
-/// The immediate dominator of each block, by their places in reverse postorder (Cooper, Harvey and
-/// Kennedy, "A simple, fast dominance algorithm", 2001).
+/// Returns the immediate dominator of each block, as indices in reverse postorder (Cooper, Harvey
+/// and Kennedy, "A simple, fast dominance algorithm", 2001).
 fn dominators(predecessors: &[Vec<usize>]) -> Vec<usize> {
     const NONE: usize = usize::MAX;
     let mut above = vec![NONE; predecessors.len()];

@@ -1,15 +1,15 @@
-//! Reverse postorder: every block before those that it leads to, but for the ends of loops.
+//! Reverse postorder: each block precedes its successors, except along back edges of loops.
 
 use super::types::{Block, BlockId, End, FunctionId, Graph};
 
 impl Graph {
-    /// The blocks that control can get to within a function, in reverse postorder.
+    /// Returns the reachable blocks of a function in reverse postorder.
     pub fn order(&self, function: FunctionId) -> Vec<BlockId> {
         reverse_postorder(self, self.functions[function].1)
     }
 
-    /// How many instructions control can get to, with jumps as [`Graph::emit`] has to add them not
-    /// counted.
+    /// Returns the number of reachable instructions of the entry function, not counting
+    /// unconditional jumps.
     pub fn size(&self) -> usize {
         let blocks = self.order(0).into_iter().map(|block| &self.blocks[block]);
         let length =
@@ -31,8 +31,9 @@ fn reverse_postorder(graph: &Graph, entry: BlockId) -> Vec<BlockId> {
             continue;
         }
         work.push((block, true));
-        // The last one is followed first, and so ends up furthest behind: a branch's other way, to
-        // which no jump is needed, comes right behind it.
+        // The successor that is pushed last is visited first, and so is placed last. The
+        // fall-through successor of a branch therefore directly follows the branch and needs no
+        // jump.
         work.extend(graph.blocks[block].end.successors().map(|next| (next, false)));
     }
     order.reverse();

@@ -1,30 +1,30 @@
-//! Blocks, instructions, ends.
+//! Data types of the graph: blocks, instructions, block ends.
 
 use slowpath_bpf::insn::{Condition, Insn, Register, Source, Width};
 use slowpath_bpf::{BpfProgram, Subprogram};
 
-/// A block, by its place in [`Graph::blocks`].
+/// Index of a block in [`Graph::blocks`].
 pub(crate) type BlockId = usize;
 
-/// A function, by its place in [`Graph::functions`].
+/// Index of a function in [`Graph::functions`].
 pub(crate) type FunctionId = usize;
 
-/// What an instruction does that neither jumps nor ends the program.
+/// Operation of an instruction that neither jumps nor exits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
-    /// An instruction that does not name another one.
+    /// An instruction without a reference to another instruction.
     Insn(Insn),
     /// A call of a function of the program.
     Call(FunctionId),
-    /// The address of a function of the program, for helpers that call back.
+    /// A load of the address of a program function, for helpers with callbacks.
     Address(Register, FunctionId),
 }
 
-/// An instruction, and where it comes from.
+/// An instruction and its origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instr {
     pub op: Op,
-    /// The slot of the original program that it stands for.
+    /// Slot of the original program that the instruction comes from.
     pub origin: usize,
 }
 
@@ -37,30 +37,30 @@ pub(crate) struct Test {
     pub src: Source,
 }
 
-/// How a block ends.
+/// End of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Jump(BlockId),
     Branch {
         test: Test,
-        /// If the test holds.
+        /// Successor if the test holds.
         taken: BlockId,
-        /// If it does not.
+        /// Successor if the test does not hold.
         other: BlockId,
     },
-    /// The kernel's loop budget: [`Insn::MayGoto`].
+    /// A test of the kernel's loop budget: [`Insn::MayGoto`].
     Budget {
         taken: BlockId,
         other: BlockId,
     },
-    /// Return from the function.
+    /// A return from the function.
     Exit,
-    /// On to the start of the program as it was written, with the context in `r1`.
+    /// A jump to the start of the unchanged original program, with the context in `r1`.
     Original,
 }
 
 impl End {
-    /// Where it leads.
+    /// Lists the successors.
     pub fn successors(self) -> impl Iterator<Item = BlockId> {
         let (first, second) = match self {
             End::Jump(to) => (Some(to), None),
@@ -72,7 +72,7 @@ impl End {
         first.into_iter().chain(second)
     }
 
-    /// The same with other blocks.
+    /// Replaces each successor by the result of `to`.
     pub fn map(self, mut to: impl FnMut(BlockId) -> BlockId) -> End {
         match self {
             End::Jump(next) => End::Jump(to(next)),
@@ -86,40 +86,38 @@ impl End {
     }
 }
 
-/// Instructions that run one behind the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
     pub insns: Vec<Instr>,
     pub end: End,
-    /// The slot of the original program that the end stands for.
+    /// Slot of the original program that the block's end comes from.
     pub origin: usize,
 }
 
-/// A program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Graph {
     pub blocks: Vec<Block>,
-    /// The program's functions, the entry function first, each with its first block.
+    /// Functions of the program with their first blocks; the entry function comes first.
     pub functions: Vec<(Subprogram, BlockId)>,
 }
 
-/// A program that was written out.
+/// A program emitted from a graph.
 #[derive(Clone, Debug)]
 pub(crate) struct Emitted {
     pub program: BpfProgram,
-    /// For each of its slots, the slot of the original program that it stands for.
+    /// For each slot of the program, the slot of the original program that it comes from.
     pub origins: Vec<usize>,
-    /// The slot at which the original program begins, if it is part of this one.
+    /// Slot at which the unchanged original program begins, if it is included.
     pub original: Option<usize>,
 }
 
 impl Graph {
-    /// The first block of the program.
+    /// Returns the first block of the entry function.
     pub fn entry(&self) -> BlockId {
         self.functions[0].1
     }
 
-    /// The slot of the original program at which a block begins.
+    /// Returns the slot of the original program at which a block begins.
     pub fn begins(&self, block: BlockId) -> usize {
         let Block { insns, origin, .. } = &self.blocks[block];
         insns.first().map_or(*origin, |instr| instr.origin)

@@ -1,40 +1,41 @@
-//! Which bytes a guard compares at once: loads of 1, 2, 4 or 8 bytes that have all that is relied on in
-//! them, masked where that is not all of a load, as few instructions as possible.
+//! Selection of the loads and comparisons of a guard. Loads of 1, 2, 4 or 8 bytes cover all
+//! required bits, with a mask where a load covers more, in as few instructions as possible.
 
 use slowpath_bpf::insn::{AluOp, Condition, Imm64, Insn, Register, Size, Source, Width};
 use slowpath_ir::{Field, KnownBits, PacketFacts};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A comparison of a guard: so many bytes of the packet, of which some bits have to be so.
+/// A comparison of a guard: some bits of consecutive packet bytes must have a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    /// Where they begin, in bytes from the packet's first one.
+    /// Offset of the first byte in the packet.
     pub offset: u16,
-    /// How many they are: 1, 2, 4 or 8.
+    /// Number of bytes: 1, 2, 4 or 8.
     pub bytes: u8,
-    /// The bits that are compared, as a little-endian number; none of bytes that are there because
-    /// others are loaded with them.
+    /// The compared bits, as a little-endian number. Bytes that are loaded only because of their
+    /// neighbours have no bits here.
     pub mask: u64,
-    /// What they have to be.
+    /// Required value of these bits.
     pub value: u64,
 }
 
-/// A constant as the operand of an instruction.
+/// A constant as an operand.
 enum Operand {
-    /// Part of it.
+    /// An immediate of the instruction.
     Short(i32),
-    /// One that takes an instruction of its own.
+    /// A constant that needs an instruction of its own.
     Long(u64),
 }
 
 impl Operand {
-    /// Instructions that it takes besides.
+    /// Returns the number of additional instructions.
     fn instructions(&self) -> usize {
         matches!(self, Operand::Long(_)).into()
     }
 
-    /// The operand, with what has to come before, which uses a register.
+    /// Returns the operand. If the constant needs an instruction of its own, adds one that loads it
+    /// into `dst`.
     fn source(self, insns: &mut Vec<Insn>, dst: Register) -> Source {
         match self {
             Operand::Short(value) => Source::Imm(value),
@@ -46,13 +47,14 @@ impl Operand {
     }
 }
 
-/// A number as it is: operands are sign-extended.
+/// Returns the operand for a 64-bit number; immediates are sign-extended.
 fn exactly(value: u64) -> Operand {
     i32::try_from(value as i64).map_or(Operand::Long(value), Operand::Short)
 }
 
 impl Comparison {
-    /// Of a mask, nothing above the bytes matters, which are zero there.
+    /// Returns the mask operand if a mask is needed. Bits above the loaded bytes are zero, so the
+    /// mask may have any value there.
     fn masking(&self) -> Option<Operand> {
         let all = slowpath_domain::mask(8 * self.bytes);
         (self.mask != all).then(|| match u32::try_from(self.mask) {
@@ -61,18 +63,18 @@ impl Comparison {
         })
     }
 
-    /// How many instructions it has: a load, a mask, a branch, and constants that are too long.
+    /// Returns the number of instructions: a load, a mask, a branch, and loads of long constants.
     pub fn instructions(&self) -> usize {
         let masking = self.masking().map_or(0, |mask| 1 + mask.instructions());
         2 + masking + exactly(self.value).instructions()
     }
 
-    /// How many bytes it compares, not all of them whole.
+    /// Returns the number of bytes with at least one compared bit.
     pub fn compared(&self) -> usize {
         self.places().filter(|(_, mask, _)| *mask != 0).count()
     }
 
-    /// What it compares, by offset: bits, and what they have to be.
+    /// Lists offset, mask and required value of each byte.
     fn places(&self) -> impl Iterator<Item = (u16, u8, u8)> {
         let Comparison { offset, bytes, mask, value } = *self;
         let byte = |number: u64, place: u8| (number >> (8 * place)) as u8;
@@ -81,18 +83,19 @@ impl Comparison {
         })
     }
 
-    /// What is known of bytes that it lets through.
+    /// Lists the bits that are known of packets that pass, by offset.
     pub fn bits(&self) -> impl Iterator<Item = (u16, KnownBits)> {
         self.places().filter_map(|(at, mask, value)| Some((at, KnownBits::of(mask, value)?)))
     }
 
-    /// The first byte behind it.
+    /// Returns the offset behind the last byte.
     pub fn end(&self) -> u16 {
         self.offset.saturating_add(self.bytes.into())
     }
 
-    /// Loads bytes from a packet at `base`, and leaves in `dst` what has to be the value: the
-    /// instructions, and what it is to be compared with. `spare` is for constants.
+    /// Returns instructions that load the bytes from a packet at `base` into `dst` and mask them,
+    /// with the condition and operand that test `dst` for a mismatch. Long constants are loaded
+    /// into `spare`.
     pub(super) fn code(
         &self,
         base: Register,
@@ -110,18 +113,20 @@ impl Comparison {
     }
 }
 
-/// What a guard compares, so that bytes at these offsets have the known bits that facts speak of; bytes
-/// of `fields`, of which it checks the values, only where these do not say as much. In the order in
-/// which it does, what few packets have by chance, for what it takes, first.
+/// Selects comparisons that check the known bits of the bytes at these offsets. Bytes of `fields`
+/// are left out if the field's values, which the guard checks separately, imply these bits. The
+/// comparisons with the most bits per instruction come first, because few packets pass them by
+/// chance.
 pub(crate) fn comparisons(facts: &PacketFacts, bytes: &[u16], fields: &[Field]) -> Vec<Comparison> {
     let mut needed: BTreeMap<u16, KnownBits> = BTreeMap::new();
     let known = bytes.iter().filter_map(|&at| Some((at, *facts.bits.get(&at)?)));
     needed.extend(known.filter(|&(at, bits)| !fields.iter().any(|&f| says(facts, f, at, bits))));
     let Some(last) = needed.last_key_value().map(|(&last, _)| last) else { return Vec::new() };
-    // No packet has to be longer for a load that is wide.
+    // A wide load must not require longer packets than the narrow loads do.
     let limit = facts.min_length.max(last.saturating_add(1));
     let needed: Vec<(u16, KnownBits)> = needed.into_iter().collect();
-    // From the last byte on: what comparing it and all behind it takes, and the first of these loads.
+    // Dynamic programming from the last byte back: price of comparing this byte and all that
+    // follow, and the first load of the cheapest solution.
     let mut best: Vec<(Price, Option<Comparison>)> = vec![(Price::default(), None)];
     for (first, &(offset, _)) in needed.iter().enumerate().rev() {
         let sizes = [Size::B, Size::H, Size::W, Size::DW].map(|size| u16::from(size.bytes()));
@@ -136,7 +141,7 @@ pub(crate) fn comparisons(facts: &PacketFacts, bytes: &[u16], fields: &[Field]) 
             let within = &needed[first..end];
             let only =
                 |at: u16| within.iter().find(|&&(other, _)| other == at).map(|&(_, bits)| bits);
-            // Where all bytes are known, nothing has to be masked.
+            // Comparing further known bytes as well can save the mask.
             let all = |at: u16| facts.bits.get(&at).copied();
             [one(&only), one(&all)]
         });
@@ -156,10 +161,10 @@ pub(crate) fn comparisons(facts: &PacketFacts, bytes: &[u16], fields: &[Field]) 
     found
 }
 
-/// A multiple of how many instructions any comparison has.
+/// A multiple of the instruction count of every comparison, so that the division is exact.
 const MOST: usize = 60;
 
-/// Whether the values of a field, of which facts know, say as much as bits of a byte.
+/// Returns true if the possible values of a field imply these bits of the byte at `at`.
 fn says(facts: &PacketFacts, field: Field, at: u16, bits: KnownBits) -> bool {
     let Some(behind) = (field.offset..field.offset.saturating_add(field.bytes.into()))
         .rev()
@@ -167,7 +172,7 @@ fn says(facts: &PacketFacts, field: Field, at: u16, bits: KnownBits) -> bool {
     else {
         return false;
     };
-    // The last byte is the lowest.
+    // Values are in network byte order: the last byte is the lowest.
     let conforms = |value: &u64| (value >> (8 * behind)) as u8 & bits.mask == bits.value;
     facts.values.get(&field).is_some_and(|values: &BTreeSet<u64>| values.iter().all(conforms))
 }
@@ -182,7 +187,7 @@ fn comparison(offset: u16, bytes: u8, known: &dyn Fn(u16) -> Option<KnownBits>) 
     Comparison { offset, bytes, mask, value }
 }
 
-/// What comparisons take: instructions, slots of them, loads, bytes that are loaded.
+/// Price of comparisons, in order of importance: executed instructions, slots, loads, loaded bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Price([usize; 4]);
 

@@ -1,10 +1,10 @@
-//! Guards with a fault. What is behind them relies on what they should check.
+//! Fault injection into guards. The code behind a guard relies on its checks.
 
 use crate::fault::{self, Fault};
 use crate::graph::{Block, BlockId, End, Graph, Instr, Op};
 use slowpath_bpf::insn::{AluOp, Condition, Insn, Source, Width};
 
-/// Puts the fault that there is, if any, into the guard of a program that has been rewritten.
+/// Applies the injected fault, if any, to the guard of a rewritten program.
 pub(crate) fn spoil(graph: &mut Graph) {
     let back = |block: BlockId| graph.blocks[block].end == End::Original;
     let guards: Vec<BlockId> = graph

@@ -1,9 +1,11 @@
-//! Bounds checks merged: where facts say that the packet is long enough for a later check, the first
-//! one checks that much, and the kernel's verifier knows at the later one what it would learn there.
+//! Merging of bounds checks. If facts say that packets are long enough for a later check, the first
+//! check covers that length too. The kernel's verifier then learns at the first check what it would
+//! learn at the later one.
 //!
-//! The verifier notes with each pointer how far from the packet's start it may go
-//! (`find_good_pkt_pointers` of `kernel/bpf/verifier.c`): all pointers that exist at the first check
-//! profit, and all that are computed from them; what is read from the context anew does not.
+//! The verifier records for each pointer how far from the packet's start it may go
+//! (`find_good_pkt_pointers` of `kernel/bpf/verifier.c`). All pointers that exist at the first
+//! check benefit, and all that are computed from them. Pointers that are read from the context
+//! later do not.
 
 use super::liveness;
 use crate::analysis::{Analysis, Kind, bounds_check};
@@ -12,16 +14,16 @@ use crate::fault::{self, Fault};
 use crate::graph::{BlockId, End, Graph, Instr, Op, Test};
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 
-/// A bounds check that packets pass.
+/// A bounds check that facts allow to pass.
 struct Check {
     block: BlockId,
     offset: i64,
-    /// Whether no pointer has been checked before it.
+    /// True if no packet pointer has been checked before.
     first: bool,
 }
 
-/// Makes the first bounds checks on all ways check as much as later ones do, as far as packets are
-/// known to be that long; whether that changed anything.
+/// Extends the first bounds check on each path to the largest later check, where packets are known
+/// to be long enough. Returns true if it changed anything.
 pub(crate) fn merge_bounds_checks(graph: &mut Graph, analysis: &mut Analysis<'_>) -> bool {
     let mut checks = Vec::new();
     for block in graph.order(0) {
@@ -29,7 +31,7 @@ pub(crate) fn merge_bounds_checks(graph: &mut Graph, analysis: &mut Analysis<'_>
         let Some(state) = analysis.walk(graph, block, |_, _, _| ()) else { continue };
         let src = analysis.operand(&state, &test);
         let Some(check) = bounds_check(&test, state.reg(test.dst), &src) else { continue };
-        // Only what is known before the check counts: facts, and checks that came before.
+        // Only facts and earlier checks count, not the check itself.
         let (min, _) = state.length;
         if taken != other && check.offset <= min && (check.passes(true) || check.passes(false)) {
             let first = state.packet_pointers().all(|checked| checked == 0);
@@ -76,7 +78,8 @@ pub(crate) fn merge_bounds_checks(graph: &mut Graph, analysis: &mut Analysis<'_>
     changed
 }
 
-/// Lets the last of some instructions move a pointer further, if it moves it.
+/// Adds `more` to the constant of the last instruction if that instruction moves the pointer.
+/// Returns true if it does.
 fn moves_further(insns: &mut [Instr], pointer: Register, more: i32) -> bool {
     if let Some(Instr {
         op: Op::Insn(Insn::Alu { width: Width::W64, op: AluOp::Add, dst, src: Source::Imm(by) }),
@@ -91,8 +94,8 @@ fn moves_further(insns: &mut [Instr], pointer: Register, more: i32) -> bool {
     false
 }
 
-/// A register that can hold another address for the time of a check: that of the address itself, if
-/// nothing reads it afterwards.
+/// Returns a register for another address during a check. This is the pointer itself if its value
+/// is not read afterwards.
 fn scratch(live: Registers, busy: Registers, pointer: Register) -> Option<Register> {
     if !live.contains(pointer) {
         return Some(pointer);

@@ -1,7 +1,6 @@
-//! Dead branches: a comparison whose outcome is known becomes a jump. One that the kernel's verifier
-//! may learn from what it has to know later stays: a check of the packet's bounds, a comparison of a
-//! number that is still used. But as no packet goes the other way, what is there is of no interest,
-//! and becomes an end.
+//! Folding of branches with a known outcome into jumps. Branches that teach the kernel's verifier
+//! something it needs later stay: bounds checks, and comparisons of numbers that are still used.
+//! But no packet takes their other edge, so that edge leads to a block that ends the program.
 
 use super::liveness::{self, Live};
 use super::log::{Change, Log};
@@ -13,7 +12,7 @@ use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 /// `XDP_ABORTED`.
 const ABORTED: i32 = 0;
 
-/// Turns branches whose outcome is known into jumps; whether anything changed.
+/// Turns branches with a known outcome into jumps. Returns true if it changed anything.
 pub(crate) fn fold_branches(graph: &mut Graph, analysis: &mut Analysis<'_>, log: &mut Log) -> bool {
     let mut changed = false;
     let live = liveness::at_ends(graph, analysis);
@@ -56,7 +55,7 @@ pub(crate) fn fold_branches(graph: &mut Graph, analysis: &mut Analysis<'_>, log:
     changed
 }
 
-/// Whether the verifier learns of an address in the packet that is read later.
+/// Returns true if the check extends the verified range of a packet pointer that is read later.
 fn profits(state: &State, live: &Live, checked: i64) -> bool {
     let less = |value: &Value| matches!(value.kind, Kind::Packet { checked: c, .. } if c < checked);
     let mut regs = (0..=10).filter_map(Register::new);
@@ -67,7 +66,7 @@ fn profits(state: &State, live: &Live, checked: i64) -> bool {
             .any(|(offset, cell)| less(&cell.value) && live.any_of(offset, cell.bytes.into()))
 }
 
-/// Whether a value is somewhere from where it is read later.
+/// Returns true if a register or stack slot holds this value and is read later.
 fn is_used(state: &State, live: &Live, value: &Value) -> bool {
     let mut regs = (0..=10).filter_map(Register::new);
     let held = |reg: Register| live.regs.contains(reg) && state.reg(reg).number == value.number;
@@ -77,21 +76,21 @@ fn is_used(state: &State, live: &Live, value: &Value) -> bool {
         })
 }
 
-/// What no packet gets to.
+/// Returns the instructions of a block that no packet reaches.
 fn insns(origin: usize) -> Vec<Instr> {
     let (width, op, dst) = (Width::W32, AluOp::Mov, Register::R0);
     let insn = Insn::Alu { width, op, dst, src: Source::Imm(ABORTED) };
     vec![Instr { op: Op::Insn(insn), origin }]
 }
 
-/// Whether a block is such an end.
+/// Returns true if a block is the block for edges that no packet takes.
 fn is_end(graph: &Graph, block: BlockId) -> bool {
     let Block { insns: found, end, .. } = &graph.blocks[block];
     let ops = |insns: &[Instr]| insns.iter().map(|instr| instr.op).collect::<Vec<_>>();
     *end == End::Exit && ops(found) == ops(&insns(0))
 }
 
-/// The block of that end, one for all.
+/// Returns the shared block for edges that no packet takes; adds it if it is missing.
 fn end(graph: &mut Graph, origin: usize) -> BlockId {
     let known = (0..graph.blocks.len()).find(|&block| is_end(graph, block));
     known.unwrap_or_else(|| {

@@ -1,5 +1,5 @@
-//! Dead code and dead stores: what computes what nothing reads, and what writes bytes of the stack
-//! frame that nothing reads.
+//! Removal of dead code and dead stores: computations without a reader, and stores to bytes of the
+//! stack frame that are never read.
 
 use super::liveness::{self, Held, Live};
 use crate::analysis::{Analysis, Kind, State};
@@ -8,12 +8,12 @@ use crate::fault::{self, Fault};
 use crate::graph::{Graph, Instr, Op};
 use slowpath_bpf::insn::{Call, Insn, Register, helper};
 
-/// Removes dead instructions; whether there were any.
+/// Removes dead instructions. Returns true if it changed anything.
 pub(crate) fn remove_dead_code(graph: &mut Graph, analysis: &mut Analysis<'_>) -> bool {
     let ends = liveness::at_ends(graph, analysis);
     let mut changed = false;
     for (block, mut live) in ends {
-        // Whole states only of calls, which are few.
+        // Keep the whole state only for calls, which are few.
         let (mut before, mut calls) = (Vec::new(), Vec::new());
         analysis.walk(graph, block, |_, instr, state| {
             before.push(state.regs);
@@ -45,7 +45,8 @@ pub(crate) fn remove_dead_code(graph: &mut Graph, analysis: &mut Analysis<'_>) -
     changed
 }
 
-/// A call that finds an element of a map: nobody sees that it was made, but in maps that make room.
+/// Returns true for a call that looks up a map element. Such a call has no visible effect, except
+/// in LRU maps.
 fn is_lookup(op: &Op) -> bool {
     matches!(op, Op::Insn(Insn::Call(Call::Helper(helper::MAP_LOOKUP_ELEM))))
 }

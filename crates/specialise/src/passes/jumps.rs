@@ -1,11 +1,10 @@
-//! Blocks that do nothing but jump are left out; a block and the only one that leads to it become
-//! one.
+//! Removal of blocks that only jump, and merging of a block with its only predecessor.
 
 use crate::fault::{self, Fault};
 use crate::graph::{BlockId, End, Graph};
 use slowpath_stop::{Reason as StopReason, Stop};
 
-/// Leaves out jumps; whether there were any.
+/// Removes unnecessary jumps. Returns true if it changed anything.
 ///
 /// # Errors
 /// The reason to stop.
@@ -15,7 +14,7 @@ pub(crate) fn simplify_jumps(graph: &mut Graph, stop: &Stop) -> Result<bool, Sto
     Ok(forwarded || merged)
 }
 
-/// Jumps past empty blocks.
+/// Redirects jumps to empty blocks to the targets of these blocks.
 fn forward(graph: &mut Graph, stop: &Stop) -> Result<bool, StopReason> {
     let mut changed = false;
     for block in graph.order(0) {
@@ -32,10 +31,10 @@ fn forward(graph: &mut Graph, stop: &Stop) -> Result<bool, StopReason> {
     Ok(changed)
 }
 
-/// Where control gets to from the start of a block without doing anything.
+/// Returns the block that control reaches through empty blocks.
 fn target(graph: &Graph, mut block: BlockId) -> BlockId {
     let empty = usize::from(fault::has(Fault::InstructionSkipped));
-    // No further than there are blocks: some go round.
+    // Limited by the number of blocks, because empty blocks can form a cycle.
     for _ in 0..graph.blocks.len() {
         match graph.blocks[block].end {
             End::Jump(next) if graph.blocks[block].insns.len() <= empty => block = next,
@@ -45,7 +44,7 @@ fn target(graph: &Graph, mut block: BlockId) -> BlockId {
     block
 }
 
-/// Appends blocks to the only ones that lead to them.
+/// Appends blocks to their only predecessor.
 fn merge(graph: &mut Graph, stop: &Stop) -> Result<bool, StopReason> {
     let mut changed = false;
     let mut into = vec![0_usize; graph.blocks.len()];

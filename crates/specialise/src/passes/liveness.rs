@@ -1,4 +1,4 @@
-//! What is still read: registers, and bytes of the stack frame.
+//! Liveness of registers and of bytes of the stack frame.
 
 use crate::analysis::{Analysis, Kind, Value};
 use crate::effect::{Effect, Registers};
@@ -8,17 +8,17 @@ use crate::helpers;
 use slowpath_bpf::insn::{Call, Insn, Register, Size, Width};
 use std::collections::BTreeMap;
 
-/// What registers hold, by their numbers: of what is known, all that liveness asks for.
+/// Values of the registers, by number: all of the state that liveness needs.
 pub(super) type Held = [Value; 11];
 
-/// Bytes of a stack frame (`MAX_BPF_STACK` of the kernel).
+/// Size of a stack frame, in bytes (`MAX_BPF_STACK` of the kernel).
 const FRAME: i64 = 512;
 
-/// What is live at a point.
+/// Live registers and stack bytes at a point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Live {
     pub regs: Registers,
-    /// One bit for each byte of the frame, from its lowest address.
+    /// One bit per byte of the frame, from the lowest address.
     stack: [u64; FRAME as usize / 64],
 }
 
@@ -31,7 +31,7 @@ impl Live {
         self
     }
 
-    /// Whether any of so many bytes at an offset from the frame pointer is live.
+    /// Returns true if any of these bytes is live; `offset` is relative to the frame pointer.
     pub fn any_of(&self, offset: i64, bytes: i64) -> bool {
         bits(offset, bytes).any(|bit| self.stack[bit / 64] >> (bit % 64) & 1 == 1)
     }
@@ -45,7 +45,8 @@ impl Live {
         bits(offset, bytes).for_each(|bit| self.stack[bit / 64] &= !(1 << (bit % 64)));
     }
 
-    /// Before an instruction, from what is live behind it; `held` is what registers hold before it.
+    /// Updates liveness from behind an instruction to before it; `held` are the register values
+    /// before it.
     pub fn before(&mut self, instr: &Instr, held: &Held) {
         let effect = Effect::of(&instr.op);
         self.regs = self.regs.without(effect.writes).union(effect.reads);
@@ -77,7 +78,7 @@ impl Live {
                 }
                 for reg in (1..=effect.arguments).filter_map(Register::new) {
                     match kind(held, reg) {
-                        // From where it points upwards.
+                        // A known helper only reads upwards from the address in its argument.
                         Kind::Stack(at) if effect != helpers::UNKNOWN => self.read(at, -at),
                         Kind::Stack(_) | Kind::Any => self.read(all.0, all.1),
                         _ => {}
@@ -89,7 +90,7 @@ impl Live {
         }
     }
 
-    /// A read of memory.
+    /// Marks the bytes that a memory access reads as live.
     fn access(&mut self, held: &Held, base: Register, offset: i64, size: Size) {
         match kind(held, base) {
             Kind::Stack(at) => self.read(at + offset, size.bytes().into()),
@@ -103,13 +104,13 @@ fn kind(held: &Held, reg: Register) -> Kind {
     held[usize::from(reg.number())].kind
 }
 
-/// The bits of bytes at an offset from the frame pointer.
+/// Lists the bits of these bytes; `offset` is relative to the frame pointer.
 fn bits(offset: i64, bytes: i64) -> impl Iterator<Item = usize> {
     let (first, end) = (offset.max(-FRAME), offset.saturating_add(bytes).min(0));
     (first..end).map(|at| (at + FRAME) as usize)
 }
 
-/// What is live at the end of each block that a packet gets to, behind its jump.
+/// Returns the live registers and stack bytes at the end of each reachable block, behind its jump.
 pub(super) fn at_ends(graph: &Graph, analysis: &mut Analysis<'_>) -> BTreeMap<BlockId, Live> {
     let order = graph.order(0);
     let mut before: BTreeMap<BlockId, Vec<Held>> = BTreeMap::new();
@@ -135,7 +136,7 @@ pub(super) fn at_ends(graph: &Graph, analysis: &mut Analysis<'_>) -> BTreeMap<Bl
                     live.before(instr, held);
                 }
             } else {
-                // No packet gets here, but the verifier may.
+                // No packet gets here, but the verifier may still follow this path.
                 for instr in blocks[block].insns.iter().rev() {
                     let effect = Effect::of(&instr.op);
                     live.regs = live.regs.without(effect.writes).union(effect.reads);

@@ -1,53 +1,53 @@
-//! What passes did for a fact's sake.
+//! Record of the changes that depend on facts.
 
 use crate::analysis::Reason;
 use std::collections::BTreeMap;
 
-/// What became of an instruction.
+/// Change of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
-    /// A branch that is always taken.
+    /// The branch is always taken.
     AlwaysTaken,
-    /// A branch that is never taken.
+    /// The branch is never taken.
     NeverTaken,
-    /// A branch that is taken or not by the way that control came.
+    /// The path into the block decides the branch.
     Threaded,
-    /// It always computes the same number.
+    /// The result is always this number.
     Constant(u64),
-    /// Its right operand is always the same number.
+    /// The right operand is always this number.
     Operand(u64),
-    /// It does not change anything.
+    /// The instruction has no effect.
     NoEffect,
-    /// A look-up that became so many comparisons of its key.
+    /// The look-up is replaced by this number of key comparisons.
     Inlined(u32),
 }
 
-/// What passes did, and the facts that it rests on.
+/// Changes of all passes, and the facts that they depend on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log {
-    /// By the slot of the original program. What happens to several copies of an instruction is one
-    /// change, if it is the same.
+    /// Changes by slot of the original program. The same change in several copies of an instruction
+    /// counts once.
     pub changes: BTreeMap<(usize, Change), Reason>,
-    /// By the slot at which a loop of the original program begins, how many rounds it has at least and
-    /// at most, whenever control gets there.
+    /// Minimum and maximum number of iterations of a loop each time that control reaches it, by the
+    /// original slot at which the loop begins.
     pub rounds: BTreeMap<usize, (usize, usize)>,
 }
 
 impl Log {
-    /// Notes a change.
+    /// Records a change.
     pub fn note(&mut self, origin: usize, change: Change, reason: Reason) {
         let known = self.changes.entry((origin, change)).or_default();
         *known = *known | reason;
     }
 
-    /// Notes that a loop has so many rounds.
+    /// Records the iteration count of one copy of a loop.
     pub fn note_rounds(&mut self, origin: usize, rounds: usize) {
         let (least, most) = self.rounds.entry(origin).or_insert((rounds, rounds));
         *least = rounds.min(*least);
         *most = rounds.max(*most);
     }
 
-    /// All facts that something rests on.
+    /// Returns all facts that a change depends on.
     pub fn reason(&self) -> Reason {
         self.changes.values().fold(Reason::NONE, |all, &reason| all | reason)
     }

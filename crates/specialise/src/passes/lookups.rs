@@ -1,8 +1,7 @@
-//! Look-ups in maps of known content: where few entries are possible, their keys are compared, and
-//! what is found lies in a read-only map of one element, whose address is known.
+//! Inlining of look-ups in frozen maps. If few entries are possible, the program compares their
+//! keys itself. The value then lies in a read-only map with one element, whose address is known.
 //!
-//! The kernel makes look-ups in arrays a few instructions itself; these stay unless only one element
-//! is possible.
+//! The kernel already inlines look-ups in arrays; these stay unless only one element is possible.
 
 use super::log::{Change, Log};
 use crate::analysis::{Analysis, Kind, Lookup, State};
@@ -14,17 +13,17 @@ use slowpath_bpf::insn::{
 };
 use slowpath_ir::KnownBits;
 
-/// Most entries whose keys are compared.
+/// Maximum number of entries whose keys are compared.
 const FEW: usize = 8;
 
-/// Registers that a call leaves nothing in, so that comparisons can have them; the key's address is
-/// in `r2`.
+/// Registers that the call clobbers, so that comparisons can use them; `r2` holds the address of
+/// the key.
 const KEY: Register = Register::R2;
 const PARTS: [Register; 3] = [Register::R3, Register::R4, Register::R5];
 const MASKED: Register = Register::R1;
 const RESULT: Register = Register::R0;
 
-/// Replaces look-ups; whether there were any. What is known has to be found out anew then.
+/// Replaces look-ups. Returns true if it changed anything; then the analysis is out of date.
 pub(crate) fn inline_lookups(
     graph: &mut Graph,
     analysis: &mut Analysis<'_>,
@@ -34,7 +33,7 @@ pub(crate) fn inline_lookups(
     let Some(values) = values else { return false };
     let mut changed = false;
     for block in graph.order(0) {
-        // The last one first: what is in front of it keeps its place.
+        // Later calls are replaced first, so that the places of earlier ones stay valid.
         let mut calls = Vec::new();
         analysis.walk(graph, block, |place, instr, state| {
             if instr.op == Op::Insn(Insn::Call(Call::Helper(helper::MAP_LOOKUP_ELEM))) {
@@ -54,24 +53,24 @@ pub(crate) fn inline_lookups(
     changed
 }
 
-/// Bytes of a key that are compared at once.
+/// Bytes of a key that are compared together.
 #[derive(Clone, Copy)]
 struct Part {
     offset: usize,
     size: Size,
 }
 
-/// How the entry of a key is found.
+/// A search for the entry of a key.
 struct Search {
     parts: Vec<Part>,
-    /// For each entry what its key is like, and where its value is in the map of values.
+    /// For each entry, the pattern of its key and the offset of its value in the map of values.
     entries: Vec<(Vec<KnownOrNot>, u32)>,
-    /// Whether what is none of the others is the last entry.
+    /// True if a key that matches no other entry must belong to the last one.
     last_is_found: bool,
 }
 
 impl Search {
-    /// How what a look-up finds is found, if that is worth while.
+    /// Plans the search that replaces a look-up. Returns `None` if it is not worthwhile.
     fn of(lookup: &Lookup<'_>, state: &State) -> Option<Search> {
         let Candidates { entries, none } = &lookup.candidates;
         let entry = |&entry: &usize| (lookup.map.pattern(entry), lookup.map.place(entry));
@@ -89,7 +88,8 @@ impl Search {
         let is_known = |place: usize| {
             lookup.key.get(place).copied().flatten().and_then(KnownBits::constant).is_some()
         };
-        // On a length, all others depend.
+        // The prefix length in the key determines the meaning of all other bytes, so it must be
+        // known.
         if lookup.map.has_prefixes() && !(0..4).all(is_known) {
             return None;
         }
@@ -103,11 +103,11 @@ impl Search {
             let at = first + offset as i64;
             let fits = |size: &&Size| {
                 let bytes = usize::from(size.bytes());
-                // The kernel wants accesses of the stack to be aligned.
+                // The kernel requires aligned accesses to the stack.
                 at % bytes as i64 == 0 && offset + bytes <= lookup.key.len()
             };
             let sizes = [Size::DW, Size::W, Size::H, Size::B];
-            // What was written in one piece, some register may still hold.
+            // If the bytes were written in one piece, a register may still hold them.
             let whole = |size: &&Size| fits(size) && cells.read(at, size.bytes()).is_some();
             let size = sizes.iter().find(whole).or_else(|| sizes.iter().find(fits))?;
             let bytes = offset..offset + usize::from(size.bytes());
@@ -128,7 +128,7 @@ impl Search {
         Some(search)
     }
 
-    /// Puts it in the place of a call.
+    /// Replaces the call by the search.
     fn put_in(self, graph: &mut Graph, (block, place): (BlockId, usize), values: u32) {
         let rest = graph.blocks[block].insns.split_off(place + 1);
         let origin = graph.blocks[block].insns.pop().map_or(0, |call| call.origin);
@@ -190,8 +190,8 @@ fn load(dst: Register, offset: usize, size: Size) -> Insn {
     Insn::Load { size, signed: false, dst, base: KEY, offset }
 }
 
-/// The test that holds if a register does not have these bytes, behind what it needs; `None` where
-/// they do not matter.
+/// Returns a test that holds if a register differs from these bytes, and adds the instructions that
+/// it needs in front. Returns `None` if all bits are masked out.
 fn comparison(
     reg: Register,
     size: Size,
@@ -206,7 +206,7 @@ fn comparison(
         return None;
     }
     let width = if size == Size::DW { Width::W64 } else { Width::W32 };
-    // Numbers of 32 bits are what instructions have.
+    // Immediates have 32 bits.
     let short = |number: u64| match width {
         Width::W32 => Some(number as u32 as i32),
         Width::W64 => i32::try_from(number as i64).ok(),

@@ -1,6 +1,6 @@
-//! Operands: constants instead of registers that hold them, the register that a value was copied from
-//! instead of the copy, and for memory accesses the register that points closest to the start of what
-//! it points into. What computed the copies may be dead then.
+//! Simplification of operands. A constant replaces a register that holds it; the source of a copy
+//! replaces the copy. Memory accesses use the register that points closest to the start of their
+//! object. The instructions that computed the replaced registers may then be dead.
 
 use super::log::{Change, Log};
 use super::values::replaces;
@@ -9,7 +9,7 @@ use crate::fault::{self, Fault};
 use crate::graph::{End, Graph, Instr, Op};
 use slowpath_bpf::insn::{AluOp, Insn, Register, Size, Source, Width};
 
-/// Simplifies operands; whether anything changed.
+/// Simplifies operands. Returns true if it changed anything.
 pub(crate) fn simplify_operands(
     graph: &mut Graph,
     analysis: &mut Analysis<'_>,
@@ -40,8 +40,8 @@ pub(crate) fn simplify_operands(
     changed
 }
 
-/// A register that points closer to the start of the packet than the one that is copied, and how much
-/// closer.
+/// Returns a register that points closer to the start of the packet than the copied one, and the
+/// distance between the two.
 fn closer(state: &State, op: &Op) -> Option<(Register, i64)> {
     let Op::Insn(Insn::Alu { width: Width::W64, op: AluOp::Mov, src: Source::Reg(src), .. }) = *op
     else {
@@ -60,8 +60,8 @@ fn closer(state: &State, op: &Op) -> Option<(Register, i64)> {
     candidates.min().map(|(_, reg, distance)| (reg, distance))
 }
 
-/// Where a pointer is copied and then moved, copies one that is closer to the start of the packet, and
-/// moves it further.
+/// For a pointer that is copied and then moved, copies a pointer closer to the start of the packet
+/// instead, and moves it further.
 fn shorten(insns: &mut [Instr], moves: &[(usize, (Register, i64))]) -> bool {
     let mut changed = false;
     for &(place, (closer, distance)) in moves {
@@ -86,9 +86,8 @@ fn shorten(insns: &mut [Instr], moves: &[(usize, (Register, i64))]) -> bool {
     changed
 }
 
-/// Whether a program stores numbers without a register. One that does not stays so: compilers for
-/// cpu=v3 and less make no such stores, and the driver of the card, which may be what the program is
-/// for, refuses them.
+/// Returns true if a program stores immediates. Other programs get no such stores: compilers for
+/// cpu=v3 and older do not emit them, and the driver of the card, a possible target, rejects them.
 fn stores_numbers(graph: &Graph) -> bool {
     let insns = graph.blocks.iter().flat_map(|block| &block.insns);
     insns
@@ -143,7 +142,7 @@ fn of_insn(
     }
 }
 
-/// The immediate whose low bytes a store writes.
+/// Returns the immediate whose low bytes a store of this size writes.
 fn immediate(value: u64, size: Size) -> Option<i32> {
     match size {
         Size::DW => i32::try_from(value as i64).ok(),
@@ -151,7 +150,8 @@ fn immediate(value: u64, size: Size) -> Option<i32> {
     }
 }
 
-/// A right operand: as an immediate if it is a number, else as what it was copied from.
+/// Simplifies a right operand: an immediate if the value is a constant, else the register it was
+/// copied from.
 fn source(state: &State, src: &mut Source, width: Width, origin: usize, log: &mut Log) -> bool {
     let Source::Reg(reg) = src else { return false };
     let value = *state.reg(*reg);
@@ -170,7 +170,7 @@ fn source(state: &State, src: &mut Source, width: Width, origin: usize, log: &mu
     }
 }
 
-/// A register, or the one that its value was copied from.
+/// Replaces a register by the one that its value was copied from.
 fn copied(state: &State, reg: &mut Register) -> bool {
     let value = state.reg(*reg);
     let source = state.source_of(value).filter(|&source| source != *reg);
@@ -181,13 +181,12 @@ fn copied(state: &State, reg: &mut Register) -> bool {
     true
 }
 
-/// Whether equal values can stand for each other; what the verifier takes a copy for it takes the
-/// original for.
+/// Returns true if the verifier treats two equal values alike, so that one can replace the other.
 fn stands_for(value: &Value, copy: &Value) -> bool {
     replaces(value, copy) || (value.kind == Kind::Any && copy.kind == Kind::Any)
 }
 
-/// An address of memory: base and offset.
+/// Rebases a memory access to the register closest to the start of its object.
 fn address(state: &State, base: &mut Register, offset: &mut i16) -> bool {
     let place = |kind: Kind| match kind {
         Kind::Packet { offset, .. } | Kind::Stack(offset) => Some(offset),
@@ -200,7 +199,7 @@ fn address(state: &State, base: &mut Register, offset: &mut i16) -> bool {
         let candidate = state.reg(other);
         let from = place(candidate.kind)?;
         let new = i16::try_from(at + i64::from(*offset) - from).ok()?;
-        // Closest to the start of the packet, or to the frame pointer itself.
+        // Distance to the start of the packet, or to the frame pointer.
         let distance = from.unsigned_abs();
         let better = distance < at.unsigned_abs()
             || (distance == at.unsigned_abs() && state.source_of(&value) == Some(other));

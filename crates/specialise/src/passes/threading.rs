@@ -1,5 +1,5 @@
-//! Jump threading: where the way that control came decides a branch, it goes straight on, past a copy
-//! of what little comes before the branch.
+//! Jump threading: if the path into a block decides the branch at its end, the path jumps straight
+//! to the branch target, past a copy of the block's few instructions.
 
 use super::log::{Change, Log};
 use crate::analysis::{Analysis, bounds_check};
@@ -7,10 +7,10 @@ use crate::fault::{self, Fault};
 use crate::graph::{Block, BlockId, End, Graph};
 use std::collections::BTreeSet;
 
-/// Most instructions that are copied.
+/// Maximum number of copied instructions.
 const SMALL: usize = 4;
 
-/// Threads jumps; whether there were any. What is known has to be found out anew then.
+/// Threads jumps. Returns true if it changed anything; then the analysis is out of date.
 pub(crate) fn thread_jumps(graph: &mut Graph, analysis: &mut Analysis<'_>, log: &mut Log) -> bool {
     let Some(loops) = graph.loops(0) else { return false };
     let headers: BTreeSet<BlockId> = loops.iter().map(|found| found.header).collect();
@@ -35,7 +35,7 @@ pub(crate) fn thread_jumps(graph: &mut Graph, analysis: &mut Analysis<'_>, log: 
             }
             let src = analysis.operand(&state, &test);
             let Some(decision) = analysis.decide(&state, &test, &src) else { continue };
-            // What the verifier learns there it has to learn.
+            // Keep bounds checks: the verifier needs them.
             if bounds_check(&test, state.reg(test.dst), &src).is_some() {
                 continue;
             }

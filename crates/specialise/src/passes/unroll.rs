@@ -1,5 +1,5 @@
-//! Loops whose number of rounds and whose outcome are known: round after round is taken out of the
-//! loop, until nothing of it is left. A loop of which that is not true stays as it is.
+//! Full unrolling of loops: if the number of iterations is known, the pass peels one iteration
+//! after another until the loop is gone. Other loops stay unchanged.
 
 use super::branches::fold_branches;
 use super::log::Log;
@@ -9,12 +9,12 @@ use crate::graph::{BlockId, Graph, Loop};
 use slowpath_stop::{Reason as StopReason, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most rounds of a loop.
+/// Maximum number of iterations of a loop.
 const ROUNDS: usize = 256;
-/// Most instructions that a program may have on the way.
+/// Maximum size of a program during unrolling, in instructions.
 const LARGE: usize = 20_000;
 
-/// Takes loops apart whose rounds are known; whether there were any.
+/// Unrolls loops with a known number of iterations. Returns true if it changed anything.
 ///
 /// # Errors
 /// The reason to stop.
@@ -26,7 +26,7 @@ pub(crate) fn collapse_loops(
 ) -> Result<bool, StopReason> {
     let mut unroller = Unroller { setting, stop, failed: BTreeSet::new() };
     let mut changed = false;
-    // The outer ones first: what is known of inner ones may depend on their rounds.
+    // Outer loops first: facts about an inner loop may depend on the iteration of the outer one.
     while let Some(found) = unroller.next(graph, None) {
         let (mut trial, mut trial_log) = (graph.clone(), log.clone());
         if unroller.collapse(&mut trial, &found, &mut trial_log)? {
@@ -42,12 +42,12 @@ pub(crate) fn collapse_loops(
 struct Unroller<'a> {
     setting: &'a Setting<'a>,
     stop: &'a Stop,
-    /// The headers of loops that stay.
+    /// Headers of loops that cannot be unrolled.
     failed: BTreeSet<BlockId>,
 }
 
 impl Unroller<'_> {
-    /// The largest loop that was not tried yet, if any, among some blocks.
+    /// Returns the largest loop among some blocks that has not failed yet, if any.
     fn next(&self, graph: &Graph, among: Option<&BTreeSet<BlockId>>) -> Option<Loop> {
         let untried = |found: &Loop| {
             !self.failed.contains(&found.header)
@@ -56,7 +56,7 @@ impl Unroller<'_> {
         graph.loops(0)?.into_iter().rev().find(untried)
     }
 
-    /// Takes round after round out of a loop. Returns whether nothing of it is left.
+    /// Peels iterations off a loop. Returns true if the loop is gone.
     fn collapse(
         &mut self,
         graph: &mut Graph,
@@ -81,7 +81,7 @@ impl Unroller<'_> {
                 inside = (first..graph.blocks.len()).collect();
                 analysis = Analysis::of(graph, self.setting, self.stop)?;
             }
-            // What was known before branches were folded still holds behind them.
+            // The analysis from before branch folding still holds afterwards.
             let reached: BTreeSet<BlockId> = graph.order(0).into_iter().collect();
             if analysis.entry(found.header).is_none() || !reached.contains(&found.header) {
                 log.note_rounds(graph.begins(found.header), round + 1);
@@ -95,7 +95,7 @@ impl Unroller<'_> {
                     stays |= !copied && found.blocks.contains(&to);
                 });
             }
-            // Whether there is another round is not known.
+            // The branch is undecided: the number of iterations is unknown.
             if leaves && stays {
                 return Ok(false);
             }
@@ -104,7 +104,7 @@ impl Unroller<'_> {
     }
 }
 
-/// Puts a copy of a loop's blocks in front of it: its first round.
+/// Peels the first iteration: puts a copy of a loop's blocks in front of it.
 fn peel(graph: &mut Graph, found: &Loop) {
     let first = graph.blocks.len();
     let copies: BTreeMap<BlockId, BlockId> =
@@ -122,7 +122,7 @@ fn peel(graph: &mut Graph, found: &Loop) {
     let back = leaves.filter(|_| forgets).unwrap_or(found.header);
     for &block in &found.blocks {
         let mut copy = graph.blocks[block].clone();
-        // What goes round goes on in the loop that is left.
+        // Back edges of the copy lead into the remaining loop.
         copy.end = copy.end.map(|to| match copies.get(&to) {
             Some(_) if to == found.header => back,
             Some(&copied) => copied,

@@ -1,6 +1,7 @@
-//! Constant propagation, and the elimination of what is there already: an instruction whose result is
-//! always the same number becomes that number; one whose result some register holds becomes a copy of
-//! it, a load of what was read or written before among them; one that changes nothing goes.
+//! Constant propagation and removal of redundant computations. An instruction with a constant
+//! result becomes that constant. If a register already holds the result, the instruction becomes a
+//! copy of it; this includes loads of bytes that were read or written before. An instruction
+//! without effect is removed.
 
 use super::log::{Change, Log};
 use crate::analysis::{Analysis, Kind, Reason, State, Value};
@@ -9,7 +10,7 @@ use crate::fault::{self, Fault};
 use crate::graph::{Graph, Instr, Op};
 use slowpath_bpf::insn::{AluOp, Imm64, Insn, Register, Source, Width};
 
-/// Simplifies what instructions compute; whether anything changed.
+/// Simplifies computations. Returns true if it changed anything.
 pub(crate) fn simplify_values(
     graph: &mut Graph,
     analysis: &mut Analysis<'_>,
@@ -58,7 +59,7 @@ enum Simpler {
     Copy(Register),
 }
 
-/// A simpler way to the result of an instruction, if there is one.
+/// Returns a simpler way to compute the result of an instruction, if there is one.
 fn simpler(before: &State, after: &State, instr: &Instr, dst: Register) -> Option<Simpler> {
     let (old, new) = (before.reg(dst), after.reg(dst));
     if old.number == new.number && replaces(old, new) {
@@ -68,7 +69,7 @@ fn simpler(before: &State, after: &State, instr: &Instr, dst: Register) -> Optio
     if let Some(value) = new.constant() {
         return (insn != constant(dst, value)).then_some(Simpler::Constant(value, new.reason));
     }
-    // Whatever is in a register is there for nothing.
+    // Copies and constant loads are already as cheap as a copy.
     let copies = matches!(insn, Insn::Alu { op: AluOp::Mov, src: Source::Reg(_), .. });
     if copies || matches!(insn, Insn::LoadImm64 { .. }) {
         return None;
@@ -82,8 +83,8 @@ fn simpler(before: &State, after: &State, instr: &Instr, dst: Register) -> Optio
     regs.find(held).map(Simpler::Copy)
 }
 
-/// Whether one of two equal values can stand for the other as far as the kernel's verifier is
-/// concerned, which does not know that they are equal.
+/// Returns true if one of two equal values can replace the other for the kernel's verifier, which
+/// does not know that they are equal.
 pub(super) fn replaces(value: &Value, other: &Value) -> bool {
     match (value.kind, other.kind) {
         (Kind::Packet { checked, .. }, Kind::Packet { checked: needed, .. }) => checked >= needed,
@@ -91,7 +92,7 @@ pub(super) fn replaces(value: &Value, other: &Value) -> bool {
     }
 }
 
-/// The shortest instruction that loads a number.
+/// Returns the shortest instruction that loads a number.
 pub(super) fn constant(dst: Register, value: u64) -> Insn {
     let (op, signed) = (AluOp::Mov, value as i64);
     if let Ok(value) = i32::try_from(signed) {

@@ -4,7 +4,8 @@ use slowpath_bpf::{MapDef, MapKind, Object, READ_ONLY};
 use slowpath_generate::{Features, Programs};
 use slowpath_stop::Stop;
 
-/// Looks something up in map 0 and in map 1, whose values are in `r6` and `r7` then.
+/// Looks up an element in map 0 and in map 1, and puts the addresses of the values in `r6` and
+/// `r7`.
 fn text(rest: &str) -> String {
     format!(
         "*(u32 *)(r10 -4) = 0
@@ -27,7 +28,7 @@ fn text(rest: &str) -> String {
     )
 }
 
-/// The instruction that may write map 0.
+/// Returns the instruction that may write map 0.
 fn found(rest: &str, flags: u32) -> Option<String> {
     let object = Programs::new(Features { maps: false, ..Features::default() }, 1).of_seed(0);
     let mut object = Object::parse(&object.object()).expect("an object");
@@ -58,11 +59,11 @@ fn stores_through_what_was_found_are_seen() {
     let spilled = "*(u64 *)(r10 -16) = r6\nr8 = *(u64 *)(r10 -16)\n*(u32 *)(r8 +0) = 1";
     assert_eq!(found(spilled, 0), Some("*(u32 *)(r8 +0) = 1".to_owned()));
     assert!(found("r8 = 1\nlock *(u64 *)(r6 +0) += r8", 0).is_some());
-    // Which of the two it is depends on the way.
+    // The path determines the map.
     let either =
         "r8 = r7\nr1 = *(u32 *)(r7 +0)\nif r1 == 0 goto on\nr8 = r6\non:\n*(u32 *)(r8 +0) = 1";
     assert!(found(either, 0).is_some());
-    // What nobody knows may be it.
+    // An unknown address may point into the map.
     assert!(found("r8 = *(u64 *)(r10 -24)\n*(u32 *)(r8 +0) = 1", 0).is_some());
 }
 

@@ -1,8 +1,8 @@
-//! Programs from text, in the notation of the kernel's verifier: one instruction, or the name of the
-//! next one (`drop:`), on each line. Jumps name instructions; a function begins with its name and two
-//! colons (`count::`), and a call names it.
+//! Assembler for tests, in the notation of the kernel's verifier. Each line is an instruction, or a
+//! label of the next one (`drop:`). Jumps name labels. A function begins with its name and two
+//! colons (`count::`), and calls name it.
 //!
-//! Only as much of the instruction set as tests use; anything else is a panic.
+//! It supports only the instructions that the tests use, and panics on all others.
 
 use slowpath_bpf::insn::{
     AluOp, AtomicOp, Call, Condition, Imm64, Insn, Register, Size, Source, SwapKind, Width,
@@ -10,7 +10,7 @@ use slowpath_bpf::insn::{
 use slowpath_bpf::{BpfProgram, ProgramKind, Subprogram};
 use std::collections::BTreeMap;
 
-/// The program with this text: the entry function, then what it calls.
+/// Assembles a program: the entry function, then the functions that it calls.
 pub fn program(text: &str) -> BpfProgram {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let (mut insns, mut names) = (Vec::new(), BTreeMap::new());
@@ -60,7 +60,7 @@ fn subprogram(name: &str, first: usize) -> Subprogram {
     Subprogram { name, first, global: false, section, section_slot: first }
 }
 
-/// An instruction, and where it jumps to.
+/// Parses an instruction and the label that it jumps to.
 fn insn(line: &str) -> Option<(Insn, Option<&str>)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     Some(match words[..] {
@@ -145,7 +145,7 @@ fn source(text: &str) -> Option<Source> {
     }
 }
 
-/// `*(u16 *)(r1 +4)`.
+/// Parses a memory operand such as `*(u16 *)(r1 +4)`.
 fn memory(text: &str) -> Option<(Size, Register, i16)> {
     let (size, place) = text.strip_prefix("*(u")?.split_once(" *)(")?;
     let (base, offset) = place.strip_suffix(')')?.split_once(' ')?;

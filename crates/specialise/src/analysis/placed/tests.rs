@@ -6,13 +6,13 @@ const HEAD: i32 = helper::XDP_ADJUST_HEAD;
 const TAIL: i32 = helper::XDP_ADJUST_TAIL;
 const META: i32 = helper::XDP_ADJUST_META;
 
-/// Packets of so many bytes, with this around them.
+/// Packets with lengths in this range, and with this buffer space around them.
 fn packets((low, high): (i64, i64), surroundings: Option<Surroundings>) -> (Placed, Range) {
     let page = surroundings.map_or(Receive::PAGE, |around| Receive::PAGE.with_around(around));
     packets_of((low, high), page)
 }
 
-/// Packets of so many bytes, which arrive so.
+/// Packets with lengths in this range, delivered in this way.
 fn packets_of((low, high): (i64, i64), receive: Receive) -> (Placed, Range) {
     let facts = PacketFacts::lengths(0, 0);
     let setting =
@@ -24,7 +24,7 @@ fn around(head_room: (u16, u16), metadata: (u16, u16)) -> Option<Surroundings> {
     Some(Surroundings { head_room, metadata })
 }
 
-/// Whether a helper surely moves an end by that.
+/// Returns true if a helper certainly moves an end by `by` bytes.
 #[track_caller]
 fn moves((placed, length): (Placed, Range), called: i32, by: i64) -> bool {
     placed.moved(called, Range(by, by), length).expect("it moves an end").succeeds
@@ -55,9 +55,9 @@ fn the_tail_moves_within_the_page() {
     let tail = 4096 - 256 - 320;
     assert!(moves(received, TAIL, tail - 1500) && !moves(received, TAIL, tail - 1499));
     assert!(moves(received, TAIL, -46) && !moves(received, TAIL, -47));
-    // Those that are longer than a page has room for do not get shorter either.
+    // Packets longer than the room of a page cannot be shortened either.
     assert!(!moves(packets((60, tail + 216), None), TAIL, -1));
-    // Those of a device that has more room in front do not have less behind.
+    // A device with more head room does not have less tail room.
     let behind = packets((60, 1500), around((0, 0), (0, 0)));
     assert!(moves(behind, TAIL, tail - 1500) && !moves(behind, TAIL, tail - 1499));
     let any = packets((60, 1500), Some(Surroundings::ANY));
@@ -70,7 +70,7 @@ fn metadata_is_words_in_the_room() {
     assert!(moves(received, META, -8) && !moves(received, META, -6));
     assert!(!moves(received, META, 4) && moves(received, META, -216));
     assert!(!moves(received, META, -220), "there is no more room");
-    // That there is some is not relied on.
+    // The analysis does not rely on existing metadata.
     assert!(!moves(packets((60, 1500), around((216, 216), (8, 8))), META, 4));
     assert!(!moves(packets((60, 1500), Some(Surroundings::ANY)), META, -4));
 }
@@ -95,7 +95,7 @@ fn what_perhaps_was_moved_is_in_either_place() {
     assert_eq!((moved.placed.start, moved.length), (Range(0, 216), Range(60, 1532)));
 }
 
-/// On any device nothing is known of the room but what a program has made.
+/// On an unknown device, the only known room is what the program itself has made.
 #[test]
 fn growth_may_fail_on_any_device() {
     let any = packets_of((0, 65535), Receive::ANY);
@@ -107,7 +107,8 @@ fn growth_may_fail_on_any_device() {
     let (placed, length) = long;
     let cut = placed.moved(HEAD, Range(40, 40), length).expect("it moves");
     assert!(cut.succeeds);
-    // Metadata of any length counts twice here: the room that was cut off is not relied on.
+    // Metadata of unknown length counts twice here: the analysis does not rely on the room that was
+    // cut off.
     assert!(!moves((cut.placed, cut.length), HEAD, -40));
     let bare = packets_of((60, 65535), Receive { metadata: (0, 0), ..Receive::ANY });
     let cut = bare.0.moved(HEAD, Range(40, 40), bare.1).expect("it moves");

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use slowpath_bpf::insn::{AluOp, Condition, Register, Size, Source, SwapKind, Width};
 use std::collections::BTreeSet;
 
-/// A number of two bytes that was loaded.
+/// A loaded two-byte number.
 fn loaded(numbers: &mut Numbers) -> u32 {
     let result = numbers.of(Def::Result(0, 0, 0));
     numbers.of(Def::Low(16, result))
@@ -17,7 +17,7 @@ fn test(width: Width, cond: Condition) -> Test {
     Test { width, cond, dst: Register::R5, src: Source::Imm(0) }
 }
 
-/// What a condition is of two numbers.
+/// Meaning of a condition for two numbers.
 type Outcome = fn(u64, u64) -> bool;
 
 const CONDITIONS: [(Condition, Outcome); 11] = [
@@ -34,8 +34,8 @@ const CONDITIONS: [(Condition, Outcome); 11] = [
     (Condition::Sle, |a, b| a as i64 <= b as i64),
 ];
 
-/// A comparison of what was computed from one of a few numbers ends as the values say, and what is left
-/// behind it are those for which it ends so.
+/// Decisions about values computed from a set agree with the outcome for each element, and
+/// refinement keeps exactly the elements with that outcome.
 #[test]
 fn comparisons_end_as_for_each_of_the_values() {
     let mut rng = StdRng::seed_from_u64(1);
@@ -70,7 +70,7 @@ fn comparisons_end_as_for_each_of_the_values() {
             behind.refine(compared, holds, Reason::NONE);
             let left: Vec<u64> =
                 values.iter().copied().filter(|value| end(value) == holds).collect();
-            // Where it never ends so, nothing is said.
+            // Impossible outcomes are not recorded.
             if !left.is_empty() {
                 assert_eq!(behind.get(field), Some((&left[..], Reason::field(3))), "{cond:?}");
             }
@@ -106,7 +106,7 @@ fn what_was_swapped_is_learnt_too() {
     let mut sets = Sets::default();
     sets.learn(&numbers, swapped, 0x0800, Reason::NONE);
     assert_eq!(sets.get(field), Some((&[8][..], Reason::NONE)));
-    // Of a longer number, the bits above are not known.
+    // The upper bits of a longer number are unknown.
     let long = numbers.of(Def::Result(2, 0, 0));
     let swapped = numbers.of(Def::Swap(SwapKind::Be, Size::H, long));
     sets.learn(&numbers, swapped, 0x0800, Reason::NONE);

@@ -2,7 +2,7 @@ use super::merge_bounds_checks;
 use crate::pipeline::Mode;
 use crate::support::{after, checked, facts, is, listing, whole};
 
-/// A check of 14 bytes, and one of more behind it.
+/// A check of 14 bytes, followed by one of `more` bytes.
 fn twice(more: u16) -> String {
     let second = format!(
         "r5 = r2
@@ -35,7 +35,7 @@ fn packets_that_may_be_too_short_are_not_dropped() {
 #[test]
 fn a_register_that_is_read_later_is_left_alone() {
     let text = twice(34).replace("exit", "r0 += r4\nexit");
-    // Of a pointer, for the sake of the test: the kernel would not allow that.
+    // The kernel would reject this use of a pointer; it only serves the test.
     let program = merged(&text, 34).expect("packets are long enough");
     let listing = listing(&program.insns);
     assert!(listing.contains("r0 = r4\nr0 += 20\nif r0 > r3"), "{listing}");
@@ -58,7 +58,7 @@ fn the_later_check_goes_then() {
         exit",
     );
     assert!(made.length && made.bytes.is_empty());
-    // One byte less, and both are needed.
+    // With one byte less, both checks are needed.
     let made = whole(&twice(34), &facts(33, &[]), Mode::Trust);
     assert_eq!(listing(&made.program.insns).matches("if r").count(), 2);
 }

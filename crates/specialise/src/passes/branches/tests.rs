@@ -8,7 +8,7 @@ fn folded(text: &str, facts: &PacketFacts) -> Option<(BpfProgram, Log)> {
     after(text, facts, fold_branches)
 }
 
-/// `r5` is loaded and tested.
+/// Loads a byte into `r5` and tests it.
 fn tested(test: &str) -> String {
     let text = format!(
         "r5 = *(u8 *)(r2 +20)
@@ -22,7 +22,7 @@ fn tested(test: &str) -> String {
     checked(34, &text)
 }
 
-/// What is left of that, with the bounds check as it was.
+/// Returns that program after folding, with the bounds check unchanged.
 fn left(result: u32) -> String {
     checked(34, &format!("r5 = *(u8 *)(r2 +20)\nr0 = {result}\nexit"))
 }
@@ -45,7 +45,7 @@ fn branches_that_are_decided_become_jumps() {
         let change = if result == 3 { Change::AlwaysTaken } else { Change::NeverTaken };
         let reason = &log.changes[&(6, change)];
         assert_eq!(reason.bytes().collect::<Vec<_>>(), [20], "{test}");
-        // What is not known decides nothing.
+        // An unknown byte decides nothing.
         assert!(folded(&tested(test), &facts(14, &[(19, byte)])).is_none(), "{test}");
     }
 }
@@ -64,7 +64,7 @@ fn known_bits_decide_what_they_suffice_for() {
     }
 }
 
-/// Packets whose field has one of some values.
+/// Facts for packets with a field that has one of these values.
 fn one_of(offset: u16, bytes: u8, values: &[u64]) -> PacketFacts {
     let mut known = facts(14, &[]);
     known.values.insert(Field { offset, bytes }, values.iter().copied().collect());
@@ -118,7 +118,7 @@ fn fields_with_few_values_are_known_by_part_and_swapped() {
     assert!(!tested(&format!("{swapped}if r5 == 0x0800")));
     assert!(tested("r5 = *(u8 *)(r2 +13)\nif r5 == 0x06"));
     assert!(!tested("r5 = *(u8 *)(r2 +13)\nif r5 == 0xdd"));
-    // It was overwritten.
+    // The field was overwritten.
     let written = "*(u8 *)(r2 +13) = 6\nr5 = *(u16 *)(r2 +12)\nif r5 == 0x0608";
     assert!(!tested(written));
 }
@@ -143,7 +143,7 @@ fn what_a_branch_tells_decides_the_next() {
 #[test]
 fn bounds_checks_stay_that_the_verifier_learns_from() {
     let text = checked(34, "r0 = *(u8 *)(r2 +20)\nexit");
-    // No packet is dropped: what is there is of no interest.
+    // No packet takes the edge to the drop, so its code is replaced.
     let (program, log) = folded(&text, &facts(34, &[])).expect("nothing is dropped");
     is(&program, &text.replace("r0 = 1", "w0 = 0"));
     assert!(log.reason().length && log.changes.contains_key(&(4, Change::NeverTaken)));
@@ -152,11 +152,11 @@ fn bounds_checks_stay_that_the_verifier_learns_from() {
 
 #[test]
 fn bounds_checks_go_that_the_verifier_learns_nothing_useful_from() {
-    // Nothing in the packet is read.
+    // The program reads nothing from the packet.
     let text = checked(34, "r0 = *(u32 *)(r1 +12)\nexit");
     let (program, _) = folded(&text, &facts(34, &[])).expect("nothing is dropped");
     assert!(!listing(&program.insns).contains("if "));
-    // Through an address on the stack something is.
+    // The program reads the packet through an address on the stack.
     let text = checked(34, "r6 = *(u64 *)(r10 -8)\nr0 = *(u8 *)(r6 +0)\nexit");
     let text = text.replacen("r4 = r2", "*(u64 *)(r10 -8) = r2\nr4 = r2", 1);
     let (program, _) = folded(&text, &facts(34, &[])).expect("nothing is dropped");

@@ -2,7 +2,7 @@ use super::remove_dead_code;
 use crate::support::{after, checked, facts, is, listing};
 use slowpath_bpf::BpfProgram;
 
-/// A program without what is dead.
+/// Returns the program without dead code.
 fn without(text: &str) -> Option<BpfProgram> {
     let any = facts(14, &[]);
     Some(after(text, &any, |graph, analysis, _| remove_dead_code(graph, analysis))?.0)
@@ -56,7 +56,7 @@ fn stores_to_the_stack_frame_go_if_nothing_reads_them() {
         "*(u64 *)(r10 -8) = 1\n*(u64 *)(r10 -8) = 2\nr0 = *(u64 *)(r10 -8)\nexit",
         "*(u64 *)(r10 -8) = 2\nr0 = *(u64 *)(r10 -8)\nexit",
     );
-    // A single byte is read, the first, the last; or only part is written over.
+    // Only the first or last byte is read, or only part is overwritten.
     stays("*(u64 *)(r10 -8) = 1\nr0 = *(u8 *)(r10 -8)\nexit");
     stays("*(u64 *)(r10 -8) = 1\nr0 = *(u8 *)(r10 -1)\nexit");
     stays("*(u64 *)(r10 -8) = 1\n*(u32 *)(r10 -8) = 2\nr0 = *(u64 *)(r10 -8)\nexit");
@@ -64,7 +64,7 @@ fn stores_to_the_stack_frame_go_if_nothing_reads_them() {
         "*(u64 *)(r10 -16) = 1\n*(u64 *)(r10 -8) = 1\nr0 = *(u8 *)(r10 -8)\nexit",
         "*(u64 *)(r10 -8) = 1\nr0 = *(u8 *)(r10 -8)\nexit",
     );
-    // Through another pointer.
+    // The read uses another pointer.
     stays("*(u64 *)(r10 -8) = 1\nr2 = r10\nr2 += -8\nr0 = *(u8 *)(r2 +0)\nexit");
 }
 
@@ -80,12 +80,12 @@ fn stores_that_helpers_read_stay() {
             exit"
         )
     };
-    // `bpf_map_lookup_elem` reads its key; a helper that is not known may do anything.
+    // `bpf_map_lookup_elem` reads its key; an unknown helper may do anything.
     stays(&text(-8, 1));
     stays(&text(-8, 131));
     stays(&text(-16, 131));
     becomes(&text(-16, 1), "r2 = r10\nr2 += -8\ncall 1\nr0 = 1\nexit");
-    // The argument that is not read.
+    // The helper does not read this argument.
     becomes(
         "*(u64 *)(r10 -8) = 1\nr1 = 0\nr2 = 0\nr3 = r10\nr3 += -8\ncall 23\nexit",
         "r1 = 0\nr2 = 0\ncall 23\nexit",

@@ -41,7 +41,7 @@ fn programs_that_store_registers_store_no_numbers() {
 fn numbers_that_immediates_cannot_hold_stay_in_registers() {
     stays("r5 = 0x123456789 ll\nr6 = *(u32 *)(r1 +12)\nr6 += r5\nr0 = 1\nexit");
     stays("r5 = 0xffffffff ll\n*(u64 *)(r10 -8) = 0\n*(u64 *)(r10 -8) = r5\nr0 = 1\nexit");
-    // 32 bits of them are enough for some.
+    // Some instructions need only the low 32 bits.
     becomes(
         "r5 = 0x1ffffffff ll\n*(u32 *)(r10 -8) = 0\n*(u32 *)(r10 -8) = r5\nr6 = 1\nw6 ^= w5\nr0 = 1\nexit",
         "r5 = 0x1ffffffff ll\n*(u32 *)(r10 -8) = 0\n*(u32 *)(r10 -8) = -1\nr6 = 1\nw6 ^= -1\nr0 = 1\nexit",
@@ -68,7 +68,7 @@ fn what_was_copied_stands_for_its_copies() {
 fn what_was_overwritten_does_not() {
     stays("r5 = *(u32 *)(r1 +12)\nr6 = r5\nr5 += 1\nr0 = r6\nexit");
     stays("r6 = r1\ncall 5\nr0 = *(u32 *)(r6 +12)\nexit");
-    // On one of the ways.
+    // On one path only.
     stays(
         "r5 = *(u32 *)(r1 +12)
         r6 = r5

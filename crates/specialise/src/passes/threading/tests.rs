@@ -7,7 +7,7 @@ fn threaded(text: &str) -> Option<(BpfProgram, Log)> {
     after(text, &facts(14, &[]), thread_jumps)
 }
 
-/// A number of two ways, of which so much is asked where they meet.
+/// A program with two paths that set `r6` to different numbers; `meet` runs where they merge.
 fn meeting(first: i32, second: i32, meet: &str) -> String {
     format!(
         "r5 = *(u32 *)(r1 +12)

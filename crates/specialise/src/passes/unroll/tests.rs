@@ -2,7 +2,7 @@ use crate::graph::Graph;
 use crate::pipeline::Mode;
 use crate::support::{checked, facts, is, listing, whole};
 
-/// So many rounds, counted in `r0`.
+/// A loop with this number of iterations, counted in `r0`.
 fn rounds(count: &str) -> String {
     format!(
         "{count}
@@ -37,7 +37,7 @@ fn rounds_are_counted() {
         made.rounds.iter().map(|r| (r.slot, r.least, r.most)).collect::<Vec<_>>()
     };
     for count in [0, 1, 7] {
-        // The last one finds that there is nothing left to do.
+        // The last iteration finds that nothing is left to do.
         let found = of(&format!("r7 = {count}"), facts(14, &[]));
         assert_eq!(found, [(3, count + 1, count + 1)]);
     }
@@ -120,7 +120,7 @@ fn loops_in_loops_collapse() {
         )
     };
     is(&whole(&text("3"), &facts(14, &[]), Mode::Trust).program, "r0 = 12\nexit");
-    // Rounds of the inner one that the outer one's number says.
+    // The counter of the outer loop determines the iterations of the inner one.
     let made = whole(&text("r6"), &facts(14, &[]), Mode::Trust);
     is(&made.program, "r0 = 7\nexit");
 }
