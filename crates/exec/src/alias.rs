@@ -1,12 +1,12 @@
-//! Alias analysis between one load and one store (or clearing), as precise as the terms of their
-//! addresses are, with the value that is forwarded from the store to the load.
+//! Alias analysis between a load and a store (or clearing), as precise as the terms of their
+//! addresses allow. Also computes the value that is forwarded from the store to the load.
 
 use crate::executor::Executor;
 use crate::memory::Location;
 use slowpath_smt::{Node, TermId};
 
 impl Executor {
-    /// How a store of `value` at `to` affects the `bytes` bytes from `at` on, taken together.
+    /// Returns the effect of a store of `value` at `to` on a load of `bytes` bytes at `at`.
     pub(crate) fn alias(&mut self, at: Location, to: Location, value: TermId, bytes: u8) -> Alias {
         if at.region != to.region {
             return Alias::No;
@@ -23,7 +23,7 @@ impl Executor {
         if domain.lo() >= stored.into() && domain.hi() <= below - u64::from(bytes) + 1 {
             return Alias::No;
         }
-        // They overlap at these distances only.
+        // The accesses overlap only at these distances.
         let mut possible = None;
         for byte in 1 - i16::from(bytes)..i16::from(stored) {
             if !domain.contains(byte as u64 & below) {
@@ -48,7 +48,7 @@ impl Executor {
         }
     }
 
-    /// How a store of `value` at `to` affects the byte `at`.
+    /// Returns the effect of a store of `value` at `to` on a load of the byte `at`.
     pub(crate) fn alias_byte(&mut self, at: Location, to: Location, value: TermId) -> ByteAlias {
         if at.region != to.region {
             return ByteAlias::No;
@@ -74,7 +74,7 @@ impl Executor {
         if possible.is_empty() { ByteAlias::No } else { ByteAlias::May(possible) }
     }
 
-    /// How the clearing of so many bytes at `to` affects the byte `at`.
+    /// Returns the effect of clearing `count` bytes at `to` on a load of the byte `at`.
     pub(crate) fn alias_cleared_byte(
         &mut self,
         at: Location,
@@ -94,8 +94,8 @@ impl Executor {
         }
     }
 
-    /// How the clearing of so many bytes at `to` affects the `bytes` bytes from `at` on, taken
-    /// together: all of them, none, or perhaps some.
+    /// Returns the effect of clearing `count` bytes at `to` on a load of `bytes` bytes at `at`: all
+    /// of them are cleared, none, or perhaps some.
     pub(crate) fn alias_cleared(
         &mut self,
         at: Location,
@@ -119,9 +119,9 @@ impl Executor {
         }
     }
 
-    /// Whether `at` is `byte` bytes behind `to`, given the distance between them. Of offsets with
-    /// parts (the number of a map's element, the place in it) the parts are compared, where that
-    /// says more than the distance does.
+    /// Returns the condition that `at` is `byte` bytes behind `to`, given their distance. For
+    /// offsets with several parts, such as element number and place within the element, it compares
+    /// the parts if that yields a simpler condition.
     fn at_distance(&mut self, at: Location, to: Location, distance: TermId, byte: i16) -> TermId {
         let wanted = self.pool.constant(self.pool.width(distance), byte as u64);
         let by_distance = self.pool.eq(distance, wanted);
@@ -133,7 +133,7 @@ impl Executor {
         if self.compared(by_parts) < self.compared(by_distance) { by_parts } else { by_distance }
     }
 
-    /// How many bits a comparison still compares at once: none, if it is decided.
+    /// Returns the number of bits that a comparison still compares; 0 if it is decided.
     fn compared(&self, condition: TermId) -> u8 {
         match *self.pool.node(condition) {
             Node::Const(_) => 0,
@@ -143,24 +143,24 @@ impl Executor {
     }
 }
 
-/// Whether a load of several bytes and a store alias, and what the load sees of the store.
+/// Effect of a store on a load of several bytes.
 pub(crate) enum Alias {
-    /// They do not: nothing.
+    /// No alias: the load does not see the store.
     No,
-    /// They must: all bytes are the store's, with this value.
+    /// Full alias: the load sees this value.
     Must(TermId),
-    /// They must under the condition, with the value; else they do not.
+    /// Full alias under the condition, with this value; otherwise no alias.
     Guarded(TermId, TermId),
-    /// The load sees some of its bytes, or it depends.
+    /// Partial alias, or several possible aliases.
     Partial,
 }
 
-/// Whether a load of one byte and a store alias, and what the load sees of the store.
+/// Effect of a store on a load of one byte.
 pub(crate) enum ByteAlias {
-    /// They do not: nothing.
+    /// No alias: the load does not see the store.
     No,
-    /// They must: this value.
+    /// Full alias: the load sees this value.
     Must(TermId),
-    /// They may: the value under the condition, for each of the pairs.
+    /// Possible alias: each pair is a condition and the value that the load sees under it.
     May(Vec<(TermId, TermId)>),
 }

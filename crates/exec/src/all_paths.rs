@@ -1,14 +1,14 @@
-//! Execution along all paths at once: every phi becomes a choice between what arrives over the arcs,
-//! by the conditions under which each is taken (gated single assignment: Ottenstein, Ballance and
+//! Execution along all paths at once: each phi becomes a choice between the values on its arcs, by
+//! the conditions under which the arcs are taken (gated single assignment: Ottenstein, Ballance and
 //! MacCabe, "The program dependence web", PLDI 1990).
 //!
-//! One term then says what a value is on every path, so that one question is about all of them. Terms
-//! are shared, so that they stay about as large as the program; memory is read byte by byte where no
-//! single store tells.
+//! One term then describes a value on every path, so that a single query covers all of them. Terms
+//! are shared and stay about as large as the program. Memory is read byte by byte where no single
+//! store determines the value.
 //!
-//! Whoever owns the graph says over which arcs states arrive at a node, and when each is taken; arcs
-//! that it leaves out are taken for impossible. A value is right for every run that comes to where it
-//! is defined, and means nothing for others.
+//! The owner of the graph states the arcs over which states arrive at a node, and the condition of
+//! each; omitted arcs count as impossible. A value is correct for every run that reaches its
+//! definition, and meaningless for other runs.
 
 mod reading;
 mod written;
@@ -24,43 +24,44 @@ use slowpath_smt::{Node, TermId};
 use slowpath_stop::Ticker;
 use std::collections::BTreeSet;
 
-/// Constants below this are null, or null plus the offset of a field, which nobody accesses.
+/// Constants below this are null, or null plus the offset of a field; programs do not access them.
 const NULL_PAGE: u64 = 4096;
-/// Most places that one access may go to.
+/// Maximum number of places that one access may go to.
 const MAX_PLACES: usize = 32;
-/// Turns between two looks at whether to stop.
+/// Number of steps between checks of the stop condition.
 const TURNS: u32 = 32;
 
-/// Resolves terms for all paths together.
+/// A resolver of terms for all paths together.
 #[derive(Debug)]
 pub struct AllPaths {
-    /// The arcs over which states arrive at a node, each with the condition for it, given that the
-    /// node is reached.
+    /// Arcs over which states arrive at each node, with their conditions, given that the node is
+    /// reached.
     arrivals: HashMap<NodeId, Vec<(ArcId, TermId)>>,
     resolved: HashMap<TermId, TermId>,
-    /// What was read: `None` if no single store tells what so many bytes together are.
+    /// Results of reads; `None` if no single store determines this number of bytes together.
     read: HashMap<(MemId, Location, u8), Option<TermId>>,
     ticker: Ticker,
 }
 
-/// Something to be found out.
+/// A value to be computed.
 #[derive(Clone, Copy, Debug)]
 enum Need {
     /// The value of a term.
     Term(TermId),
-    /// So many bytes of memory, together.
+    /// This number of bytes of memory, read together.
     Read(MemId, Location, u8),
 }
 
-/// What was written.
+/// Effect of a write.
 #[derive(Clone, Copy)]
 enum Written {
     Value(TermId),
-    /// So many zeros.
+    /// A number of zero bytes.
     Zeros(TermId),
 }
 
-/// Where an access goes, and when; the last place if no condition holds.
+/// Possible targets of an access, each with its condition. The last one applies if no condition
+/// holds.
 type Places = Vec<(TermId, Location)>;
 
 impl Default for AllPaths {
@@ -70,7 +71,7 @@ impl Default for AllPaths {
 }
 
 impl AllPaths {
-    /// Nothing is known of any node yet.
+    /// Creates a resolver that knows no nodes yet.
     pub fn new() -> Self {
         AllPaths {
             arrivals: HashMap::default(),
@@ -80,24 +81,25 @@ impl AllPaths {
         }
     }
 
-    /// Says over which arcs states arrive at a node, with the resolved 1-bit condition under which
-    /// each is taken in runs that come to the node; no two hold in the same run. To be said of a node
-    /// before anything that depends on it is resolved.
+    /// States the arcs over which states arrive at a node. Each has a resolved 1-bit condition
+    /// under which runs that reach the node take it; the conditions must exclude each other. Call
+    /// this before resolving anything that depends on the node.
     pub fn arrive(&mut self, node: NodeId, arcs: Vec<(ArcId, TermId)>) {
         self.arrivals.insert(node, arcs);
     }
 
-    /// The value of `term` on all paths.
+    /// Returns the value of `term` on all paths.
     ///
     /// # Errors
-    /// [`ExecError::UnknownRegion`] when an access may go to a place that no term shows.
+    /// [`ExecError::UnknownRegion`] if the target of an access is not visible in the term of its
+    /// address.
     pub fn resolve(&mut self, executor: &mut Executor, term: TermId) -> Result<TermId, ExecError> {
         self.find(executor, Need::Term(term))?;
         Ok(self.resolved[&term])
     }
 
-    /// The value of `bytes` bytes of a region, little-endian, 1 to 8, at a resolved offset; `None` if
-    /// the region has no address.
+    /// Returns the value of `bytes` bytes (1 to 8, little-endian) of a region at a resolved offset,
+    /// or `None` if the region has no address.
     ///
     /// # Errors
     /// As [`resolve`](Self::resolve).
@@ -124,8 +126,8 @@ impl AllPaths {
         }
     }
 
-    /// The instructions that may have been the last to write the byte of a region at a resolved
-    /// offset, in ascending order, and whether it may be as it was at the start.
+    /// Returns the instructions that may have written the byte of a region at a resolved offset
+    /// last, in ascending order. The flag is true if the byte may still have its initial value.
     ///
     /// # Errors
     /// As [`resolve`](Self::resolve).
@@ -185,7 +187,7 @@ impl AllPaths {
         Ok((writers.into_iter().collect(), initial))
     }
 
-    /// Where an access through an address goes.
+    /// Returns the possible targets of an access.
     fn place_of(
         &mut self,
         executor: &mut Executor,
@@ -197,7 +199,7 @@ impl AllPaths {
         places.ok_or_else(off_path)
     }
 
-    /// Finds something out, and first what it depends on.
+    /// Computes a value, after the values that it depends on.
     fn find(&mut self, executor: &mut Executor, root: Need) -> Result<(), ExecError> {
         let mut work = vec![root];
         while let Some(&need) = work.last() {
@@ -226,7 +228,7 @@ impl AllPaths {
                     }
                 }
             }
-            // Each turn ends with an answer, or with what has to be known first.
+            // Each step either computes the value or adds a value that it depends on.
             if work.len() == before && !self.knows(need) {
                 return Err(off_path());
             }
@@ -241,7 +243,8 @@ impl AllPaths {
         }
     }
 
-    /// The value of a term if all that it depends on is known; else that is added to `work`.
+    /// Computes the value of a term if all values that it depends on are known. Otherwise adds
+    /// these to `work`.
     fn term(
         &mut self,
         executor: &mut Executor,
@@ -277,7 +280,7 @@ impl AllPaths {
         Ok(Some(if values == children { term } else { executor.pool.rebuild(term, &values) }))
     }
 
-    /// The value of the first pair whose condition holds, or else of the last one.
+    /// Returns the value of the first pair whose condition holds, or of the last pair if none does.
     fn choose(
         &self,
         executor: &mut Executor,
@@ -294,7 +297,7 @@ impl AllPaths {
         choice(executor, &resolved.collect::<Vec<_>>())
     }
 
-    /// A load whose address or memory depends on the path.
+    /// Reads memory where the address or the memory state depends on the path.
     fn load(
         &mut self,
         executor: &mut Executor,
@@ -315,7 +318,7 @@ impl AllPaths {
         Ok(choice(executor, &values))
     }
 
-    /// Bytes that lie together: of one store if it can be, else one by one.
+    /// Reads consecutive bytes: from one store if possible, else one by one.
     fn together(
         &mut self,
         executor: &mut Executor,
@@ -346,7 +349,8 @@ impl AllPaths {
         Ok(value.filter(|_| work.len() == before))
     }
 
-    /// Where an access through an address goes, whose value is added to `work` if it is not known.
+    /// Returns the possible targets of an access. If the value of the address is not known yet,
+    /// adds it to `work`.
     fn places(
         &mut self,
         executor: &mut Executor,
@@ -384,7 +388,7 @@ impl AllPaths {
         }
         match &mut places[..] {
             [] => return Err(unknown),
-            // Whatever the condition: the only other choices are null.
+            // The condition does not matter, because the only other choices are null.
             [only] => only.0 = always,
             _ => {}
         }
@@ -392,12 +396,12 @@ impl AllPaths {
     }
 }
 
-/// Something was asked for that no arc that is taken leads to: a defect of who asks.
+/// Returns the error for a value that no taken arc leads to; a defect of the caller.
 fn off_path() -> ExecError {
     ExecError::OffPath { term: "a value".to_owned() }
 }
 
-/// The value of the first pair whose condition holds, or else of the last one.
+/// Returns the value of the first pair whose condition holds, or of the last pair if none does.
 fn choice(executor: &mut Executor, values: &[(TermId, TermId)]) -> Option<TermId> {
     let (&(_, last), first) = values.split_last()?;
     let over =
@@ -405,7 +409,7 @@ fn choice(executor: &mut Executor, values: &[(TermId, TermId)]) -> Option<TermId
     Some(first.iter().rev().fold(last, over))
 }
 
-/// The two addresses between which an address chooses, perhaps with a distance added to both.
+/// Returns the two addresses that an address chooses between, with the same offset added to both.
 fn alternatives(executor: &mut Executor, address: TermId) -> Option<(TermId, TermId, TermId)> {
     if let Node::Ite(condition, then, other) = *executor.pool.node(address) {
         return Some((condition, then, other));

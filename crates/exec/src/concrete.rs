@@ -1,5 +1,5 @@
-//! Concrete execution: one packet, one path. Replays every witness, so it shares nothing with the
-//! symbolic step but the IR's definition.
+//! Concrete execution of one packet on one path. It replays every witness, so it shares nothing
+//! with the symbolic step except the definition of the IR.
 
 mod arithmetic;
 mod environment;
@@ -17,76 +17,77 @@ use slowpath_ir::{
 use std::collections::{BTreeSet, HashMap};
 use thiserror::Error;
 
-/// Which way a run left a block.
+/// The edge on which a run left a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Taken {
     /// The block.
     pub block: BlockId,
-    /// The index of the edge among [`Terminator::edges`].
+    /// Index of the edge in [`Terminator::edges`].
     pub edge: usize,
 }
 
-/// A complete run.
+/// Result of a completed run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Run {
-    /// The blocks in order, with the ways out of them.
+    /// Executed blocks, in order, each with the edge taken.
     pub path: Vec<Taken>,
-    /// The work done, in order.
+    /// Cost events, in order.
     pub costs: Vec<CostEvent>,
-    /// The number of the exit.
+    /// Number of the exit.
     pub exit: u32,
-    /// Bytes written and not restored, by region and offset.
+    /// Final values of the bytes written, by region and offset.
     pub written: ByteMap,
-    /// The first byte of every load from a region that is watched ([`Environment::watched`]), if it
-    /// was not written before, in order.
+    /// Region and offset of each load from a watched region ([`Environment::watched`]), in order.
+    /// Loads whose first byte the run had already written are left out.
     pub read: Vec<(RegionId, u64)>,
-    /// The registers at the end, in the program's order.
+    /// Final values of the registers, in the program's order.
     pub regs: Vec<u64>,
-    /// All pairs that got a number, with it.
+    /// Pairs that were interned ([`BinaryOp::Intern`]), with their numbers.
     pub interned: HashMap<(u64, u64), u32>,
-    /// How many times an [`Op::Unknown`] was executed.
+    /// Number of executed [`Op::Unknown`] operations.
     pub unknowns: usize,
-    /// What it relied on.
+    /// Reliances of the run.
     pub relied: BTreeSet<RelianceId>,
-    /// Whether it ended where no run comes: what it started from contradicts what the device
-    /// guarantees.
+    /// True if the run ended in [`Destination::Never`]: its start contradicts a guarantee of the
+    /// device.
     pub impossible: bool,
 }
 
-/// A run that could not be completed.
+/// The reason that a run could not be completed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConcreteError {
     /// A load or store outside of all regions.
     #[error("instruction .{insn}: address {address:#x} is in no memory region")]
     Stray {
-        /// The instruction.
+        /// Number of the instruction.
         insn: u32,
         /// The address.
         address: u64,
     },
-    /// More bytes cleared at once than any device has.
+    /// An operation clears more bytes than any device has.
     #[error("instruction .{insn} clears {bytes} bytes")]
     Cleared {
-        /// The instruction.
+        /// Number of the instruction.
         insn: u32,
-        /// How many.
+        /// Number of bytes.
         bytes: u64,
     },
-    /// More blocks than allowed.
+    /// The run exceeded the maximum number of blocks.
     #[error("the run was stopped after {0} blocks")]
     TooLong(usize),
 }
 
-/// Farthest distance from a region's base that still belongs to it, in bytes.
+/// Maximum distance from a region's base, in bytes, at which an address still counts as part of the
+/// region.
 const REACH: i128 = 1 << 33;
 
-/// Most bytes that one operation clears: beyond any packet.
+/// Maximum number of bytes that one operation may clear; larger than any packet.
 const CLEARED: u64 = 1 << 24;
 
-/// Runs `program` from its entry.
+/// Runs `program` from its entry, for at most `max_blocks` blocks.
 ///
 /// # Errors
-/// See [`ConcreteError`]; `max_blocks` bounds the run.
+/// See [`ConcreteError`].
 pub fn run(
     program: &Program,
     environment: &Environment,
@@ -95,7 +96,8 @@ pub fn run(
     run_observed(program, environment, max_blocks, |_, _| {})
 }
 
-/// The same; calls `entered` with every block before its first operation, and with the registers.
+/// Runs a program like [`run`], and calls `entered` with each block and the registers before its
+/// first operation.
 ///
 /// # Errors
 /// See [`run`].
@@ -120,7 +122,7 @@ pub fn run_observed(
     };
     for origin in &program.prologue {
         core.step(origin)?;
-        // At once, because the rest of the prologue may access the region already.
+        // Record the base at once, because the rest of the prologue may already access the region.
         for (base, region) in core.bases.iter_mut().zip(&program.regions) {
             if origin.op.dst() == Some(region.base) {
                 *base = Some((program.width(region.base), core.regs[region.base.index()]));
@@ -141,7 +143,7 @@ pub fn run_observed(
         run.costs.extend(&block.costs);
         let (index, edge) = match &block.terminator {
             Terminator::Jump(edge) => (0, edge),
-            // Conditions have one bit, and registers hold no more than their width.
+            // Conditions have one bit, and registers never exceed their width.
             Terminator::Branch { cond, taken, .. } if core.regs[cond.index()] == 1 => (0, taken),
             Terminator::Branch { fallthrough, .. } => (1, fallthrough),
         };
@@ -170,19 +172,19 @@ struct Core<'a> {
     program: &'a Program,
     environment: &'a Environment,
     regs: Vec<u64>,
-    /// For registers that hold an address: of which region. Offsets can be larger than the distance
-    /// between regions, so that the value alone does not tell.
+    /// For registers that hold an address: the region that it belongs to. The value alone does not
+    /// determine the region, because offsets can exceed the distance between regions.
     points: Vec<Option<RegionId>>,
     written: ByteMap,
-    /// The same for bytes in memory.
+    /// Regions of addresses stored in memory, by byte.
     spilled: FxHashMap<(RegionId, u64), RegionId>,
-    /// Width of addresses and address of the first byte, once the prologue has set it.
+    /// Width of a region's addresses and its base address, once the prologue has set them.
     bases: Vec<Option<(u8, u64)>>,
     numbers: Numbers<'a>,
-    /// How many values were drawn.
+    /// Number of values drawn so far.
     unknowns: usize,
     relied: BTreeSet<RelianceId>,
-    /// Where it loaded from regions that are watched.
+    /// Loads from watched regions.
     read: Vec<(RegionId, u64)>,
 }
 
@@ -201,7 +203,8 @@ impl Core<'_> {
         }
     }
 
-    /// Of which region the result of an operation other than a load is an address, if of any.
+    /// Returns the region that the result points to, for operations other than loads, or `None` if
+    /// the result is not an address.
     fn result_points(&self, op: &Op) -> Option<RegionId> {
         match *op {
             Op::Copy { src, .. }
@@ -217,8 +220,8 @@ impl Core<'_> {
             },
             Op::Binary { op, a, b, .. } => match (op, self.points(a), self.points(b)) {
                 (BinaryOp::Eq | BinaryOp::Ult | BinaryOp::Slt | BinaryOp::Intern, ..) => None,
-                // Aligned, moved, tagged: still of that region. The difference of two addresses is
-                // a distance, and a comparison is a truth value.
+                // Aligned, moved and tagged addresses still point into their region. The difference
+                // of two addresses is a distance, and a comparison is a truth value.
                 (_, Some(region), None) => Some(region),
                 (BinaryOp::Add | BinaryOp::And | BinaryOp::Or, None, Some(region)) => Some(region),
                 _ => None,
@@ -281,8 +284,8 @@ impl Core<'_> {
         Ok(())
     }
 
-    /// The region of an address, and the offset from its base. Where nothing tells what the address
-    /// was computed from, it is the region whose base is closest.
+    /// Returns the region of an address and the offset from its base. If the origin of the address
+    /// is unknown, the region is the one with the closest base.
     fn place(&self, addr: Operand, insn: u32) -> Result<(RegionId, u64), ConcreteError> {
         let (address, width) = self.value(addr);
         let known = self.bases.iter().enumerate();
@@ -305,7 +308,7 @@ impl Core<'_> {
         Ok((RegionId::from(index), address.wrapping_sub(base) & ones(width)))
     }
 
-    /// What a byte is before anything is written.
+    /// Returns the initial value of a byte.
     fn initial(&self, key: (RegionId, u64)) -> u8 {
         match &self.program.regions[key.0.index()].content {
             Some(bytes) => {
@@ -316,7 +319,7 @@ impl Core<'_> {
         }
     }
 
-    /// The value, and of which region it is an address.
+    /// Loads a value. Also returns the region that it points to if it is an address.
     fn load(
         &mut self,
         addr: Operand,
@@ -336,7 +339,7 @@ impl Core<'_> {
             let key = at(byte);
             let byte_there = self.written.get(&key).copied().unwrap_or_else(|| self.initial(key));
             value |= u64::from(byte_there) << (8 * byte);
-            // Put together from pieces of two addresses it is none.
+            // A value assembled from parts of different addresses is not an address.
             same &= self.spilled.get(&key).copied() == points;
         }
         Ok((value, points.filter(|_| same)))
@@ -360,7 +363,8 @@ impl Core<'_> {
 
     fn clear(&mut self, addr: Operand, bytes: Operand, insn: u32) -> Result<(), ConcreteError> {
         let (count, width) = self.value(bytes);
-        // Before the address is looked at: nothing is cleared through any, a null pointer included.
+        // A clearing of zero bytes is allowed through any address, even null, so check the count
+        // first.
         if count == 0 {
             return Ok(());
         }

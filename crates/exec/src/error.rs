@@ -1,32 +1,33 @@
-//! Why a program cannot be executed symbolically, and at which instruction, where one is to blame.
+//! Errors of symbolic execution, with the instruction that caused them, if any.
 
 use slowpath_stop::Reason;
 use thiserror::Error;
 
-/// A program that cannot be executed symbolically.
+/// The reason that a program cannot be executed symbolically.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ExecError {
-    /// A load or store through something that is not a pointer on some path.
+    /// On some path, a load or store uses an address that does not point into a known region.
     #[error(
         "instruction .{insn}: the address does not point into a known memory region \
          (packet, stack, context or map)"
     )]
     UnknownRegion {
-        /// The instruction.
+        /// Number of the instruction.
         insn: u32,
     },
-    /// A register without a value.
+    /// A register is read before it is written.
     #[error("instruction .{insn}: register {register} is read before it is written")]
     Undefined {
-        /// The instruction.
+        /// Number of the instruction.
         insn: u32,
-        /// The register.
+        /// Name of the register.
         register: String,
     },
-    /// Execution was stopped before it was done.
+    /// Execution was interrupted.
     #[error("stopped: {0}")]
     Stopped(Reason),
-    /// A value was asked for on a path that does not pass where it is defined: a defect here.
+    /// A caller asked for a value on a path that does not pass its definition; a defect of this
+    /// program.
     #[error("internal error: {term} is not defined on this path")]
     OffPath {
         /// The value.

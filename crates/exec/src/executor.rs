@@ -1,12 +1,12 @@
-//! The symbolic step: registers and memory as terms, block by block.
+//! The symbolic step: executes blocks on registers and memory that hold terms.
 //!
-//! States of several paths that meet are merged: a register that differs becomes a fresh variable
-//! whose value each incoming arc determines (a gated phi, [`PathVariable::Phi`]). So one pass over
-//! the unrolled graph gives every condition as a term over inputs and phis, and [`crate::Resolver`]
-//! turns these into the terms of one path by choosing the arcs. This is where the analysis of all
-//! paths together and the execution along one path share their work.
+//! Where paths meet, their states are merged: a register with different values becomes a new
+//! variable, whose value each incoming arc determines (a gated phi, [`PathVariable::Phi`]). One
+//! pass over the unrolled graph therefore yields each condition as a term over inputs and phis.
+//! [`crate::Resolver`] turns these into the terms of one path by choosing arcs. The analysis of all
+//! paths and the execution of single paths share the work in this module.
 //!
-//! This module knows no costs and makes no decisions about which path to look at.
+//! This module knows no costs and does not choose paths.
 
 use crate::ExecError;
 use crate::facts::Facts;
@@ -25,20 +25,21 @@ use slowpath_stop::Ticker;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// Operations between two looks at whether to stop. One takes a microsecond, seldom a millisecond.
+/// Number of operations between checks of the stop condition. An operation takes about a
+/// microsecond, rarely a millisecond.
 const OPERATIONS: u32 = 16;
 
 /// Registers, memory and facts at a point of the program.
 #[derive(Clone, Debug)]
 pub struct SymbolicState {
-    /// The registers that are still read, in ascending order.
+    /// Live registers with their values, in ascending order.
     pub(crate) regs: Rc<Vec<(Reg, TermId)>>,
     pub(crate) memory: MemId,
     pub(crate) facts: Facts,
 }
 
 impl SymbolicState {
-    /// What the conditions on every way here say.
+    /// Returns the facts that hold on every path to this state.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
@@ -54,55 +55,55 @@ impl SymbolicState {
 pub(crate) enum PathVariable {
     /// The value that arrives at `node` over one of its arcs.
     Phi { node: NodeId, incoming: Vec<(ArcId, TermId)> },
-    /// Bytes behind an address whose region differs between paths, or behind stores to such.
+    /// A load whose region differs between paths, or that may read a store whose region does.
     Deferred { memory: MemId, address: TermId, bytes: u8, insn: u32 },
 }
 
 /// Symbolic execution of one program.
 pub struct Executor {
-    /// The terms.
+    /// Pool of all terms.
     pub pool: TermPool,
     pub(crate) program: Rc<Program>,
     pub(crate) memory: MemPool,
     pub(crate) path_variables: HashMap<VarId, PathVariable>,
-    /// The address of each region's first byte.
+    /// Address of each region's first byte.
     pub(crate) bases: Vec<Option<TermId>>,
     pub(crate) arrays: Vec<ArrayId>,
-    /// What regions hold at the start, where that is given.
+    /// Initial content of each region, if [`Start`] states one.
     pub(crate) given: Vec<Option<InitialByte>>,
-    /// What has been read before.
+    /// Cache of memory reads.
     pub(crate) reads: HashMap<(MemId, Location, Read), Result<TermId, Missing>>,
     /// See [`Start::volatile`].
     pub(crate) volatile: bool,
-    /// Where accesses have been found to go.
+    /// Cache of access targets.
     pub(crate) located: HashMap<TermId, Option<Location>>,
-    /// Addresses whose place does not show within so many choices.
+    /// Addresses whose target was not found within this number of choices.
     pub(crate) unlocated: HashMap<TermId, u32>,
     pub(crate) insn: u32,
-    /// The values drawn in the prologue, in order.
+    /// Values drawn in the prologue, in order.
     drawn_first: Vec<TermId>,
-    /// The values drawn in each block instance, in order.
+    /// Values drawn in each block instance, in order.
     drawn: HashMap<NodeId, Vec<TermId>>,
-    /// The values drawn in what is being executed.
+    /// Values drawn in the block that is being executed.
     draws: Vec<TermId>,
-    /// What each block instance relies on, and where that is so.
+    /// Reliances of each block instance, with their conditions.
     relied: HashMap<NodeId, Vec<(RelianceId, TermId)>>,
-    /// The same of what is being executed.
+    /// Reliances of the block that is being executed.
     reliances: Vec<(RelianceId, TermId)>,
-    /// Values to be drawn next.
+    /// Values that the next draws return.
     pub(crate) expected: VecDeque<TermId>,
     inputs: Vec<TermId>,
     live_in: Vec<Vec<Reg>>,
-    /// The registers that are read behind each block.
+    /// Registers that are live behind each block.
     live_out: Vec<Vec<Reg>>,
-    /// Registers of the block being executed.
+    /// Registers of the block that is being executed.
     pub(crate) regs: Vec<Option<TermId>>,
-    /// Those of them that have a value.
+    /// Registers that have a value.
     held: Vec<Reg>,
     ticker: Ticker,
 }
 
-/// The registers that a successor of a block reads, ascending.
+/// Returns the registers that successors of a block read, ascending.
 fn live_out(block: &Block, live_in: &[Vec<Reg>]) -> Vec<Reg> {
     let next = block.terminator.edges().filter_map(|edge| match edge.target {
         Destination::Block(next) => Some(next),
@@ -116,17 +117,11 @@ fn live_out(block: &Block, live_in: &[Vec<Reg>]) -> Vec<Reg> {
 
 impl Executor {
     /// Sets up the program's inputs and regions and executes its prologue.
-    ///
-    /// # Errors
-    /// See [`ExecError`].
     pub fn new(program: Rc<Program>) -> Result<(Self, SymbolicState), ExecError> {
         Executor::from_start(program, Start::default())
     }
 
-    /// The same with what some inputs and regions hold.
-    ///
-    /// # Errors
-    /// See [`ExecError`].
+    /// Works like [`new`](Self::new), with given values of some inputs and regions.
     pub fn from_start(
         program: Rc<Program>,
         start: Start,
@@ -192,56 +187,56 @@ impl Executor {
         Ok((executor, state))
     }
 
-    /// Notes the addresses of regions whose base register has been written: the prologue may access
-    /// these from then on.
+    /// Records the base address of regions whose base register has been written. The rest of the
+    /// prologue may access these regions.
     fn find_bases(&mut self) {
         for (base, region) in self.bases.iter_mut().zip(&self.program.regions) {
             *base = base.or(self.regs[region.base.index()]);
         }
-        // What did not point into a known region before may point into this one.
+        // Addresses without a known target may point into the new region.
         self.located.clear();
         self.unlocated.clear();
     }
 
-    /// The program.
+    /// Returns the program.
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// The term of the packet's length in bytes.
+    /// Returns the term of the packet's length in bytes.
     pub fn packet_length(&self) -> Option<TermId> {
         self.program.packet_length.map(|input| self.inputs[input.index()])
     }
 
-    /// The terms of all inputs, in the program's order.
+    /// Returns the terms of all inputs, in the program's order.
     pub fn inputs(&self) -> &[TermId] {
         &self.inputs
     }
 
-    /// The array that stands for the initial content of a region.
+    /// Returns the array that represents the initial content of a region.
     pub fn array(&self, region: RegionId) -> ArrayId {
         self.arrays[region.index()]
     }
 
-    /// The variables for what the instance of a block at `node` draws ([`Op::Unknown`]), in order
-    /// of execution. A variable that can have one value only is that constant.
+    /// Returns the variables drawn in the block instance at `node` ([`Op::Unknown`]), in order of
+    /// execution. A draw with only one possible value is a constant.
     pub fn unknowns(&self, node: NodeId) -> &[TermId] {
         self.drawn.get(&node).map_or(&[], Vec::as_slice)
     }
 
-    /// What the instance of a block at `node` relies on ([`Op::Rely`]), and the terms that are 1
-    /// where it does.
+    /// Returns the reliances of the block instance at `node` ([`Op::Rely`]), each with a 1-bit term
+    /// that is 1 if the run relies on it.
     pub fn reliances(&self, node: NodeId) -> &[(RelianceId, TermId)] {
         self.relied.get(&node).map_or(&[], Vec::as_slice)
     }
 
-    /// The same for what the prologue draws, before every block.
+    /// Returns the variables drawn in the prologue, in order of execution.
     pub fn prologue_unknowns(&self) -> &[TermId] {
         &self.drawn_first
     }
 
-    /// Executes the instance of a block at a node; returns the branch condition, if it ends in a
-    /// branch.
+    /// Executes the instance of a block at a node. Returns the branch condition if the block ends
+    /// in a branch.
     ///
     /// # Errors
     /// See [`ExecError`].
@@ -253,7 +248,7 @@ impl Executor {
     ) -> Result<Option<TermId>, ExecError> {
         let program = Rc::clone(&self.program);
         let (id, block) = (block, program.block(block));
-        // Not all registers: a program can have many more of them than a block.
+        // Only reset registers in use: a program can have many more registers than a block.
         self.held.drain(..).for_each(|reg| self.regs[reg.index()] = None);
         for &(reg, value) in state.regs.iter() {
             self.set(reg, value);
@@ -281,13 +276,13 @@ impl Executor {
         Ok(condition)
     }
 
-    /// Those of the current registers that are `live`.
+    /// Returns the current values of the registers in `live`.
     fn keep(&self, live: &[Reg]) -> Rc<Vec<(Reg, TermId)>> {
         let value = |&reg: &Reg| self.regs[reg.index()].map(|value| (reg, value));
         Rc::new(live.iter().filter_map(value).collect())
     }
 
-    /// The state behind a branch, or `None` when the facts rule that way out.
+    /// Returns the state behind a branch outcome, or `None` if the facts rule that outcome out.
     pub fn assume(
         &self,
         state: &SymbolicState,
@@ -299,26 +294,27 @@ impl Executor {
         Some(SymbolicState { facts, ..state.clone() })
     }
 
-    /// The state at the start of `block`, where the given states meet.
+    /// Merges the incoming states at the start of `block`.
     pub fn merge(
         &mut self,
         node: NodeId,
         block: BlockId,
         mut incoming: Vec<(ArcId, SymbolicState)>,
     ) -> Result<SymbolicState, ExecError> {
-        // Nothing depends on the arc then, and resolving has one phi less to look through.
+        // With one arc, no phi is needed, and resolving has less to do.
         if incoming.len() == 1 {
             return Ok(incoming.swap_remove(0).1);
         }
         let mut regs = Vec::with_capacity(self.live_in[block.index()].len());
-        // Registers that are equal on every way share a phi, so that they are known to be equal
-        // behind.
+        // Registers that are equal on every path share a phi, so that they remain known to be
+        // equal.
         let mut made: HashMap<Vec<TermId>, TermId> = HashMap::default();
         for index in 0..self.live_in[block.index()].len() {
             let reg = self.live_in[block.index()][index];
             let values: Option<Vec<TermId>> =
                 incoming.iter().map(|(_, state)| state.register(reg)).collect();
-            // Without a value on some way there is none behind: who reads it gets an error.
+            // A register without a value on some path has none behind the merge; reading it is an
+            // error.
             let Some(values) = values else { continue };
             let merged = match made.get(&values) {
                 Some(&term) => term,
@@ -348,8 +344,8 @@ impl Executor {
         Ok(SymbolicState { regs: Rc::new(regs), memory, facts })
     }
 
-    /// One term for several values: the value itself where they agree, else a phi. Pointers into
-    /// the same region keep their base, so that they stay pointers.
+    /// Merges several values into one term: the value itself if they are all equal, else a phi.
+    /// Pointers into the same region keep their base, so that they can still be located.
     pub(crate) fn merge_values(
         &mut self,
         node: NodeId,
@@ -391,7 +387,7 @@ impl Executor {
         }
     }
 
-    /// The value of an operand; a constant where the conditions on every way here leave one value.
+    /// Returns the value of an operand. If the facts leave one value only, it is that constant.
     fn operand(&mut self, operand: Operand, facts: &Facts) -> Result<TermId, ExecError> {
         let reg = match operand {
             Operand::Const { value, width } => return Ok(self.pool.constant(width, value)),
@@ -401,8 +397,8 @@ impl Executor {
             insn: self.insn,
             register: self.program.regs[reg.index()].name.clone(),
         })?;
-        // Sound although facts hold on the ways here only: what is computed with the constant is used
-        // nowhere else.
+        // Sound although the facts only hold on the paths to this state: results computed with the
+        // constant are only used on these paths.
         Ok(match facts.constant(term) {
             Some(value) => self.pool.constant(self.pool.width(term), value),
             None => term,
@@ -435,7 +431,7 @@ impl Executor {
                 let cond = self.operand(cond, &state.facts)?;
                 let then = self.operand(then, &state.facts)?;
                 let other = self.operand(other, &state.facts)?;
-                // Decided here, the other side is not even part of the term.
+                // If the facts decide the condition, the term contains only the chosen value.
                 match state.facts.decide(&self.pool, cond) {
                     Some(true) => then,
                     Some(false) => other,
@@ -461,8 +457,8 @@ impl Executor {
                 let address = self.operand(addr, &state.facts)?;
                 let value = self.operand(value, &state.facts)?;
                 let location = self.locate_access(address);
-                // What a later read skips by must be no smaller than what this can write on any
-                // path.
+                // The footprint must cover all bytes that the store can write on any path, because
+                // later reads skip by it.
                 let written = match location {
                     Some(location) => self.footprint(location, self.pool.width(value) / 8),
                     None => self.regions(address).map_or(Footprint::Anywhere, Footprint::regions),
@@ -474,7 +470,7 @@ impl Executor {
             Op::Clear { addr, bytes } => {
                 let address = self.operand(addr, &state.facts)?;
                 let bytes = self.operand(bytes, &state.facts)?;
-                // Nothing is written, wherever the address points.
+                // A clearing of zero bytes writes nothing, wherever the address points.
                 if self.pool.as_const(bytes) == Some(0) {
                     return Ok(());
                 }
@@ -508,9 +504,9 @@ impl Executor {
         }
     }
 
-    /// The next value that was announced, if it fits; else a new unknown.
+    /// Returns the next expected value if it fits the domain, else a new unknown.
     fn draw(&mut self, domain: Domain) -> TermId {
-        // One that can have values that this draw cannot is not its counterpart.
+        // A value outside of this draw's domain cannot be its counterpart.
         if let Some(next) = self.expected.pop_front()
             && self.pool.width(next) == domain.width()
             && self.pool.domain(next).lo() >= domain.lo()
@@ -546,7 +542,7 @@ impl Executor {
         }
     }
 
-    /// What stands for the base address of each region, if it is an input.
+    /// Returns the term of a region's base address, if it is an input.
     pub fn base_input(&self, region: RegionId) -> Option<TermId> {
         let inputs = self.program.inputs.iter().zip(&self.inputs);
         let mut matching = inputs.filter(|(input, _)| input.kind == InputKind::BaseAddress(region));

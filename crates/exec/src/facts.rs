@@ -1,11 +1,12 @@
-//! What branch conditions say about terms: intervals and known bits, each with its reasons.
+//! Facts about terms that follow from branch conditions: intervals and known bits, each with its
+//! reasons.
 //!
-//! Decides most contradictions without a solver, names the few conditions behind each, and yields
-//! the least packet length that a path needs. Incomplete by design: "no contradiction found" says
-//! nothing.
+//! They reveal most contradictions without a solver, name the few conditions behind each, and give
+//! the minimum packet length that a path needs. Facts are incomplete by design: if they find no
+//! contradiction, the conditions may still contradict each other.
 //!
-//! Facts are persistent: states of many paths share what they have in common, so that copies cost
-//! nothing and merges look only at what happened since the ways parted.
+//! Facts are persistent: the states of many paths share their common part. Copies are free, and a
+//! merge only looks at changes since the paths parted.
 
 mod assume;
 mod fact;
@@ -21,33 +22,34 @@ use slowpath_smt::{Domain, TermId, TermPool};
 
 use std::rc::Rc;
 
-/// Terms that a merged value may be, beyond which they are forgotten.
+/// Maximum number of different terms that a merged value may stand for; with more, they are not
+/// tracked.
 const MAX_ARMS: usize = 4;
 
-/// Facts about terms, all of which hold together.
+/// A set of facts about terms that hold together.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     map: FactMap,
     history: Option<Rc<Change>>,
 }
 
-/// One fact added, after the ones before it.
+/// A fact that was added, with a link to the previous one.
 #[derive(Debug)]
 struct Change {
     term: TermId,
-    /// All facts with this one.
+    /// All facts including this one.
     after: FactMap,
     depth: u32,
     before: Option<Rc<Change>>,
-    /// One further back, to get to a given depth in a logarithmic number of steps (Myers, "An
-    /// applicative random-access stack", 1983).
+    /// A change further back, so that any depth is reached in a logarithmic number of steps (Myers,
+    /// "An applicative random-access stack", 1983).
     jump: Option<Rc<Change>>,
 }
 
 impl Drop for Change {
     /// Iterative, so that long histories do not exhaust the stack.
     fn drop(&mut self) {
-        // What jumps lead to is held by the changes in between, still.
+        // The changes in between still hold the target of the jump.
         self.jump = None;
         let mut next = self.before.take();
         while let Some(change) = next {
@@ -63,7 +65,7 @@ impl Drop for Change {
 }
 
 impl Facts {
-    /// No facts.
+    /// Returns the empty set of facts.
     pub fn new() -> Self {
         Facts::default()
     }
@@ -85,13 +87,13 @@ impl Facts {
         self.history = Some(Rc::new(Change { term, after, depth, before, jump }));
     }
 
-    /// The only value that the facts leave for `term`, if they leave one.
+    /// Returns the value of `term` if the facts leave only one.
     pub fn constant(&self, term: TermId) -> Option<u64> {
         let fact = self.get(term)?;
         (fact.lo == fact.hi).then_some(fact.lo)
     }
 
-    /// The least value that `term` can have, with the reasons for it.
+    /// Returns the minimum of `term` with its reasons.
     pub fn at_least(&self, pool: &TermPool, term: TermId) -> (u64, Reasons) {
         let plain = pool.domain(term).lo();
         match self.get(term) {
@@ -100,7 +102,7 @@ impl Facts {
         }
     }
 
-    /// The values that the facts leave for `term`, or more.
+    /// Returns a superset of the values that the facts leave for `term`.
     pub fn domain(&self, pool: &TermPool, term: TermId) -> Domain {
         let plain = pool.domain(term);
         let Some(fact) = self.get(term) else { return plain };
@@ -109,7 +111,7 @@ impl Facts {
         Domain::reduced(plain.width(), zeros, ones, lo, hi).unwrap_or(plain)
     }
 
-    /// The truth of a 1-bit term, if the facts decide it.
+    /// Returns the truth value of a 1-bit term, if the facts decide it.
     pub fn decide(&self, pool: &TermPool, condition: TermId) -> Option<bool> {
         let possible = |value| {
             let mut overlay = Overlay::new(&self.map);
@@ -122,10 +124,10 @@ impl Facts {
         }
     }
 
-    /// Adds the fact that the 1-bit `condition` has `value`, for the reason `tag`.
+    /// Adds the fact that the 1-bit `condition` has `value`, with the reason `tag`.
     ///
     /// # Errors
-    /// The conditions, `tag` among them, that cannot hold together.
+    /// The conditions, including `tag`, that contradict each other.
     pub fn assume(
         &mut self,
         pool: &TermPool,
@@ -142,7 +144,7 @@ impl Facts {
         Ok(())
     }
 
-    /// Adds that `merged` is one of the `values`, each under the facts of its way.
+    /// Adds the fact that `merged` is one of the `values`, each under the facts of its path.
     pub fn merge(&mut self, pool: &TermPool, merged: TermId, values: &[TermId], ways: &[&Facts]) {
         if values.len() > MAX_ARMS || values.iter().all(|&value| pool.as_const(value).is_some()) {
             return;
@@ -160,7 +162,7 @@ impl Facts {
         self.insert(merged, fact);
     }
 
-    /// Facts that hold on every one of several ways to a place, without reasons.
+    /// Returns the facts that hold on all of several paths, without reasons.
     pub fn join(ways: &[&Facts]) -> Facts {
         let Some((first, others)) = ways.split_first() else { return Facts::new() };
         let shared = others
@@ -197,7 +199,7 @@ fn depth(history: &Option<Rc<Change>>) -> u32 {
     history.as_ref().map_or(0, |change| change.depth)
 }
 
-/// The latest change that two histories share.
+/// Returns the latest change that two histories share.
 fn common<'a>(
     mut a: Option<&'a Rc<Change>>,
     mut b: Option<&'a Rc<Change>>,

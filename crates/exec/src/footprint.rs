@@ -1,39 +1,41 @@
-//! Footprints: over-approximated sets of bytes that a store may write or a load may read, coarse
-//! and small: for each region, words modulo 64 (a Bloom filter with one hash).
+//! Footprints: over-approximated sets of bytes that a store may write or a load may read. To stay
+//! small, a footprint stores word numbers modulo 64 for each region (a Bloom filter with one hash).
 //!
-//! Good for "surely not written here". Knows regions and ranges of offsets, no terms.
+//! A footprint can prove that a byte is not written. This module knows regions and ranges of
+//! offsets, but no terms.
 
 use slowpath_ir::RegionId;
 use slowpath_smt::Domain;
 use std::rc::Rc;
 
-/// Bytes that share a bit.
+/// Number of bytes that share a bit.
 const WORD: u64 = 8;
-/// Words after which bits come again.
+/// Number of words after which bits repeat.
 const WORDS: u64 = u64::BITS as u64;
 
-/// A set that contains all bytes that were written (or are read), and perhaps others.
+/// A superset of the bytes that are written or read.
 #[derive(Clone, Debug)]
 pub(crate) enum Footprint {
-    /// Any byte.
+    /// All bytes of all regions.
     Anywhere,
-    /// For some regions, ascending, the words: bit `i` is for all words with numbers `i` modulo 64.
+    /// Words by region, ascending. Bit `i` stands for all words whose number is `i` modulo 64.
     Words(Rc<[(RegionId, u64)]>),
 }
 
 impl Footprint {
-    /// No byte.
+    /// Returns the empty set.
     pub fn empty() -> Self {
         Footprint::Words(Rc::new([]))
     }
 
-    /// So many bytes of a region from an offset on: from any of the offsets in a domain.
+    /// Returns the footprint of an access to `bytes` bytes of a region, at any offset from the
+    /// domain.
     pub fn at(region: RegionId, offset: &Domain, bytes: u8) -> Self {
-        // Of narrower offsets, some words would not come again modulo 64.
+        // Narrower offsets wrap around before the words repeat modulo 64.
         if u64::from(offset.width()) < (WORD * WORDS).ilog2().into() {
             return Footprint::regions(vec![region]);
         }
-        // Elements of a table have the same low bits, whatever their number.
+        // Elements of a table have the same low bits, regardless of their number.
         let known = (offset.zeros() | offset.ones()) / WORD % WORDS;
         let ones = offset.ones() / WORD;
         let mut starts = 0u64;
@@ -43,21 +45,20 @@ impl Footprint {
                 starts |= 1 << word;
             }
         }
-        // The most that the first byte can be behind the start of its word.
+        // Maximum distance of the first byte from the start of its word.
         let inside = !offset.zeros() & (WORD - 1);
         let more = (inside + u64::from(bytes.max(1)) - 1) / WORD;
         let words = (0..=more as u32).fold(0, |words, by| words | starts.rotate_left(by));
         Footprint::Words(Rc::new([(region, words)]))
     }
 
-    /// All bytes of these regions.
+    /// Returns the footprint of all bytes of these regions.
     pub fn regions(mut regions: Vec<RegionId>) -> Self {
         regions.sort_unstable();
         regions.dedup();
         Footprint::Words(regions.into_iter().map(|region| (region, u64::MAX)).collect())
     }
 
-    /// The bytes in either.
     pub fn union(&self, other: &Footprint) -> Footprint {
         let (Footprint::Words(a), Footprint::Words(b)) = (self, other) else {
             return Footprint::Anywhere;
@@ -80,7 +81,7 @@ impl Footprint {
         Footprint::Words(both.into())
     }
 
-    /// Whether some byte may be in both.
+    /// Returns true if the sets may have a byte in common.
     pub fn intersects(&self, other: &Footprint) -> bool {
         match (self, other) {
             (Footprint::Words(a), Footprint::Words(b)) => {

@@ -1,10 +1,9 @@
-//! Indices into the unrolled graph, which belongs to the caller: whoever owns it numbers its nodes
-//! and arcs.
+//! Indices into the unrolled graph. The caller owns the graph and numbers its nodes and arcs.
 
 use slowpath_ir::index_type;
 
 index_type!(
-    /// A node of the unrolled graph: an instance of a block, where states may meet.
+    /// A node of the unrolled graph: an instance of a block, where states can merge.
     NodeId
 );
 index_type!(

@@ -1,5 +1,5 @@
-//! What execution has found out: why a value depends on the path; and what is known behind a stretch
-//! of one path: values of registers, what was stored, what memory holds.
+//! Access to results of symbolic execution: the reason that a value depends on the path, and the
+//! registers, stores and memory content at the end of a path.
 
 use crate::executor::{Executor, PathVariable, SymbolicState};
 use crate::facts::Facts;
@@ -13,42 +13,42 @@ use std::rc::Rc;
 /// A store on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// Where it went; `None` if the address does not show it.
+    /// Target of the store; `None` if the term of the address does not show it.
     pub location: Option<Location>,
-    /// How many bytes it wrote.
+    /// Number of bytes written.
     pub bytes: u8,
-    /// The instruction.
+    /// Number of the instruction.
     pub insn: u32,
 }
 
-/// Something that a path has written.
+/// A store or clearing on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// Where from; `None` if the address does not show it.
+    /// Location of the first byte written; `None` if the term of the address does not show it.
     pub location: Option<Location>,
-    /// What; `None` if bytes were cleared.
+    /// Stored value; `None` if bytes were cleared.
     pub value: Option<TermId>,
-    /// The instruction.
+    /// Number of the instruction.
     pub insn: u32,
 }
 
-/// Why the value of a variable is not the same on every path.
+/// The reason that the value of a variable differs between paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Varying<'a> {
-    /// States meet at `node`: it is what arrives over the arc that was taken.
+    /// States merge at `node`; the value depends on the arc taken.
     Merged {
-        /// Where they meet.
+        /// Node of the merge.
         node: NodeId,
-        /// The arcs that lead there, with the value over each.
+        /// Arcs into the node, with the value on each.
         incoming: &'a [(ArcId, TermId)],
     },
-    /// It was read from memory where only a path tells which store wrote it.
+    /// A load whose store depends on the path.
     Deferred,
 }
 
 impl Executor {
-    /// Why a term is a variable whose value depends on the path; `None` for all other terms, such as
-    /// inputs and what is drawn.
+    /// Returns the reason that a variable's value depends on the path. Returns `None` for all other
+    /// terms, such as inputs and drawn values.
     pub fn varying(&self, term: TermId) -> Option<Varying<'_>> {
         let Node::Var(var) = *self.pool.node(term) else { return None };
         Some(match self.path_variables.get(&var)? {
@@ -57,24 +57,23 @@ impl Executor {
         })
     }
 
-    /// The value of a register behind the operations that were executed last: all of the prologue,
-    /// or a whole block.
+    /// Returns the value of a register behind the last executed prologue or block.
     pub fn register(&self, reg: Reg) -> Option<TermId> {
         self.regs[reg.index()]
     }
 
-    /// The address of a region's first byte.
+    /// Returns the address of a region's first byte.
     pub fn base(&self, region: RegionId) -> Option<TermId> {
         self.bases[region.index()]
     }
 
-    /// Where an address points, if the term shows it. Null does not count among choices.
+    /// Returns the target of an address, if the term shows it. Null is ignored among choices.
     pub fn location(&mut self, address: TermId) -> Option<Location> {
         self.locate_access(address)
     }
 
-    /// The stores on the way to a state, oldest first; `None` if several ways lead there, or bytes
-    /// were cleared.
+    /// Returns the stores on the path to a state, oldest first, or `None` if paths merge or bytes
+    /// are cleared on the way.
     pub fn stores(&self, state: &SymbolicState) -> Option<Vec<Stored>> {
         let mut stores = Vec::new();
         let mut memory = state.memory;
@@ -92,7 +91,8 @@ impl Executor {
         Some(stores)
     }
 
-    /// The same, and what was cleared; `None` if several ways lead to the state.
+    /// Returns the stores and clearings on the path to a state, oldest first, or `None` if paths
+    /// merge on the way.
     pub fn written(&self, state: &SymbolicState) -> Option<Vec<Written>> {
         let mut written = Vec::new();
         let mut memory = state.memory;
@@ -112,8 +112,8 @@ impl Executor {
         Some(written)
     }
 
-    /// The value of `bytes` bytes of a region, little-endian, 1 to 8, as a term that may have to be
-    /// resolved ([`crate::Resolver`]); `None` if the region has no address.
+    /// Returns the value of `bytes` bytes of a region (1 to 8, little-endian). The term may have to
+    /// be resolved ([`crate::Resolver`]). Returns `None` if the region has no address.
     pub fn content(
         &mut self,
         state: &SymbolicState,
@@ -126,8 +126,8 @@ impl Executor {
         Some(self.load(state.memory, address, bytes))
     }
 
-    /// The state where the given ones meet behind the end of the program, where no register is read
-    /// any more; `node` is a number that no other node has.
+    /// Merges states behind the end of the program, where no register is live. `node` must be a
+    /// number that no other node has.
     pub fn meet(&mut self, node: NodeId, incoming: &[(ArcId, SymbolicState)]) -> SymbolicState {
         let facts: Vec<&Facts> = incoming.iter().map(|(_, state)| state.facts()).collect();
         let facts = Facts::join(&facts);
@@ -141,8 +141,8 @@ impl Executor {
         SymbolicState { regs: Rc::default(), memory, facts }
     }
 
-    /// What the next blocks draw ([`slowpath_ir::Op::Unknown`]), in order, instead of new unknowns,
-    /// as far as it fits what is drawn.
+    /// Sets the values that the next blocks draw ([`slowpath_ir::Op::Unknown`]), in order, instead
+    /// of new unknowns. A value that does not fit its draw is not used.
     pub fn expect_draws(&mut self, terms: impl IntoIterator<Item = TermId>) {
         self.expected = terms.into_iter().collect::<VecDeque<TermId>>();
     }

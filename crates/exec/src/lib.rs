@@ -1,8 +1,8 @@
-//! Execution of the IR: symbolic, for all paths at once and along one path; and, sharing no code
-//! with it, concrete.
+//! Execution of the IR: symbolic execution of all paths at once and along one path, and concrete
+//! execution, which shares no code with it.
 //!
-//! Knows terms and their meaning, but no costs, no devices and no search order. The unrolled graph
-//! belongs to the caller, who numbers its nodes and arcs.
+//! This crate knows terms and their meaning, but no costs, devices or search order. The caller owns
+//! the unrolled graph and numbers its nodes and arcs.
 
 mod alias;
 mod all_paths;

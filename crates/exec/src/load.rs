@@ -1,4 +1,4 @@
-//! Reading symbolic memory: walks the chain of stores from the newest to the oldest.
+//! Reads of symbolic memory, from the newest store to the oldest.
 
 use crate::alias::{Alias, ByteAlias};
 use crate::executor::{Executor, PathVariable};
@@ -9,13 +9,14 @@ use crate::read::{Missing, Read};
 use slowpath_ir::{RegionId, RegionKind};
 use slowpath_smt::{Domain, TermId};
 
-/// Most stores that one read may or may not see; with more, every path has its own value.
+/// Maximum number of stores that one read may or may not see. With more, the read is resolved for
+/// each path separately.
 const MAX_CANDIDATES: usize = 8;
-/// Most states of memory that one read looks at.
+/// Maximum number of memory states that one read visits.
 const MAX_LOOKED_AT: u32 = 256;
 
 impl Executor {
-    /// The value of `bytes` bytes at `address`, little-endian.
+    /// Returns the value of `bytes` bytes at `address`, little-endian.
     pub(crate) fn load(&mut self, memory: MemId, address: TermId, bytes: u8) -> TermId {
         let location = self.locate_access(address);
         let shared = |at: Location| self.program.regions[at.region.index()].kind == RegionKind::Map;
@@ -34,7 +35,8 @@ impl Executor {
         let mut value: Option<TermId> = None;
         for byte in 0..u32::from(bytes) {
             let at = self.offset_by(location, byte);
-            // All of it is deferred if a part is: on single paths it may be one store's again.
+            // Defer the whole load if one byte fails: on a single path, one store may have written
+            // all of it.
             let Ok(read) = self.read(memory, at, Read::Byte) else {
                 return self.defer(memory, address, bytes);
             };
@@ -43,7 +45,7 @@ impl Executor {
         value.unwrap_or_else(|| self.pool.constant(8, 0))
     }
 
-    /// The footprint that `bytes` bytes from a location on can be.
+    /// Returns the footprint of `bytes` bytes at a location.
     pub(crate) fn footprint(&self, at: Location, bytes: u8) -> Footprint {
         Footprint::at(at.region, &self.pool.domain(at.offset), bytes)
     }
@@ -64,11 +66,11 @@ impl Executor {
         term
     }
 
-    /// One byte; or several that one store wrote, on every way here, as one term: put together from
-    /// single bytes, a pointer that was spilled would no longer look like one.
+    /// Reads one byte, or several bytes that one store wrote on every path, as one term. A spilled
+    /// pointer that was reassembled from single bytes could no longer be located.
     ///
-    /// Reads what arrives at merges before the merges themselves. Not recursive: there can be as
-    /// many merges behind each other as there are block instances.
+    /// Values that arrive at a merge are read before the merge itself. Uses a work list instead of
+    /// recursion, because a path can contain as many merges as block instances.
     fn read(&mut self, memory: MemId, at: Location, read: Read) -> Result<TermId, Missing> {
         let footprint = self.footprint(at, read.bytes());
         let memory = self.memory.skip(memory, &footprint);
@@ -133,7 +135,7 @@ impl Executor {
         loop {
             memory = self.memory.skip(memory, footprint);
             match self.memory.node(memory) {
-                // Read byte by byte, unless that would take the words of stores apart.
+                // Read byte by byte, unless that would split the values of stores.
                 MemNode::Initial if guarded.is_empty() => return Found::Missing(Missing::Apart),
                 MemNode::Initial => {
                     let initial = self.initial_slice(at, bytes);
@@ -209,7 +211,7 @@ impl Executor {
         Found::Value(self.fold(guarded, value))
     }
 
-    /// A value over which stores, newest first, may have written others.
+    /// Combines the oldest value with later stores, newest first, that may have overwritten it.
     pub(crate) fn fold(&mut self, guarded: Vec<(TermId, TermId)>, oldest: TermId) -> TermId {
         guarded
             .into_iter()
@@ -217,7 +219,7 @@ impl Executor {
             .fold(oldest, |older, (condition, byte)| self.pool.ite(condition, byte, older))
     }
 
-    /// The byte that a region held when the program started.
+    /// Returns the initial value of a byte.
     pub(crate) fn initial(&mut self, region: RegionId, offset: TermId) -> TermId {
         match &self.given[region.index()] {
             Some(given) => given(&mut self.pool, offset),
@@ -225,7 +227,7 @@ impl Executor {
         }
     }
 
-    /// The bytes that a region held when the program started, as one value.
+    /// Returns the initial value of several bytes.
     pub(crate) fn initial_slice(&mut self, at: Location, bytes: u8) -> TermId {
         let mut value = self.initial(at.region, at.offset);
         for byte in 1..u32::from(bytes) {
@@ -237,15 +239,15 @@ impl Executor {
     }
 }
 
-/// What a walk from newer to older stores ends with.
+/// Result of a walk from newer to older stores.
 enum Found {
     Value(TermId),
     Missing(Missing),
-    /// A merge: the value depends on the arc, unless one of the newer stores passed by wrote it.
+    /// A merge: the value depends on the arc, unless one of the newer stores wrote it.
     Merge {
         node: NodeId,
         incoming: Vec<(ArcId, MemId)>,
-        /// Values of stores that may or may not be the one read, newest first.
+        /// Conditions and values of stores that may have written the bytes, newest first.
         guarded: Vec<(TermId, TermId)>,
     },
 }

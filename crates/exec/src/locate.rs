@@ -1,8 +1,8 @@
-//! Where addresses point. A pointer is known by its region's base address among the addends.
+//! Targets of addresses. A pointer is recognised by a region's base address among its addends.
 //!
-//! For accesses, null does not count: a program that a verifier accepted does not access memory
-//! through it, so `found ? pointer : 0` is accessed at the pointer. The concrete replay would notice
-//! if that were wrong. Where pointers are values, null stays what it is.
+//! For accesses, null is ignored: a program that the verifier accepted does not access memory
+//! through null, so `found ? pointer : 0` is treated as the pointer. The concrete replay would
+//! detect a violation. Pointers that are used as values keep their null case.
 
 use crate::executor::{Executor, PathVariable};
 use crate::memory::Location;
@@ -12,15 +12,16 @@ use slowpath_smt::{Node, TermId};
 
 /// Constants below this are null, or null plus the offset of a field.
 const NULL_PAGE: u64 = 4096;
-/// Most choices looked through on the way to a pointer: every helper that moves the packet's start
-/// makes one, and so does every place where paths meet behind it.
+/// Maximum number of choices on the way to a pointer. Each helper call that moves the packet's
+/// start adds one, and so does each merge of paths behind it.
 const MAX_CHOICES: u32 = 48;
-/// Most pointers that one address may be, and sums inside each other that they may be parts of.
+/// Maximum number of alternative pointers of one address, and maximum depth of sums nested around a
+/// pointer.
 const MAX_POINTERS: usize = 256;
 const MAX_NESTED: u32 = 3;
 
 impl Executor {
-    /// The region and offset of an address, if the term shows them.
+    /// Returns the region and offset of an address, if the term shows them.
     pub(crate) fn locate(&mut self, address: TermId) -> Option<Location> {
         let sum = self.pool.split_sum(address);
         for index in 0..self.bases.len() {
@@ -33,7 +34,7 @@ impl Executor {
                 let offset = self.pool.sub(address, base);
                 return Some(Location { region, offset });
             }
-            // A base of the form (b, 0...0): its low bits and the offset may have been joined.
+            // A base of the form (b, 0...0): its low bits may have been merged with the offset.
             if let (Node::Concat(base_high, base_low), Node::Concat(high, low)) =
                 (*self.pool.node(base), *self.pool.node(address))
                 && self.pool.as_const(base_low) == Some(0)
@@ -50,7 +51,7 @@ impl Executor {
                 return Some(Location { region, offset });
             }
         }
-        // A sum too long to be taken apart as a whole.
+        // A sum that is too long to be split as a whole.
         if let (Node::Add(a, b), [whole]) = (*self.pool.node(address), &sum.addends[..])
             && *whole == address
         {
@@ -63,8 +64,8 @@ impl Executor {
         None
     }
 
-    /// How far an address is behind a base of the form (b, constant): sums take that apart, and the
-    /// constant and the offset may have been joined.
+    /// Returns the offset of an address from a base of the form (b, constant). In such a base, the
+    /// constant may have been merged with the offset.
     fn behind_known(
         &mut self,
         base: TermId,
@@ -88,8 +89,8 @@ impl Executor {
         None
     }
 
-    /// Where an access through an address goes; like [`locate`](Self::locate), but null does not
-    /// count, and choices between places in one region are looked through.
+    /// Returns the target of an access. Unlike [`locate`](Self::locate), it ignores null and looks
+    /// through choices between places in one region.
     pub(crate) fn locate_access(&mut self, address: TermId) -> Option<Location> {
         if let Some(&known) = self.located.get(&address) {
             return known;
@@ -103,8 +104,8 @@ impl Executor {
         if let Some(location) = self.locate(address) {
             return Some(location);
         }
-        // Choices share their parts. What was found stays right; in vain was the search for those
-        // with as many choices left, or fewer.
+        // Choices share subterms, so results are cached. A failure only counts for searches with at
+        // most as many remaining choices.
         if let Some(&Some(known)) = self.located.get(&address) {
             return Some(known);
         }
@@ -135,8 +136,8 @@ impl Executor {
         None
     }
 
-    /// A choice between two values: also one that is made between their low halves, which are
-    /// extended, as in addresses that were stored in 32 bits.
+    /// Returns condition and values if a term is a choice. This includes a choice between low
+    /// halves that are zero-extended, as in addresses stored in 32 bits.
     fn choice(&mut self, term: TermId) -> Option<(TermId, TermId, TermId)> {
         let (zeros, low) = match *self.pool.node(term) {
             Node::Ite(condition, then, other) => return Some((condition, then, other)),
@@ -156,7 +157,8 @@ impl Executor {
         None
     }
 
-    /// Where a choice points that is one between two pointers, or a pointer and null.
+    /// Returns the target of a choice between two pointers into one region, or between a pointer
+    /// and null.
     fn locate_branches(
         &mut self,
         condition: TermId,
@@ -179,8 +181,8 @@ impl Executor {
         })
     }
 
-    /// The regions that an access through an address can go to, if every pointer that the address
-    /// can be shows its region.
+    /// Returns the regions that an access may go to, or `None` if some possible pointer does not
+    /// show its region.
     pub(crate) fn regions(&mut self, address: TermId) -> Option<Vec<RegionId>> {
         self.regions_within(address, MAX_NESTED)
     }
@@ -203,17 +205,17 @@ impl Executor {
             } else if let Some(pointers) = self.alternatives(pointer) {
                 work.extend(pointers);
             } else {
-                // One of the addends is the pointer, the others are distances.
+                // One of the addends is the pointer; the others are offsets.
                 let mut addends = self.pool.split_sum(pointer).addends;
                 addends.retain(|&addend| self.alternatives(addend).is_some());
                 regions.extend(addends.iter().find_map(|&a| self.regions_within(a, nested))?);
             }
         }
-        // Without any pointer it is a distance, or null.
+        // Without any pointer, the term is an offset or null.
         (!regions.is_empty()).then_some(regions)
     }
 
-    /// The values between which a choice or phi chooses.
+    /// Returns the possible values of a choice or phi.
     fn alternatives(&self, pointer: TermId) -> Option<Vec<TermId>> {
         match *self.pool.node(pointer) {
             Node::Ite(_, then, other) => Some(vec![then, other]),

@@ -1,12 +1,12 @@
 //! Symbolic memory: a chain of stores with merges, shared by all regions.
 //!
-//! Addresses are (region, offset) where the pointer's region is known, which it is in programs
-//! that a verifier accepted (the segmented memory model of "throughput guarantees", § 5.5).
+//! An address is a region and an offset if the region is known. In programs that the verifier
+//! accepts, it is (the segmented memory model of "throughput guarantees", § 5.5).
 //!
-//! Reads skip what cannot have written the bytes they look at: every state of memory knows the
-//! latest one that all ways to it come through (its immediate dominator), and the footprint of what
-//! was written in between. These form a tree, and pointers that skip further up make the search for
-//! the next interesting state logarithmic (Myers, "An applicative random-access stack", 1983).
+//! Reads skip states that cannot have written the bytes in question. Each memory state stores its
+//! immediate dominator, the latest state on all paths to it, and the footprint of all writes in
+//! between. The dominators form a tree. Pointers that skip several levels of it make the search for
+//! the next relevant state logarithmic (Myers, "An applicative random-access stack", 1983).
 
 use crate::footprint::Footprint;
 use crate::index::{ArcId, NodeId};
@@ -14,11 +14,11 @@ use slowpath_ir::RegionId;
 use slowpath_smt::TermId;
 use std::rc::Rc;
 
-/// A state of memory.
+/// A memory state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MemId(pub(crate) u32);
 
-/// Where an address points.
+/// Target of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
     /// The region.
@@ -27,7 +27,7 @@ pub struct Location {
     pub offset: TermId,
 }
 
-/// How a state of memory came to be.
+/// Origin of a memory state.
 #[derive(Clone, Debug)]
 pub(crate) enum MemNode {
     /// The unknown content at the start.
@@ -37,44 +37,44 @@ pub(crate) enum MemNode {
         prev: MemId,
         /// The address as a term.
         address: TermId,
-        /// Where it points, when that is the same on every path.
+        /// Target of the address if it is the same on every path.
         location: Option<Location>,
         value: TermId,
-        /// The instruction, for messages.
+        /// Number of the instruction, for messages.
         insn: u32,
     },
-    /// `prev` with so many bytes from an address on made zero.
+    /// `prev` after setting a number of bytes to zero.
     Clear {
         prev: MemId,
         /// The address as a term.
         address: TermId,
-        /// Where it points, when that is the same on every path.
+        /// Target of the address if it is the same on every path.
         location: Option<Location>,
-        /// How many, as wide as an address.
+        /// Number of bytes, as wide as an address.
         bytes: TermId,
-        /// The instruction, for messages.
+        /// Number of the instruction, for messages.
         insn: u32,
     },
-    /// What arrives at a node over one of several arcs.
+    /// The memory states that arrive at a node, one for each arc.
     Merge { node: NodeId, incoming: Rc<[(ArcId, MemId)]> },
 }
 
-/// A state of memory and its place in the tree of dominators.
+/// A memory state and its place in the dominator tree.
 #[derive(Debug)]
 struct Entry {
     node: MemNode,
     depth: u32,
-    /// The latest state that every way here comes through.
+    /// The latest state that every path to this one passes.
     dominator: MemId,
-    /// What was written since.
+    /// Bytes written since the dominator.
     written: Footprint,
     /// A dominator further up.
     jump: MemId,
-    /// What was written since that.
+    /// Bytes written since `jump`.
     jumped: Footprint,
 }
 
-/// All states of memory of one analysis.
+/// All memory states of one analysis.
 #[derive(Debug)]
 pub(crate) struct MemPool {
     entries: Vec<Entry>,
@@ -95,7 +95,7 @@ impl MemPool {
         MemPool { entries: vec![initial] }
     }
 
-    /// The state behind a store that may write what `written` says.
+    /// Returns the state after a store that may write the bytes in `written`.
     pub fn store(
         &mut self,
         prev: MemId,
@@ -108,7 +108,7 @@ impl MemPool {
         self.push(node, prev, written)
     }
 
-    /// The state behind a clearing that may write what `written` says.
+    /// Returns the state after a clearing that may write the bytes in `written`.
     pub fn clear(
         &mut self,
         prev: MemId,
@@ -121,7 +121,7 @@ impl MemPool {
         self.push(node, prev, written)
     }
 
-    /// The state at a node where several meet, each with the arc that it arrives over.
+    /// Returns the state at a node where several states merge, given with their arcs.
     pub fn merge(&mut self, node: NodeId, incoming: Rc<[(ArcId, MemId)]>) -> MemId {
         let Some(&(_, first)) = incoming.first() else { return Self::INITIAL };
         let mut written = Footprint::empty();
@@ -133,9 +133,9 @@ impl MemPool {
     fn push(&mut self, node: MemNode, dominator: MemId, written: Footprint) -> MemId {
         let above = self.entry(dominator);
         let further = self.entry(above.jump);
-        // Myers's rule: two jumps of equal length become one of twice that and one, so that the
-        // lengths on the way up are those of a skew binary number, and logarithmically many reach
-        // any depth.
+        // Myers's rule: two jumps of equal length are joined into one. The lengths on the way up
+        // are then those of a skew binary number, and a logarithmic number of steps reaches any
+        // depth.
         let even = above.depth - further.depth == further.depth - self.entry(further.jump).depth;
         let (jump, jumped) = if even && above.depth > 0 {
             (further.jump, written.union(&above.jumped).union(&further.jumped))
@@ -147,12 +147,11 @@ impl MemPool {
         MemId((self.entries.len() - 1) as u32)
     }
 
-    /// The latest state that the ways to both `a` and `b` come through; adds to `written` what was
-    /// written between it and either.
+    /// Returns the latest state on all paths to both `a` and `b`. Adds to `written` the bytes that
+    /// were written between it and either of them.
     fn common_dominator(&self, mut a: MemId, mut b: MemId, written: &mut Footprint) -> MemId {
-        // At equal depth both jump equally far. Where they jump to the same state, the dominator
-        // that they share may be closer: one step only. What is passed on the way is added either
-        // way.
+        // At equal depth, both jumps have equal length. If both lead to the same state, the common
+        // dominator may be closer, so take a single step. Each step adds the writes that it passes.
         while a != b {
             if self.entry(a).depth < self.entry(b).depth {
                 std::mem::swap(&mut a, &mut b);
@@ -172,15 +171,15 @@ impl MemPool {
         a
     }
 
-    /// The latest state at or before `memory` that differs from the one before it in the places
-    /// that are read.
+    /// Returns the latest state, at or before `memory`, whose write may have changed the bytes in
+    /// `read`.
     pub fn skip(&self, mut memory: MemId, read: &Footprint) -> MemId {
         loop {
             let entry = self.entry(memory);
             if entry.depth == 0 {
                 return memory;
             }
-            // The far jump first; it is allowed if nothing on all of its way can have been read.
+            // Try the far jump first. It is allowed if no write along it intersects the read.
             memory = if !entry.jumped.intersects(read) {
                 entry.jump
             } else if !entry.written.intersects(read) {

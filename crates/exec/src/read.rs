@@ -1,16 +1,16 @@
-//! What is read of symbolic memory for all paths at once, and why there may be no such value.
+//! Reads of symbolic memory for all paths at once, and the reasons for which they fail.
 
-/// What is read.
+/// Kind of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Read {
-    /// So many bytes that one store wrote.
+    /// This number of bytes, written by one store.
     Slice(u8),
-    /// One byte, whoever wrote it.
+    /// One byte, written by any store.
     Byte,
 }
 
 impl Read {
-    /// How many bytes it is.
+    /// Returns the size of the read in bytes.
     pub fn bytes(self) -> u8 {
         match self {
             Read::Slice(bytes) => bytes,
@@ -19,11 +19,11 @@ impl Read {
     }
 }
 
-/// Why a read has no value for all paths at once.
+/// The reason that a read has no common value for all paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Missing {
-    /// Several stores wrote parts of it, or none did: its bytes may have values.
+    /// Several stores wrote parts of the bytes, or none did. Single bytes may still have values.
     Apart,
-    /// Stores to unknown regions, or too many stores, may have written it.
+    /// Stores to unknown regions, or too many stores, may have written the bytes.
     Hopeless,
 }

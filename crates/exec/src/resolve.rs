@@ -1,8 +1,8 @@
-//! Execution along one path: the terms of all paths together, with every phi replaced by what
-//! arrives over the path's arc.
+//! Execution along one path: replaces each phi in the terms of all paths by the value that arrives
+//! over the path's arc.
 //!
-//! Work is shared between paths with a common prefix: a value depends on the arcs up to some
-//! position only, and stays known as long as the prefix up to there does.
+//! Paths with a common prefix share work: a value depends only on the arcs up to some position, and
+//! stays known while the prefix up to there stays the same.
 
 use crate::ExecError;
 use crate::alias::{Alias, ByteAlias};
@@ -14,30 +14,30 @@ use slowpath_smt::{Node, TermId};
 use slowpath_stop::Ticker;
 use std::collections::BTreeSet;
 
-/// Position on the path behind which a resolved term does not look; 0 = holds on every path.
+/// Number of leading arcs of the path that a resolved value depends on; 0: it holds on every path.
 type Level = u32;
 
-/// Terms resolved between two looks at whether to stop.
+/// Number of terms resolved between checks of the stop condition.
 const TURNS: u32 = 32;
 
-/// Resolves terms along paths.
+/// A resolver of terms along one path.
 #[derive(Debug)]
 pub struct Resolver {
     path: Vec<(ArcId, NodeId)>,
     position: HashMap<NodeId, u32>,
     resolved: HashMap<TermId, (TermId, Level)>,
-    /// What loads that were resolved depend on.
+    /// Dependencies of resolved loads.
     loads: HashMap<TermId, Origin>,
     by_level: Vec<Vec<TermId>>,
     ticker: Ticker,
 }
 
-/// What the value of a load on the current path depends on.
+/// Dependencies of a load's value on the current path.
 #[derive(Clone, Debug, Default)]
 struct Origin {
-    /// Addresses, and values that were stored.
+    /// Addresses and stored values.
     terms: Vec<TermId>,
-    /// Positions on the path of the arcs over which memory arrived.
+    /// Positions on the path of the arcs over which memory states arrived.
     positions: Vec<Level>,
 }
 
@@ -48,7 +48,7 @@ impl Default for Resolver {
 }
 
 impl Resolver {
-    /// No path yet.
+    /// Creates a resolver without a path.
     pub fn new() -> Self {
         Resolver {
             path: Vec::new(),
@@ -60,8 +60,8 @@ impl Resolver {
         }
     }
 
-    /// Moves to a path: its arcs in order, each with the node it leads to. What is known about
-    /// the common prefix with the previous path is kept.
+    /// Moves to a path, given as its arcs in order, each with the node it leads to. Keeps results
+    /// that only depend on the common prefix with the previous path.
     pub fn follow(&mut self, path: &[(ArcId, NodeId)]) {
         let common = self.path.iter().zip(path).take_while(|(a, b)| a == b).count();
         for (_, node) in self.path.drain(common..) {
@@ -71,8 +71,8 @@ impl Resolver {
             self.position.insert(step.1, index as u32 + 1);
             self.path.push(step);
         }
-        // A level is a position counted from 1: what depends on the first `common` arcs, or on
-        // none, is as it was.
+        // Levels are positions counted from 1. Values that depend on at most the first `common`
+        // arcs stay valid.
         for terms in self.by_level.drain((common + 1).min(self.by_level.len())..) {
             for term in terms {
                 self.resolved.remove(&term);
@@ -81,10 +81,10 @@ impl Resolver {
         }
     }
 
-    /// The value of `term` on the current path.
+    /// Returns the value of `term` on the current path.
     ///
     /// # Errors
-    /// [`ExecError::UnknownRegion`] when a load on the path has no known region.
+    /// [`ExecError::UnknownRegion`] if the region of a load on the path is unknown.
     pub fn resolve(&mut self, executor: &mut Executor, term: TermId) -> Result<TermId, ExecError> {
         self.term(executor, term).map(|(term, _)| term)
     }
@@ -109,8 +109,8 @@ impl Resolver {
                         let what = || executor.pool.display(term);
                         let (value, position) =
                             self.arriving(what, node, incoming.iter().copied())?;
-                        // The value for an arc can be a phi again: it comes first, and this once
-                        // more.
+                        // The arriving value can be a phi too. Resolve it first, then this term
+                        // again.
                         if let Some(&(resolved, level)) = self.resolved.get(&value) {
                             self.keep(term, resolved, level.max(position));
                             work.pop();
@@ -183,8 +183,8 @@ impl Resolver {
         origin.terms.push(address);
         let (address, mut level) = self.term(executor, address)?;
         let at = executor.locate_access(address).ok_or(ExecError::UnknownRegion { insn })?;
-        // What the attempt passes by counts only if it succeeds; byte by byte finds its own
-        // reasons.
+        // The dependencies of this attempt count only if it succeeds; reading byte by byte collects
+        // its own.
         let mut walked = origin.clone();
         if let Some((value, slice_level)) = self.slice(executor, memory, at, bytes, &mut walked)? {
             *origin = walked;
@@ -200,7 +200,8 @@ impl Resolver {
         Ok((value.unwrap_or_else(|| executor.pool.constant(8, 0)), level))
     }
 
-    /// Several bytes that one store wrote, or one of several; `None` when no single store did.
+    /// Reads several bytes, written together by one of several stores. Returns `None` if no single
+    /// store wrote them all.
     fn slice(
         &mut self,
         executor: &mut Executor,
@@ -215,27 +216,28 @@ impl Resolver {
         loop {
             memory = executor.memory.skip(memory, &footprint);
             match executor.memory.node(memory) {
-                // Byte by byte, as the executor reads it: that takes no store's word apart.
+                // Read byte by byte, as the executor does; this does not split the value of a
+                // store.
                 MemNode::Initial if guarded.is_empty() => return Ok(None),
                 MemNode::Initial => {
                     let initial = executor.initial_slice(at, bytes);
                     return Ok(Some((executor.fold(guarded, initial), level)));
                 }
                 &MemNode::Store { prev, address, value: stored, insn, .. } => {
-                    // A reason even where the store is passed by: with another address it might not
-                    // be.
+                    // The address is a dependency even if the store does not alias: with another
+                    // address it might.
                     origin.terms.push(address);
                     let (to, address_level) = self.location(executor, address, insn)?;
                     level = level.max(address_level);
-                    // Regions do not overlap, so what was stored need not be looked at.
+                    // Regions do not overlap, so the stored value does not matter.
                     if to.region != at.region {
                         memory = prev;
                         continue;
                     }
                     let (value, value_level) = self.term(executor, stored)?;
                     let alias = executor.alias(at, to, value, bytes);
-                    // The value is a reason only if the load sees it: fewer arcs, a stronger
-                    // nogood.
+                    // The stored value is a dependency only if the load sees it. Fewer arcs make a
+                    // stronger nogood.
                     if matches!(alias, Alias::Must(_) | Alias::Guarded(..)) {
                         origin.terms.push(stored);
                         level = level.max(value_level);
@@ -272,7 +274,7 @@ impl Resolver {
         }
     }
 
-    /// Where a store goes on the current path.
+    /// Returns the target of a store on the current path.
     fn location(
         &mut self,
         executor: &mut Executor,
@@ -284,7 +286,7 @@ impl Resolver {
         Ok((to, level))
     }
 
-    /// Where and how many bytes are cleared on the current path.
+    /// Returns the target and number of bytes of a clearing on the current path.
     fn cleared(
         &mut self,
         executor: &mut Executor,
@@ -297,7 +299,7 @@ impl Resolver {
         Ok((to, count, level.max(count_level)))
     }
 
-    /// The state of memory that arrives at a merge.
+    /// Returns the memory state that arrives at a merge on the current path.
     fn arriving_memory(
         &self,
         node: NodeId,
@@ -364,19 +366,19 @@ impl Resolver {
         Ok((executor.fold(guarded, value), level))
     }
 
-    /// The arcs of the current path that determine the value of `term` on it: every path that
-    /// takes them all gives the term the same value. The term must have been resolved.
+    /// Returns the arcs of the current path that determine the value of `term`: on every path that
+    /// takes all of them, the term has the same value. The term must have been resolved.
     pub fn reasons(&self, executor: &Executor, term: TermId) -> BTreeSet<ArcId> {
         let mut arcs = BTreeSet::new();
         let mut seen = HashSet::default();
         let mut work = vec![term];
         while let Some(term) = work.pop() {
-            // What has the same value on every path needs no arcs.
+            // A value that is the same on every path needs no arcs.
             if !seen.insert(term) || matches!(self.resolved.get(&term), Some((_, 0))) {
                 continue;
             }
-            // Sound because a decisive operand alone keeps the term at its value: whatever arcs the
-            // others come over, every path with these reasons gives the same.
+            // Sound because a decisive operand alone fixes the value, whatever arcs the other
+            // operands depend on.
             if let Some(decisive) = self.decisive(executor, term) {
                 work.extend(decisive);
                 continue;
@@ -393,8 +395,9 @@ impl Resolver {
                         work.push(value);
                     }
                 }
-                // The arcs over which memory arrived, and what the addresses and values seen depend
-                // on: with those the same, the walk passes the same stores.
+                // The load depends on the arcs over which memory states arrived, and on the
+                // addresses and values seen. If these are the same, the walk passes the same
+                // stores.
                 Some(PathVariable::Deferred { .. }) => {
                     if let Some(origin) = self.loads.get(&term) {
                         arcs.extend(origin.positions.iter().map(|&position| arc(position)));
@@ -407,8 +410,8 @@ impl Resolver {
         arcs
     }
 
-    /// The operands that alone give a term its value on the current path, where others do not
-    /// matter: the branch of a choice that is taken, a factor that is zero.
+    /// Returns the operands that alone determine a term's value on the current path, such as the
+    /// condition and chosen value of a choice, or a factor of zero.
     fn decisive(&self, executor: &Executor, term: TermId) -> Option<Vec<TermId>> {
         let constant = |term: TermId| {
             let (value, _) = self.resolved.get(&term)?;

@@ -1,26 +1,27 @@
-//! What an execution starts from when it is to be compared with another one: terms, inputs and
-//! memory that both have in common.
+//! Common start of two executions that are to be compared: terms, inputs and memory.
 
 use rustc_hash::FxHashMap as HashMap;
 use slowpath_ir::{InputId, RegionId};
 use slowpath_smt::{TermId, TermPool};
 use std::rc::Rc;
 
-/// The byte that a region holds at an offset before the first instruction, as a term; the offset is
+/// Returns the initial content of a byte of a region as a term. The argument is the byte's offset,
 /// as wide as the region's addresses.
 pub type InitialByte = Rc<dyn Fn(&mut TermPool, TermId) -> TermId>;
 
-/// Terms, and what is not unknown at the start of a run.
+/// Terms, and the known part of the initial state.
 #[derive(Clone, Default)]
 pub struct Start {
-    /// Where terms are made. Execution owns it; [`Executor::pool`](crate::Executor::pool) can be
-    /// exchanged between executions that start from the same terms.
+    /// The term pool. The executor owns it; callers can exchange
+    /// [`Executor::pool`](crate::Executor::pool) between executors that start from the same terms.
     pub pool: TermPool,
-    /// Values of inputs, as wide as these and within their limits; others are new unknowns.
+    /// Values of inputs, of the inputs' widths and within their limits. All other inputs become new
+    /// unknowns.
     pub inputs: HashMap<InputId, TermId>,
-    /// Content of regions; others have unknown content, or the one that the program knows.
+    /// Initial content of regions. Other regions have the content that the program states, or
+    /// unknown content.
     pub initial: HashMap<RegionId, InitialByte>,
-    /// Whether others write to shared state all the time: each load of it yields anything. So do
-    /// loads of which it is open whether they are of shared state.
+    /// True if others may write to shared state at any time. Each load from shared state, or from
+    /// an unknown region, then returns a new unknown.
     pub volatile: bool,
 }

@@ -1,5 +1,5 @@
-//! Symbolic execution under a model says what a concrete run in the same environment does: random
-//! programs that look keys up in a hash map and access what they find.
+//! Symbolic execution under a model agrees with a concrete run in the same environment, for random
+//! programs that look up keys in a hash map and access the result.
 
 use crate::straight;
 
@@ -12,10 +12,10 @@ use straight::{
     COND, HASH, PACKET_REGION, POINT, TABLE, VALUES, element, execute, k, look_up, packet, program,
 };
 
-/// Bytes of the packet that programs read.
+/// Number of packet bytes that programs read.
 const BYTES: u64 = 8;
 
-/// A statement about registers, each named by its place in [`VALUES`].
+/// A statement on registers, each given by its index in [`VALUES`].
 #[derive(Clone, Debug)]
 enum Stmt {
     Read { dst: usize, offset: u64, bytes: u8 },
@@ -73,7 +73,7 @@ fn emit(b: &mut BlockBuilder<'_>, statement: &Stmt) {
                 b.store(place, low);
             }
         };
-    // An element's value has 8 bytes.
+    // The value of an element has 8 bytes.
     let inside = |place: u64, bytes: u8| k(place.min(8 - u64::from(bytes)));
     match *statement {
         Stmt::Read { dst, offset, bytes } => {
@@ -139,7 +139,7 @@ fn compile(statements: &[Stmt], wanted: Option<[u64; VALUES.len()]>) -> Program 
     })
 }
 
-/// The model that gives terms the values of the environment.
+/// Returns the model that gives terms the values of the environment.
 fn model(executor: &Executor, environment: &Environment, run: &concrete::Run) -> Model {
     let mut model = Model::new();
     let pool = &executor.pool;
@@ -174,7 +174,7 @@ proptest! {
     ) {
         let first = compile(&statements, None);
         let mut environment = Environment::with_fill(&first, 0);
-        // Draws stay within what their operation allows.
+        // Drawn values must stay within the range of their operation.
         let draws = statements.iter().filter_map(|statement| match statement {
             Stmt::Draw { most, .. } => Some(*most),
             _ => None,

@@ -1,4 +1,4 @@
-//! Two executions over the same terms: a start that both have in common, and what a path leaves.
+//! Two executions over the same terms: their common start, and the state that a path leaves behind.
 
 use crate::straight;
 
@@ -15,7 +15,7 @@ fn execute(program: Program, start: Start, draws: &[TermId]) -> (Executor, Symbo
     (executor, state)
 }
 
-/// Stores a sum of what the packet holds and of what is drawn.
+/// Stores the sum of a packet byte and a drawn value.
 fn sum(build: &mut BlockBuilder<'_>) {
     let read = packet(build, 4, 1);
     let drawn = build.unknown(DrawId(0), 64, 0, 255);

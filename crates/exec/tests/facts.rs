@@ -1,5 +1,5 @@
-//! Facts are sound: every contradiction is one, for the reasons given, and every derived bound
-//! holds. Checked against all assignments of two small variables.
+//! Soundness of facts: each contradiction follows from its reasons, and each derived bound holds.
+//! Checked against all assignments of two small variables.
 
 use proptest::prelude::*;
 use slowpath_exec::Facts;
@@ -109,7 +109,7 @@ impl Scene {
         }
     }
 
-    /// All models within the variables' domains.
+    /// Returns all models within the variables' domains.
     fn models(&self) -> Vec<Model> {
         let var = |t| match *self.pool.node(t) {
             Node::Var(var) => var,

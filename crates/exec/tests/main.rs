@@ -1,4 +1,4 @@
-//! Execution, symbolic and concrete: all tests as one program, which links once.
+//! Tests of symbolic and concrete execution, combined in one binary so that they link only once.
 
 mod straight;
 

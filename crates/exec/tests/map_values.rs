@@ -1,4 +1,5 @@
-//! Addresses of map values: numbers of keys, null, choices between places; what is drawn; tables.
+//! Addresses of map values: interned keys, null, choices between places. Also drawn values and
+//! tables.
 
 use crate::straight;
 
@@ -10,7 +11,7 @@ use straight::{
     COND, HASH, HASH_REGION, PACKET, POINT, TABLE, element, execute, k, look_up, packet, program,
 };
 
-/// The condition of a program that compares what `body` returns with `wanted`.
+/// Returns the condition of a program that compares the result of `body` with `wanted`.
 fn compared(
     wanted: Operand,
     body: impl FnOnce(&mut BlockBuilder<'_>) -> Operand,
@@ -33,7 +34,7 @@ fn byte(value: u64) -> Operand {
 
 #[test]
 fn elements_of_different_places_do_not_meet() {
-    // Keys may be equal or not: places 4 and 8 of elements are different ones.
+    // The keys may be equal, but places 4 and 8 of an element differ.
     let found = compared(byte(7), |b| {
         let (x, y) = (packet(b, 0, 8), packet(b, 8, 8));
         let (first, second) = (element(b, x, k(0), 8), element(b, y, k(0), 0));
@@ -57,7 +58,7 @@ fn elements_meet_where_their_keys_are_equal() {
     shows(compared(byte(7), stored), "~(packet[0:64] == packet[1:64])");
     shows(compared(byte(9), stored), "(packet[0:64] == packet[1:64])");
     shows(compared(byte(8), stored), "0:1");
-    // A chain is another key than each of its parts.
+    // A chain of keys differs from each of its parts.
     let chained = |b: &mut BlockBuilder<'_>| {
         let (x, y) = (packet(b, 0, 1), packet(b, 1, 1));
         let [first, second] = [x, y].map(|key| {
@@ -83,7 +84,7 @@ fn words_of_elements_stay_words() {
         b.load(first, 4)
     });
     shows(found, "~(packet[0:64] == packet[1:64])");
-    // What was there before is one too.
+    // The previous value is a possible result too.
     let found = compared(word(0x0102_0304), |b| {
         let (x, y) = (packet(b, 0, 1), packet(b, 1, 1));
         let (first, second) = (element(b, x, k(0), 8), element(b, y, k(0), 8));
@@ -96,7 +97,7 @@ fn words_of_elements_stay_words() {
 
 #[test]
 fn found_elements_are_accessed_behind_null() {
-    // The store and the load are behind the check that the condition stands for.
+    // The store and the load follow the check that the condition represents.
     type Change = fn(&mut BlockBuilder<'_>, Operand) -> Operand;
     let changes: [Change; 4] = [
         |_, found| found,
@@ -258,7 +259,7 @@ fn draws_are_listed_in_order() {
     assert_eq!(executor.unknowns(slowpath_exec::NodeId(0)), []);
     assert_eq!(executor.prologue_unknowns(), []);
     assert_eq!(executor.array(HASH_REGION), executor.array(RegionId(1)));
-    // The prologue may draw too.
+    // The prologue may draw values too.
     let mut ops = Vec::new();
     BlockBuilder::new(&mut program.regs, &mut ops, slowpath_ir::InsnIdx(0)).unknown(
         DrawId(0),

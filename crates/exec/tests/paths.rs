@@ -1,4 +1,4 @@
-//! Merged states and what they resolve to on single paths.
+//! Merged states, and their values on single paths.
 
 use slowpath_exec::{ArcId, ExecError, Executor, NodeId, Resolver};
 use slowpath_ir::{
@@ -78,7 +78,7 @@ fn diamond(bodies: [Body; 4]) -> Program {
     program
 }
 
-/// Executes the diamond; gives the condition at its end and the executor.
+/// Executes the diamond. Returns the executor and the condition at its end.
 fn execute(program: Program) -> (Executor, TermId) {
     let (mut executor, start) = Executor::new(Rc::new(program)).expect("starts");
     let mut top = start;
@@ -99,7 +99,7 @@ fn execute(program: Program) -> (Executor, TermId) {
     (executor, condition)
 }
 
-/// The path over block 1 (`0`) or block 2 (`1`).
+/// Returns the path over block 1 (`side` 0) or block 2 (`side` 1).
 fn path(side: u32) -> Vec<(ArcId, NodeId)> {
     vec![(ArcId(side), NodeId(side + 1)), (ArcId(side + 2), NodeId(3))]
 }
@@ -110,7 +110,7 @@ fn resolved(executor: &mut Executor, term: TermId, side: u32) -> TermId {
     resolver.resolve(executor, term).expect("resolves")
 }
 
-/// The term that says that the packet's initial byte at `offset` is 7.
+/// Returns the term for "the packet's initial byte at `offset` is 7".
 fn packet_byte_is_seven(executor: &mut Executor, offset: u64) -> TermId {
     let packet = executor.array(RegionId(0));
     let pool = &mut executor.pool;

@@ -1,5 +1,5 @@
-//! Reading memory on all paths: which stores may have written the bytes, newest first, each with the
-//! condition for it, and what was there before.
+//! Memory reads on all paths: visits the stores that may have written the bytes, newest first, each
+//! with its condition, down to the initial content.
 
 use super::{AllPaths, Need, Places, choice, off_path};
 use crate::ExecError;
@@ -10,7 +10,7 @@ use crate::memory::{Location, MemId, MemNode};
 use slowpath_smt::TermId;
 
 impl AllPaths {
-    /// One byte, whoever wrote it.
+    /// Reads one byte, written by any store.
     pub(super) fn byte(
         &mut self,
         executor: &mut Executor,
@@ -19,7 +19,7 @@ impl AllPaths {
         work: &mut Vec<Need>,
     ) -> Result<Option<TermId>, ExecError> {
         let footprint = executor.footprint(at, 1);
-        // Values of stores that may be the one read, newest first.
+        // Conditions and values of stores that may have written the byte, newest first.
         let mut guarded: Vec<(TermId, TermId)> = Vec::new();
         let oldest = loop {
             self.ticker.tick(executor.pool.stop()).map_err(ExecError::Stopped)?;
@@ -65,8 +65,8 @@ impl AllPaths {
         self.fold(executor, guarded, oldest, work)
     }
 
-    /// Several bytes that one store wrote, or one of several. Inside: `None` when no single store
-    /// did.
+    /// Reads several bytes, written together by one of several stores. The inner result is `None`
+    /// if no single store wrote them all.
     pub(super) fn slice(
         &mut self,
         executor: &mut Executor,
@@ -145,7 +145,8 @@ impl AllPaths {
         Ok(self.fold(executor, guarded, oldest, work)?.map(Some))
     }
 
-    /// What is read where states of memory meet. Inside: `None` if it has to be read byte by byte.
+    /// Reads bytes at a merge of memory states. The inner result is `None` if they must be read
+    /// byte by byte.
     fn merged(
         &mut self,
         executor: &mut Executor,
@@ -175,8 +176,8 @@ impl AllPaths {
         Ok((work.len() == before).then(|| choice(executor, &values)))
     }
 
-    /// A value over which stores, newest first, may have written others; what was stored is resolved
-    /// here.
+    /// Combines the oldest value with later stores, newest first, that may have overwritten it.
+    /// Resolves the stored values.
     fn fold(
         &mut self,
         executor: &mut Executor,
@@ -198,7 +199,7 @@ impl AllPaths {
         Ok((work.len() == before).then(|| executor.fold(guarded, oldest)))
     }
 
-    /// Where and how many bytes are cleared.
+    /// Returns the possible targets of a clearing, and its number of bytes.
     fn cleared(
         &mut self,
         executor: &mut Executor,
@@ -216,8 +217,8 @@ impl AllPaths {
     }
 }
 
-/// What a newer store that may go to several places does to a byte: the byte if it surely is its;
-/// else adds what it may be to `guarded`.
+/// Applies a newer store with several possible targets to a byte read. Returns the byte if the
+/// store certainly wrote it, else adds the possible values to `guarded`.
 fn passed(
     executor: &mut Executor,
     places: &Places,

@@ -1,4 +1,4 @@
-//! What was written on any of the ways to a state.
+//! Writes on all paths to a state.
 
 use super::{AllPaths, off_path};
 use crate::ExecError;
@@ -8,8 +8,8 @@ use crate::memory::{MemId, MemNode};
 use std::collections::BTreeSet;
 
 impl AllPaths {
-    /// All that was written on any way from one state to another one, each place that it may have
-    /// gone to on its own, in no order. Places are resolved, values are not.
+    /// Returns all writes on any path from one state to another, one entry for each possible
+    /// target, in no particular order. Targets are resolved, values are not.
     ///
     /// # Errors
     /// As [`resolve`](Self::resolve).

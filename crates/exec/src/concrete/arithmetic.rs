@@ -1,20 +1,21 @@
-//! What operators compute on concrete values.
+//! Operators on concrete values.
 
 use slowpath_ir::BinaryOp;
 
-/// The mask of the low `width` bits.
+/// Returns a mask of the low `width` bits.
 pub(super) fn ones(width: u8) -> u64 {
     u64::MAX >> (64 - u32::from(width))
 }
 
-/// `value` of `width` bits as a signed number.
+/// Sign-extends the low `width` bits of `value`.
 pub(super) fn signed(value: u64, width: u8) -> i64 {
     let unused = 64 - u32::from(width);
     ((value << unused) as i64) >> unused
 }
 
-/// The value of `a op b`, where these are `width` and `low_width` bits wide; `None` when that takes
-/// more than the operands. Bits above the width of the result are the caller's to drop.
+/// Returns the value of `a op b`, whose operands are `width` and `low_width` bits wide. Returns
+/// `None` for [`BinaryOp::Intern`], which needs more than its operands. The caller must drop bits
+/// above the width of the result.
 pub(super) fn arithmetic(op: BinaryOp, a: u64, b: u64, width: u8, low_width: u8) -> Option<u64> {
     let (signed_a, signed_b) = (signed(a, width), signed(b, width));
     let amount = u32::try_from(b).unwrap_or(u32::MAX);

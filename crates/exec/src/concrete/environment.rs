@@ -1,42 +1,43 @@
-//! What a concrete run starts from, and what it is told on its way.
+//! Inputs of a concrete run: its initial state and the values it draws.
 
 use rustc_hash::FxHashMap;
 use slowpath_ir::{InputId, InputKind, Program, RegionId};
 use std::collections::HashMap;
 
-/// Bytes by region and offset. Runs look up every byte that they touch, so hashing has to be cheap.
+/// Bytes by region and offset. A run looks up every byte that it accesses, so hashing must be
+/// cheap.
 pub type ByteMap = FxHashMap<(RegionId, u64), u8>;
 
-/// What a run starts from. Everything that is not given has the value of `fill` or is the least
-/// that it can be.
+/// Inputs of a concrete run. Memory bytes that are not listed have the value `fill`; other values
+/// that are not listed have their minimum.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     /// Values of inputs.
     pub inputs: HashMap<InputId, u64>,
-    /// Initial bytes by region and offset (modulo the width of addresses), of regions whose content
-    /// the program does not know.
+    /// Initial bytes by region and offset (modulo the width of addresses), for regions whose
+    /// content the program does not state.
     pub memory: ByteMap,
-    /// Every other byte of these.
+    /// Value of all other bytes of these regions.
     pub fill: u8,
-    /// What [`Op::Unknown`](slowpath_ir::Op::Unknown) yields, in order of execution over the whole run; behind the end, the
-    /// least value that the operation can yield.
+    /// Values that [`Op::Unknown`](slowpath_ir::Op::Unknown) draws, in order of execution over the
+    /// whole run. Further draws yield the minimum of the operation.
     pub unknowns: Vec<u64>,
-    /// Numbers of pairs ([`BinaryOp::Intern`](slowpath_ir::BinaryOp::Intern)), different for different pairs. A pair that is not
-    /// here gets a number that no other pair has.
+    /// Numbers of interned pairs ([`BinaryOp::Intern`](slowpath_ir::BinaryOp::Intern)); different
+    /// pairs must have different numbers. Any other pair gets an unused number.
     pub interned: HashMap<(u64, u64), u32>,
-    /// If given, no number from this one on is among [`Environment::interned`]: with many pairs, a
-    /// run need not look for a free number then.
+    /// Upper bound: if set, all numbers in [`Environment::interned`] are below it. A run with many
+    /// pairs then need not search for an unused number.
     pub unnumbered: Option<u32>,
-    /// Regions of which a run tells what it read ([`Run::read`](super::Run::read)).
+    /// Regions whose loads the run records ([`Run::read`](super::Run::read)).
     pub watched: Vec<RegionId>,
 }
 
-/// Distance between the base addresses of regions, so that none reaches into another.
+/// Distance between the base addresses of regions, large enough that regions do not overlap.
 const SPREAD: u64 = 0x0100_0000;
 
 impl Environment {
-    /// The least value of every input, but for base addresses, which are far apart; every byte of
-    /// memory is `fill`.
+    /// Returns an environment in which all inputs have their minimum, base addresses are far apart,
+    /// and all memory bytes are `fill`.
     pub fn with_fill(program: &Program, fill: u8) -> Self {
         let mut inputs = HashMap::new();
         for (index, input) in program.inputs.iter().enumerate() {

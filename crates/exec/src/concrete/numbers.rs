@@ -1,15 +1,15 @@
-//! The numbers of pairs during one concrete run.
+//! Numbers of interned pairs during one concrete run.
 
 use super::environment::Environment;
 use std::collections::{HashMap, HashSet};
 
-/// The numbers of pairs.
+/// Numbers of interned pairs.
 pub(super) struct Numbers<'a> {
     given: &'a HashMap<(u64, u64), u32>,
-    /// Those that pairs were given, which no other pair gets; of given pairs, unless they are all
-    /// below the next.
+    /// Numbers that are in use, including those of given pairs unless all of these are below
+    /// `next`.
     taken: HashSet<u32>,
-    /// All pairs met so far.
+    /// All pairs interned so far.
     pub(super) of: HashMap<(u64, u64), u32>,
     next: u32,
 }
@@ -24,7 +24,7 @@ impl<'a> Numbers<'a> {
         Numbers { given, taken, of: HashMap::new(), next }
     }
 
-    /// The number of a pair, the same one every time.
+    /// Returns the number of a pair; the same pair always has the same number.
     pub(super) fn number(&mut self, pair: (u64, u64)) -> u32 {
         if let Some(&number) = self.of.get(&pair).or_else(|| self.given.get(&pair)) {
             self.of.insert(pair, number);

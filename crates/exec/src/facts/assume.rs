@@ -1,14 +1,14 @@
-//! Adding a condition to facts: what it says about terms and their parts.
+//! Addition of a condition to facts, with its consequences for terms and their parts.
 
 use super::fact::{BitsFact, Contradiction, Fact, Implication, Limit, Reasons, union};
 use super::interval::overflows;
 use super::overlay::Overlay;
 use slowpath_smt::{Domain, Node, TermId, TermPool};
 
-/// Structural depth to which a fact about a term is passed down to its parts.
+/// Maximum depth to which a fact about a term is passed down to its parts.
 const DEPTH: u32 = 6;
 
-/// Implications kept of one condition; others are forgotten.
+/// Maximum number of implications per condition; further ones are dropped.
 const MAX_IMPLICATIONS: usize = 128;
 
 impl Overlay<'_> {
@@ -40,7 +40,7 @@ impl Overlay<'_> {
             Node::Ult(a, b) => self.less(pool, b, a, 0, why)?,
             _ => {}
         }
-        // And of the condition itself: the same term elsewhere, also as a value, is decided by it.
+        // Record the value of the condition itself, for other uses of the same term.
         let before = self.fact(pool, condition);
         self.constrain(pool, condition, Limit::exactly(1, u64::from(value)), why, DEPTH)?;
         if before.lo == before.hi {
@@ -53,7 +53,8 @@ impl Overlay<'_> {
         Ok(())
     }
 
-    /// One of two conditions holds: if the facts refute one, the other; else a later fact may.
+    /// Adds that at least one of two conditions holds. If the facts refute one, assumes the other;
+    /// otherwise records implications for later facts.
     fn one_of(
         &mut self,
         pool: &TermPool,
@@ -62,7 +63,7 @@ impl Overlay<'_> {
         why: &Reasons,
     ) -> Result<(), Contradiction> {
         for ((first, holds), (then, value)) in [(a, b), (b, a)] {
-            // Facts are about conditions without a negation in front.
+            // Facts are stored for conditions without a leading negation.
             let (first, holds) = match *pool.node(first) {
                 Node::Not(inner) => (inner, !holds),
                 _ => (first, holds),
@@ -96,7 +97,7 @@ impl Overlay<'_> {
         if value {
             let limit = Limit::exactly(pool.width(term), constant);
             self.constrain(pool, term, limit, why, DEPTH)?;
-            // Parts that are bounded already bound the whole.
+            // Bounds of the parts also bound the whole.
             let possible = self.interval(pool, term);
             if constant < possible.lo {
                 return Err(Contradiction { reasons: union(why, &possible.lo_why) });
@@ -120,7 +121,7 @@ impl Overlay<'_> {
             }
             return Ok(());
         }
-        // The next value that the known bits allow: a counter in steps of eight skips seven.
+        // Skip values that the known bits exclude: a counter in steps of eight skips seven values.
         let left = if rising {
             constant.checked_add(1).and_then(|lo| allowed(lo, possible.hi))
         } else {
@@ -147,7 +148,7 @@ impl Overlay<'_> {
         self.some_left(pool, term)
     }
 
-    /// `a + gap <= b`, where `gap` is 0 or 1.
+    /// Adds `a + gap <= b`, where `gap` is 0 or 1.
     fn less(
         &mut self,
         pool: &TermPool,
@@ -172,7 +173,7 @@ impl Overlay<'_> {
         Ok(())
     }
 
-    /// Adds a limit to a term, and what follows from it to the term's parts.
+    /// Adds a restriction to a term, and its consequences for the term's parts.
     fn constrain(
         &mut self,
         pool: &TermPool,
@@ -199,15 +200,15 @@ impl Overlay<'_> {
             fact.ones |= limit.ones;
             fact.bits.push(BitsFact { mask: new, why: why.clone() });
         }
-        // Nothing new about the whole is nothing new about its parts.
+        // Without a change of the whole, nothing changes for its parts.
         if fact == old {
             return Ok(());
         }
         if fact.lo > fact.hi {
             return Err(Contradiction { reasons: union(&fact.lo_why, &fact.hi_why) });
         }
-        // Bits and interval are compared, but not sharpened by each other: each keeps its own
-        // reasons.
+        // Check bits and interval against each other, but do not tighten one by the other: each
+        // keeps its own reasons.
         let most = !fact.zeros & Limit::mask(pool.width(term));
         if fact.ones > fact.hi {
             return Err(Contradiction { reasons: union(&fact.hi_why, &fact.why_bits(fact.ones)) });
@@ -269,8 +270,8 @@ impl Overlay<'_> {
                     Some(top) => Some(top),
                     None => (high_limit.lo == high_limit.hi).then_some(high_limit.lo),
                 };
-                // Bounds on the whole are bounds on the low part only where the high part is the
-                // same at both ends.
+                // Bounds of the whole bound the low part only if the high part is the same at both
+                // ends.
                 if let Some(top) = top {
                     let from = top << shift;
                     low_limit.lo = limit.lo.saturating_sub(from).min(low_limit.hi);
@@ -311,8 +312,8 @@ impl Overlay<'_> {
         }
     }
 
-    /// What bounds on a sum that cannot overflow say about its summands. Sums are nested to the
-    /// left: all summands have the same depth.
+    /// Passes bounds on a sum that cannot overflow to its summands. Sums nest to the left; all
+    /// summands count as having the same depth.
     fn pass_to_summands(
         &mut self,
         pool: &TermPool,
@@ -335,7 +336,7 @@ impl Overlay<'_> {
             let &Node::Add(inner_a, inner_b) = pool.node(a) else {
                 return self.constrain(pool, a, part_a, &why_a, depth);
             };
-            // Nothing new about the sum of the others, so nothing about any of them.
+            // Without a change of the partial sum, nothing changes for its summands.
             if part_a.lo <= fact_a.lo && part_a.hi >= fact_a.hi {
                 return Ok(());
             }
@@ -345,8 +346,8 @@ impl Overlay<'_> {
     }
 }
 
-/// The ends of an interval moved inwards past holes, and all reasons for that; `None` where no end is
-/// a hole.
+/// Moves the ends of an interval inwards past holes. Returns the new ends with all reasons, or
+/// `None` if no end is a hole.
 fn beyond_holes(fact: &Fact) -> Option<(u64, u64, Reasons)> {
     let (mut lo, mut hi) = (fact.lo, fact.hi);
     let mut why = union(&fact.lo_why, &fact.hi_why);
@@ -359,7 +360,8 @@ fn beyond_holes(fact: &Fact) -> Option<(u64, u64, Reasons)> {
     ((lo, hi) != (fact.lo, fact.hi)).then_some((lo, hi, why))
 }
 
-/// What is left of a limit on a sum for one summand when the other is as `other` says.
+/// Returns the restriction on one summand, given one on the sum and the fact about the other
+/// summand.
 fn rest(limit: Limit, other: &Fact, why: &Reasons) -> (Limit, Reasons) {
     let lo = limit.lo.saturating_sub(other.hi);
     let hi = limit.hi.saturating_sub(other.lo);

@@ -1,4 +1,4 @@
-//! What is known about one term: an interval and bits, each with the conditions that it follows
+//! The facts about one term: an interval and known bits, each with the conditions that it follows
 //! from, so that a contradiction can name them.
 
 use archery::RcK;
@@ -9,13 +9,14 @@ use std::collections::BTreeMap;
 use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 
-/// Holes kept in one interval; others are forgotten.
+/// Maximum number of holes in one interval; further holes are dropped.
 const MAX_HOLES: usize = 256;
 
-/// The conditions behind a fact, by the tags their owner gave them; ascending, no duplicates.
+/// Conditions that a fact follows from, as tags chosen by the caller; ascending, without
+/// duplicates.
 pub type Reasons = Vec<u32>;
 
-/// All reasons of both.
+/// Returns the reasons of both.
 pub(super) fn union(a: &[u32], b: &[u32]) -> Reasons {
     let mut all: Reasons = a.iter().chain(b).copied().collect();
     all.sort_unstable();
@@ -23,17 +24,17 @@ pub(super) fn union(a: &[u32], b: &[u32]) -> Reasons {
     all
 }
 
-/// Facts by term, persistent: a copy shares what it has in common.
+/// A persistent map of facts by term; copies share their common part.
 pub(super) type FactMap = HashTrieMap<TermId, Fact, RcK, BuildHasherDefault<FxHasher>>;
 
-/// Conditions that cannot hold together.
+/// A set of conditions that cannot hold together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contradiction {
-    /// The tags of the conditions.
+    /// Tags of the conditions.
     pub reasons: Reasons,
 }
 
-/// What is known about one term.
+/// The facts about one term.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fact {
     pub lo: u64,
@@ -42,33 +43,33 @@ pub(super) struct Fact {
     pub hi_why: Reasons,
     pub zeros: u64,
     pub ones: u64,
-    /// Why bits are known; bits in none of them are known from the term itself.
+    /// Reasons of the known bits. Bits that are in no mask are known from the term itself.
     pub bits: Vec<BitsFact>,
-    /// Consequences of a condition that is not decided.
+    /// Consequences of a condition that is not decided yet.
     pub implies: Vec<Implication>,
-    /// Values between both ends that are excluded; no end is one of them.
+    /// Excluded values within the interval; neither end is one of them.
     pub holes: Holes,
-    /// The terms of which a merged value is one.
+    /// The terms that a merged value may stand for.
     pub arms: Option<Rc<[Arm]>>,
 }
 
-/// Excluded values, each with its reasons; none at all in most facts.
+/// Excluded values with their reasons; `None` in most facts.
 pub(super) type Holes = Option<Rc<BTreeMap<u64, Reasons>>>;
 
-/// A term that a merged value may be, with the bounds it has on its way to the merge.
+/// A term that a merged value may stand for, with its bounds on the path to the merge.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Arm {
     pub term: TermId,
     pub lo: u64,
     pub hi: u64,
-    /// The base of the term, with its bounds on that way, from which constants lead to it: those of
-    /// `n - 1` say nothing where `n` may be zero.
+    /// Base of the term (see [`base`](super::left::base)), with its bounds on that path. The bounds
+    /// of `n - 1` alone say nothing if `n` may be zero.
     pub base: TermId,
     pub base_lo: u64,
     pub base_hi: u64,
 }
 
-/// A condition's consequence, while the condition is open: "if it is `when`, `then` is `value`".
+/// A consequence of an undecided condition: "if it is `when`, `then` is `value`".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Implication {
     pub when: bool,
@@ -91,7 +92,7 @@ pub(super) struct BitsFact {
 }
 
 impl Fact {
-    /// The weakest fact that both imply, without reasons.
+    /// Returns the strongest fact that both imply, without reasons.
     pub fn join(&self, other: &Fact) -> Fact {
         Fact {
             lo: self.lo.min(other.lo),
@@ -107,14 +108,14 @@ impl Fact {
         }
     }
 
-    /// The implications of both, without reasons.
+    /// Returns the implications of both, without reasons.
     fn common(&self, other: &Fact) -> Vec<Implication> {
         let everywhere =
             self.implies.iter().filter(|own| other.implies.iter().any(|theirs| own.same(theirs)));
         everywhere.map(|own| Implication { why: Reasons::new(), ..own.clone() }).collect()
     }
 
-    /// The values that both exclude and that lie between the ends of both, without reasons.
+    /// Returns the values within the joined interval that both facts exclude, without reasons.
     fn common_holes(&self, other: &Fact) -> Holes {
         let (lo, hi) = (self.lo.min(other.lo), self.hi.max(other.hi));
         let excluded =
@@ -127,18 +128,18 @@ impl Fact {
         (!holes.is_empty()).then(|| Rc::new(holes))
     }
 
-    /// Returns whether the term can have a value, as far as is known.
+    /// Returns true if the facts allow this value.
     pub fn allows(&self, value: u64) -> bool {
         let inside = self.lo <= value && value <= self.hi;
         inside && value & self.zeros == 0 && !value & self.ones == 0 && self.hole(value).is_none()
     }
 
-    /// The reasons for which a value is excluded that lies between the ends, if it is.
+    /// Returns the reasons that exclude a value within the interval, if it is excluded.
     pub fn hole(&self, value: u64) -> Option<&Reasons> {
         self.holes.as_ref()?.get(&value)
     }
 
-    /// Excludes a value between the ends.
+    /// Excludes a value within the interval.
     pub fn exclude(&mut self, value: u64, why: &Reasons) {
         let holes = Rc::make_mut(self.holes.get_or_insert_default());
         if holes.len() < MAX_HOLES {
@@ -146,28 +147,28 @@ impl Fact {
         }
     }
 
-    /// All that the fact follows from.
+    /// Returns all reasons of the fact.
     pub fn reasons(&self) -> Reasons {
         let holes = self.holes.iter().flat_map(|holes| holes.values());
         let bits = self.bits.iter().map(|bits| &bits.why);
         holes.chain(bits).fold(union(&self.lo_why, &self.hi_why), |all, why| union(&all, why))
     }
 
-    /// The reasons behind the lowest of the known bits in `mask`.
+    /// Returns the reasons of the lowest known bit in `mask`.
     pub fn why_one_bit(&self, mask: u64) -> Reasons {
         let bit = mask & mask.wrapping_neg();
         let behind = self.bits.iter().find(|bits| bits.mask & bit != 0);
         behind.map(|bits| bits.why.clone()).unwrap_or_default()
     }
 
-    /// The reasons behind all of the known bits in `mask`.
+    /// Returns the reasons of all known bits in `mask`.
     pub fn why_bits(&self, mask: u64) -> Reasons {
         let behind = self.bits.iter().filter(|bits| bits.mask & mask != 0);
         behind.fold(Reasons::new(), |all, bits| union(&all, &bits.why))
     }
 }
 
-/// A limit on one term.
+/// A restriction of one term.
 #[derive(Clone, Copy)]
 pub(super) struct Limit {
     pub lo: u64,

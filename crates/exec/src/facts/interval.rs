@@ -1,16 +1,16 @@
-//! What facts about its parts say about a term: intervals of sums and concatenations.
+//! Intervals of terms from facts about their parts, for sums and concatenations.
 
 use super::fact::{Reasons, union};
 use super::overlay::Overlay;
 use slowpath_smt::{Node, TermId, TermPool};
 
-/// Operators looked at for one term.
+/// Maximum number of operators visited for one term.
 const MAX_PARTS: usize = 4_096;
 
-/// Choices and extractions looked through below one term.
+/// Maximum depth of choices and extractions that are followed.
 const DEPTH: u32 = 3;
 
-/// An interval, with the reasons for its ends.
+/// An interval with the reasons for its ends.
 pub(super) struct Interval {
     pub lo: u64,
     pub lo_why: Reasons,
@@ -19,12 +19,12 @@ pub(super) struct Interval {
 }
 
 impl Overlay<'_> {
-    /// The values that `term` can have, by the facts about it and about what it adds up or puts
-    /// together. Sums count that cannot overflow whatever the facts.
+    /// Returns the interval of `term` from the facts about it and about its parts. Only sums that
+    /// can never overflow are split.
     pub fn interval(&self, pool: &TermPool, term: TermId) -> Interval {
         let mut all = self.own(pool, term);
         let mut parts = Interval::without_reasons(0, 0);
-        // Summands, and by how many bits each is shifted.
+        // Summands, with the number of bits by which each is shifted.
         let mut work = vec![(term, 0u8)];
         for _ in 0..MAX_PARTS {
             let Some((part, shift)) = work.pop() else {
@@ -52,14 +52,14 @@ impl Overlay<'_> {
         all
     }
 
-    /// The interval of the fact about a term itself.
+    /// Returns the interval from the fact about the term itself.
     fn own(&self, pool: &TermPool, term: TermId) -> Interval {
         let fact = self.fact(pool, term);
         Interval { lo: fact.lo, lo_why: fact.lo_why, hi: fact.hi, hi_why: fact.hi_why }
     }
 
-    /// The interval of a term under a condition that holds, with `Some`, or does not. Parts of
-    /// terms are as the whole is, and choices as their arms are, down to `depth`.
+    /// Returns the interval of a term, optionally under the assumption that a condition has a truth
+    /// value. Follows concatenations, extractions and choices down to `depth`.
     fn leaf(
         &self,
         pool: &TermPool,
@@ -104,7 +104,7 @@ impl Overlay<'_> {
             }
             Node::Extract { src, lo } => {
                 let whole = self.leaf(pool, src, condition, depth - 1);
-                // Both ends hold only where no bit above the extracted ones is set.
+                // The bounds carry over only if no bit above the extracted ones can be set.
                 if whole.hi.checked_shr((lo + pool.width(term)).into()).unwrap_or(0) == 0 {
                     let lo_why = union(&whole.lo_why, &whole.hi_why);
                     all.narrow(Interval {
@@ -145,7 +145,7 @@ impl Interval {
     }
 }
 
-/// The values of `term` where a comparison of it with a constant has `value`.
+/// Returns the interval of `term` if a comparison of it with a constant has `value`.
 fn given(pool: &TermPool, condition: TermId, value: bool, term: TermId) -> Interval {
     let mut all = Interval { lo: 0, lo_why: Reasons::new(), hi: u64::MAX, hi_why: Reasons::new() };
     match *pool.node(condition) {
@@ -162,7 +162,7 @@ fn given(pool: &TermPool, condition: TermId, value: bool, term: TermId) -> Inter
     all
 }
 
-/// Whether the sum of two terms may be more than fits their width.
+/// Returns true if the sum of two terms may exceed their width.
 pub(super) fn overflows(pool: &TermPool, a: TermId, b: TermId) -> bool {
     let greatest = pool.domain(a).hi().checked_add(pool.domain(b).hi());
     let width = u32::from(pool.width(a));

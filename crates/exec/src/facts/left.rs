@@ -1,26 +1,26 @@
-//! The values that are left of a term, once single ones are excluded: of a merged value,
-//! each of the terms that it may be has few values, and all of them may be gone.
+//! Check that a merged value still has possible values. If each of its possible terms has few
+//! values, exclusion of single values can leave none.
 
 use super::fact::{Contradiction, Reasons, union};
 use super::overlay::Overlay;
 use slowpath_smt::{Node, TermId, TermPool};
 
-/// Values of one term that are looked at.
+/// Maximum number of values of one term that are enumerated.
 const MANY: u64 = 256;
 
-/// Merges looked through below one term.
+/// Maximum number of nested merges that are followed.
 const DEPTH: u32 = 2;
 
-/// Operations by constants between a term and what it is computed from.
+/// Maximum number of operations with constants between a term and its base.
 const STEPS: usize = 4;
 
-/// The base of a term, from which operations lead to it that have one result each: additions of
-/// constants, constant bits in front or flipped.
+/// Returns the base of a term: the operand below additions of constants, constant high bits, and
+/// flips of constant bits. Each value of the base yields one value of the term.
 pub(super) fn base(pool: &TermPool, term: TermId) -> TermId {
     (0..STEPS).try_fold(term, |term, _| operand(pool, term).ok_or(term)).unwrap_or_else(|base| base)
 }
 
-/// The operand of such an operation.
+/// Returns the operand of such an operation.
 fn operand(pool: &TermPool, term: TermId) -> Option<TermId> {
     match *pool.node(term) {
         Node::Concat(high, low) if pool.as_const(high).is_some() => Some(low),
@@ -29,7 +29,7 @@ fn operand(pool: &TermPool, term: TermId) -> Option<TermId> {
     }
 }
 
-/// The value of a term where its base has one.
+/// Returns the value of a term for a value of its base.
 fn computed(pool: &TermPool, term: TermId, base: TermId, value: u64) -> Option<u64> {
     if term == base {
         return Some(value);
@@ -45,7 +45,7 @@ fn computed(pool: &TermPool, term: TermId, base: TermId, value: u64) -> Option<u
 }
 
 impl Overlay<'_> {
-    /// Checks that a merged value still has one that it can be.
+    /// Returns a contradiction if no possible value of a merged term is left.
     pub(super) fn some_left(&self, pool: &TermPool, term: TermId) -> Result<(), Contradiction> {
         if self.arms(term).is_none() {
             return Ok(());
@@ -57,8 +57,8 @@ impl Overlay<'_> {
         }
     }
 
-    /// Returns whether a term can have a value that is wanted, or may; if not, `reasons` has what
-    /// that follows from.
+    /// Returns true if a term may have a wanted value. If not, adds the facts that exclude them to
+    /// `reasons`.
     fn any_left(
         &self,
         pool: &TermPool,

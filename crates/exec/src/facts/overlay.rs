@@ -1,4 +1,5 @@
-//! Facts while a condition is added: it may turn out to contradict them, and then nothing has changed.
+//! A tentative change of facts: if the added condition contradicts them, the original facts stay
+//! unchanged.
 
 use super::fact::{Arm, Fact, FactMap, Reasons};
 use rustc_hash::FxHashMap as HashMap;
@@ -11,17 +12,16 @@ pub(super) struct Overlay<'a> {
 }
 
 impl<'a> Overlay<'a> {
-    /// Facts of which none is replaced yet.
     pub fn new(base: &'a FactMap) -> Self {
         Overlay { base, changed: HashMap::default() }
     }
 
-    /// The terms that a merged value may be.
+    /// Returns the terms that a merged value may stand for.
     pub fn arms(&self, term: TermId) -> Option<&[Arm]> {
         self.changed.get(&term).or_else(|| self.base.get(&term))?.arms.as_deref()
     }
 
-    /// What is known about a term; if nothing, what the term itself says.
+    /// Returns the facts about a term. Without any, returns the bounds of the term itself.
     pub fn fact(&self, pool: &TermPool, term: TermId) -> Fact {
         if let Some(fact) = self.changed.get(&term).or_else(|| self.base.get(&term)) {
             return fact.clone();

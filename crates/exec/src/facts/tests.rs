@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 const VARIABLES: usize = 6;
 
-/// How one state of knowledge comes from earlier ones, given by numbers to be taken modulo what
-/// there is.
+/// A step that derives a state of knowledge from earlier states, which are given by numbers modulo
+/// their count.
 #[derive(Clone, Debug)]
 enum Step {
-    /// A variable is at least so much.
+    /// A variable is at least this value.
     Learn {
         from: usize,
         variable: usize,
@@ -19,7 +19,7 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    // Mostly the latest ones, so that histories get long.
+    // Prefer recent states, so that histories get long.
     let earlier = || prop_oneof![4 => 0usize..3, 1 => any::<u8>().prop_map(usize::from)];
     prop_oneof![
         3 => (earlier(), 0..VARIABLES, 1u64..200)
@@ -33,7 +33,8 @@ proptest! {
         cases: 300, failure_persistence: None, ..ProptestConfig::default()
     })]
 
-    /// However histories are shared, what holds after a join is what holds on every way.
+    /// Regardless of how histories are shared, a join keeps exactly the facts that hold on all
+    /// paths.
     #[test]
     fn joins_keep_what_holds_on_every_way(steps in prop::collection::vec(step(), 1..120)) {
         let mut pool = TermPool::new();
@@ -69,10 +70,10 @@ proptest! {
     }
 }
 
-/// One more term of 8 bits over earlier ones, given by numbers to be taken modulo what there is.
+/// A further 8-bit term over earlier terms, which are given by numbers modulo their count.
 type Made = (u8, usize, usize, usize, u8);
 
-/// Terms of 8 bits over one variable: sums, cut and masked parts, choices.
+/// Generates 8-bit terms over one variable: sums, extractions, masks and choices.
 fn terms(pool: &mut TermPool, variable: TermId, made: &[Made]) -> Vec<TermId> {
     let mut all = vec![variable];
     for &(kind, a, b, c, number) in made {
@@ -108,8 +109,8 @@ proptest! {
         cases: 600, failure_persistence: None, ..ProptestConfig::default()
     })]
 
-    /// Every value of the variable that meets the conditions is left by the facts, and the
-    /// reasons of a contradiction alone contradict each other.
+    /// The facts leave every value of the variable that satisfies the conditions, and the reasons
+    /// of a contradiction contradict each other by themselves.
     #[test]
     fn facts_leave_every_value_that_meets_the_conditions(
         made in prop::collection::vec(any::<Made>(), 1..8),
@@ -206,12 +207,12 @@ fn the_upper_bits_of_a_term_are_bounded_for_the_reasons_of_both_ends() {
     let mut facts = Facts::new();
     facts.assume(&pool, below, true, Some(0)).expect("it can hold");
     facts.assume(&pool, enough, true, Some(1)).expect("it can hold");
-    // Without the first, 16 has these bits clear.
+    // Without the first condition, 16 would be possible: it has these bits clear.
     let contradiction = facts.assume(&pool, none, true, Some(2)).expect_err("it cannot hold");
     assert_eq!(contradiction.reasons, [0, 1, 2]);
 }
 
-/// `n = (v & 15) ^ 7`: what `n` is not, `v & 15` is not, in another order.
+/// `n = (v & 15) ^ 7`: each value excluded for `n` excludes one for `v & 15`, in a different order.
 #[test]
 fn values_between_the_ends_are_excluded_one_by_one() {
     let mut pool = TermPool::new();
@@ -233,7 +234,7 @@ fn values_between_the_ends_are_excluded_one_by_one() {
     assert_eq!(contradiction.reasons, (0..16).collect::<Vec<u32>>());
 }
 
-/// `n - 1`, where `n` is `v`, of less than twenty, or else twenty: the difference may wrap around.
+/// `n - 1`, where `n` is `v` if that is below twenty, else twenty. The difference may wrap around.
 #[test]
 fn a_merged_value_has_no_others_than_its_arms() {
     let mut pool = TermPool::new();
@@ -258,7 +259,7 @@ fn a_merged_value_has_no_others_than_its_arms() {
     assert_eq!(facts.decide(&pool, equal), Some(true));
 }
 
-/// A hole of one way is outside of the other way's ends, or its hole as well.
+/// A hole of one path lies outside of the other path's interval, or is a hole there as well.
 #[test]
 fn a_value_is_excluded_behind_a_join_if_it_is_on_every_way() {
     let mut pool = TermPool::new();

@@ -1,7 +1,8 @@
-//! Programs of one block in a 64-bit address space: a packet, a hash map with elements of 16 bytes
-//! (a mark of absence, a value from byte 8 on), a table of known content.
+//! Test programs with one block in a 64-bit address space: a packet, a hash map and a table with
+//! known content. Elements of the hash map have 16 bytes: an absence mark, and a value from byte 8
+//! on.
 
-// Each test file uses a part of this.
+// Each test file uses only a part of this module.
 
 use slowpath_exec::{Executor, NodeId, Resolver};
 use slowpath_ir::{
@@ -21,18 +22,18 @@ pub const VALUES: [Reg; 4] = [Reg(4), Reg(5), Reg(6), Reg(7)];
 
 pub const PACKET_REGION: RegionId = RegionId(0);
 pub const HASH_REGION: RegionId = RegionId(1);
-/// What the table holds.
+/// Content of the table.
 pub const CONTENT: [u8; 6] = [1, 1, 2, 3, 5, 8];
 
-/// The point at which the block is executed.
+/// Node at which the block is executed.
 pub const POINT: NodeId = NodeId(7);
 
 pub fn k(value: u64) -> Operand {
     Operand::constant(64, value)
 }
 
-/// A program whose only block does what `body` says and branches on [`COND`]. The general registers
-/// are zero at first.
+/// Returns a program with one block, which runs `body` and branches on [`COND`]. The general
+/// registers are zero at the start.
 pub fn program(body: impl FnOnce(&mut BlockBuilder<'_>)) -> Program {
     let reg = |name: &str, width| RegInfo { name: name.into(), width };
     let mut regs = vec![reg("packet", 64), reg("hash", 64), reg("table", 64), reg("cond", 1)];
@@ -87,7 +88,7 @@ pub fn program(body: impl FnOnce(&mut BlockBuilder<'_>)) -> Program {
     program
 }
 
-/// The condition at the end of the block on its only path, and the executor.
+/// Executes the block. Returns the executor and the resolved condition at its end.
 pub fn execute(program: &Program) -> (Executor, TermId) {
     let (mut executor, mut state) = Executor::new(Rc::new(program.clone())).expect("starts");
     let condition = executor.run_block(POINT, BlockId(0), &mut state);
@@ -96,7 +97,7 @@ pub fn execute(program: &Program) -> (Executor, TermId) {
     (executor, condition)
 }
 
-/// The address of byte `place` of the element that the keys `a` and `b` have.
+/// Returns the address of byte `place` in the element for the keys `a` and `b`.
 pub fn element(
     build: &mut BlockBuilder<'_>,
     a: impl Into<Operand>,
@@ -109,7 +110,7 @@ pub fn element(
     build.binary(BinaryOp::Add, HASH, offset)
 }
 
-/// The address of the value in the element of a key, null where that is marked as absent.
+/// Returns the address of the value for a key, or null if the element is marked as absent.
 pub fn look_up(build: &mut BlockBuilder<'_>, key: impl Into<Operand>) -> Operand {
     let at = element(build, key, k(0), 0);
     let mark = build.load(at, 1);
@@ -118,7 +119,7 @@ pub fn look_up(build: &mut BlockBuilder<'_>, key: impl Into<Operand>) -> Operand
     build.select(present, value, k(0))
 }
 
-/// 1 to 8 bytes of the packet as a value of 64 bits.
+/// Reads 1 to 8 bytes of the packet as a 64-bit value.
 pub fn packet(build: &mut BlockBuilder<'_>, offset: u64, bytes: u8) -> Operand {
     let address = build.binary(BinaryOp::Add, PACKET, k(offset));
     let read = build.load(address, bytes);
