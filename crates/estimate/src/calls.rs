@@ -1,4 +1,4 @@
-//! Calls of the kernel on a path: of what, on which map, how much, and whether something was found.
+//! Calls of the kernel on a path: helper, map, amount of work, and success.
 
 use crate::code::Code;
 use crate::values::{Place, Value, Values};
@@ -9,70 +9,71 @@ use slowpath_bpf::insn::helper::{
 use slowpath_bpf::insn::{AluOp, Call as Target, Condition, Insn, Source};
 use std::collections::HashSet;
 
-/// Instructions after a call until its result is compared with 0 at the latest.
+/// Maximum number of instructions between a call and the comparison of its result with 0.
 const SOON: usize = 16;
 
-/// `jhash` reads up to so many bytes at the end of a key one by one, unless all are words.
+/// Maximum size of the tail of a key, in bytes, that `jhash` reads byte by byte; keys of whole
+/// words have no such tail.
 const UNMIXED: u32 = 12;
-/// The longest format that is looked at.
+/// Maximum length of a format string that is scanned.
 const LONGEST: u32 = 1 << 12;
-/// A flag of updates: there must be no such element yet.
+/// Flag of updates that only insert (`BPF_NOEXIST`).
 const NO_ELEMENT: i64 = 1;
 
-/// Updates that insert.
+/// Case of updates that insert an element.
 const NEW: &str = "new";
-/// Ends of packets that move outwards.
+/// Case of calls that extend the packet.
 const GROW: &str = "grow";
-/// Ends of packets that move inwards.
+/// Case of calls that shrink the packet.
 const SHRINK: &str = "shrink";
 
 /// A call of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// The helper without `bpf_`, and behind points the type of the map that it works on, and which
-    /// case it is.
+    /// Helper name without `bpf_`, followed by the type of its map and its case, if any, separated
+    /// by dots.
     pub name: String,
-    /// How much it works on, as far as the path tells: bytes of the map's keys, of what is summed
-    /// up, printed or written out, turns of a loop.
+    /// Amount of work, as far as the path shows it: bytes of the map's keys, bytes that are
+    /// checksummed, printed or output, or iterations of a loop.
     pub bytes: u32,
-    /// Whether the result is 0, where the path compares it with 0 soon: nothing was found, or it
-    /// was done. Of tail calls, whether they do not return.
+    /// True if the call returns 0, if the path compares the result with 0 soon: a look-up found
+    /// nothing, or another helper succeeded. For tail calls, true if the call does not return.
     pub zero: Option<bool>,
-    /// Entries that its map has room for, as far as the path tells.
+    /// Capacity of the map in entries, as far as the path shows it.
     pub room: Option<u32>,
 }
 
 impl Call {
-    /// The helper without `bpf_`.
+    /// Returns the helper name without `bpf_`.
     pub fn helper(&self) -> &str {
         self.name.split('.').next().unwrap_or_default()
     }
 
-    /// The type of the map that it works on.
+    /// Returns the type of the map.
     pub fn map_type(&self) -> Option<&str> {
         self.name.split('.').skip(1).find(|part| !is_case(part))
     }
 
-    /// Its case, of those that its time depends on.
+    /// Returns the case of the call, if its time depends on one.
     pub fn case(&self) -> Option<&str> {
         self.name.split('.').skip(1).find(|part| is_case(part))
     }
 }
 
-/// Returns whether a part of a name is a case, not a type of map.
+/// Returns true if a part of a name is a case, and not a map type.
 fn is_case(part: &str) -> bool {
     matches!(part, NEW | GROW | SHRINK) || part.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// What the calls before tell of the next one.
+/// State of earlier calls that determines the case of the next call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cases {
-    /// Maps whose last look-up has found nothing.
+    /// Maps whose last look-up found nothing.
     missed: HashSet<usize>,
 }
 
 impl Cases {
-    /// The call at a place of a path, whose cost class is `class`.
+    /// Returns the call at index `at` of a path; `class` is its cost class.
     pub fn call(
         &mut self,
         code: &Code,
@@ -95,7 +96,7 @@ impl Cases {
         Call { name, bytes: bytes(code, values, number), zero, room }
     }
 
-    /// What else a call's time depends on.
+    /// Returns the case of a call, if its time depends on one.
     fn case(
         &mut self,
         code: &Code,
@@ -120,7 +121,7 @@ impl Cases {
                 new.then(|| NEW.to_owned())
             }
             XDP_ADJUST_TAIL => match values.register(2) {
-                // It is an `int`.
+                // The argument is an `int`.
                 Value::Constant(delta) if (delta as i32) < 0 => Some(SHRINK.to_owned()),
                 Value::Constant(_) => Some(GROW.to_owned()),
                 _ => None,
@@ -152,12 +153,12 @@ fn printed(code: &Code, values: &Values) -> Option<u32> {
     Some(count)
 }
 
-/// Returns whether the path goes on elsewhere than behind the call.
+/// Returns true if the path does not continue behind the call.
 fn leaves(path: &[u32], at: usize) -> bool {
     path.get(at + 1).is_some_and(|&next| next != path[at] + 1)
 }
 
-/// How much a helper works on.
+/// Returns the amount of work of a helper.
 fn bytes(code: &Code, values: &Values, number: i32) -> u32 {
     let constant = |register| match values.register(register) {
         Value::Constant(number) => u32::try_from(number).unwrap_or(0),
@@ -167,7 +168,7 @@ fn bytes(code: &Code, values: &Values, number: i32) -> u32 {
         "bpf_csum_diff" => constant(2).saturating_add(constant(4)),
         "bpf_trace_printk" => constant(2),
         "bpf_perf_event_output" => {
-            // The upper half of the flags says how much of the packet follows.
+            // The upper half of the flags is the number of packet bytes to output.
             let packet = match values.register(3) {
                 Value::Constant(flags) => u32::try_from((flags as u64) >> 32).unwrap_or(0),
                 _ => 0,
@@ -181,7 +182,8 @@ fn bytes(code: &Code, values: &Values, number: i32) -> u32 {
     }
 }
 
-/// The loads by which a helper reads its key; none where it has no key at a known address.
+/// Returns the loads by which a helper reads its key, or nothing if the helper has no key at a
+/// known address.
 pub(crate) fn key(code: &Code, values: &Values, number: i32, call: &Call) -> Vec<Place> {
     if !matches!(number, MAP_LOOKUP_ELEM | MAP_UPDATE_ELEM | MAP_DELETE_ELEM) {
         return Vec::new();
@@ -200,8 +202,8 @@ pub(crate) fn key(code: &Code, values: &Values, number: i32, call: &Call) -> Vec
     widths.into_iter().map(next).collect()
 }
 
-/// Bytes of each load of a key: of a trie as `longest_prefix_match` in `kernel/bpf/lpm_trie.c`
-/// compares it, of others by the words that `jhash` mixes.
+/// Returns the size of each load of a key in bytes. Tries compare keys as `longest_prefix_match` in
+/// `kernel/bpf/lpm_trie.c` does; other maps read the words that `jhash` mixes.
 fn widths(bytes: u32, is_trie: bool) -> Vec<u8> {
     let mut widths = Vec::new();
     let mut left = bytes;
@@ -220,7 +222,7 @@ fn widths(bytes: u32, is_trie: bool) -> Vec<u8> {
     widths
 }
 
-/// The map that a helper is given, by its number.
+/// Returns the number of the map in a helper's argument.
 fn map(values: &Values, helper: i32) -> Option<usize> {
     match values.register(map_register(helper)) {
         Value::Map(map) => Some(map as usize),
@@ -228,8 +230,8 @@ fn map(values: &Values, helper: i32) -> Option<usize> {
     }
 }
 
-/// Returns whether the result of the call at `at` is 0, by the first comparison with 0 that
-/// follows soon.
+/// Returns true if the call at `at` returns 0, according to the first comparison of its result with
+/// 0 soon afterwards. Returns `None` without such a comparison.
 fn zero(code: &Code, path: &[u32], at: usize) -> Option<bool> {
     let mut holds = [false; 11];
     holds[0] = true;

@@ -1,22 +1,23 @@
-//! The instructions that a path consists of, and the maps that they name.
+//! The code that a path refers to: instructions and maps.
 
 use slowpath_bpf::Object;
 use slowpath_bpf::insn::Insn;
 
-/// What a path's instruction numbers mean.
+/// Instructions by number, and properties of the maps that they name.
 #[derive(Clone, Debug, Default)]
 pub struct Code {
     pub(crate) insns: Vec<Insn>,
-    /// Bytes of the keys of each map.
+    /// Size of each map's keys, in bytes.
     pub(crate) key_bytes: Vec<u32>,
-    /// How many entries each map has room for.
+    /// Capacity of each map, in entries.
     pub(crate) rooms: Vec<u32>,
-    /// What maps of global data hold when a program is loaded.
+    /// Initial content of maps with global data.
     pub(crate) initial: Vec<Option<Vec<u8>>>,
 }
 
 impl Code {
-    /// The instructions of a lifted program by their numbers, and the maps of its object.
+    /// Creates the code of a lifted program from its instructions, by number, and the maps of its
+    /// object.
     pub fn new(insns: Vec<Insn>, object: &Object) -> Code {
         let maps = object.maps.iter();
         Code {

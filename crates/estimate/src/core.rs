@@ -1,8 +1,8 @@
-//! The core: instructions in order into a window, out of it when they are done.
+//! The core model: instructions enter a window in order and leave it when they are done.
 //!
-//! All times are thousandths of a cycle, as integers, so that the same path takes the same time
-//! everywhere. What is repeated is the kernel's loop with the program in it, because that is what
-//! is measured: a program's last instructions overlap the loop's next turn.
+//! All times are integers in thousandths of a cycle, so that a path takes the same time on every
+//! machine. The simulation repeats the kernel's test-run loop with the program in it, because
+//! measurements do the same: the last instructions of the program overlap the next iteration.
 
 use crate::effect::Work;
 use crate::path::Path;
@@ -11,34 +11,36 @@ use slowpath_target::{OverlapTiming, Timing, Unit};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-/// Turns of the loop until its steady state.
+/// Number of loop iterations until the steady state.
 const TURNS: u64 = 2;
-/// The same where retiring is followed.
+/// The same if retirement is simulated.
 const WARM: u64 = 4;
-/// Turns whose mean is taken then: where a window holds several, they take unequal times.
+/// Number of iterations that are then averaged. If the window holds several iterations, they take
+/// unequal times.
 const MEAN_OF: u64 = 4;
-/// Instructions of one call that are followed into the window at most: a window is full of them.
+/// Maximum number of instructions of one call that are simulated; they fill a window.
 const FOLLOWED: u64 = 400;
-/// Thousandths of a cycle between two instructions that retire.
+/// Minimum time between two retirements, in thousandths of a cycle.
 const RETIRE: u64 = 125;
 const CYCLE: u64 = 1000;
 
-/// The time of a path, in thousandths of a cycle.
+/// Time of a path, in thousandths of a cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// One turn of the kernel's loop with the program in it.
+    /// Time of one iteration of the kernel's loop with the program in it.
     pub turn: u64,
-    /// One without it.
+    /// Time of one iteration without the program.
     pub empty: u64,
-    /// Of what the program adds to a turn, the part of each instruction, by its place in the path.
+    /// Contribution of each instruction to the difference of the two, by index in the path.
     pub parts: Vec<u64>,
-    /// Calls that no experiment is known of, by their place in [`Path::calls`].
+    /// Calls without a measured price, by index in [`Path::calls`].
     pub unknown: Vec<usize>,
 }
 
 impl Path {
-    /// What the path takes on a core, with so many entries in each map that has room for them and
-    /// packets that are spread over all of them. With 0, maps have only those that the path needs.
+    /// Estimates the time of the path. Maps have `entries` entries, or as many as there is room
+    /// for, and packets are spread over all of them. With 0, maps have only the entries that the
+    /// path needs.
     pub fn time(&self, timing: &Timing, entries: u64) -> Flow {
         let mut parts = vec![0; self.len()];
         let prices: Vec<Option<u64>> =
@@ -60,7 +62,8 @@ impl Path {
         Flow { turn, empty, parts: shares(&parts, turn - empty), unknown }
     }
 
-    /// The path with the loads of keys that its calls do, by their place in [`Path::calls`].
+    /// Returns the path without the key loads of calls that do not read their key; `reads` is
+    /// indexed like [`Path::calls`].
     fn without_keys(&self, reads: &[bool]) -> Cow<'_, Path> {
         if reads.iter().all(|&reads| reads) {
             return Cow::Borrowed(self);
@@ -74,8 +77,8 @@ impl Path {
         Cow::Owned(path)
     }
 
-    /// One turn of the loop in its steady state: by what is fetched, and where retiring is followed
-    /// by what retires, as a full window makes the one wait for the other in the end.
+    /// Returns the time of one iteration in the steady state, by fetch and, if retirement is
+    /// simulated, by retirement. In the long run, a full window makes one wait for the other.
     fn steady(&self, timing: &Timing, prices: &[Option<u64>], parts: &mut [u64]) -> u64 {
         let is_followed = timing.pipeline.is_some();
         let (warm, counted) = if is_followed { (WARM, MEAN_OF) } else { (TURNS, 1) };
@@ -93,21 +96,21 @@ impl Path {
 }
 
 impl crate::Call {
-    /// Returns whether it reads its key: a look-up in an empty trie compares nothing
+    /// Returns true if the call reads its key. A look-up in an empty trie compares nothing
     /// (`trie_lookup_elem` in `kernel/bpf/lpm_trie.c`).
     fn reads_key(&self, entries: u64) -> bool {
         let misses = self.helper() == "map_lookup_elem" && self.zero == Some(true);
         !(entries == 0 && misses && self.map_type() == Some("lpm_trie"))
     }
 
-    /// The price of the call; `None` where nothing is known of it.
+    /// Returns the price of the call, or `None` if it is not known.
     fn price(&self, timing: &Timing, entries: u64) -> Option<u64> {
         let price = timing.call(&self.name)?.cycles(self.zero, self.bytes);
         Some(price.saturating_add(self.growth(timing, entries).cycles()))
     }
 }
 
-/// Parts that add up to `whole`, in the same proportions.
+/// Scales `parts` so that they add up to `whole`.
 fn shares(parts: &[u64], whole: u64) -> Vec<u64> {
     let sum: u128 = parts.iter().map(|&part| u128::from(part)).sum();
     if sum == 0 {
@@ -124,7 +127,7 @@ fn shares(parts: &[u64], whole: u64) -> Vec<u64> {
     parts.iter().map(share).collect()
 }
 
-/// Instructions that wait for a unit, and when it is free.
+/// Issue queue of an execution unit, and the time at which the unit is free.
 #[derive(Clone, Debug, Default)]
 struct Queue {
     issued: Vec<u64>,
@@ -133,21 +136,21 @@ struct Queue {
 
 struct Core<'t> {
     timing: &'t Timing,
-    /// When the next instruction comes.
+    /// Time at which the next instruction enters the window.
     fetched: u64,
-    /// When it has left the fetch, where that is known.
+    /// Time at which the fetch stage delivers it, if the description has a pipeline.
     delivered: u64,
-    /// Time that the fetch loses since the instruction before jumped.
+    /// Fetch delay caused by a jump of the previous instruction.
     jumped: u64,
-    /// When the next comparison that jumps can be fetched, where that is known.
+    /// Earliest fetch time of the next branch, if the description has a pipeline.
     branched: u64,
-    /// When the last one retired.
+    /// Time of the last retirement.
     retired: u64,
-    /// When those in the window retire.
+    /// Retirement times of the instructions in the window.
     window: VecDeque<u64>,
     queues: [Queue; Unit::ALL.len()],
     registers: [u64; 11],
-    /// When each instruction of the path was executed, and when it retired.
+    /// Time of execution and of retirement of each instruction of the path.
     passed: Vec<(u64, u64)>,
 }
 
@@ -167,7 +170,8 @@ impl<'t> Core<'t> {
         }
     }
 
-    /// One turn of the loop; each instruction's part is how much later the last one retires for it.
+    /// Simulates one iteration of the loop. An instruction's part is the time by which it delays
+    /// the latest fetch or retirement.
     fn turn(&mut self, path: &Path, prices: &[Option<u64>], parts: &mut [u64]) {
         self.registers.fill(self.fetched);
         self.passed.clear();
@@ -203,7 +207,8 @@ impl<'t> Core<'t> {
         self.window.push_back(self.retired);
     }
 
-    /// The next instruction comes, so much behind the one before, or when it is fetched.
+    /// Advances to the next instruction. It follows the previous one after `behind`, or when the
+    /// fetch stage delivers it, if that is later.
     fn arrive(&mut self, work: Work, behind: u64) {
         if let Some(pipeline) = &self.timing.pipeline {
             let ahead = pipeline.fetch_queue * self.timing.core.instruction_cycles;
@@ -274,8 +279,9 @@ impl<'t> Core<'t> {
         }
     }
 
-    /// A call of the kernel whose instructions go through the window like others; when its result
-    /// is there. It begins when its arguments are, and what it reads by them.
+    /// Simulates a call of the kernel whose instructions pass through the window like others. It
+    /// starts when its arguments and the key in memory are ready. Returns the time at which its
+    /// result is ready.
     fn call(&mut self, overlap: &OverlapTiming, key: Option<Forwarded>, price: u64) -> u64 {
         let arguments = self.registers[1..=5].iter().copied().max().unwrap_or(0);
         let stored = key.map_or(0, |key| self.passed[key.store as usize].0);
@@ -293,7 +299,7 @@ impl<'t> Core<'t> {
         (self.fetched + self.timing.unit(Unit::Load).latency).max(begun + latency)
     }
 
-    /// A load. What one store has written is forwarded; what several have written has to be in the
+    /// Simulates a load. Data from one store is forwarded; data from several stores must reach the
     /// cache first.
     fn load(&mut self, forwarded: Option<Forwarded>, ready: u64) -> u64 {
         let latency = self.timing.unit(Unit::Load).latency;
@@ -308,7 +314,8 @@ impl<'t> Core<'t> {
         self.execute(Unit::Load, ready.max(stored)) + core.forward_cycles
     }
 
-    /// When an instruction that is ready at a time is executed.
+    /// Issues an instruction that is ready at `ready` to a unit. Returns the time at which it is
+    /// executed.
     fn execute(&mut self, unit: Unit, ready: u64) -> u64 {
         let timing = self.timing.unit(unit);
         let queue = &mut self.queues[unit as usize];

@@ -1,20 +1,20 @@
-//! What an instruction waits for, what it yields, and where it is executed.
+//! Effect of an instruction on the core: registers read and written, and execution unit.
 
 use slowpath_bpf::insn::{AluOp, Call, Insn, Register, Source};
 use slowpath_target::Unit;
 
-/// How an instruction goes through the core.
+/// Handling of an instruction by the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
-    /// It is done when it is renamed: a move, a jump.
+    /// Done at register renaming: a move or a jump.
     Renamed,
-    /// The same of a constant of 64 bits, which takes more room.
+    /// Done at register renaming, for a 64-bit constant, which takes more space.
     Constant,
-    /// It is executed.
+    /// Executed by a unit.
     On(Unit),
-    /// It calls a function of the program.
+    /// Call of a program function.
     Function,
-    /// It calls the kernel.
+    /// Call of the kernel.
     Kernel,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Effect {
     pub writes: Option<u8>,
 }
 
-/// The effect of an instruction.
+/// Returns the effect of an instruction.
 pub(crate) fn of(insn: &Insn) -> Effect {
     let number = |register: Register| Some(register.number());
     let operand = |source: Source| match source {

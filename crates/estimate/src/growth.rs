@@ -1,32 +1,32 @@
-//! How much longer calls take where their maps have many entries, and packets are spread over all of
-//! them: what models of experiments say, beyond the one entry of the prices.
+//! Additional time of calls whose maps have many entries, with packets spread over all of them. It
+//! comes from models fitted to experiments; the prices themselves are for one entry.
 
 use crate::Call;
 use slowpath_target::Timing;
 
-/// Helpers that look for an entry.
+/// Helpers that look up an entry.
 const SEEKING: [&str; 4] =
     ["map_lookup_elem", "map_update_elem", "map_delete_elem", "redirect_map"];
 
-/// What more entries do to a call.
+/// Additional time of a call due to more map entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// Nothing: it looks for no entry, or there is one at most.
+    /// No additional time: the call looks up no entry, or the map has at most one.
     None,
-    /// No model says it, or it has no value there.
+    /// Unknown: no model covers the call, or the model has no value at this point.
     Unknown,
-    /// So many thousandths of a cycle more.
+    /// Additional time according to a model.
     Known {
-        /// Thousandths of a cycle.
+        /// Additional time in thousandths of a cycle.
         cycles: u64,
-        /// The fewest and the most entries that were measured, where the model is asked for others:
-        /// for more, or for the one entry of the prices.
+        /// Minimum and maximum number of entries that were measured, if the model is used outside
+        /// of this range: for more entries, or for the single entry of the prices.
         outside: Option<(u64, u64)>,
     },
 }
 
 impl Growth {
-    /// Thousandths of a cycle, none where nothing is known.
+    /// Returns the additional time in thousandths of a cycle; 0 if it is unknown.
     pub fn cycles(self) -> u64 {
         match self {
             Growth::Known { cycles, .. } => cycles,
@@ -35,13 +35,13 @@ impl Growth {
     }
 }
 
-/// What a call of a helper on a type of map does with so many entries.
+/// Returns the additional time of a call of a helper and map type, for maps with `entries` entries.
 pub(crate) fn growth(name: &str, zero: Option<bool>, entries: u64, timing: &Timing) -> Growth {
     let helper = name.split('.').next().unwrap_or(name);
     if entries <= 1 || !SEEKING.contains(&helper) {
         return Growth::None;
     }
-    // What updates and deletions return says whether they were done.
+    // The result of updates and deletions only tells whether they succeeded.
     let found = helper != "map_lookup_elem" || zero != Some(true);
     let Some(model) = timing.by_entries(name, found) else { return Growth::Unknown };
     let Some(nanoseconds) = model.growth(entries as f64) else { return Growth::Unknown };
@@ -54,7 +54,7 @@ pub(crate) fn growth(name: &str, zero: Option<bool>, entries: u64, timing: &Timi
 }
 
 impl Call {
-    /// What it does that maps have so many entries, or as many as there is room for.
+    /// Returns the additional time if maps have `entries` entries, or as many as there is room for.
     pub fn growth(&self, timing: &Timing, entries: u64) -> Growth {
         let entries = self.room.map_or(entries, |room| entries.min(room.into()));
         growth(&self.name, self.zero, entries, timing)

@@ -1,13 +1,14 @@
-//! How long a path of a BPF program takes on one core of a machine.
+//! Estimated time of a path of a BPF program on one core of a machine.
 //!
-//! Nothing here is a guarantee. A [`Path`] is the instructions of one run in order, with what is
-//! known of each: what it waits for, where it is executed, what it calls. [`Path::time`] lets it
-//! flow through a model of an out-of-order core ([`slowpath_target::Timing`]), whose parameters
-//! were found by experiments on a machine (`slowpath calibrate`).
+//! Estimates are not guarantees. A [`Path`] lists the instructions of one run in order, each with
+//! its dependencies, execution unit and call. [`Path::time`] simulates it on a model of an
+//! out-of-order core ([`slowpath_target::Timing`]). The parameters of the model come from
+//! experiments on a machine (`slowpath calibrate`).
 //!
-//! The model is a dataflow simulation with finite width, buffers and queues, as machine-code
-//! analysers have it, but of BPF instructions: the kernel's compiler makes one machine instruction
-//! of most of them. What helpers do is not simulated: each call takes what its experiment says.
+//! The model is a data-flow simulation with finite width, buffers and queues, like that of
+//! machine-code analysers, but for BPF instructions: the kernel's JIT compiler turns most of them
+//! into one machine instruction. Helpers are not simulated; each call takes the time that its
+//! experiment measured.
 
 mod calls;
 mod code;

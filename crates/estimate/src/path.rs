@@ -1,4 +1,4 @@
-//! A path: what each of its instructions waits for, and where it is executed.
+//! A path: the dependencies and execution unit of each instruction.
 
 use crate::calls::{self, Call, Cases};
 use crate::code::Code;
@@ -8,19 +8,19 @@ use crate::values::Values;
 use slowpath_bpf::insn::{Call as Called, Insn};
 use slowpath_target::Unit;
 
-/// One instruction of a path.
+/// An instruction of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub effect: Effect,
-    /// True where its successor is elsewhere in the program.
+    /// True if the next instruction of the path does not follow it in the program.
     pub jumps: bool,
-    /// Of loads, and of calls for their key, what they find of what the path has stored.
+    /// Earlier stores that a load, or a call that reads a key, depends on.
     pub forwarded: Option<Forwarded>,
-    /// Of calls of the kernel, which one it is.
+    /// Index of the call, for calls of the kernel.
     pub call: Option<u32>,
 }
 
-/// The instructions of one run of a program in order.
+/// The instructions of one run of a program, in order.
 #[derive(Clone, Debug)]
 pub struct Path {
     pub(crate) steps: Vec<Step>,
@@ -28,8 +28,8 @@ pub struct Path {
 }
 
 impl Path {
-    /// The path that executes these instructions: numbers in `code`, and the cost class of each.
-    /// Instructions that `code` does not have are taken for additions.
+    /// Creates the path of these executed instructions, given as numbers in `code` with their cost
+    /// classes. Numbers that `code` lacks count as additions.
     pub fn new<'c>(code: &Code, executed: impl IntoIterator<Item = (u32, &'c str)>) -> Path {
         let (path, classes): (Vec<u32>, Vec<&str>) = executed.into_iter().unzip();
         let (mut steps, mut calls) = (Vec::with_capacity(path.len()), Vec::new());
@@ -65,22 +65,22 @@ impl Path {
         Path { steps, calls }
     }
 
-    /// A path whose parts fit together.
+    /// Creates a path from consistent parts.
     pub(crate) fn from_parts(steps: Vec<Step>, calls: Vec<Call>) -> Path {
         Path { steps, calls }
     }
 
-    /// The calls of the kernel, in order.
+    /// Returns the calls of the kernel, in order.
     pub fn calls(&self) -> &[Call] {
         &self.calls
     }
 
-    /// Returns the number of its instructions.
+    /// Returns the number of instructions.
     pub fn len(&self) -> usize {
         self.steps.len()
     }
 
-    /// Returns whether it has none.
+    /// Returns true if the path has no instructions.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Paths as text, so that what was measured of them can be evaluated again elsewhere.
+//! Paths as JSON, so that measured paths can be evaluated again elsewhere.
 
 use crate::calls::Call;
 use crate::effect::{Effect, Work};
@@ -7,14 +7,14 @@ use crate::stores::Forwarded;
 use serde::{Deserialize, Serialize};
 use slowpath_target::Unit;
 
-/// Registers are below this.
+/// Number of registers.
 const REGISTERS: u8 = 11;
 
-/// An instruction: what it does, what it reads, what it writes, whether it jumps, the store that it
-/// waits for and whether there are several, the call that it is.
+/// An instruction: its work, registers read, register written, and whether it jumps; then the last
+/// store that it depends on, with true if there are several; then the index of its call.
 type StoredStep = (String, Vec<u8>, Option<u8>, bool, Option<(u32, bool)>, Option<u32>);
 
-/// A path: its instructions, and of each call the name, the bytes, and whether it returns 0.
+/// A path: its instructions, and for each call the name, the bytes, and whether it returns 0.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredPath {
@@ -23,7 +23,7 @@ struct StoredPath {
 }
 
 impl Path {
-    /// The path as JSON, without what its maps have room for.
+    /// Returns the path as JSON, without the capacities of its maps.
     pub fn to_json(&self) -> String {
         let step = |step: &Step| {
             let Effect { work, reads, writes } = step.effect;
@@ -39,10 +39,10 @@ impl Path {
         serde_json::to_string(&stored).unwrap_or_default()
     }
 
-    /// The path that was written so.
+    /// Reads a path that [`to_json`](Self::to_json) has written.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with it.
+    /// A sentence that describes the problem.
     pub fn from_json(text: &str) -> Result<Path, String> {
         let stored: StoredPath = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let calls: Vec<Call> = stored

@@ -1,30 +1,30 @@
-//! The stores of a path that a load waits for.
+//! The stores of a path that loads depend on.
 
 use crate::values::{Base, Place};
 use std::collections::HashMap;
 
-/// Stored data of the path that a load finds.
+/// Earlier stores of the path whose data a load reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Forwarded {
-    /// The last of the stores, by its place in the path.
+    /// Index of the last of these stores in the path.
     pub store: u32,
-    /// Whether it is not all from one store: then it has to be in the cache first.
+    /// True if several stores wrote the data, which must then reach the cache first.
     pub pieces: bool,
 }
 
-/// The last store to each byte, along a path.
+/// The last store to each byte along a path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stores(HashMap<(Base, i64), u32>);
 
 impl Stores {
-    /// A store is executed.
+    /// Records a store.
     pub fn store(&mut self, at: u32, place: Place) {
         for byte in 0..i64::from(place.bytes) {
             self.0.insert((place.base, place.offset.wrapping_add(byte)), at);
         }
     }
 
-    /// Returns stored data that any of several loads finds.
+    /// Returns the stores that any of several loads depends on.
     pub fn loads(&self, places: &[Place]) -> Option<Forwarded> {
         let found = places.iter().filter_map(|&place| self.load(place));
         found.reduce(|one, other| Forwarded {
@@ -33,7 +33,7 @@ impl Stores {
         })
     }
 
-    /// Returns stored data that a load finds.
+    /// Returns the stores that a load depends on.
     pub fn load(&self, place: Place) -> Option<Forwarded> {
         let bytes = 0..i64::from(place.bytes);
         let mut found =

@@ -1,10 +1,11 @@
-//! What an instruction or a call takes at most by itself, for searches that add up.
+//! Upper estimates for single instructions and calls, for searches that add them up.
 
 use crate::growth::growth;
 use slowpath_target::{Timing, Unit};
 
-/// Picoseconds that an event of a cost class adds to a path, about: calls by their dearest case,
-/// instructions by how many the core takes in a cycle. Maps have so many entries.
+/// Returns the approximate time in picoseconds that an event of a cost class adds to a path. Calls
+/// count with their most expensive case, instructions with the throughput of the core. Maps have
+/// `entries` entries.
 pub fn picoseconds(class: &str, timing: &Timing, entries: u64) -> u64 {
     let core = &timing.core;
     let cycles = match class.strip_prefix("call.") {

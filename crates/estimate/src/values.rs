@@ -1,8 +1,8 @@
-//! What is known of registers along a path, without running it: constants, maps, and addresses as
-//! distances from something.
+//! Values of registers along a path, without execution: constants, maps, and addresses as offsets
+//! from a base.
 //!
-//! Nothing depends on it but estimates, so what is not known is taken for something new: two
-//! addresses whose distance is not known are taken to be apart.
+//! Only estimates depend on these values, so unknown values are treated as new ones: two addresses
+//! with an unknown distance count as different memory.
 
 use slowpath_bpf::insn::helper::{XDP_ADJUST_HEAD, XDP_ADJUST_META, XDP_ADJUST_TAIL};
 use slowpath_bpf::insn::{AluOp, Call, Imm64, Insn, Register, Size, Source, Width};
@@ -10,11 +10,11 @@ use std::collections::HashMap;
 
 const FP: usize = 10;
 
-/// What an address is a distance from.
+/// Base of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Base(u32);
 
-/// What a register holds.
+/// Value of a register.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Value {
     #[default]
@@ -37,22 +37,22 @@ pub(crate) struct Place {
 #[derive(Clone, Debug)]
 pub(crate) struct Values {
     registers: [Value; 11],
-    /// Registers 6 to 10 of the functions around.
+    /// Registers 6 to 10 of the calling functions.
     callers: Vec<[Value; 5]>,
     bases: u32,
     context: Base,
-    /// What was loaded from the context, until the packet's ends move.
+    /// Values loaded from the context, valid until the packet's ends move.
     fields: HashMap<i64, Value>,
-    /// What was stored in 8 bytes.
+    /// Values stored as 8 bytes.
     spilled: HashMap<(Base, i64), Value>,
-    /// Bytes of numbers that were stored.
+    /// Bytes of stored constants.
     numbers: HashMap<(Base, i64), u8>,
-    /// The values of maps of one element.
+    /// Bases of the values of maps with one element.
     elements: HashMap<u32, Base>,
 }
 
 impl Values {
-    /// Where a program begins.
+    /// Returns the values at the start of a program.
     pub fn new() -> Values {
         let mut registers = [Value::Unknown; 11];
         let (context, frame) = (Base(0), Base(1));
@@ -70,13 +70,13 @@ impl Values {
         }
     }
 
-    /// What a register holds.
+    /// Returns the value of a register.
     pub fn register(&self, number: usize) -> Value {
         self.registers.get(number).copied().unwrap_or_default()
     }
 
-    /// The byte at a distance from an address: of what was stored, or of global data, whose content
-    /// by maps is `initial`.
+    /// Returns the byte at a distance from an address, if it was stored as a constant or is global
+    /// data; `initial` is the initial content of global data by map.
     pub fn byte(&self, from: Value, distance: i64, initial: &[Option<Vec<u8>>]) -> Option<u8> {
         let Value::Address(base, offset) = from else { return None };
         let at = offset.checked_add(distance)?;
@@ -88,7 +88,7 @@ impl Values {
         content.get(usize::try_from(at).ok()?).copied()
     }
 
-    /// The bytes that an instruction accesses.
+    /// Returns the bytes that an instruction accesses, if their address is known.
     pub fn place(&self, insn: &Insn) -> Option<Place> {
         let (size, base, offset) = match *insn {
             Insn::Load { size, base, offset, .. }
@@ -106,7 +106,7 @@ impl Values {
         }
     }
 
-    /// An instruction is executed.
+    /// Applies an instruction.
     pub fn step(&mut self, insn: &Insn, place: Option<Place>) {
         match *insn {
             Insn::Alu { width, op, dst, src, .. } => {
@@ -205,7 +205,8 @@ impl Values {
         }
     }
 
-    /// What is loaded: an address, if it is one, is not told from a number.
+    /// Returns the value of a load. An unknown value becomes a new base, because it may be an
+    /// address.
     fn loaded(&mut self, size: Size, place: Option<Place>) -> Value {
         let Some(Place { base, offset, .. }) = place else {
             return Value::Address(self.new_base(), 0);
@@ -227,7 +228,7 @@ impl Values {
     fn store(&mut self, size: Size, src: Source, place: Option<Place>) {
         let Some(Place { base, offset, .. }) = place else { return };
         self.store_number(size, src, base, offset);
-        // What was spilled overlaps if it begins up to 7 bytes earlier.
+        // An overlapping spilled value starts at most 7 bytes earlier.
         for near in -7..i64::from(size.bytes()) {
             self.spilled.remove(&(base, offset.wrapping_add(near)));
         }
@@ -239,7 +240,7 @@ impl Values {
         }
     }
 
-    /// Keeps the bytes of a number that is stored.
+    /// Records the bytes of a stored constant.
     fn store_number(&mut self, size: Size, src: Source, base: Base, offset: i64) {
         let number = match src {
             Source::Imm(number) => Some(i64::from(number)),

@@ -1,4 +1,4 @@
-//! States as they are kept between blocks: without what nothing reads any more.
+//! States stored at the start of blocks, without values that are no longer read.
 
 use std::collections::HashMap;
 
@@ -7,28 +7,28 @@ use slowpath_ir::{Program, Reg};
 use crate::state::{AbstractState, Cell};
 use crate::value_number::{Arg, Def, NumberedValue, ValueNumber};
 
-/// How far definitions are remembered behind the values of registers and memory. Bounds the size of
-/// states in programs that compute one value from the other for a long time.
+/// Maximum depth of remembered definitions behind the values of registers and memory. It bounds the
+/// size of states in programs with long chains of computations.
 const DEPTH: usize = 6;
 
-/// A state at the start of a block.
+/// State at the start of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Ascending.
+    /// Value numbers of registers, ascending by register.
     pub regs: Vec<(Reg, ValueNumber)>,
     pub cells: Vec<Cell>,
     pub values: Vec<NumberedValue>,
 }
 
 impl Entry {
-    /// What remains of a state for a block that reads these registers; `values` are the state's,
-    /// perhaps refined.
+    /// Reduces a state to the part that a block needs which reads the registers `live`; `values`
+    /// are the state's values, possibly refined.
     pub fn of(state: &AbstractState, values: &[NumberedValue], live: &[Reg]) -> Self {
         let regs = live.iter().filter_map(|&reg| Some((reg, state.regs[reg.index()]?)));
         let mut regs: Vec<(Reg, ValueNumber)> = regs.collect();
         let mut cells = state.cells.clone();
-        // Breadth first from what registers and cells hold: only values so close to one of them
-        // stay.
+        // Breadth-first search from the values of registers and cells; only values close to one of
+        // them stay.
         let mut depth = vec![usize::MAX; values.len()];
         let mut front: Vec<ValueNumber> = regs.iter().map(|&(_, number)| number).collect();
         front.extend(cells.iter().map(|cell| cell.number));
@@ -47,8 +47,8 @@ impl Entry {
             }
             front = next;
         }
-        // In ascending order, so that operands have their new number when their users are renamed,
-        // and it is smaller again.
+        // In ascending order: operands get their new, smaller number before their users are
+        // renamed.
         let mut renamed = vec![ValueNumber::MAX; values.len()];
         let mut kept = Vec::new();
         for (id, numbered) in values.iter().enumerate() {
@@ -61,7 +61,7 @@ impl Entry {
                 Arg::Number(operand) => Some(Arg::Number(renamed[operand as usize])),
                 Arg::Const(..) => Some(arg),
             });
-            // To forget how a value was computed is sound: only what relates it to others is lost.
+            // Forgetting a definition is sound: it only loses the relation to other values.
             kept.push(NumberedValue { value: numbered.value, def: def.unwrap_or(Def::Unknown) });
         }
         regs.iter_mut().for_each(|(_, number)| *number = renamed[*number as usize]);
@@ -69,7 +69,7 @@ impl Entry {
         Entry { regs, cells, values: kept }
     }
 
-    /// The state.
+    /// Expands the entry into a full state.
     pub fn state(&self, program: &Program) -> AbstractState {
         let mut state = AbstractState::unknown(program);
         state.values = self.values.clone();
@@ -80,7 +80,7 @@ impl Entry {
         state
     }
 
-    /// Restricts registers to what they are in another state, which holds for them as well.
+    /// Restricts registers to their values in another state that also holds.
     pub fn restrict(&mut self, other: &Entry, which: impl Fn(Reg) -> bool) {
         let mut rest = other.regs.iter().peekable();
         for &(reg, number) in &self.regs {
@@ -90,16 +90,16 @@ impl Entry {
                 && which(reg)
             {
                 let value = &mut self.values[number as usize].value;
-                // Both hold, so they have a value in common wherever a run gets to; where none
-                // does, any value will do.
+                // Both states hold, so the values overlap on every run. If they do not, no run gets
+                // here and any value is correct.
                 *value = value.meet(&other.values[there as usize].value).unwrap_or(*value);
             }
         }
     }
 
-    /// A state that holds wherever one of the two holds. Registers and cells share a number where
-    /// they do in both. With `thresholds`, values of the first are widened, and definitions are
-    /// forgotten.
+    /// Returns a state that holds wherever either of the two does. Registers and cells share a
+    /// number if they share one in both. With `thresholds`, values of the first state are widened
+    /// and definitions are dropped.
     pub fn join(&self, other: &Entry, thresholds: Option<&[u64]>) -> Entry {
         let mut join = Join {
             a: &self.values,
@@ -146,7 +146,7 @@ impl Join<'_> {
             return known;
         }
         let (first, second) = (self.a[a as usize], self.b[b as usize]);
-        // Operands first: the number of a value has to be larger than theirs.
+        // Operands first: a value's number must be larger than those of its operands.
         let def = match self.thresholds {
             None if depth > 0 => self.def(first.def, second.def, depth - 1),
             _ => None,
@@ -161,7 +161,7 @@ impl Join<'_> {
         number
     }
 
-    /// A definition that both have.
+    /// Returns a definition that both share, or `None`.
     fn def(&mut self, a: Def, b: Def, depth: usize) -> Option<Def> {
         let mut others = b.args();
         let shape = |def: Def| def.map(|_| Some(Arg::Const(0, 1)));
@@ -170,7 +170,7 @@ impl Join<'_> {
         }
         a.map(|arg| match (arg, others.next()?) {
             (Arg::Number(x), Arg::Number(y)) => {
-                // Operators such as an extraction look alike whatever the width of their operand.
+                // Some operators, such as extractions, do not state the width of their operand.
                 let width = |values: &[NumberedValue], id| values[id as usize].value.domain.width();
                 let same = width(self.a, x) == width(self.b, y);
                 same.then(|| Arg::Number(self.number(x, y, depth)))

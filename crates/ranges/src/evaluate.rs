@@ -1,4 +1,4 @@
-//! What a definition yields from the values of its operands.
+//! Evaluation of definitions.
 
 use slowpath_domain::{Domain, transfer};
 use slowpath_ir::BinaryOp;
@@ -6,7 +6,7 @@ use slowpath_ir::BinaryOp;
 use crate::value::{Origin, Value};
 use crate::value_number::{Arg, Def, NumberedValue};
 
-/// The value of an operand.
+/// Returns the value of an operand.
 pub(crate) fn value_of(values: &[NumberedValue], arg: Arg) -> Value {
     match arg {
         Arg::Number(id) => values[id as usize].value,
@@ -14,7 +14,7 @@ pub(crate) fn value_of(values: &[NumberedValue], arg: Arg) -> Value {
     }
 }
 
-/// The value of `width` bits that a definition yields; everything where there is none.
+/// Returns the value of a definition with `width` bits; an unknown definition may have any value.
 pub(crate) fn evaluate(values: &[NumberedValue], def: &Def, width: u8) -> Value {
     let v = |arg| value_of(values, arg);
     match *def {

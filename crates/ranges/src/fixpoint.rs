@@ -1,10 +1,10 @@
-//! The analysis proper: states of blocks until nothing changes.
+//! Fixed-point iteration over the states of blocks.
 //!
-//! Blocks are taken in reverse postorder. A block's state is computed anew from the states of all
-//! edges into it, except at targets of backward edges, where it only grows: joined for a few
-//! visits, then widened. Every cycle has such a target, so that this ends. Afterwards passes
-//! without widening make the states smaller again: what holds on all edges into a block holds in
-//! it, whatever the state was before.
+//! Blocks are processed in reverse postorder. A block's state is recomputed from the states of all
+//! incoming edges, except at targets of back edges. There, the state only grows: it is joined for a
+//! few visits, then widened. Every cycle has such a target, so the iteration terminates.
+//! Afterwards, passes without widening make the states smaller again: a state that holds on all
+//! edges into a block holds in the block, regardless of its previous state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,17 +22,18 @@ use crate::refine;
 use crate::state::AbstractState;
 use crate::value_number::{NumberedValue, ValueNumber};
 
-/// Visits of a loop's head before bounds are widened to constants that the loop compares with.
+/// Number of visits of a loop head before bounds are widened to constants that the loop compares
+/// with.
 const JOINED: u32 = 3;
-/// Visits after which bounds that still move are given up.
+/// Number of visits after which bounds that still move are dropped.
 const WIDENED: u32 = 24;
-/// Visits after which it is no longer used that a loop does not write a register. With this, values
-/// could become smaller again; without it they only grow, so that there is an end in any case.
+/// Number of visits after which the analysis stops using that a loop leaves a register unchanged.
+/// That rule can make values smaller again; without it they only grow, so the iteration terminates.
 const GIVEN_UP: u32 = 200;
-/// Passes that undo what widening lost.
+/// Maximum number of passes that undo losses from widening.
 const NARROWING: usize = 3;
 
-/// States by block.
+/// Result of the iteration, by block.
 pub(crate) struct Solution {
     pub entries: Vec<Option<Arc<Entry>>>,
     pub edges: Vec<[bool; 2]>,
@@ -43,11 +44,11 @@ pub(crate) struct Solution {
 struct Fixpoint<'a> {
     program: &'a Program,
     setting: Setting<'a>,
-    /// By block.
+    /// True for blocks whose condition must stay undecided.
     undecided: Vec<bool>,
     kept: Vec<Vec<Reg>>,
     graph: Graph,
-    /// By head.
+    /// Loops by head.
     loops: BTreeMap<usize, Loop>,
     start: Arc<Entry>,
     entries: Vec<Option<Arc<Entry>>>,
@@ -55,7 +56,7 @@ struct Fixpoint<'a> {
     visits: Vec<u32>,
 }
 
-/// Solves the data-flow equations, unless it is time to stop.
+/// Solves the data-flow equations, unless `stop` triggers.
 pub(crate) fn solve(program: &Program, options: &Options, stop: &Stop) -> Result<Solution, Reason> {
     let mut fixpoint = Fixpoint::new(program, options);
     fixpoint.ascend(stop)?;
@@ -106,18 +107,18 @@ impl<'a> Fixpoint<'a> {
         }
     }
 
-    /// Until nothing changes.
+    /// Propagates states until nothing changes.
     fn ascend(&mut self, stop: &Stop) -> Result<(), Reason> {
-        // The earliest block in reverse postorder comes first, so that a block waits for all
-        // changes on forward edges into it and is executed once for them together.
+        // Process the earliest block in reverse postorder first. A block then waits for all changes
+        // on its incoming forward edges and is executed once for all of them.
         let mut waiting = BTreeSet::from([self.graph.position[self.program.entry.index()]]);
         while let Some(at) = waiting.pop_first() {
             stop.check()?;
             let block = self.graph.order[at];
             let Some(incoming) = self.incoming(block) else { continue };
             let entry = match &self.entries[block] {
-                // Only heads have to grow for this to end. Elsewhere the old state is dropped: it
-                // may stem from a wider one of a head, which `with_constants` has narrowed since.
+                // Only heads must grow for termination. Elsewhere the old state is dropped: it may
+                // come from a wider state of a head that `with_constants` has since narrowed.
                 Some(old) if self.graph.heads[block] => {
                     self.with_constants(block, Arc::new(self.grown(block, old, &incoming)))
                 }
@@ -135,14 +136,14 @@ impl<'a> Fixpoint<'a> {
         Ok(())
     }
 
-    /// One pass without widening; whether anything changed.
+    /// Runs one pass without widening. Returns true if anything changed.
     fn descend(&mut self, stop: &Stop) -> Result<bool, Reason> {
         let mut changed = vec![false; self.program.blocks.len()];
         let mut any = false;
         for block in self.graph.order.clone() {
             stop.check()?;
-            // The state of a head was widened: computed anew it can be smaller, even if no edge into it
-            // has changed.
+            // The state of a head was widened. Recomputed, it can be smaller even if no incoming
+            // edge changed.
             let fresh = self.graph.heads[block];
             if !fresh && !self.graph.incoming[block].iter().any(|&(from, _)| changed[from]) {
                 continue;
@@ -151,8 +152,9 @@ impl<'a> Fixpoint<'a> {
             if self.entries[block] == entry {
                 continue;
             }
-            // Sound in any order: each state is the join of edges that hold, and what follows from
-            // a state that holds, holds. So one pass is enough, however much is still to be gained.
+            // Sound in any order: each state is a join of edge states that hold, and the transfer
+            // function preserves this. One pass is therefore valid even if further passes would
+            // improve it.
             (changed[block], any) = (true, true);
             self.entries[block] = entry;
             self.execute(block);
@@ -160,12 +162,13 @@ impl<'a> Fixpoint<'a> {
         Ok(any)
     }
 
-    /// What holds on all edges into a block that can be taken.
+    /// Returns the join of all incoming edges that can be taken.
     fn incoming(&self, block: usize) -> Option<Arc<Entry>> {
         self.joined(block, |_| true)
     }
 
-    /// What holds on those edges that come from certain blocks; nothing, if none can be taken.
+    /// Returns the join of incoming edges from certain blocks, or `None` if none of them can be
+    /// taken.
     fn joined(&self, block: usize, from: impl Fn(usize) -> bool) -> Option<Arc<Entry>> {
         let start = (block == self.program.entry.index()).then(|| self.start.clone());
         let edges = self.graph.incoming[block].iter().filter(|&&(other, _)| from(other));
@@ -175,7 +178,7 @@ impl<'a> Fixpoint<'a> {
         })
     }
 
-    /// The state of a loop's head that includes a new one.
+    /// Returns a state of a loop head that includes a new state.
     fn grown(&self, block: usize, old: &Entry, new: &Entry) -> Entry {
         let thresholds = self.loops.get(&block).map_or(&[][..], |l| &l.thresholds);
         match self.visits[block] {
@@ -185,21 +188,22 @@ impl<'a> Fixpoint<'a> {
         }
     }
 
-    /// The state of a loop's head, with what the loop leaves as it was before.
+    /// Restores, in the state of a loop head, registers that the loop does not write to their
+    /// values before the loop.
     fn with_constants(&self, block: usize, entry: Arc<Entry>) -> Arc<Entry> {
         let Some(around) = self.loops.get(&block).filter(|_| self.visits[block] < GIVEN_UP) else {
             return entry;
         };
         let Some(written) = &around.written else { return entry };
-        // All rounds start with the registers that the loop does not write as they were before it.
-        // That holds because the head is its only entry: nothing else joins in on the way.
+        // Every iteration starts with these registers as they were before the loop. This holds
+        // because the head is the only entry.
         let Some(before) = self.joined(block, |from| !around.contains(from)) else { return entry };
         let mut entry = Arc::unwrap_or_clone(entry);
         entry.restrict(&before, |reg| !written[reg.index()]);
         Arc::new(entry)
     }
 
-    /// Computes the states of a block's edges; the blocks whose edges have changed.
+    /// Computes the states of a block's edges. Returns the blocks whose incoming edges changed.
     fn execute(&mut self, block: usize) -> Vec<usize> {
         let program = self.program;
         let mut edges = [None, None];
@@ -232,9 +236,8 @@ impl<'a> Fixpoint<'a> {
             Terminator::Jump(edge) => [entry(state, &state.values, &edge.target), None],
             Terminator::Branch { cond, taken, fallthrough } => {
                 let cond = state.number_of(*cond);
-                // Without a state the edge cannot be taken, and what is behind it may be dead.
-                // Blocks that are to stay undecided keep both ways, with the state that is not
-                // refined.
+                // An edge without a state cannot be taken, and the code behind it may be dead.
+                // Undecided blocks keep both edges, with the unrefined state.
                 let side = |value: u64, target| match refined(state, cond, value) {
                     Some(values) => entry(state, &values, target),
                     None if self.undecided[block] => entry(state, &state.values, target),
@@ -246,7 +249,7 @@ impl<'a> Fixpoint<'a> {
     }
 }
 
-/// The values of a state, when a condition has a value; `None` when it cannot have it.
+/// Returns the values of a state if a condition has this value, or `None` if it cannot.
 fn refined(state: &AbstractState, cond: ValueNumber, value: u64) -> Option<Vec<NumberedValue>> {
     if !state.values[cond as usize].value.domain.contains(value) {
         return None;

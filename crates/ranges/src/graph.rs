@@ -1,5 +1,5 @@
-//! The order of blocks and the backward edges. Unlike [`slowpath_ir::FlowGraph`], this is for any
-//! graph: a loop with several entries has several heads.
+//! Block order and back edges. Unlike [`slowpath_ir::FlowGraph`], this works for any graph: a loop
+//! with several entries has several heads.
 
 use slowpath_ir::{Destination, Program};
 
@@ -8,11 +8,11 @@ use slowpath_ir::{Destination, Program};
 pub(crate) struct Graph {
     /// Reachable blocks in reverse postorder.
     pub order: Vec<usize>,
-    /// Places in this order; blocks without edges to them have none.
+    /// Position of each block in `order`; `usize::MAX` for unreachable blocks.
     pub position: Vec<usize>,
-    /// Edges into each block: block and index of the edge.
+    /// Incoming edges of each block: source block and edge index.
     pub incoming: Vec<Vec<(usize, usize)>>,
-    /// Targets of backward edges: every cycle has one.
+    /// True for targets of back edges; every cycle contains one.
     pub heads: Vec<bool>,
 }
 
@@ -33,7 +33,7 @@ impl Graph {
         Graph { order, position, incoming, heads }
     }
 
-    /// The blocks from which a backward edge to `head` can be reached without passing it.
+    /// Returns the blocks from which a back edge to `head` can be reached without passing `head`.
     pub fn blocks_of_loop(&self, head: usize) -> Vec<usize> {
         let mut found = vec![head];
         let mut seen = vec![false; self.position.len()];
@@ -52,7 +52,7 @@ impl Graph {
     }
 }
 
-/// The edges of a block that lead to blocks: index and target.
+/// Returns index and target of each edge that leads to a block.
 pub(crate) fn successors(
     program: &Program,
     block: usize,

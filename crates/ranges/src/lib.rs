@@ -1,18 +1,19 @@
-//! What values registers can have at each point of a program: a forward analysis without a solver.
+//! Value ranges of registers at each program point: a forward data-flow analysis without a solver.
 //!
-//! Values are described by [`Domain`]: known bits, an unsigned and a signed interval. On the edges
-//! of a branch everything that the condition was computed from is refined, and with it what was
-//! computed from that; registers and bytes of memory with the same value are refined together.
-//! Edges whose condition is refuted are not taken, so that dead code has no values.
+//! A [`Domain`] describes a set of values by known bits, an unsigned and a signed interval. On the
+//! edges of a branch, the analysis refines all values that the condition was computed from, and the
+//! values computed from those. Registers and bytes of memory with the same value are refined
+//! together. Edges whose condition is refuted are not taken, so dead code has no values.
 //!
-//! This is what the kernel's verifier (`kernel/bpf/verifier.c`) knows about scalars, with two
-//! differences: paths that meet are joined, where the verifier follows each on its own, and loops
-//! end by widening, where it executes them. This crate knows no instruction set and no device.
+//! The kernel's verifier (`kernel/bpf/verifier.c`) knows the same about scalars, with two
+//! differences. This analysis joins paths that meet, while the verifier follows each path
+//! separately. It ends loops by widening, while the verifier executes them. This crate knows no
+//! instruction set and no device.
 //!
-//! Cost: a visit of a block is linear in its operations, for a branch times a small constant; a
-//! block is visited again when a value at the head of a loop around it grows. A bound there grows
-//! at most a fixed number of times, so that the whole is bounded by blocks × loop heads × values.
-//! In practice blocks are visited a handful of times.
+//! Cost: a visit of a block is linear in its operations, times a small constant for a branch. A
+//! block is visited again when a value at the head of an enclosing loop grows. A bound there grows
+//! at most a fixed number of times, so the total is bounded by blocks × loop heads × values. In
+//! practice, each block is visited a handful of times.
 
 mod entry;
 mod evaluate;

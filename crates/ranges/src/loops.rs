@@ -1,5 +1,5 @@
-//! What is known about a loop before it is analysed: the registers that it leaves alone, and where
-//! its counters may end.
+//! Properties of a loop that are known before the analysis: registers that it does not write, and
+//! likely bounds of its counters.
 
 use std::collections::BTreeSet;
 
@@ -8,15 +8,16 @@ use slowpath_ir::{BinaryOp, Op, Operand, Program};
 
 use crate::graph::Graph;
 
-/// A loop, by its head.
+/// A loop, identified by its head.
 #[derive(Debug)]
 pub(crate) struct Loop {
-    /// Its blocks, sorted.
+    /// Blocks of the loop, sorted.
     blocks: Vec<usize>,
-    /// By register: whether the loop writes it. Only for loops whose head is their only entry.
+    /// By register: true if the loop writes it. `None` for loops with entries other than the head.
     pub written: Option<Vec<bool>>,
-    /// Where bounds may settle: the constants that the loop compares with and their neighbours,
-    /// sorted. A difference or a sum may be compared with zero.
+    /// Widening thresholds, sorted: the constants that the loop compares with, and their
+    /// neighbours. Constants in sums and differences count too, because the result may be compared
+    /// with zero.
     pub thresholds: Vec<u64>,
 }
 
@@ -50,7 +51,7 @@ impl Loop {
     }
 }
 
-/// The constants that an operation compares with.
+/// Returns the constants that an operation compares with.
 fn compared(op: &Op) -> impl Iterator<Item = u64> + use<> {
     let of = |op, operand| match (op, operand) {
         (_, Operand::Reg(_)) => None,

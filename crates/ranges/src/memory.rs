@@ -1,5 +1,5 @@
-//! Loads and stores: bytes at known distances from the base of a region have a value number, as
-//! registers do, so that what is known of a value survives being spilled.
+//! Loads and stores. Bytes at known offsets from the base of a region have value numbers, as
+//! registers do, so that facts about a value survive spilling.
 
 use slowpath_domain::sign_extend;
 use slowpath_ir::{BinaryOp, RegionId, RegionKind};
@@ -9,21 +9,21 @@ use crate::state::{AbstractState, Cell};
 use crate::value::Value;
 use crate::value_number::{Arg, Def, ValueNumber};
 
-/// Farthest distance from a region's base that is followed, in bytes.
+/// Maximum distance from a region's base that is tracked, in bytes.
 const REACH: i64 = 1 << 28;
 
-/// Most cells that are followed at a time.
+/// Maximum number of cells tracked at a time.
 const MAX_CELLS: usize = 512;
 
 impl AbstractState {
-    /// The region of an address and the least and greatest signed offset.
+    /// Returns the region of an address with its minimum and maximum signed offset.
     fn location(&self, addr: Arg) -> Option<(RegionId, i64, i64)> {
         let origin = self.value_of(addr).address()?;
         let (lo, hi) = origin.offset.signed_range();
         Some((origin.region, lo, hi))
     }
 
-    /// The value number of `bytes` bytes at an address.
+    /// Loads `bytes` bytes at an address and returns their value number.
     pub(crate) fn load(&mut self, setting: &Setting, addr: Arg, bytes: u8) -> ValueNumber {
         let width = 8 * bytes;
         let location = self.location(addr).filter(|&(_, lo, hi)| lo == hi && near(lo));
@@ -42,7 +42,7 @@ impl AbstractState {
         number
     }
 
-    /// The followed bytes among these, by offset.
+    /// Returns the tracked parts of these bytes, by offset.
     fn pieces(&self, region: RegionId, offset: i64, bytes: u8) -> Vec<Piece> {
         let end = offset + i64::from(bytes);
         let cells = self
@@ -60,7 +60,7 @@ impl AbstractState {
         pieces.collect()
     }
 
-    /// The value whose bytes are these.
+    /// Returns the value number of the concatenation of these pieces.
     fn assembled(
         &mut self,
         setting: &Setting,
@@ -90,7 +90,7 @@ impl AbstractState {
         value.map_or_else(|| self.fresh(Value::full(width)), |(number, _)| number)
     }
 
-    /// The value number of some bytes of a value.
+    /// Returns the value number of some bytes of a value.
     fn bytes_of(&mut self, number: ValueNumber, first: u8, bytes: u8) -> ValueNumber {
         self.define(Def::Extract(Arg::Number(number), 8 * first), 8 * bytes)
     }
@@ -99,7 +99,7 @@ impl AbstractState {
         self.values[number as usize].value.domain.as_constant() == Some(0)
     }
 
-    /// The bytes at an address become a value.
+    /// Stores a value at an address.
     pub(crate) fn store(&mut self, setting: &Setting, addr: Arg, value: ValueNumber) {
         let bytes = self.values[value as usize].value.domain.width() / 8;
         let Some((region, lo, hi)) = self.location(addr) else {
@@ -118,7 +118,7 @@ impl AbstractState {
         }
         let end = lo + i64::from(bytes);
         for cell in hit {
-            // What the store leaves of bytes that it overlaps.
+            // Keep the parts of overlapped cells that the store does not overwrite.
             for (from, to) in [(cell.offset, lo), (end, cell.end())] {
                 if from < to {
                     let (first, bytes) = ((from - cell.offset) as u8, (to - from) as u8);
@@ -130,7 +130,7 @@ impl AbstractState {
         self.remember_if(setting, Cell { region, offset: lo, bytes, number: value });
     }
 
-    /// Any bytes of the region that an address points into may have changed.
+    /// Forgets all bytes of the region that an address points into.
     pub(crate) fn forget(&mut self, addr: Arg) {
         match self.location(addr) {
             Some((region, ..)) => self.cells.retain(|cell| cell.region != region),
@@ -151,10 +151,10 @@ impl AbstractState {
         }
     }
 
-    /// Whether the value of these bytes is followed.
+    /// Returns true if the value of these bytes is tracked.
     fn follows(&self, setting: &Setting, cell: &Cell) -> bool {
         match (setting.program.regions[cell.region.index()].kind, setting.memory) {
-            // What other cores may change has no value of its own.
+            // Other cores may change maps at any time.
             (RegionKind::Map, _) => false,
             (RegionKind::Context, _) | (_, MemoryModel::Every) => true,
             (RegionKind::Stack, MemoryModel::Slots) => {
@@ -165,11 +165,11 @@ impl AbstractState {
     }
 }
 
-/// Bytes of a cell.
+/// A part of a cell.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     cell: Cell,
-    /// The first of them.
+    /// Index of the first byte within the cell.
     first: u8,
     bytes: u8,
 }
@@ -178,7 +178,7 @@ fn near(offset: i64) -> bool {
     (-REACH..=REACH).contains(&offset)
 }
 
-/// Whether offsets of this width can be followed: they must not wrap within reach.
+/// Returns true if offsets of this width can be tracked: they must not wrap around within reach.
 pub(crate) fn followed(width: u8) -> bool {
     sign_extend(1u64 << (width - 1), width) <= -4 * REACH
 }

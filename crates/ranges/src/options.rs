@@ -1,36 +1,36 @@
-//! What an analysis follows: as much as it can, or only what somebody else (the kernel's verifier)
-//! knows as well.
+//! Options of the analysis: full precision, or the precision of another tool such as the kernel's
+//! verifier.
 
 use slowpath_ir::{BlockId, Program, Reg};
 
-/// Which bytes of memory have values.
+/// Selection of memory bytes whose values are tracked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryModel {
-    /// All at known offsets, but those of maps, which other cores may change.
+    /// All bytes at known offsets, except maps, which other cores may change.
     #[default]
     Every,
-    /// Those that the kernel's verifier follows: the context, the stack's slots of 8 bytes as long
-    /// as they are written and read as a whole, and the stack's bytes that are zero. For facts that
-    /// have to be those of the verifier and no better ones.
+    /// Bytes that the kernel's verifier tracks: the context, aligned 8-byte stack slots that are
+    /// written and read as a whole, and stack bytes that are zero. For uses that must not know more
+    /// than the verifier.
     Slots,
 }
 
-/// What an analysis follows; by default as much as it can.
+/// Options of the analysis; the default is full precision.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
-    /// Bytes of memory.
+    /// Memory bytes to track.
     pub memory: MemoryModel,
     /// Registers that have values even where nothing reads them.
     ///
-    /// Only for programs from which dead operations have *not* been removed: in others, a register
-    /// that nothing reads may hold an older value than the original machine's.
+    /// Only for programs in which dead operations have *not* been removed. Otherwise a dead
+    /// register may hold an older value than in the original machine.
     pub keep: &'a [Reg],
-    /// Blocks both of whose ways on are followed, even where their condition is known: for facts that
-    /// must not depend on more than someone else knows.
+    /// Blocks for which both edges are taken even if the condition is known. For uses that must not
+    /// depend on facts that another tool lacks.
     pub undecided: &'a [BlockId],
 }
 
-/// What every step has to know.
+/// Inputs of each analysis step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting<'a> {
     pub program: &'a Program,

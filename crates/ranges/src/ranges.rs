@@ -1,5 +1,5 @@
-//! The result of the analysis, and how to ask for it: which blocks and edges can be taken, what a
-//! register can hold where a block is entered, and before each instruction of a block.
+//! Entry points and result of the analysis: reachable blocks and edges, and the values of registers
+//! at the start of a block and before each of its instructions.
 
 use std::sync::Arc;
 
@@ -13,31 +13,31 @@ use crate::fixpoint::solve;
 use crate::options::{MemoryModel, Options, Setting};
 use crate::state::AbstractState;
 
-/// What is known at every block of a program.
+/// Analysis result for all blocks of a program.
 #[derive(Clone, Debug)]
 pub struct Ranges {
     entries: Vec<Option<Arc<Entry>>>,
     edges: Vec<[bool; 2]>,
     kept: Vec<Vec<Reg>>,
     widths: Vec<u8>,
-    /// Registers followed whether or not they are read.
+    /// Registers that have values even where nothing reads them.
     wanted: Vec<bool>,
     memory: MemoryModel,
 }
 
-/// Analyses a program that is well formed ([`Program::validate`]): all that can be known about
-/// registers as long as something reads them.
+/// Analyses a well-formed program ([`Program::validate`]). It tracks all values, for registers only
+/// while something reads them.
 pub fn analyze(program: &Program) -> Ranges {
     analyze_with(program, &Options::default())
 }
 
-/// The same, with a choice of what is followed.
+/// Analyses a program with options.
 pub fn analyze_with(program: &Program, options: &Options) -> Ranges {
     let ranges = analyze_until(program, options, &Stop::never());
     ranges.unwrap_or_else(|reason| unreachable!("nothing stops it: {reason}"))
 }
 
-/// The same, unless it is time to stop.
+/// Analyses a program with options, unless `stop` triggers.
 ///
 /// # Errors
 /// The reason to stop.
@@ -56,17 +56,19 @@ pub fn analyze_until(program: &Program, options: &Options, stop: &Stop) -> Resul
 }
 
 impl Ranges {
-    /// Whether any run may get to the block.
+    /// Returns true if a run may reach the block.
     pub fn is_reachable(&self, block: BlockId) -> bool {
         self.entries[block.index()].is_some()
     }
 
-    /// Whether an edge of the block may be taken, by its index in [`Terminator::edges`].
+    /// Returns true if an edge of the block may be taken; `edge` is its index in
+    /// [`Terminator::edges`].
     pub fn edge_reachable(&self, block: BlockId, edge: usize) -> bool {
         self.edges[block.index()].get(edge).copied().unwrap_or(false)
     }
 
-    /// The numbers that a register may hold when the block is entered; `None` when it never is.
+    /// Returns the possible numbers of a register at the start of the block, or `None` if the block
+    /// is unreachable.
     pub fn on_entry(&self, block: BlockId, reg: Reg) -> Option<Domain> {
         let entry = self.entries[block.index()].as_ref()?;
         let position = entry.regs.binary_search_by_key(&reg, |&(reg, _)| reg);
@@ -76,20 +78,20 @@ impl Ranges {
         })
     }
 
-    /// What is followed of memory.
+    /// Returns the memory model of the analysis.
     pub(crate) fn memory(&self) -> MemoryModel {
         self.memory
     }
 
-    /// The state when the block is entered; `None` when it never is.
+    /// Returns the state at the start of the block, or `None` if the block is unreachable.
     pub(crate) fn state(&self, program: &Program, block: BlockId) -> Option<AbstractState> {
         Some(self.entries[block.index()].as_ref()?.state(program))
     }
 
-    /// Calls `f` with every instruction of the block that has operations, in order, and the state
-    /// before the first of them. A block that cannot be reached has no states.
+    /// Calls `f` with each instruction of the block that has operations, in order, and the state
+    /// before its first operation. Does nothing for unreachable blocks.
     ///
-    /// `program` is the one that was analysed.
+    /// `program` must be the analysed program.
     pub fn walk(
         &self,
         program: &Program,
@@ -114,9 +116,9 @@ impl Ranges {
         }
     }
 
-    /// The registers whose values nothing reads from the start of the block on; and, for going on from
-    /// there, what has been different behind operations: the operation, the register, and whether it
-    /// is dead behind it, from the last to the first.
+    /// Returns the registers whose values are dead at the start of the block. Also returns the
+    /// changes of this set at operations, from last to first, so that a forward walk can replay
+    /// them.
     fn dead_at_start(&self, program: &Program, block: BlockId) -> (Vec<bool>, Vec<Change>) {
         let block = program.block(block);
         let mut dead: Vec<bool> = self.wanted.iter().map(|wanted| !wanted).collect();
@@ -149,5 +151,6 @@ impl Ranges {
     }
 }
 
-/// An operation of a block, a register, and whether nothing reads it behind the operation.
+/// A change of liveness: index of an operation, register, and true if the register is dead behind
+/// it.
 type Change = (usize, Reg, bool);

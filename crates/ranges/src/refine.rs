@@ -1,5 +1,5 @@
-//! What follows from a value being smaller than thought: for the values that it was computed from,
-//! and for those computed from it.
+//! Refinement: propagates a narrowed value to the values that it was computed from, and to the
+//! values computed from it.
 
 use slowpath_domain::{Domain, mask, sign_extend, transfer};
 use slowpath_ir::BinaryOp;
@@ -8,14 +8,14 @@ use crate::evaluate::{evaluate, value_of};
 use crate::value::Value;
 use crate::value_number::{Arg, Def, NumberedValue, ValueNumber};
 
-/// Passes up and down the table.
+/// Maximum number of passes up and down the table.
 const ROUNDS: usize = 3;
 
-/// A contradiction: no run gets here.
+/// A contradiction: no run reaches this point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Impossible;
 
-/// Restricts a numbered value to `domain`, and all others accordingly.
+/// Restricts a numbered value to `domain`, and refines related values.
 pub(crate) fn assume(
     values: &mut [NumberedValue],
     number: ValueNumber,
@@ -26,8 +26,8 @@ pub(crate) fn assume(
     table.restrict(Arg::Number(number), Value::scalar(domain))?;
     for _ in 0..ROUNDS {
         table.changed = false;
-        // Down the table first, as users have larger numbers than operands; then up again, with
-        // what was learnt on the way. A few rounds get nearly all; each is sound by itself.
+        // Go down the table first, because users have larger numbers than their operands; then up
+        // again with the new facts. Each pass is sound by itself, and a few find nearly everything.
         for id in (0..table.values.len()).rev() {
             if table.touched[id] || table.operand_touched(id) {
                 table.backward(id)?;
@@ -47,9 +47,9 @@ pub(crate) fn assume(
 
 struct Table<'a> {
     values: &'a mut [NumberedValue],
-    /// Whether each value became smaller.
+    /// True for values that were narrowed.
     touched: Vec<bool>,
-    /// Whether one did in this round.
+    /// True if a value was narrowed in this round.
     changed: bool,
 }
 
@@ -100,7 +100,7 @@ impl Table<'_> {
         self.narrow(arg, Domain::from_bits(width, zeros, ones))
     }
 
-    /// From operands to result.
+    /// Refines a result from its operands.
     fn forward(&mut self, id: usize) -> Result<(), Impossible> {
         let NumberedValue { value, def } = self.values[id];
         if def == Def::Unknown {
@@ -110,7 +110,7 @@ impl Table<'_> {
         self.restrict(Arg::Number(id as ValueNumber), new)
     }
 
-    /// From result to operands.
+    /// Refines operands from their result.
     fn backward(&mut self, id: usize) -> Result<(), Impossible> {
         let NumberedValue { value, def } = self.values[id];
         let result = value.domain;
@@ -123,7 +123,8 @@ impl Table<'_> {
                 if result.lo() > mask(width) {
                     return Err(Impossible);
                 }
-                // Only what an extension can yield: cut to the operand's width it is the operand.
+                // Keep only results that an extension can yield. Truncated to the operand's width,
+                // they are the operand.
                 let fitting = Domain::range(result.width(), 0, mask(width)).meet(&result);
                 self.narrow(a, transfer::extract(fitting.ok_or(Impossible)?, 0, width))
             }
@@ -142,7 +143,7 @@ impl Table<'_> {
         self.bits(a, result.zeros() << lo, result.ones() << lo)?;
         let whole = self.domain(a);
         let end = lo + result.width();
-        // With the bits above known, bounds of the slice are bounds of the whole.
+        // If the bits above are known, bounds of the slice are bounds of the whole.
         let above = mask(whole.width()) & !mask(end);
         if above & whole.unknown_bits() != 0 {
             return Ok(());
@@ -150,7 +151,7 @@ impl Table<'_> {
         let base = whole.ones() & above;
         let (least, greatest) = (base | result.lo() << lo, base | result.hi() << lo | mask(lo));
         self.narrow(a, Domain::range(whole.width(), least, greatest))?;
-        // Where the slice is the whole, its signed bounds are those of the whole.
+        // If the slice is the whole value, its signed bounds apply to the whole.
         if lo == 0 && result.sign().is_none() && above == 0 {
             let (least, greatest) = result.signed_range();
             self.narrow(a, Domain::signed(whole.width(), least, greatest))?;
@@ -179,7 +180,7 @@ impl Table<'_> {
         let m = mask(x.width());
         match op {
             BinaryOp::Add => {
-                // The second of two operands profits from what has just been learnt of the first.
+                // Refine the second operand with the narrowed first one.
                 self.narrow(a, transfer::sub(result, y))?;
                 self.narrow(b, transfer::sub(result, self.domain(a)))
             }
@@ -192,15 +193,16 @@ impl Table<'_> {
                 self.narrow(b, transfer::xor(result, self.domain(a)))
             }
             BinaryOp::And => {
-                // A one needs ones in both; a zero where the other has a one is this one's. And a
-                // conjunction is at most either operand.
+                // A one in the result needs ones in both operands. A zero in the result needs a
+                // zero in one operand if the other has a one. A conjunction is at most each
+                // operand.
                 self.bits(a, result.zeros() & y.ones(), result.ones())?;
                 self.bits(b, result.zeros() & x.ones(), result.ones())?;
                 self.narrow(a, Domain::range(x.width(), result.lo(), m))?;
                 self.narrow(b, Domain::range(x.width(), result.lo(), m))
             }
             BinaryOp::Or => {
-                // The same upside down: a disjunction is at least either operand.
+                // The dual of the conjunction: a disjunction is at least each operand.
                 self.bits(a, result.zeros(), result.ones() & y.zeros())?;
                 self.bits(b, result.zeros(), result.ones() & x.zeros())?;
                 self.narrow(a, Domain::range(x.width(), 0, result.hi()))?;
@@ -214,7 +216,8 @@ impl Table<'_> {
             BinaryOp::Shl => match y.as_constant() {
                 Some(by) if by < u64::from(x.width()) => {
                     self.bits(a, result.zeros() >> by, result.ones() >> by)?;
-                    // Bits that are pushed out say nothing; without any, order is kept.
+                    // Shifted-out bits are unconstrained. If none are shifted out, the order is
+                    // preserved.
                     if x.hi() <= m >> by {
                         let (least, greatest) = (result.lo() >> by, result.hi() >> by);
                         self.narrow(a, Domain::range(x.width(), least, greatest))?;
@@ -227,7 +230,7 @@ impl Table<'_> {
                 Some(by) if by < u64::from(x.width()) => {
                     let bits = (result.zeros() << by, result.ones() << by);
                     self.bits(a, bits.0 & m, bits.1 & m)?;
-                    // Whatever was pushed out at the bottom may have been ones.
+                    // Bits shifted out at the bottom may have been ones.
                     let greatest = (result.hi() << by | mask(by as u8)) & m;
                     self.narrow(a, Domain::range(x.width(), (result.lo() << by) & m, greatest))
                 }
@@ -269,7 +272,7 @@ impl Table<'_> {
         }
     }
 
-    /// `a` is not `b`: tells something where `b` is a bound of `a`.
+    /// Refines `a` by `a != b`, which excludes a value if `b` is constant.
     fn excluded(&mut self, a: Arg, b: Arg) -> Result<(), Impossible> {
         let (x, Some(value)) = (self.domain(a), self.domain(b).as_constant()) else {
             return Ok(());

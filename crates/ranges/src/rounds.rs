@@ -1,9 +1,10 @@
-//! Rounds of loops, by registers and memory that every round moves on: a counter, a pointer into
-//! the packet.
+//! Bounds on loop iterations from registers and memory that each iteration advances, such as a
+//! counter or a pointer into the packet.
 //!
-//! A value that lies between two ends whenever a round begins, and that every round moves by at
-//! least so much in the same direction, begins no more rounds than fit between the ends. How the
-//! loop ends does not matter: the ends come from [`Ranges`], which know it.
+//! Suppose a value lies between two bounds at the start of each iteration, and each iteration moves
+//! it in the same direction by at least some step. Then the number of steps that fit between the
+//! bounds limits the iterations. The exit condition of the loop does not matter, because the bounds
+//! from [`Ranges`] already reflect it.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ use crate::ranges::Ranges;
 use crate::state::AbstractState;
 use crate::value::Value;
 
-/// A place that keeps its value from round to round.
+/// A place that keeps its value between iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Slot {
     Reg(Reg),
@@ -25,11 +26,11 @@ enum Slot {
     Cell(RegionId, i64, u8),
 }
 
-/// A value as the distance from that of a slot when the round began, modulo 2^`bits`.
+/// A value as the distance from a slot's value at the start of the iteration, modulo 2^`bits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Moved {
     from: Slot,
-    /// Least and greatest distance.
+    /// Minimum and maximum distance.
     lo: i128,
     hi: i128,
     bits: u8,
@@ -47,13 +48,13 @@ impl Moved {
     }
 }
 
-/// What is known of slots at one point of a round.
+/// Movements of slots at one point of an iteration.
 type Moves = BTreeMap<Slot, Moved>;
 
-/// The most runs of each loop's first block, each time that the loop is entered; `None` where
-/// neither a register nor memory tells.
+/// Returns the maximum number of executions of each loop's header per entry into the loop, or
+/// `None` if neither a register nor memory bounds it.
 ///
-/// `flow` and `ranges` are of the same program.
+/// `flow` and `ranges` must belong to the same program.
 ///
 /// # Errors
 /// The reason to stop.
@@ -132,7 +133,7 @@ impl Rounds<'_> {
         around == Some(id)
     }
 
-    /// The slots that may count rounds: registers that the loop writes, and memory.
+    /// Returns the slots that may count iterations: registers that the loop writes, and memory.
     fn slots(&self, around: &Loop, start: &AbstractState) -> Moves {
         let program = self.setting.program;
         let ops = around.blocks.iter().flat_map(|&block| &program.block(block).ops);
@@ -148,7 +149,7 @@ impl Rounds<'_> {
             .collect()
     }
 
-    /// Forgets what an inner loop may change.
+    /// Forgets the slots that an inner loop may change.
     fn forget(&self, inner: &Loop, moves: &mut Moves) {
         let program = self.setting.program;
         for origin in inner.blocks.iter().flat_map(|&block| &program.block(block).ops) {
@@ -163,7 +164,8 @@ impl Rounds<'_> {
         }
     }
 
-    /// Notes a store: what it may hit is forgotten. Other CPUs write to maps as well.
+    /// Applies a store: forgets the slots that it may overwrite. Stores to maps are not tracked,
+    /// because other CPUs write there too.
     fn store(
         &self,
         state: &AbstractState,
@@ -189,7 +191,7 @@ impl Rounds<'_> {
         }
     }
 
-    /// What a block does to slots; false where no run gets there.
+    /// Applies a block to the slots. Returns false if the block is unreachable.
     fn run(&self, block: BlockId, moves: &mut Moves) -> bool {
         let program = self.setting.program;
         let Some(mut state) = self.ranges.state(program, block) else { return false };
@@ -200,7 +202,7 @@ impl Rounds<'_> {
         true
     }
 
-    /// What an operation does to slots; `state` is the one before it.
+    /// Applies an operation to the slots; `state` is the state before it.
     fn step(&self, op: &Op, state: &AbstractState, moves: &mut Moves) {
         let of = |operand| match operand {
             Operand::Reg(reg) => moves.get(&Slot::Reg(reg)).copied(),
@@ -238,7 +240,7 @@ impl Rounds<'_> {
                 let (lo, hi) = distance(state, b);
                 moved.by((-hi, -lo), width(dst))
             }),
-            // The upper bits of what is put together may be anything.
+            // Only the low bits of the result follow the slot.
             Op::Binary { op: BinaryOp::Concat, b: low, .. } => of(low),
             Op::Load { dst, addr } => {
                 let cell = cell(state, addr, width(dst) / 8);
@@ -254,13 +256,13 @@ impl Rounds<'_> {
     }
 }
 
-/// What both know.
+/// Joins two sets of movements.
 fn joined(a: &Moves, b: &Moves) -> Moves {
     let both = a.iter().filter_map(|(slot, moved)| Some((*slot, moved.join(*b.get(slot)?)?)));
     both.collect()
 }
 
-/// What a slot holds in a state.
+/// Returns the value of a slot in a state.
 fn value(state: &AbstractState, slot: Slot) -> Option<Value> {
     let number = match slot {
         Slot::Reg(reg) => state.regs[reg.index()]?,
@@ -272,7 +274,8 @@ fn value(state: &AbstractState, slot: Slot) -> Option<Value> {
     Some(state.values[number as usize].value)
 }
 
-/// What an operand may be, as a signed number where that is the narrower view.
+/// Returns the bounds of an operand, as a signed number if it may be negative and that range is not
+/// wider.
 fn distance(state: &AbstractState, operand: Operand) -> (i128, i128) {
     let domain = match operand {
         Operand::Const { value, width } => Domain::constant(width, value),
@@ -284,7 +287,7 @@ fn distance(state: &AbstractState, operand: Operand) -> (i128, i128) {
     if signed.1 - signed.0 <= unsigned.1 - unsigned.0 && signed.0 < 0 { signed } else { unsigned }
 }
 
-/// The region that an address points into, and its least and greatest offset.
+/// Returns the region that an address points into, and its minimum and maximum offset.
 fn place(state: &AbstractState, addr: Operand) -> Option<(RegionId, i64, i64)> {
     let Operand::Reg(reg) = addr else { return None };
     let origin = state.value_and_origin(reg).address()?;
@@ -292,13 +295,14 @@ fn place(state: &AbstractState, addr: Operand) -> Option<(RegionId, i64, i64)> {
     Some((origin.region, lo, hi))
 }
 
-/// The cell that an access reads or writes, where its place is known.
+/// Returns the cell that an access reads or writes, if its place is known.
 fn cell(state: &AbstractState, addr: Operand, bytes: u8) -> Option<Slot> {
     let (region, lo, hi) = place(state, addr)?;
     (lo == hi).then_some(Slot::Cell(region, lo, bytes))
 }
 
-/// How many values fit between the ends of what a slot holds, moved like that each time.
+/// Returns the maximum number of iterations if each moves the slot in this way and the slot's value
+/// stays within its bounds.
 fn steps(value: Value, moved: Moved) -> Option<u64> {
     let ends = |domain: &Domain| {
         let unsigned = i128::from(domain.hi()) - i128::from(domain.lo());
@@ -312,7 +316,7 @@ fn steps(value: Value, moved: Moved) -> Option<u64> {
         (lo, hi) if hi < 0 => (-hi, -lo),
         _ => return None,
     };
-    // Two values are as far apart as the step says only if neither wraps around.
+    // The step equals the difference of two values only if the value does not wrap around.
     if between + most >= 1_i128 << moved.bits {
         return None;
     }

@@ -1,5 +1,5 @@
-//! What is known at one point of the program: the value number of every register and of the bytes
-//! of memory that lie at known offsets, and the table of values that the numbers stand for.
+//! State at one program point: value numbers of all registers and of memory bytes at known offsets,
+//! and the table of the numbered values.
 
 use slowpath_domain::Domain;
 use slowpath_ir::{Program, Reg, RegionId};
@@ -12,40 +12,40 @@ use crate::value_number::{Arg, Def, NumberedValue, ValueNumber};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cell {
     pub region: RegionId,
-    /// Bytes from the region's base, signed.
+    /// Offset from the region's base in bytes, signed.
     pub offset: i64,
     pub bytes: u8,
     pub number: ValueNumber,
 }
 
 impl Cell {
-    /// The offset of the first byte behind.
+    /// Returns the offset behind the last byte.
     pub fn end(&self) -> i64 {
         self.offset + i64::from(self.bytes)
     }
 
-    /// Which bytes they are.
+    /// Returns region, offset and size.
     pub fn location(&self) -> (RegionId, i64, u8) {
         (self.region, self.offset, self.bytes)
     }
 }
 
-/// What is known about registers before an instruction.
+/// The facts about registers before an instruction.
 #[derive(Clone, Debug)]
 pub struct AbstractState {
-    /// Value numbers of registers; `None` where nothing is known.
+    /// Value numbers of registers; `None` for unknown values.
     pub(crate) regs: Vec<Option<ValueNumber>>,
-    /// Widths of registers.
+    /// Widths of registers in bits.
     widths: Vec<u8>,
-    /// Registers that nothing reads before they are written.
+    /// True for registers that are written before they are read again.
     pub(crate) dead: Vec<bool>,
-    /// Sorted by location; no two overlap.
+    /// Cells sorted by location, without overlaps.
     pub(crate) cells: Vec<Cell>,
     pub(crate) values: Vec<NumberedValue>,
 }
 
 impl AbstractState {
-    /// Nothing known about any register.
+    /// Creates a state in which nothing is known.
     pub(crate) fn unknown(program: &Program) -> Self {
         AbstractState {
             regs: vec![None; program.regs.len()],
@@ -56,20 +56,21 @@ impl AbstractState {
         }
     }
 
-    /// The numbers that a register may hold. A register whose value nothing reads, and that was not
-    /// asked to be kept, has all values: front ends leave out what is not read, so that the
-    /// original machine's register may hold something else.
+    /// Returns the possible numbers of a register. A dead register that was not requested in
+    /// [`Options::keep`](crate::Options::keep) may have any value: front ends omit operations whose
+    /// result is not read, so the original machine's register may differ.
     pub fn value(&self, reg: Reg) -> Domain {
         self.value_and_origin(reg).domain
     }
 
-    /// The same, with the memory that it points to if it is an address.
+    /// Returns the possible numbers of a register and, if it is an address, the memory that it
+    /// points to.
     pub fn value_and_origin(&self, reg: Reg) -> Value {
         let number = self.regs[reg.index()].filter(|_| !self.dead[reg.index()]);
         number.map_or(Value::full(self.widths[reg.index()]), |id| self.values[id as usize].value)
     }
 
-    /// The value number of a register, made when there is none.
+    /// Returns the value number of a register. Creates one if there is none.
     pub(crate) fn number_of(&mut self, reg: Reg) -> ValueNumber {
         match self.regs[reg.index()] {
             Some(number) => number,
@@ -81,13 +82,13 @@ impl AbstractState {
         }
     }
 
-    /// The number of a value that nothing is remembered of but itself.
+    /// Adds a value without a definition and returns its number.
     pub(crate) fn fresh(&mut self, value: Value) -> ValueNumber {
         self.values.push(NumberedValue { value, def: Def::Unknown });
         (self.values.len() - 1) as ValueNumber
     }
 
-    /// The value number of an operand.
+    /// Returns the value number of an operand.
     pub(crate) fn number_of_arg(&mut self, arg: Arg) -> ValueNumber {
         match arg {
             Arg::Number(number) => number,
@@ -95,7 +96,7 @@ impl AbstractState {
         }
     }
 
-    /// The value of an operand.
+    /// Returns the value of an operand.
     pub(crate) fn value_of(&self, arg: Arg) -> Value {
         value_of(&self.values, arg)
     }
@@ -107,7 +108,7 @@ impl AbstractState {
         }
     }
 
-    /// The value number of what a definition yields.
+    /// Returns the value number for the result of a definition.
     pub(crate) fn define(&mut self, def: Def, width: u8) -> ValueNumber {
         if let Some(arg) = self.existing(&def, width) {
             return self.number_of_arg(arg);
@@ -117,7 +118,7 @@ impl AbstractState {
         (self.values.len() - 1) as ValueNumber
     }
 
-    /// A value that is the result of a definition without further computing.
+    /// Returns an existing operand that equals the result of the definition, if there is one.
     fn existing(&self, def: &Def, width: u8) -> Option<Arg> {
         let arg = match *def {
             Def::Extract(a, 0) => match self.def_of(a) {

@@ -25,7 +25,7 @@ impl AbstractState {
         }
     }
 
-    /// Executes an operation.
+    /// Applies an operation to the state.
     pub(crate) fn step(&mut self, setting: &Setting, op: &Op) {
         if let Op::Store { addr, value } = *op {
             let (addr, value) = (self.arg(addr), self.operand_number(value));

@@ -1,50 +1,50 @@
-//! What is known about one value: a set of numbers and, for addresses, where they point.
+//! The facts about one value: a set of numbers and, for addresses, the region they point into.
 
 use slowpath_domain::{Domain, mask};
 use slowpath_ir::RegionId;
 
-/// An address as a distance from the first byte of a region.
+/// An address as an offset from the first byte of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// The region.
     pub region: RegionId,
-    /// Bytes from its first one, modulo the width of addresses.
+    /// Offset from the first byte, modulo the width of addresses.
     pub offset: Domain,
-    /// Whether the value may be the number zero instead.
+    /// True if the value may be the number zero instead.
     pub or_null: bool,
 }
 
-/// A set of numbers and, if all are addresses into one region, their offsets.
+/// A set of numbers. If all of them are addresses in one region, also their offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value {
-    /// The numbers.
+    /// Possible numbers.
     pub domain: Domain,
-    /// Where they point.
+    /// Region and offsets, if all numbers are addresses in one region.
     pub origin: Option<Origin>,
 }
 
 impl Value {
-    /// Numbers that are no known addresses.
+    /// Creates a value that is not a known address.
     pub(crate) fn scalar(domain: Domain) -> Self {
         Value { domain, origin: None }
     }
 
-    /// Any value.
+    /// Creates a value that may be any number.
     pub(crate) fn full(width: u8) -> Self {
         Value::scalar(Domain::full(width))
     }
 
-    /// The address that this surely is.
+    /// Returns the address if the value certainly is one.
     pub(crate) fn address(&self) -> Option<Origin> {
         self.origin.filter(|origin| !origin.or_null)
     }
 
-    /// A value that contains both.
+    /// Returns a value that contains both.
     pub(crate) fn join(&self, other: &Value) -> Value {
         self.combined(other, &|a: &Domain, b: &Domain| a.join(b))
     }
 
-    /// A value that contains both, with bounds that move in few steps.
+    /// Returns a value that contains both, with bounds that settle after few steps.
     pub(crate) fn widen(&self, next: &Value, thresholds: &[u64]) -> Value {
         self.combined(next, &|a: &Domain, b: &Domain| a.widen(b, thresholds))
     }
@@ -64,7 +64,7 @@ impl Value {
         Value { domain: of(&self.domain, &other.domain), origin }
     }
 
-    /// The values in both, if there are any.
+    /// Returns the values contained in both, or `None` if there are none.
     pub(crate) fn meet(&self, other: &Value) -> Option<Value> {
         let domain = self.domain.meet(&other.domain)?;
         let origin = match (self.origin, other.origin) {
@@ -82,7 +82,7 @@ impl Value {
         Some(Value { domain, origin }.settled())
     }
 
-    /// Without the doubt about null where the numbers exclude it.
+    /// Clears `or_null` if the numbers exclude zero.
     pub(crate) fn settled(mut self) -> Value {
         if let Some(origin) = &mut self.origin
             && self.domain.lo() > 0
@@ -93,7 +93,7 @@ impl Value {
     }
 }
 
-/// The greatest number of `width` bits.
+/// Returns the greatest number of `width` bits.
 pub(crate) fn greatest(width: u8) -> u64 {
     mask(width)
 }

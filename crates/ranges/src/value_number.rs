@@ -1,47 +1,47 @@
-//! Value numbering: registers and memory that surely hold the same value share its number, and the
-//! value remembers how it was computed from others (after Alpern, Wegman and Zadeck, "Detecting
+//! Value numbering: registers and memory that certainly hold the same value share its number, and
+//! the value keeps its definition in terms of others (after Alpern, Wegman and Zadeck, "Detecting
 //! equality of variables in programs", POPL 1988, but forwards and per state).
 //!
-//! An operand has a smaller number than what is computed from it, so that one pass up or down the
-//! table reaches everything.
+//! An operand has a smaller number than its users, so one pass up or down the table reaches all of
+//! them.
 
 use slowpath_ir::BinaryOp;
 
 use crate::value::Value;
 
-/// The number of a value in the table of its state.
+/// Index of a value in the table of its state.
 pub(crate) type ValueNumber = u32;
 
-/// An operand of a definition.
+/// Operand of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arg {
     /// A value with a smaller number.
     Number(ValueNumber),
-    /// A constant of a width.
+    /// A constant and its width in bits.
     Const(u64, u8),
 }
 
-/// How a value is computed.
+/// Definition of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Def {
-    /// Not remembered.
+    /// No definition is known.
     Unknown,
     /// `a op b`.
     Binary(BinaryOp, Arg, Arg),
     /// `~a`.
     Not(Arg),
-    /// Bits of `a` from this one on.
+    /// Bits of `a` from this bit on.
     Extract(Arg, u8),
-    /// Zeros in front.
+    /// Zero extension.
     ZeroExtend(Arg),
-    /// Copies of the sign in front.
+    /// Sign extension.
     SignExtend(Arg),
-    /// The second when the first is set, else the third.
+    /// The second operand if the first is 1, else the third.
     Select(Arg, Arg, Arg),
 }
 
 impl Def {
-    /// The operands.
+    /// Lists the operands.
     pub fn args(&self) -> impl Iterator<Item = Arg> {
         let list = match *self {
             Def::Unknown => [None, None, None],
@@ -54,7 +54,7 @@ impl Def {
         list.into_iter().flatten()
     }
 
-    /// The same with other operands, where `of` knows some for all of them.
+    /// Replaces each operand by the result of `of`, or returns `None` if `of` does.
     pub fn map(&self, mut of: impl FnMut(Arg) -> Option<Arg>) -> Option<Def> {
         Some(match *self {
             Def::Unknown => Def::Unknown,
@@ -68,7 +68,7 @@ impl Def {
     }
 }
 
-/// A value and how it was computed.
+/// A value with its definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NumberedValue {
     pub value: Value,

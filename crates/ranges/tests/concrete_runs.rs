@@ -1,5 +1,5 @@
-//! The concrete interpreter stays within what the analysis says: at the start of every block of
-//! random runs of the examples.
+//! Random runs of the examples in the concrete interpreter stay within the computed ranges at the
+//! start of each block.
 
 use crate::support;
 
@@ -11,7 +11,7 @@ use support::{Random, bpf_programs, environment, examples, nfp_program};
 const RUNS: usize = 150;
 const LONGEST: usize = 20_000;
 
-/// Runs a program; the number of values compared.
+/// Runs a program. Returns the number of values compared.
 fn check(name: &str, program: &Program) -> usize {
     let ranges = analyze(program);
     let liveness = Liveness::of(program);

@@ -1,4 +1,4 @@
-//! Ranges of values: all tests as one program, which links once.
+//! Tests of value ranges, combined in one binary so that they link only once.
 
 mod support;
 

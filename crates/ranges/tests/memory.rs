@@ -6,7 +6,7 @@ use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, Emit, Operand, Reg, RegionKin
 use slowpath_ranges::{Domain, MemoryModel, Options, analyze, analyze_with};
 use support::program::{Builder, k};
 
-/// Analyses a block that computes a value; what it can be.
+/// Analyses a block that computes a value. Returns the range of that value.
 fn value(
     mut program: Builder,
     memory: MemoryModel,

@@ -1,5 +1,5 @@
-//! Random programs with loops and memory, run concretely: registers stay within their ranges before
-//! every block, whatever is followed.
+//! Random programs with loops and memory, run concretely: before each block, registers stay within
+//! their ranges, for all options.
 
 use crate::support;
 
@@ -14,7 +14,7 @@ const RUNS: usize = 25;
 const LONGEST: usize = 150;
 
 struct Registers {
-    /// By width: 64, 32, 8 and 1 bits.
+    /// Registers of 64, 32, 8 and 1 bits.
     values: [Vec<Reg>; 4],
     bases: Vec<Reg>,
 }
@@ -68,7 +68,7 @@ fn comparison(b: &mut BlockBuilder<'_>, random: &mut Random, regs: &Registers) -
     if random.below(2) == 0 { b.not(holds) } else { holds }
 }
 
-/// An address in one of the regions: always within its first 64 bytes.
+/// Returns an address within the first 64 bytes of one of the regions.
 fn address(b: &mut BlockBuilder<'_>, random: &mut Random, regs: &Registers) -> Operand {
     let base = regs.bases[random.below(regs.bases.len() as u64) as usize];
     let distance = if random.below(3) == 0 {

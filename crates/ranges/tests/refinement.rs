@@ -1,4 +1,4 @@
-//! What holds behind branches.
+//! Values behind branches.
 
 use crate::support;
 
@@ -160,7 +160,7 @@ fn refuted_edges_are_not_taken_and_what_is_behind_them_is_dead() {
     assert!(!ranges.edge_reachable(BlockId(1), 0));
     assert_eq!(ranges.on_entry(BlockId(1), x), None);
     assert_eq!(bounds(&ranges, BlockId(3), y), (7, 7));
-    // The same program, where someone does not know that.
+    // The same program with a condition that must stay undecided.
     let options = Options { undecided: &[BlockId(0)], ..Options::default() };
     let ranges = analyze_with(&program.program, &options);
     assert!(ranges.edge_reachable(BlockId(0), 0) && ranges.edge_reachable(BlockId(0), 1));

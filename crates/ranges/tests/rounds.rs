@@ -1,4 +1,5 @@
-//! Rounds of loops against counting them: all loops of 8 bits with these ends, steps and tests.
+//! Bounds on loop iterations compared with the counted iterations, for all 8-bit loops with these
+//! bounds, steps and tests.
 
 use crate::support;
 
@@ -7,7 +8,7 @@ use slowpath_ranges::{analyze, rounds};
 use slowpath_stop::Stop;
 use support::program::Builder;
 
-/// How a loop tests its counter against its end.
+/// Comparison of a loop's counter with its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Test {
     Below,
@@ -15,14 +16,14 @@ enum Test {
     NotEqual,
 }
 
-/// Where the test stands.
+/// Form of the loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Shape {
     /// `while (i < n) i += step`
     Before,
     /// `do i += step while (i < n)`
     Behind,
-    /// As before, the counter in memory.
+    /// As `Before`, with the counter in memory.
     Spilled,
 }
 
@@ -30,7 +31,7 @@ enum Shape {
 struct Loop {
     start: u8,
     step: u8,
-    /// Least and greatest end.
+    /// Minimum and maximum end.
     end: (u8, u8),
     test: Test,
     shape: Shape,
@@ -104,7 +105,7 @@ fn program(of: Loop) -> Program {
     program.program
 }
 
-/// Runs of the loop's first block; `None` if it does not end.
+/// Counts the executions of the loop's header; `None` for an endless loop.
 fn counted(of: Loop, end: u8) -> Option<u64> {
     let goes_on = |i: u8| match of.test {
         Test::Below => i < end,
@@ -112,7 +113,7 @@ fn counted(of: Loop, end: u8) -> Option<u64> {
         Test::NotEqual => i != end,
     };
     let mut i = of.start;
-    // A counter of 8 bits that does not end within 256 rounds comes back to where it was.
+    // An 8-bit counter that does not end within 256 iterations repeats.
     (1..=257).find(|_| match of.shape {
         Shape::Before | Shape::Spilled => {
             let ended = !goes_on(i);

@@ -4,9 +4,9 @@ use super::widths;
 fn keys_are_loaded_as_the_kernel_loads_them() {
     assert_eq!(widths(40, false), [4; 10]);
     assert_eq!(widths(4, false), [4]);
-    // The end of a key that is not all words is loaded byte by byte.
+    // The tail of a key that is not made of whole words is loaded byte by byte.
     assert_eq!(widths(18, false), [4, 4, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
-    // Of a trie: how long the prefix is, then its address.
+    // A trie key: prefix length, then address.
     assert_eq!(widths(8, true), [4, 4]);
     assert_eq!(widths(20, true), [4, 8, 8]);
     assert_eq!(widths(11, true), [4, 4, 2, 1]);

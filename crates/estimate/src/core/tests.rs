@@ -3,12 +3,13 @@ use proptest::prelude::*;
 use slowpath_target::Target;
 use std::fmt::Write as _;
 
-/// A core with round numbers: 4 instructions a cycle, a loop of 100 cycles.
+/// A core with round numbers: 4 instructions per cycle, a loop of 100 cycles.
 fn timing() -> Timing {
     described(64, "")
 }
 
-/// The same, with what newer calibrations know: returns are predicted, so calls overlap.
+/// The same core with the parameters of newer calibrations: returns are predicted, so calls
+/// overlap.
 fn pipelined() -> Timing {
     described(
         512,
@@ -50,7 +51,7 @@ fn described(window: u32, more: &str) -> Timing {
     Target::parse(&format!("{head}{tables}{more}"), "test.toml").unwrap().timing.unwrap()
 }
 
-/// Of the program alone, cycles.
+/// Returns the cycles of the program alone.
 fn cycles(path: &Path) -> f64 {
     cycles_on(&timing(), path)
 }
@@ -65,14 +66,16 @@ fn path(steps: &[String], calls: &str) -> Path {
     Path::from_json(&format!("{{\"steps\":[{}],\"calls\":[{calls}]}}", steps.join(","))).unwrap()
 }
 
-/// So many instructions of a unit, each on what the one before wrote, or not.
+/// Returns a path of `count` instructions of a unit. With `dependent`, each reads the result of the
+/// previous one.
 fn chain(unit: &str, count: usize, dependent: bool) -> Path {
     let reads = if dependent { "[1]" } else { "[]" };
     let step = format!("[\"{unit}\",{reads},1,false,null,null]");
     path(&vec![step; count], "")
 }
 
-/// What 100 more instructions add to 1,000: the ends of the path do not show.
+/// Returns the cycles per additional instruction: 100 more than 1,000, so that the ends of the path
+/// do not matter.
 fn each(unit: &str, dependent: bool) -> f64 {
     (cycles(&chain(unit, 1100, dependent)) - cycles(&chain(unit, 1000, dependent))) / 100.0
 }
@@ -95,7 +98,7 @@ fn others_take_what_the_core_or_the_unit_allows() {
 
 #[test]
 fn few_that_wait_hide_behind_the_loop() {
-    // 16 wait in their queue while the loop goes on.
+    // Sixteen instructions wait in their queue while the loop continues.
     assert_eq!(cycles(&chain("multiply", 10, true)), 2.5);
     assert!(cycles(&chain("multiply", 200, true)) > 400.0);
 }
@@ -125,7 +128,7 @@ fn what_was_stored_in_pieces_is_loaded_later() {
     let load = |forwarded: &str| {
         let mut steps: Vec<String> = (0..2).map(store).collect();
         for _ in 0..200 {
-            // Each address hangs on what was loaded before.
+            // Each address depends on the previous load.
             steps.push(format!("[\"load\",[1],1,false,{forwarded},null]"));
         }
         cycles(&path(&steps, ""))
@@ -141,12 +144,13 @@ fn a_jump_that_is_taken_costs_more() {
         let step = format!("[\"branch\",[1],null,{taken},null,null]");
         cycles(&path(&vec![step; 400], ""))
     };
-    // One takes its unit half a cycle; with the jump the next one comes later than that.
+    // A branch occupies its unit for half a cycle; after a jump, the next one comes later than
+    // that.
     let more = branch(true) - branch(false);
     assert!((300.0..310.0).contains(&more), "{more}");
 }
 
-/// Of so many repetitions of some steps, how much one more takes.
+/// Returns the cycles of one more repetition of some steps.
 fn repeated(timing: &Timing, steps: &[&str], calls: &str) -> f64 {
     let of = |count: usize| {
         let steps: Vec<String> = steps.repeat(count).into_iter().map(str::to_owned).collect();
@@ -157,7 +161,7 @@ fn repeated(timing: &Timing, steps: &[&str], calls: &str) -> f64 {
 
 #[test]
 fn an_atomic_operation_waits_until_all_before_it_are_done() {
-    // A product of 3 cycles, and an atomic operation of 7 that does not need it.
+    // A product of 3 cycles, and an independent atomic operation of 7 cycles.
     let steps = [
         "[\"multiply\",[1],1,false,null,null]",
         "[\"multiply\",[1],1,false,null,null]",
@@ -165,7 +169,7 @@ fn an_atomic_operation_waits_until_all_before_it_are_done() {
         "[\"atomic\",[2],3,false,null,null]",
     ];
     assert_eq!(repeated(&timing(), &steps, ""), 9.0);
-    // The products are computed meanwhile, but for those that wait for others.
+    // The products overlap with it, except those that depend on others.
     let locked = repeated(&pipelined(), &steps, "");
     assert!((9.0..=16.5).contains(&locked), "{locked}");
     let alone = repeated(&pipelined(), &steps[3..], "");
@@ -176,11 +180,12 @@ fn an_atomic_operation_waits_until_all_before_it_are_done() {
 fn calls_overlap_where_returns_are_predicted() {
     let call = "[\"call\",[],0,false,null,0]";
     let hash = "[\"map_lookup_elem.hash\",0,false]";
-    // What waits for no result is done meanwhile.
+    // Instructions that do not depend on the result overlap with the call.
     let free = [call, "[\"alu\",[2],3,false,null,null]"];
     assert_eq!(repeated(&timing(), &free, hash), 60.5);
     assert_eq!(repeated(&pipelined(), &free, hash), 60.5);
-    // Each call's argument is the result of the one before, which takes twice as long, and 8.
+    // Each call's argument is the result of the previous call, which takes twice as long plus 8
+    // cycles.
     let chained = [call, "[\"renamed\",[0],1,false,null,null]"];
     assert_eq!(repeated(&timing(), &chained, hash), 60.5);
     let waiting = repeated(&pipelined(), &chained, hash);
@@ -212,7 +217,7 @@ fn a_key_in_pieces_makes_its_call_wait() {
     };
     let (whole, pieces) = (call(false), call(true));
     assert_eq!(pieces(&pipelined()) - whole(&pipelined()), 10.0);
-    // Calibrations before had this in their prices.
+    // Older calibrations included this in their prices.
     assert_eq!(pieces(&timing()), whole(&timing()));
 }
 
@@ -228,7 +233,7 @@ fn a_look_up_in_an_empty_trie_reads_no_key() {
     };
     let misses = "[\"map_lookup_elem.lpm_trie\",8,true]";
     let hits = "[\"map_lookup_elem.lpm_trie\",8,false]";
-    // The loads of the key in pieces take 10 cycles.
+    // Loading the key in pieces takes 10 cycles.
     assert_eq!(with(misses, 1) - with(misses, 0), 10_000);
     assert_eq!(with(hits, 1), with(hits, 0));
     let hash = "[\"map_lookup_elem.hash\",8,true]";
@@ -237,7 +242,7 @@ fn a_look_up_in_an_empty_trie_reads_no_key() {
 
 #[test]
 fn an_atomic_operation_does_not_hide_behind_the_loop() {
-    // The loop stalls for as long as it takes, and an atomic operation takes 7 cycles more.
+    // The loop stalls for its whole duration, and an atomic operation takes 7 cycles more.
     let stalls = described(
         512,
         "[timing.pipeline]\nfetch_cycles = 0.125\nfetch_queue = 64\nmove_latency_cycles = 1\n\
@@ -246,7 +251,7 @@ fn an_atomic_operation_does_not_hide_behind_the_loop() {
     let steps = ["[\"atomic\",[2],3,false,null,null]".to_owned()];
     let added = cycles_on(&stalls, &path(&steps, ""));
     assert!((7.0..7.5).contains(&added), "{added}");
-    // Sums are done meanwhile.
+    // Sums overlap with the stall.
     let sums = vec!["[\"alu\",[],2,false,null,null]".to_owned(); 40];
     let added = cycles_on(&stalls, &path(&sums, ""));
     assert!((0.0..6.0).contains(&added), "{added}");
@@ -260,7 +265,7 @@ fn jumps_are_hidden_while_fetching_is_ahead() {
         let steps: Vec<String> = (0..400).map(step).collect();
         cycles_on(&pipelined(), &path(&steps, ""))
     };
-    // Eight are fetched in a cycle where two are executed.
+    // Eight instructions are fetched per cycle, but only two are executed.
     assert_eq!(some(40), some(401));
     assert!(some(1) > some(401) + 150.0, "{} {}", some(1), some(401));
 }
@@ -271,7 +276,7 @@ fn the_same_path_takes_the_same_time_each_time() {
     assert_eq!(one.time(&timing(), 1), one.time(&timing(), 1));
 }
 
-/// What may stand in a description in place of a number, valid or not.
+/// Values, valid or not, that replace numbers in a target description.
 const NUMBERS: [&str; 16] = [
     "0",
     "1",
@@ -291,7 +296,8 @@ const NUMBERS: [&str; 16] = [
     "-inf",
 ];
 
-/// The built-in description with some numbers behind `[timing]` replaced: which ones, and by what.
+/// Returns the built-in description with some numbers behind `[timing]` replaced, given by index
+/// and new value.
 fn changed(changes: &[(prop::sample::Index, &str)]) -> String {
     let text = Target::builtin_text("linux-xdp").unwrap();
     let (head, timing) = text.split_once("[timing]").unwrap();

@@ -1,7 +1,8 @@
 use super::*;
 use slowpath_target::Target;
 
-/// Look-ups in hash maps grow with their entries as these segments say.
+/// Returns a timing in which look-ups in hash maps grow with their entries according to these
+/// segments.
 fn with_segments(segments: &str) -> Timing {
     let text = Target::builtin_text("linux-xdp").unwrap();
     let text = text.split("[timing.model").next().unwrap().to_owned()
@@ -13,7 +14,7 @@ fn with_segments(segments: &str) -> Timing {
     Target::parse(&text, "x.toml").unwrap().timing.unwrap()
 }
 
-/// Look-ups in hash maps take 10 ns more for each 100 entries, up to 1,000.
+/// Look-ups in hash maps take 10 ns more per 100 entries, up to 1,000.
 fn timing() -> Timing {
     with_segments("[{ from = 0, to = 1000, template = \"polynomial-1\", parameters = [5, 0.1] }]")
 }
@@ -60,7 +61,7 @@ fn a_model_that_was_not_measured_with_one_entry_says_so() {
 
 #[test]
 fn a_model_without_a_value_is_not_taken_for_nothing() {
-    // The inverse of what is below zero has none, whatever the limits are.
+    // The inverse of a negative polynomial has no value, regardless of the limits.
     for limits in ["", ", at_least = 9", ", at_most = 9"] {
         let timing = with_segments(&format!(
             "[{{ from = 1, to = 1000, template = \"inverse-polynomial-0\", parameters = [-1]\

@@ -1,7 +1,7 @@
 use super::*;
 use slowpath_bpf::insn::decode;
 
-/// The path through instructions one after the other, written as hex digits.
+/// Returns the path through consecutive instructions, written in hexadecimal.
 fn path(hex: &str) -> Path {
     let digits: String = hex.split_whitespace().collect();
     let bytes: Vec<u8> = (0..digits.len() / 2)
@@ -51,12 +51,12 @@ fn calls_know_their_map_and_whether_it_had_something() {
     );
 }
 
-/// The names of the calls on a path, as the class `class` has them.
+/// Returns the names of the calls on a path for the cost class `class`.
 fn names(hex: &str, class: &str) -> Vec<String> {
     resolved(hex, class).calls().iter().map(|call| call.name.clone()).collect()
 }
 
-/// A path whose 64-bit constants are map 0, with keys of 4 bytes.
+/// Returns a path in which 64-bit constants are map 0, with keys of 4 bytes.
 fn resolved(hex: &str, class: &str) -> Path {
     let bytes: Vec<u8> = hex
         .split_whitespace()
@@ -65,7 +65,7 @@ fn resolved(hex: &str, class: &str) -> Path {
         .unwrap();
     let mut insns = decode(&bytes).unwrap();
     for insn in &mut insns {
-        // The map, as it is when references are resolved.
+        // Replace the constant by a map, as relocation does.
         if let Insn::LoadImm64 { value, .. } = insn {
             *value = slowpath_bpf::insn::Imm64::Map(0);
         }
@@ -90,7 +90,7 @@ fn a_call_finds_the_stores_of_its_key() {
         );
         path.steps[6].forwarded
     };
-    // The third store is behind the four bytes of the key, which are loaded at once.
+    // The third store lies behind the four bytes of the key, which are loaded at once.
     assert_eq!(call("8500000001000000"), Some(Forwarded { store: 1, pieces: true }));
     assert_eq!(call("8500000003000000"), Some(Forwarded { store: 1, pieces: true }));
     // No key: bpf_ktime_get_ns.
@@ -105,14 +105,14 @@ fn updates_after_a_look_up_that_found_nothing_insert() {
         "1801000000000000 0000000000000000 8500000001000000 5500010000000000 {update} {update}"
     );
     assert_eq!(names(&hex, "call.m.hash"), ["m.hash", "m.hash.new", "m.hash"]);
-    // With BPF_NOEXIST there is no other way.
+    // An update with BPF_NOEXIST always inserts.
     let only = "1801000000000000 0000000000000000 b704000001000000 8500000002000000";
     assert_eq!(names(only, "call.m.hash"), ["m.hash.new"]);
 }
 
 #[test]
 fn ends_of_packets_move_outwards_or_inwards() {
-    // r2 = -4, as 32 bits and as 64, 4, and unknown.
+    // The argument is -4 as 32 bits and as 64 bits, then 4, then unknown.
     for (delta, name) in [
         ("b4020000fcffffff", "tail.shrink"),
         ("b7020000fcffffff", "tail.shrink"),

@@ -1,6 +1,6 @@
 //! Programs and environments for tests.
 
-// Each test file uses a part of this.
+// Each test file uses only a part of this module.
 
 pub mod program;
 
@@ -11,12 +11,12 @@ use slowpath_bpf::lift::LiftOptions;
 use slowpath_exec::concrete::Environment;
 use slowpath_ir::{InputId, InputKind, Op, Program, RegionId, RegionKind};
 
-/// The program's files of this kind in `examples/`, sorted.
+/// Returns the files in `examples/` with this suffix, sorted.
 pub fn examples(suffix: &str) -> Vec<PathBuf> {
     files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples"), suffix)
 }
 
-/// The files of a directory whose names end like this, sorted.
+/// Returns the files of a directory with this suffix, sorted.
 pub fn files(directory: &Path, suffix: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).unwrap_or_else(|e| panic!("{directory:?}: {e}"));
     let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
@@ -25,7 +25,7 @@ pub fn files(directory: &Path, suffix: &str) -> Vec<PathBuf> {
     files
 }
 
-/// All programs of an object.
+/// Returns all programs of an object.
 pub fn bpf_programs(file: &Path) -> Vec<Program> {
     let data = std::fs::read(file).unwrap_or_else(|e| panic!("{file:?}: {e}"));
     let object = Object::parse(&data).unwrap_or_else(|e| panic!("{file:?}: {e}"));
@@ -39,7 +39,7 @@ pub fn bpf_programs(file: &Path) -> Vec<Program> {
         .collect()
 }
 
-/// The program of a listing.
+/// Returns the program of an NFP listing.
 pub fn nfp_program(file: &Path) -> Program {
     let text = std::fs::read_to_string(file).unwrap_or_else(|e| panic!("{file:?}: {e}"));
     let listing = slowpath_nfp::parse(&text).unwrap_or_else(|e| panic!("{file:?}: {e}"));
@@ -47,7 +47,7 @@ pub fn nfp_program(file: &Path) -> Program {
         .unwrap_or_else(|e| panic!("{file:?}: {e}"))
 }
 
-/// Random numbers (xorshift64*), the same in every run.
+/// A random number generator (xorshift64*) with the same sequence in every run.
 pub struct Random(pub u64);
 
 impl Random {
@@ -67,7 +67,7 @@ impl Random {
     }
 }
 
-/// A packet that has a chance to be taken for one of a known protocol, with some bytes changed.
+/// Returns a random packet that resembles a known protocol, with some bytes changed.
 fn packet(random: &mut Random) -> Vec<u8> {
     let mut bytes: Vec<u8> = (0..1600).map(|_| random.next() as u8).collect();
     bytes[..12].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2]);
@@ -105,7 +105,7 @@ fn packet(random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// Anything that a program may start from.
+/// Returns a random environment for a program.
 pub fn environment(program: &Program, random: &mut Random) -> Environment {
     let fill = random.one_of(&[0, 1, 0xff]);
     let mut environment = Environment::with_fill(program, fill);

@@ -1,4 +1,4 @@
-//! Programs written by hand.
+//! Builder for hand-written programs.
 
 use slowpath_ir::{
     Block, BlockBuilder, BlockId, Destination, Draw, Edge, Emit, Input, InputId, InputKind,
@@ -6,7 +6,7 @@ use slowpath_ir::{
     Terminator,
 };
 
-/// A program in the making; its blocks are numbered in order.
+/// A program under construction; its blocks are numbered in order.
 pub struct Builder {
     pub program: Program,
 }
@@ -44,18 +44,18 @@ impl Builder {
         reg
     }
 
-    /// A register that is anything from `min` to `max` at the start.
+    /// Adds a register with an initial value from `min` to `max`.
     pub fn between(&mut self, width: u8, min: u64, max: u64) -> Reg {
         self.input(width, min, max, InputKind::Unknown)
     }
 
-    /// A register that is anything at the start.
+    /// Adds a register with an arbitrary initial value.
     pub fn any(&mut self, width: u8) -> Reg {
         let max = if width == 64 { u64::MAX } else { (1 << width) - 1 };
         self.between(width, 0, max)
     }
 
-    /// The base of a region.
+    /// Adds a region and returns its base.
     pub fn region(&mut self, kind: RegionKind) -> Reg {
         let region = RegionId::from(self.program.regions.len());
         let base = self.input(64, 1 << 16, (1 << 31) - 1, InputKind::BaseAddress(region));
@@ -92,7 +92,7 @@ impl Builder {
         self.program.blocks.push(Block { first: insn, insns, ops, costs, terminator });
     }
 
-    /// A block that goes on to another one, or leaves.
+    /// Adds a block that jumps to another block, or exits.
     pub fn jump(&mut self, of: impl FnOnce(&mut BlockBuilder<'_>), to: Option<u32>) {
         self.block(
             |b| {
@@ -103,7 +103,7 @@ impl Builder {
         );
     }
 
-    /// A block with two ways on, by the bit that `of` computes.
+    /// Adds a block that branches on the bit that `of` computes.
     pub fn branch(
         &mut self,
         of: impl FnOnce(&mut BlockBuilder<'_>) -> Operand,
@@ -113,7 +113,7 @@ impl Builder {
         self.block(|b| Some(of(b)), [yes, no]);
     }
 
-    /// A last block that reads these registers.
+    /// Adds a final block that reads these registers.
     pub fn end(&mut self, reads: &[Reg]) {
         self.jump(
             |b| {
@@ -126,7 +126,7 @@ impl Builder {
     }
 }
 
-/// A constant of 64 bits.
+/// Returns a 64-bit constant.
 pub fn k(value: u64) -> Operand {
     Operand::constant(64, value)
 }
