@@ -38,9 +38,9 @@ pub struct Flow {
 }
 
 impl Path {
-    /// Estimates the time of the path. Maps have `entries` entries, or as many as there is room
-    /// for, and packets are spread over all of them. With 0, maps have only the entries that the
-    /// path needs.
+    /// Estimates the time of the path. Each map has `entries` entries, or its capacity if that is
+    /// smaller, and packets are spread over all of them. With 0, maps have only the entries that
+    /// the path needs.
     pub fn time(&self, timing: &Timing, entries: u64) -> Flow {
         let mut parts = vec![0; self.len()];
         let prices: Vec<Option<u64>> =

@@ -54,7 +54,8 @@ pub(crate) fn growth(name: &str, zero: Option<bool>, entries: u64, timing: &Timi
 }
 
 impl Call {
-    /// Returns the additional time if maps have `entries` entries, or as many as there is room for.
+    /// Returns the additional time if the map has `entries` entries, or its capacity if that is
+    /// smaller.
     pub fn growth(&self, timing: &Timing, entries: u64) -> Growth {
         let entries = self.room.map_or(entries, |room| entries.min(room.into()));
         growth(&self.name, self.zero, entries, timing)

@@ -26,8 +26,8 @@ pub enum ExecError {
     /// Execution was interrupted.
     #[error("stopped: {0}")]
     Stopped(Reason),
-    /// A caller asked for a value on a path that does not pass its definition; a defect of this
-    /// program.
+    /// A caller asked for a value on a path that does not pass its definition; a defect of
+    /// slowpath.
     #[error("internal error: {term} is not defined on this path")]
     OffPath {
         /// The value.

@@ -5,8 +5,8 @@ use slowpath_ir::{InputId, RegionId};
 use slowpath_smt::{TermId, TermPool};
 use std::rc::Rc;
 
-/// Returns the initial content of a byte of a region as a term. The argument is the byte's offset,
-/// as wide as the region's addresses.
+/// Initial content of a region: a function from the offset of a byte, as wide as the region's
+/// addresses, to the term of the byte.
 pub type InitialByte = Rc<dyn Fn(&mut TermPool, TermId) -> TermId>;
 
 /// Terms, and the known part of the initial state.

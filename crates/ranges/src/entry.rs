@@ -21,7 +21,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Reduces a state to the part that a block needs which reads the registers `live`; `values`
+    /// Reduces a state to the values that a block needs if it reads the registers `live`; `values`
     /// are the state's values, possibly refined.
     pub fn of(state: &AbstractState, values: &[NumberedValue], live: &[Reg]) -> Self {
         let regs = live.iter().filter_map(|&reg| Some((reg, state.regs[reg.index()]?)));

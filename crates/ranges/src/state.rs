@@ -37,7 +37,7 @@ pub struct AbstractState {
     pub(crate) regs: Vec<Option<ValueNumber>>,
     /// Widths of registers in bits.
     widths: Vec<u8>,
-    /// True for registers that are written before they are read again.
+    /// True for dead registers: nothing reads them before they are written.
     pub(crate) dead: Vec<bool>,
     /// Cells sorted by location, without overlaps.
     pub(crate) cells: Vec<Cell>,

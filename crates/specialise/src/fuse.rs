@@ -3,10 +3,10 @@
 //!
 //! If possible, the programs become one function: a test of the result replaces each exit. The
 //! context is saved at the start, on the stack below the data of all programs, and each program
-//! reloads it. Otherwise the programs become functions that a driver calls. This is needed before
-//! tail calls: they end only the calling function (on x86-64, Linux 5.10 and later), and then the
-//! driver can still hand over. Each program occurs once in the result, regardless of the number of
-//! handovers to it.
+//! reloads it. Otherwise the programs become functions that a driver calls. Programs with tail
+//! calls need this form: a tail call ends only the calling function (on x86-64, Linux 5.10 and
+//! later), so that the driver can still hand over. Each program occurs once in the result,
+//! regardless of the number of handovers to it.
 //!
 //! The kernel's verifier checks two conditions that this module does not: the combined stack depth
 //! of calls, and that a saved context is still intact when it is reloaded.

@@ -32,7 +32,7 @@ impl Range {
         Range(self.0.clamp(other.0, other.1), self.1.clamp(other.0, other.1))
     }
 
-    /// Extends each end that a join has moved to its limit.
+    /// Moves each end that a join has changed to its limit.
     fn widen(self, joined: Range, limit: Range) -> Range {
         let low = if joined.0 < self.0 { limit.0 } else { joined.0 };
         Range(low, if joined.1 > self.1 { limit.1 } else { joined.1 })
@@ -109,7 +109,7 @@ impl Placed {
         if let Some(page) =
             page.filter(|_| !fixed && surroundings.head_room.1 > received.head_room.1)
         {
-            // The packet leaves the rest of the page, or at least the known head room.
+            // The end lies in the page, unless the longest packet behind the known room exceeds it.
             let known = i64::from(surroundings.head_room.0).max(metadata.1);
             end = end.min(page.max(length.1 + known));
         }

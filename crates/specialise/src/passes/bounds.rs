@@ -14,7 +14,7 @@ use crate::fault::{self, Fault};
 use crate::graph::{BlockId, End, Graph, Instr, Op, Test};
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 
-/// A bounds check that facts allow to pass.
+/// A bounds check that all packets pass.
 struct Check {
     block: BlockId,
     offset: i64,

@@ -83,7 +83,7 @@ fn insns(origin: usize) -> Vec<Instr> {
     vec![Instr { op: Op::Insn(insn), origin }]
 }
 
-/// Returns true if a block is the block for edges that no packet takes.
+/// Returns true if a block is the shared block for edges that no packet takes.
 fn is_end(graph: &Graph, block: BlockId) -> bool {
     let Block { insns: found, end, .. } = &graph.blocks[block];
     let ops = |insns: &[Instr]| insns.iter().map(|instr| instr.op).collect::<Vec<_>>();

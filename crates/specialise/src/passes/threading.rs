@@ -1,4 +1,4 @@
-//! Jump threading: if the path into a block decides the branch at its end, the path jumps straight
+//! Jump threading. If the path into a block decides the branch at its end, the path jumps straight
 //! to the branch target, past a copy of the block's few instructions.
 
 use super::log::{Change, Log};
