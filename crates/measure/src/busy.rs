@@ -1,4 +1,4 @@
-//! A busy loop, timed between other things: it tells whether something disturbed them.
+//! A busy loop, timed between other programs to detect disturbances of their times.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use slowpath_kernel::{Context, Kernel, LoadError, Loaded};
 use crate::error::MeasureError;
 use crate::references::{PACKET, PASS, REGISTERS, set};
 
-/// Additions of a run.
+/// Number of additions in one run.
 const ADDITIONS: u32 = 400;
 
-/// The busy loop in the kernel. It stays where it is while other programs are loaded: what it takes
-/// is compared with what it took before.
+/// The busy loop in the kernel. It stays loaded at the same address while other programs come and
+/// go, so that its times can be compared with its earlier times.
 #[derive(Debug)]
 pub struct Busy {
     program: Loaded,
@@ -21,10 +21,10 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// Loads it, on the thread of a station.
+    /// Loads the busy loop, on the thread of a station.
     ///
     /// # Errors
-    /// If the kernel does not take it.
+    /// If the kernel rejects the program.
     pub fn new(station: &Station, kernel: &Arc<Kernel>) -> Result<Busy, MeasureError> {
         let (kernel, attachments) = (Arc::clone(kernel), station.attachments().clone());
         station.perform(move |_| {
@@ -34,10 +34,10 @@ impl Busy {
         })?
     }
 
-    /// Times it, in one call with so many runs, on the thread of a station.
+    /// Times one call of `repeat` runs, on the thread of a station.
     ///
     /// # Errors
-    /// If the kernel does not run it.
+    /// If the kernel does not run the program.
     pub fn sample(
         self: &Arc<Self>,
         station: &Station,
@@ -51,9 +51,9 @@ impl Busy {
     }
 }
 
-/// A program of many independent additions. Whatever keeps the CPU from working at its full rate
-/// shows here first: a lower frequency, and a neighbour on the same core, which a chain of dependent
-/// instructions hardly notices.
+/// Builds a program of many independent additions. They are the first to suffer from anything that
+/// slows down the CPU: a lower frequency, or a busy sibling on the same core. A chain of dependent
+/// instructions would hardly notice the sibling.
 fn program(kernel: &Kernel) -> Result<Loaded, LoadError> {
     let mut insns: Vec<Insn> = REGISTERS.iter().map(|&register| set(register, 3)).collect();
     let registers = REGISTERS.iter().copied().cycle();

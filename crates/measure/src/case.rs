@@ -1,4 +1,4 @@
-//! A path, and how the kernel can be made to take it again and again.
+//! A path, and the way in which the kernel can repeat it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use crate::drain::{Draining, Drains};
 use crate::error::MeasureError;
 use crate::places::Places;
 
-/// How often a program is loaded for a place, and for how long at most.
+/// Limits on the attempts to load a program at a certain place: their number and their total time.
 const TRIES: usize = 8;
 const PATIENCE: Duration = Duration::from_millis(8);
 
-/// How repetitions are made to take the same path.
+/// The way in which repetitions are made to take the same path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrangement {
-    /// They do by themselves.
+    /// Repetitions take the path without help.
     Repeated,
-    /// A wrapper in front of the program takes back what the run before has changed.
+    /// A wrapper in front of the program undoes the changes of the previous run.
     Restored(Undo),
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for Arrangement {
     }
 }
 
-/// A program in the kernel, its maps as a witness says.
+/// A program in the kernel, with its maps filled from a witness.
 #[derive(Debug)]
 pub(crate) struct InKernel {
     pub(crate) program: Loaded,
@@ -50,13 +50,13 @@ pub(crate) struct InKernel {
 }
 
 impl InKernel {
-    /// A program that has no maps.
+    /// Wraps a program without maps.
     pub(crate) fn without_maps(program: Loaded) -> InKernel {
         InKernel { program, switch: None, drains: None, _installed: None }
     }
 }
 
-/// A program in the kernel, and the switch of one that ends early.
+/// A program in the kernel, with its switch if it can end early.
 type Code = (Loaded, Option<Switch>);
 
 /// A path of a program that can be timed.
@@ -68,27 +68,29 @@ pub struct Case {
     pub(crate) packet: Vec<u8>,
     pub(crate) context: Context,
     pub(crate) answers: Vec<Answer>,
-    /// Instructions of insertions that fail because their map was filled.
+    /// Instructions of the insertions that fail because their map was filled.
     pub(crate) full: Vec<usize>,
     pub(crate) arrangement: Arrangement,
     pub(crate) draining: Option<Draining>,
     pub(crate) action: u32,
     pub(crate) instructions: u64,
-    /// Whether such a packet runs once before anything is counted or timed.
+    /// True if one such packet runs before anything is counted or timed.
     pub(crate) warmed: bool,
     pub(crate) later: Option<Later>,
-    /// Repetitions that were seen to take the path.
+    /// Number of repetitions that were seen to take the path.
     pub(crate) repetitions: u32,
     pub(crate) path: Option<PathId>,
     pub(crate) places: Arc<Places>,
-    /// Slots of the instructions in order, where kernel and interpreter took the path by themselves.
+    /// Slots of the executed instructions in order, if kernel and interpreter took the path without
+    /// replaced answers.
     pub(crate) trace: Option<Arc<[usize]>>,
-    /// The same as a core sees it.
+    /// The same path in the form that the model of a core uses.
     pub(crate) flow: Option<Arc<Path>>,
     pub(crate) cut: Option<Cut>,
 }
 
-/// What packets do that find the maps as a first one left them, which makes them take another path.
+/// Behaviour of the packets after the first one, if the changes of the first one to the maps make
+/// them take another path.
 #[derive(Clone, Debug)]
 pub struct Later {
     pub(crate) action: u32,
@@ -97,95 +99,99 @@ pub struct Later {
 }
 
 impl Later {
-    /// What a second packet returns (`enum xdp_action`).
+    /// Returns the second packet's return value (`enum xdp_action`).
     pub fn action(&self) -> u32 {
         self.action
     }
 
-    /// How many instructions a second packet takes.
+    /// Returns the number of instructions that the second packet executes.
     pub fn instructions(&self) -> u64 {
         self.instructions
     }
 
-    /// The path of all packets from the second one on.
+    /// Returns the common path of all packets from the second one on.
     ///
     /// # Errors
-    /// Why they have none in common that could be timed.
+    /// The reason why these packets have no common path that could be timed.
     pub fn case(&self) -> Result<&Arc<Case>, &str> {
         self.case.as_ref().map_err(String::as_str)
     }
 }
 
-/// Where a case ends that is only the beginning of a path.
+/// The end of a case that covers only the beginning of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// Slots where it could end: cases of the same ones run the same code.
+    /// Slots of all possible ends; cases with the same slots run the same code.
     pub(crate) points: Arc<[usize]>,
-    /// The number of the point; `None`: it goes on to the end.
+    /// Index of this case's end; `None` if the case runs to the end of the path.
     pub(crate) at: Option<usize>,
 }
 
 impl Case {
-    /// How repetitions are made to take the path.
+    /// Returns the way in which repetitions are made to take the path.
     pub fn arrangement(&self) -> &Arrangement {
         &self.arrangement
     }
 
-    /// What the path is to a core, where kernel and interpreter took it by themselves.
+    /// Returns the path in the form that the model of a core uses, if kernel and interpreter took
+    /// it without replaced answers.
     pub fn flow(&self) -> Option<&Arc<Path>> {
         self.flow.as_ref()
     }
 
-    /// Whether ring buffers that the path writes to are emptied between calls.
+    /// Returns true if the ring buffers that the path writes to are emptied between calls.
     pub fn is_drained(&self) -> bool {
         self.draining.is_some()
     }
 
-    /// How many repetitions may be timed with the maps of one load: as many were seen to take the
-    /// path, counted block by block.
+    /// Returns the number of repetitions that may be timed with the maps of one load. At least this
+    /// many were seen to take the path, counted block by block.
     pub fn repetitions(&self) -> u32 {
-        // Where ring buffers are emptied, some calls have one run more, see `Drains::sample`.
+        // With ring buffers, some calls have one run more, see `Drains::sample`.
         if self.is_drained() { self.repetitions / 3 * 2 } else { self.repetitions }
     }
 
-    /// What the program returns (`enum xdp_action`).
+    /// Returns the return value of the program (`enum xdp_action`).
     pub fn action(&self) -> u32 {
         self.action
     }
 
-    /// What a run returns: up to where it is cut, if it is.
+    /// Returns the return value of a run: the one at the cut if the path is cut.
     pub(crate) fn returns(&self) -> u32 {
         if self.cut.as_ref().is_some_and(|cut| cut.at.is_some()) { RESULT } else { self.action }
     }
 
-    /// How many instructions the path takes, a 64-bit immediate load as one, as the kernel counts.
+    /// Returns the number of instructions of the path. A 64-bit immediate load counts as one, as in
+    /// the kernel.
     pub fn instructions(&self) -> u64 {
         self.instructions
     }
 
-    /// What further packets like it do, which find the maps as this one left them; `None` if they
-    /// take the same path.
+    /// Returns the behaviour of the packets after this one, which find the maps as this packet left
+    /// them; `None` if they take the same path.
     pub fn later(&self) -> Option<&Later> {
         self.later.as_ref()
     }
 
-    /// Which path it is; `None` where the interpreter did not follow the kernel there.
+    /// Returns the identity of the path; `None` if the interpreter could not follow the kernel.
     pub fn path(&self) -> Option<PathId> {
         self.path
     }
 
-    /// Helpers that are not asked, or whose answer is replaced, because the path needs another.
+    /// Returns the helpers that are not called or whose result is replaced, because the path needs
+    /// another result.
     pub fn answered(&self) -> Vec<&str> {
         sorted(self.answers.iter())
     }
 
-    /// Helpers that are not called, because a call would have effects: their time is not measured.
+    /// Returns the helpers that are not called because a call would have effects; the time does not
+    /// include them.
     pub fn omitted(&self) -> Vec<&str> {
         sorted(self.answers.iter().filter(|answer| !answer.is_called()))
     }
 
-    /// As [`Case::load`], with its code at a place where it was less often than elsewhere, if that
-    /// comes about soon. Maps are filled once, whatever the number of tries.
+    /// Loads the program as [`Case::load`] does, but prefers a place of its code that few earlier
+    /// loads had. Tries several loads to find one. The maps are filled only once.
     pub(crate) fn load_spread(&self, kernel: &Kernel) -> Result<InKernel, MeasureError> {
         let mut best: Option<(u32, Code)> = None;
         let started = Instant::now();
@@ -210,12 +216,12 @@ impl Case {
         }
     }
 
-    /// The program in the kernel, its maps as the witness says.
+    /// Loads the program and fills its maps from the witness.
     pub(crate) fn load(&self, kernel: &Kernel) -> Result<InKernel, MeasureError> {
         self.fill(self.load_code(kernel)?)
     }
 
-    /// The program in the kernel, its maps as the kernel makes them.
+    /// Loads the program and leaves its maps as the kernel creates them.
     fn load_code(&self, kernel: &Kernel) -> Result<Code, MeasureError> {
         let (object, answers) = (&self.object, &self.answers);
         Ok(match &self.cut {
@@ -233,20 +239,20 @@ impl Case {
         Ok(InKernel { program, switch, drains, _installed: Some(installed) })
     }
 
-    /// The ring buffers to empty of the program in the kernel, if there are any.
+    /// Returns the ring buffers of the loaded program that must be emptied, if any.
     pub(crate) fn drains(&self, program: &Loaded) -> Result<Option<Drains>, MeasureError> {
         Ok(self.draining.as_ref().map(|draining| draining.of(program)).transpose()?)
     }
 
-    /// Makes the maps of a program what the path finds: as the witness says, and as packets leave
-    /// them that come before.
+    /// Brings the maps of a program into the state that the path finds: first as the witness
+    /// describes them, then as changed by earlier packets.
     pub(crate) fn install(&self, loaded: &Loaded) -> Result<Installed, MeasureError> {
         let installed = witness::install(loaded, &self.witness)?;
         self.warm(loaded)?;
         Ok(installed)
     }
 
-    /// Runs the packet that comes before, if there is one.
+    /// Runs the packet that precedes the measured ones, if the case has one.
     pub(crate) fn warm(&self, loaded: &Loaded) -> Result<(), MeasureError> {
         if self.warmed {
             loaded.run_in(&self.packet, 1, &self.context)?;
@@ -254,15 +260,15 @@ impl Case {
         Ok(())
     }
 
-    /// Whether this one can be run with the program that was loaded for another one: they differ in
-    /// nothing but where they end.
+    /// Returns true if this case can run with the program loaded for the other one: the two differ
+    /// only in their ends.
     pub(crate) fn shares_load(&self, other: &Case) -> bool {
         let (Some(ours), Some(theirs)) = (&self.cut, &other.cut) else { return false };
         Arc::ptr_eq(&ours.points, &theirs.points) && self.arrangement == other.arrangement
     }
 }
 
-/// The helpers of answers, each once, in order of their names.
+/// Returns the helpers of the answers, without duplicates, in order of their names.
 fn sorted<'a>(answers: impl Iterator<Item = &'a Answer>) -> Vec<&'a str> {
     let mut helpers: Vec<&str> = answers.map(|answer| answer.helper.as_str()).collect();
     helpers.sort_unstable();

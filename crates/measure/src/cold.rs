@@ -1,13 +1,13 @@
-//! Paths on cold data: many flows take the same path, each with map entries of its own, together
+//! Paths on cold data: many flows take the same path, each with its own map elements, together
 //! larger than the caches.
 //!
-//! From the bottom: `probe` runs changed packets in kernel and interpreter and says whether they
-//! take the path; `freedom` finds bits of the packet that decide only which elements of maps it
-//! touches; `flows` makes packets and elements of them, as many as it takes to fill the last-level
-//! cache; here it is counted that all of these packets take the path.
+//! From the bottom up: `probe` runs changed packets in kernel and interpreter and tests whether
+//! they take the path. `freedom` finds bits of the packet that decide only which map elements the
+//! path touches. `flows` makes packets and elements from these bits, enough to exceed the
+//! last-level cache. This module counts that all of these packets take the path.
 //!
-//! Of a packet nothing is cold: a test run has one buffer, which the CPU has just written. The code
-//! of the program is not either. What differs from run to run is found in maps.
+//! Only map elements are cold. The packet is always warm, because a test run has one buffer, which
+//! the CPU has just written. The program's code is warm, too.
 
 mod flows;
 mod freedom;
@@ -29,10 +29,10 @@ use flows::Flows;
 use freedom::Freedom;
 use probe::Probe;
 
-/// Fewer flows than these are not many.
+/// Fewest flows that count as cold data.
 const FEWEST: usize = 16;
 
-/// A path that many flows take, each with other elements of maps.
+/// A path that many flows take, each with other map elements.
 #[derive(Clone, Debug)]
 pub struct Cold {
     case: Arc<Case>,
@@ -41,11 +41,12 @@ pub struct Cold {
 }
 
 impl Cold {
-    /// Finds packets that take the path of a case and touch more elements of maps than fit into a
-    /// last-level cache of so many bytes, on the thread of a station.
+    /// Finds packets that take the path of a case and touch more map elements than fit into a
+    /// last-level cache of `cache_bytes` bytes. Runs on the thread of a station.
     ///
     /// # Errors
-    /// [`MeasureError::NotCold`], if there are none; others if kernel or interpreter fail.
+    /// [`MeasureError::NotCold`] if there are no such packets; other errors if kernel or
+    /// interpreter fail.
     pub fn find(
         station: &Station,
         kernel: &Arc<Kernel>,
@@ -82,13 +83,14 @@ impl Cold {
             if cold.takes_the_path((kernel, attachments))? {
                 return Ok(cold);
             }
-            // Maps that evict, for one, do not keep as many as they have room for.
+            // Some maps keep fewer elements than they have room for, such as those that evict.
             let fewer = cold.flows.count() / 4;
             flows = Flows::new(&probe, &freedom, fewer, cache_bytes)?;
         }
     }
 
-    /// Whether the packets of all flows take the path, at least twice and as often as in a load.
+    /// Returns true if the packets of all flows take the path, each at least twice and for at least
+    /// the time `LONG`.
     fn takes_the_path(
         &self,
         (kernel, attachments): (&Kernel, &Attachments),
@@ -124,7 +126,8 @@ impl Cold {
         Ok(true)
     }
 
-    /// The program in the kernel with the elements of all flows, and what gives it their packets.
+    /// Loads the program with the elements of all flows, and the wrapper that gives it their
+    /// packets.
     pub(crate) fn load(&self, kernel: &Kernel) -> Result<(InKernel, Wrapper), MeasureError> {
         let loaded = self.case.load_spread(kernel)?;
         self.flows.fill(&loaded.program)?;
@@ -138,34 +141,35 @@ impl Cold {
         Ok(Wrapper::new(kernel, program, &preparation)?)
     }
 
-    /// The path.
+    /// Returns the path that all flows take.
     pub fn case(&self) -> &Arc<Case> {
         &self.case
     }
 
-    /// How the packets differ.
+    /// Returns the differences between the packets.
     pub fn rotation(&self) -> &Rotation {
         self.flows.rotation()
     }
 
-    /// How many packets there are.
+    /// Returns the number of packets, one for each flow.
     pub fn flows(&self) -> usize {
         self.flows.count()
     }
 
-    /// Bytes of the elements of maps that they touch, with what the kernel keeps beside each.
+    /// Returns the bytes of all map elements that the flows touch, including the kernel's
+    /// bookkeeping for each.
     pub fn entry_bytes(&self) -> u64 {
         self.flows.entry_bytes()
     }
 
-    /// Why these are not more than the last-level cache holds; `None` if they are.
+    /// Returns the reason why these bytes do not exceed the last-level cache; `None` if they do.
     pub fn limited(&self) -> Option<&str> {
         self.flows.limited()
     }
 }
 
-/// What has to be taken back of the packet between two runs, whether or not the path needs it: what
-/// differs from flow to flow would be mixed with what the program made of the flow before.
+/// Finds the changes to the packet that must be undone between two runs, even if the path does not
+/// depend on them. Left in place, they would mix with the bytes that differ from flow to flow.
 fn undo(kernel: &Kernel, case: &Case) -> Result<Undo, MeasureError> {
     if let Arrangement::Restored(undo) = &case.arrangement {
         return if undo.elements.is_empty() {
@@ -182,7 +186,8 @@ fn undo(kernel: &Kernel, case: &Case) -> Result<Undo, MeasureError> {
     replay.install(&case.witness)?;
     match replay.run(&case.packet, &case.context) {
         Ok(step) => Ok(case.packet_undo(&step.effects)),
-        // What is open does not matter; if the packet does, counting shows it.
+        // The run may depend on unpredictable values. If its changes to the packet matter, counting
+        // shows it.
         Err(_) => Ok(Undo::default()),
     }
 }

@@ -1,4 +1,4 @@
-//! Beginnings of a path, as cases: how each can be repeated, found by counting.
+//! Beginnings of a path as cases; counting shows how each can be repeated.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,25 +11,25 @@ use crate::case::{Arrangement, Case, Cut};
 use crate::error::MeasureError;
 use crate::trial::{Trial, Wanted};
 
-/// Most elements of maps of which each choice is tried.
+/// Most map elements for which all combinations of undoing are tried.
 const FEW_ELEMENTS: usize = 3;
-/// For how long repetitions of a beginning are counted: as long as those of a load are timed, and
-/// there are many beginnings.
+/// Time for which repetitions of a beginning are counted. It is short, because there are many
+/// beginnings; a load times each for about as long.
 const LONG: Duration = Duration::from_millis(4);
 
-/// A beginning of a path, or all of it.
+/// A beginning of a path, or the whole path.
 struct Beginning {
-    /// The number of the place where it ends; `None`: nowhere.
+    /// Index of the point where it ends; `None` for the whole path.
     at: Option<usize>,
-    /// Instructions that are counted then, those of questions too.
+    /// Number of counted instructions, including those that query the switch.
     counted: u64,
 }
 
-/// The beginnings of a path at these points, and all of it: of each the case, unless it cannot be
-/// repeated. The last is all of it.
+/// Returns a case for the beginning of the path up to each point, followed by a case for the whole
+/// path. A beginning that cannot be repeated has `None`.
 ///
 /// # Errors
-/// If the kernel does not take the program any more.
+/// If the kernel rejects a program that it accepted before.
 pub fn beginnings(
     case: &Case,
     kernel: (&Kernel, &Attachments),
@@ -61,10 +61,10 @@ pub fn beginnings(
     Ok(found)
 }
 
-/// Points at which the verifier lets the program end, of these.
+/// Returns those of the points at which the verifier lets the program end.
 ///
 /// # Errors
-/// If the kernel takes the program at no point for another reason.
+/// If the kernel rejects the program at a point for another reason.
 pub fn accepted(
     case: &Case,
     kernel: &Kernel,
@@ -86,9 +86,9 @@ pub fn accepted(
     Ok(all)
 }
 
-/// What may have to be undone after a beginning of a path, where this has to be after all of it: the
-/// most first. Where nothing has to be, there is a wrapper all the same: its clock is part of the
-/// time.
+/// Returns the candidate ways to undo a beginning of a path, given the way for the whole path, most
+/// changes first. A candidate that undoes nothing still has a wrapper, because the wrapper's clock
+/// is part of the time.
 fn arrangements(whole: &Arrangement) -> Vec<Arrangement> {
     let Arrangement::Restored(undo) = whole else { return vec![whole.clone()] };
     let metadata_after = u32::try_from(undo.metadata.len()).unwrap_or(undo.metadata_after);
@@ -99,7 +99,7 @@ fn arrangements(whole: &Arrangement) -> Vec<Arrangement> {
         Undo { head: 0, tail: 0, metadata_after, ..undo.clone() },
     ];
     let count = undo.elements.len();
-    // All of the elements, or none; of few also some.
+    // All elements or none; with few elements, all combinations.
     let choices: Vec<u32> =
         if count > FEW_ELEMENTS { vec![u32::MAX, 0] } else { (0..1 << count).rev().collect() };
     let mut found: Vec<Arrangement> = Vec::new();
@@ -118,7 +118,7 @@ fn arrangements(whole: &Arrangement) -> Vec<Arrangement> {
     found
 }
 
-/// Beginnings of a path that are repeated in the same way.
+/// An attempt to repeat beginnings of a path in one way.
 struct Attempt<'a> {
     case: &'a Case,
     kernel: (&'a Kernel, &'a Attachments),
@@ -140,8 +140,8 @@ impl Attempt<'_> {
         Ok((Trial::new(self.kernel, (counted, installed), undo, drains)?, switch))
     }
 
-    /// How often a beginning was seen to be repeated as it should be, each time the instructions up
-    /// to its end; `None` if it was not.
+    /// Returns the number of repetitions of a beginning that each executed the expected number of
+    /// instructions; `None` if one differed.
     fn repeats(
         &self,
         (trial, switch): &(Trial, Switch),
@@ -154,7 +154,7 @@ impl Attempt<'_> {
         trial.repeats(packet, context, &wanted, LONG)
     }
 
-    /// Those of the candidates that are repeated each by itself.
+    /// Returns the candidates that can be repeated if no other beginning runs in between.
     fn alone(
         &self,
         wanted: &[Beginning],
@@ -171,12 +171,13 @@ impl Attempt<'_> {
                 fine.push(number);
                 trial = Some(ready);
             }
-            // What a failure leaves in maps is not known: the next one begins anew.
+            // A failure leaves the maps in an unknown state, so the next candidate starts anew.
         }
         Ok(fine)
     }
 
-    /// Those that are repeated whatever of them ran before, and how often they were.
+    /// Returns the beginnings that can be repeated whichever others ran before, with their numbers
+    /// of repetitions.
     fn together(
         &self,
         wanted: &[Beginning],

@@ -1,26 +1,26 @@
-//! Ring buffers that would fill up: they are emptied between calls, as a reader does that keeps up.
+//! Ring buffers that would fill up: they are emptied between calls, like by a reader that keeps up.
 //!
-//! Nobody reads a ring buffer while a test run is under way, so a call has no more runs than there is
-//! room for, and a sample is several calls.
+//! Ring buffers have no reader during a test run. A call therefore has at most as many runs as fit
+//! into the buffers, and a sample consists of several calls.
 
 use slowpath_kernel::timing::{Sample, TimingError};
 use slowpath_kernel::{Loaded, MapError, Ring};
 
 use crate::error::MeasureError;
 
-/// Most calls of a sample: each takes some microseconds besides its runs.
+/// Most calls of a sample; each call adds some microseconds to its runs.
 const MOST_CALLS: u32 = 500;
 
-/// Ring buffers that are emptied between calls.
+/// Description of the ring buffers that are emptied between calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draining {
-    /// The names of their maps.
+    /// Names of their maps.
     written: Vec<String>,
-    /// How many runs all of them have room for.
+    /// Number of runs whose records fit into every one of these ring buffers.
     runs: u32,
 }
 
-/// The same of a program in the kernel.
+/// The ring buffers of one loaded program that are emptied between calls.
 #[derive(Debug)]
 pub struct Drains {
     rings: Vec<Ring>,
@@ -28,11 +28,11 @@ pub struct Drains {
 }
 
 impl Draining {
-    /// What a run does to ring buffers; `None` if it writes to none.
+    /// Finds the ring buffers that a run writes to; `None` if there are none.
     ///
     /// # Errors
-    /// If a ring buffer has no room for two runs, those of `run`, and if the kernel does not share
-    /// where ring buffers are.
+    /// If a ring buffer has no room for two runs such as `run`, or if the kernel does not expose
+    /// the positions in ring buffers.
     pub fn find(
         program: &Loaded,
         run: impl FnOnce() -> Result<(), MeasureError>,
@@ -58,7 +58,7 @@ impl Draining {
         Ok((!found.written.is_empty()).then_some(found))
     }
 
-    /// The ring buffers of a program in the kernel.
+    /// Returns the ring buffers of a program in the kernel.
     pub fn of(&self, program: &Loaded) -> Result<Drains, MapError> {
         let all = program.rings()?.into_iter();
         let written = |ring: &Ring| self.written.iter().any(|name| name == ring.name());
@@ -73,19 +73,19 @@ impl Drains {
         }
     }
 
-    /// Where the next records will be written.
+    /// Returns the position of the next record in each ring buffer.
     pub fn positions(&self) -> Vec<usize> {
         self.rings.iter().map(Ring::position).collect()
     }
 
-    /// Bytes that were written since then to each.
+    /// Returns the bytes that were written to each ring buffer since `before`.
     pub fn since(&self, before: &[usize]) -> Vec<usize> {
         let rings = self.rings.iter().zip(before);
         rings.map(|(ring, &before)| ring.position().wrapping_sub(before)).collect()
     }
 
-    /// So many runs in calls of as many as there is room for; the last one's result, `None` as soon
-    /// as one has none.
+    /// Makes `repeat` runs in calls that each fit into the ring buffers. Returns the result of the
+    /// last call, or `None` as soon as a call returns `None`.
     pub fn calls<T, E>(
         &self,
         repeat: u32,
@@ -103,8 +103,8 @@ impl Drains {
         }
     }
 
-    /// Times about so many runs, without what calls take besides: where no wrapper reads the clock,
-    /// a call with one run is taken off from each with many.
+    /// Times about `repeat` runs without the overhead of calls. If no wrapper reads the clock, the
+    /// time of a call with one run is subtracted from each call with many.
     pub fn sample(
         &self,
         repeat: u32,

@@ -1,4 +1,4 @@
-//! Why a path is not timed. Each error is one line.
+//! Errors of timing a path. Each error is one line.
 
 use slowpath_capture::CaptureError;
 use slowpath_kernel::live::LiveError;
@@ -7,44 +7,44 @@ use slowpath_kernel::{InstallError, Interruptible, LoadError, MapError, RunError
 use slowpath_replay::ReplayError;
 use thiserror::Error;
 
-/// Why a path is not timed.
+/// An error that prevents a path from being timed.
 #[derive(Debug, Error)]
 pub enum MeasureError {
-    /// The program is not replayed, or kernel and interpreter disagree.
+    /// The program cannot be replayed, or kernel and interpreter disagree.
     #[error(transparent)]
     Replay(#[from] ReplayError),
-    /// The kernel does not load the program.
+    /// The kernel did not load the program.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// What the witness says about maps is not installed.
+    /// The map content of the witness could not be installed.
     #[error(transparent)]
     Install(#[from] InstallError),
-    /// A map is not read or written.
+    /// A map could not be read or written.
     #[error(transparent)]
     Map(#[from] MapError),
-    /// The kernel does not run the packet.
+    /// The kernel did not run the packet.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// Runs are not timed.
+    /// Runs could not be timed.
     #[error(transparent)]
     Timing(#[from] TimingError),
-    /// The trace is no capture file.
+    /// The trace is not a capture file.
     #[error("trace: {0}")]
     Capture(#[from] CaptureError),
-    /// It is not known which instructions the path takes.
+    /// The sequence of instructions of the path is unknown.
     #[error(
         "which instructions it takes in which order is not known: it depends on what packet and \
          maps do not determine{}",
         open(.depends)
     )]
     NoTrace {
-        /// What that is.
+        /// Inputs other than packet and maps that the path depends on.
         depends: Vec<String>,
     },
-    /// Maps do not take what they are to hold before a trace.
+    /// Maps did not accept their initial content for a trace.
     #[error("maps are not filled as --maps says: {0}; change that there, or leave the map out")]
     Content(Box<ReplayError>),
-    /// A map that evicts has evicted some of what it is to hold before a trace.
+    /// A map that evicts has evicted part of its initial content for a trace.
     #[error(
         "map {map}: {entries} entries of --maps are more than it keeps, {kept}: a map of its type \
          evicts before it is full; name fewer, or make it larger"
@@ -52,31 +52,31 @@ pub enum MeasureError {
     Evicted {
         /// Name of the map.
         map: String,
-        /// How many there should be.
+        /// Number of elements that were put into the map.
         entries: u64,
-        /// How many there are.
+        /// Number of elements that the map kept.
         kept: u64,
     },
-    /// The witness is no JSON.
+    /// The witness is not valid JSON.
     #[error("the witness cannot be read: {0}")]
     Witness(#[from] serde_json::Error),
-    /// The kernel takes another path.
+    /// The kernel took another path.
     #[error(
         "the kernel takes a path of {taken} instructions, not {expected}{}",
         open(.depends)
     )]
     OtherPath {
-        /// Instructions of the path that is meant.
+        /// Instructions of the expected path.
         expected: u64,
-        /// Instructions of the path that the kernel takes.
+        /// Instructions of the path that the kernel took.
         taken: u64,
-        /// What the path depends on that is not in packet and maps.
+        /// Inputs other than packet and maps that the path depends on.
         depends: Vec<String>,
     },
-    /// Repetitions take other paths, and nothing helps.
+    /// Repetitions take other paths, and no arrangement helps.
     #[error("repetitions do not take the same path: {why}")]
     NotRepeatable {
-        /// What is in the way.
+        /// Reason.
         why: String,
     },
     /// A timed run did not take the path.
@@ -85,39 +85,39 @@ pub enum MeasureError {
          repetitions were counted before; please report it with the program"
     )]
     OtherValue {
-        /// What a run on the path returns.
+        /// Expected return value of a run on the path.
         expected: u32,
-        /// What the last of these runs returned.
+        /// Actual return value of the last run.
         returned: u32,
     },
-    /// Packets are not run live.
+    /// Packets could not be run live.
     #[error(transparent)]
     Live(#[from] LiveError),
-    /// Live packets do not take the path, or cannot be seen to.
+    /// Live packets do not take the path, or cannot be counted on it.
     #[error("{why}; measure it without --mode live")]
     NotLive {
-        /// What is in the way.
+        /// Reason.
         why: String,
     },
-    /// More live packets were to be timed than were seen to take the path.
+    /// More live packets were requested than were seen to take the path.
     #[error("{frames} live packets were seen to take the path; no more are timed in one load")]
     NotCounted {
-        /// How many were seen.
+        /// Number of live packets that were seen to take the path.
         frames: u32,
     },
-    /// There are no packets that take the path and find other data.
+    /// No packets take the path and find other map elements.
     #[error("{why}")]
     NotCold {
-        /// Why not.
+        /// Reason.
         why: String,
     },
-    /// There is no such case.
+    /// The number of a case is out of range.
     #[error("there is no case {number}")]
     NoCase {
-        /// Its number.
+        /// Requested number.
         number: i64,
     },
-    /// Nothing in this load is restored between runs, so there is nothing that is called like that.
+    /// The load has no such reference, because it restores nothing between runs.
     #[error("there is no such reference")]
     NoReference,
 }
@@ -134,7 +134,7 @@ impl Interruptible for MeasureError {
 }
 
 impl MeasureError {
-    /// There is no cold data for a path, and why.
+    /// Returns the error for a path without cold data.
     pub(crate) fn not_cold(why: impl Into<String>) -> MeasureError {
         MeasureError::NotCold { why: why.into() }
     }

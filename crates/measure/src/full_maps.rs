@@ -1,26 +1,27 @@
-//! Maps that are full, for paths on which an insertion finds no room.
+//! Fills maps for paths on which an insertion finds no room.
 //!
-//! Where a path inserts once, the analysis leaves open how full the map is, and the witness only says
-//! that the insertion fails. A full map makes the kernel's own call fail, so that the call takes the
-//! time that it takes in life.
+//! If a path inserts once, the analysis does not determine how full the map is; the witness only
+//! says that the insertion fails. A full map makes the kernel's own call fail, so that the call
+//! takes its real time.
 
 use serde_json::{Value, json};
 use slowpath_bpf::{MapDef, MapKind, Object};
 use slowpath_kernel::Answer;
 use slowpath_kernel::witness::{self, entries};
 
-/// Most elements that are put into a map: each load of the program fills it again.
+/// Most elements that are put into a map, because each load of the program fills it again.
 const MOST_ELEMENTS: u32 = 1 << 16;
 
-/// Most bytes of their keys and values, together.
+/// Most bytes of these elements, keys and values together.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Answer of a helper that finds a hash map full (`alloc_htab_elem` of `kernel/bpf/hashtab.c`).
+/// The witness's text for an insertion into a full hash map (`alloc_htab_elem` of
+/// `kernel/bpf/hashtab.c`).
 const FULL: &str = "no: -E2BIG";
 
-/// Fills the maps of a witness in which an insertion finds no room, as far as they can be filled.
+/// Fills the maps of a witness in which an insertion finds no room, unless they are too large.
 ///
-/// Returns the instructions of these insertions, which need no answer other than the kernel's.
+/// Returns the instructions of these insertions; their results need not be replaced.
 pub fn fill(object: &Object, witness: &mut Value) -> Vec<usize> {
     let unknowns = witness["unknowns"].as_array().cloned().unwrap_or_default();
     let mut instructions = Vec::new();
@@ -42,14 +43,14 @@ pub fn fill(object: &Object, witness: &mut Value) -> Vec<usize> {
     instructions
 }
 
-/// The answers that a path needs of the kernel's calls, without those that full maps give.
+/// Returns the helper results that the path needs replaced, except those of full maps.
 pub fn answers(witness: &Value, full: &[usize]) -> Vec<Answer> {
     let mut answers = witness::answers(witness);
     answers.retain(|answer| !full.contains(&answer.instruction));
     answers
 }
 
-/// The map and the instruction of an insertion that finds no room.
+/// Returns the map and the instruction of an insertion that finds no room.
 fn insertion<'a>(object: &'a Object, unknown: &Value) -> Option<(&'a MapDef, usize)> {
     let name = unknown["result"].as_str()?.strip_prefix("room in ")?;
     let map = object.maps.iter().find(|map| map.name == name)?;
@@ -57,7 +58,8 @@ fn insertion<'a>(object: &'a Object, unknown: &Value) -> Option<(&'a MapDef, usi
     matches!(map.kind, MapKind::HASH | MapKind::PERCPU_HASH).then_some((map, instruction))
 }
 
-/// The number of elements that a map lacks to be full; `None` where it cannot or need not be filled.
+/// Returns the number of elements that a map lacks to be full; `None` if it cannot or need not be
+/// filled.
 fn missing(map: &MapDef, witness: &Value) -> Option<u32> {
     let told = entries(witness, &map.name);
     if told.clone().any(|entry| !entry["others"].is_null()) {

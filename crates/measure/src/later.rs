@@ -1,7 +1,7 @@
-//! Further packets like the first, where they take another path because of what it left in maps.
+//! Packets after the first one, if they take another path because of its changes to maps.
 //!
-//! A packet that arrives is fresh, whatever became of the one before it: only maps carry on. So the
-//! packet is always restored here, and elements of maps never.
+//! Each arriving packet is fresh, however the program changed the one before; only maps persist.
+//! This module therefore always restores the packet and never restores map elements.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use crate::case::{Arrangement, Case, Later};
 use crate::error::MeasureError;
 use crate::trial::{FEW, LONG, Trial, Wanted};
 
-/// What a second packet was counted to be, and what it returns.
+/// Counts of the second packet's run, and its return value.
 pub type Second = (Tally, u32);
 
-/// What becomes of further packets; `None` if they take the path of the first. `replay` has run that
-/// one.
+/// Finds the path of the packets after the first; `None` if they take the path of the first.
+/// `replay` has already run the first packet.
 ///
 /// # Errors
 /// If kernel and interpreter disagree about the second packet.
@@ -27,7 +27,7 @@ pub fn further(
     replay: &mut Replay,
     second: Second,
 ) -> Result<Option<Later>, MeasureError> {
-    // Else repetitions took the path with maps as they left them.
+    // Without restored elements, repetitions already took the path with the maps as they left them.
     let restored = match &first.arrangement {
         Arrangement::Repeated => false,
         Arrangement::Restored(undo) => !undo.elements.is_empty(),
@@ -38,12 +38,12 @@ pub fn further(
     let step = match replay.run(&first.packet, &first.context) {
         Ok(step) => Some(step),
         Err(error @ ReplayError::Disagreement(_)) => return Err(error.into()),
-        // What it changes is not known then; counting shows whether that matters.
+        // The changes of the packet are then unknown; counting shows whether they matter.
         Err(_) => None,
     };
     let (tally, action) = second;
     let mut case = behind(first, step, second);
-    // It may write to other ring buffers than the first one, or none.
+    // The second packet may write to other ring buffers than the first, or to none.
     let found = case.draining(kernel).and_then(|draining| {
         case.draining = draining;
         obstacle((kernel, attachments), &mut case, &tally)
@@ -56,7 +56,7 @@ pub fn further(
     Ok(Some(Later { action, instructions: tally.instructions, case }))
 }
 
-/// The path of the second packet as a case, if repetitions take it.
+/// Builds a case for the path of the second packet.
 fn behind(first: &Case, step: Option<Step>, (tally, action): Second) -> Case {
     let none = Effects::default();
     let effects = step.as_ref().map_or(&none, |step| &step.effects);
@@ -79,7 +79,7 @@ fn behind(first: &Case, step: Option<Step>, (tally, action): Second) -> Case {
     }
 }
 
-/// Why packets from the second one on do not take the same path, if they do not.
+/// Returns the reason why the packets from the second one on do not take the same path, if any.
 fn obstacle(
     (kernel, attachments): (&Kernel, &Attachments),
     case: &mut Case,

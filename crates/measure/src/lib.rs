@@ -1,25 +1,27 @@
-//! Paths of programs, timed in the running kernel.
+//! Times single paths of programs in the running kernel.
 //!
-//! A [`Case`] is a path as a witness shows it: packet, map content, and what else it depends on.
-//! [`Case::prepare`] runs it in the kernel and in the interpreter, which have to agree, and finds out
-//! how the kernel can run it many times: nothing is restored between repetitions, so a path that
-//! changes its packet or its maps may be another one from the second run on. That each repetition
-//! takes the path is seen by counting, never assumed. Ring buffers are emptied between calls. A [`Load`] is a set of cases in the kernel, with
-//! programs beside them whose cost is known, and times any of them. [`live`] is the same with packets
-//! that really go where the program sends them.
+//! A [`Case`] is one path, given by a witness: the packet, the content of the maps, and the other
+//! inputs that the path depends on. [`Case::prepare`] runs the packet in the kernel and in the
+//! interpreter, which must agree. It then looks for a way to repeat the run, because the kernel
+//! restores nothing between the repetitions of a test run. A path that changes its packet or its
+//! maps may therefore turn into another path at the second run. Counting confirms that each
+//! repetition takes the path. Ring buffers are emptied between calls.
 //!
-//! A packet may leave the maps such that further ones like it take another path: that is a case of its
-//! own, the [`Later`] one.
+//! A [`Load`] holds a set of cases in the kernel, beside programs of known cost, and times any of
+//! them. [`live`] does the same with packets that really go where the program sends them.
 //!
-//! A [`Cold`] is a case with packets of many flows, whose elements of maps do not fit into the caches.
+//! A packet may change the maps in a way that makes the packets after it take another path. That
+//! path is a case of its own, the [`Later`] one.
 //!
-//! A [`Trace`] is a capture file on its way through a program: which path each packet takes, and for
-//! each path a packet with its maps, from which a case can be made.
+//! A [`Cold`] is a case with packets of many flows, whose map elements together exceed the caches.
 //!
-//! [`Busy`] tells whether something disturbed what was timed beside it, [`Pace`] how fast the CPU itself
-//! is.
+//! A [`Trace`] is a capture file that is run through a program. It records the path of each packet
+//! and, for each path, an example packet with its maps. A case can be made from each example.
 //!
-//! How often to load and to time, and what times mean, is not known here.
+//! [`Busy`] detects disturbances of the programs that are timed next to it; [`Pace`] measures the
+//! current speed of the CPU.
+//!
+//! The caller decides how often to load and to time, and interprets the times.
 
 mod busy;
 mod case;

@@ -1,14 +1,14 @@
-//! Paths on packets that really go where the program sends them.
+//! Times paths with packets that really go where the program sends them.
 //!
-//! A [`LiveCase`] is a path that live packets take, one after the other: which is counted, never
-//! assumed. A [`LiveLoad`] has such paths in the kernel, with what they are to be held against: the
-//! minimal program of the same action on the same packets, and a device where a program that drops
-//! everything receives them.
+//! A [`LiveCase`] is a path that live packets take one after the other, confirmed by counting. A
+//! [`LiveLoad`] holds such paths in the kernel beside two references. One is the minimal program
+//! with the same action on the same packets. The other is a receiving device with a program that
+//! drops everything.
 //!
-//! Maps are not set back between live packets. A path that only the first packet takes is therefore
-//! refused, not measured as another one.
+//! Maps are not restored between live packets. A path that only the first packet takes is therefore
+//! refused instead of measured as another one.
 //!
-//! Devices here are virtual Ethernet: what a network card and its driver take is not known.
+//! Devices are virtual Ethernet: the costs of a network card and its driver remain unknown.
 
 mod load;
 mod prepare;

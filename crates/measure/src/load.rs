@@ -12,18 +12,18 @@ use crate::cold::Cold;
 use crate::error::MeasureError;
 use crate::references::{PACKET, PASS, empty};
 
-/// What is timed besides cases.
+/// Programs that are timed besides cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reference {
-    /// An empty program: what the kernel's loop takes.
+    /// An empty program: the cost of the kernel's loop.
     Empty,
-    /// An empty program, called as cases are that are restored between runs. It is there where one of
-    /// them is.
+    /// An empty program that is called like restored cases, through a wrapper. Exists only if the
+    /// load has a case with a wrapper.
     Wrapped,
 }
 
 impl Reference {
-    /// All of them, by number: -1, -2.
+    /// All references; their numbers are -1 and -2.
     pub const ALL: [Reference; 2] = [Reference::Empty, Reference::Wrapped];
 }
 
@@ -35,7 +35,7 @@ struct Ready {
     _attached: Attached,
 }
 
-/// Cases in the kernel, with programs and maps of their own: nothing is shared with another load.
+/// Cases in the kernel, with their own programs and maps: loads share nothing.
 #[derive(Debug)]
 pub struct Load {
     empty: Ready,
@@ -43,12 +43,12 @@ pub struct Load {
     cases: Vec<Timed>,
 }
 
-/// What is timed for a case.
+/// A case with its attached program.
 #[derive(Debug)]
 struct Timed {
     case: Arc<Case>,
     ready: Arc<Ready>,
-    /// What each run returns.
+    /// Expected return value of each run.
     value: u32,
 }
 
@@ -73,7 +73,7 @@ impl Load {
     /// Loads cases, on the thread of a station.
     ///
     /// # Errors
-    /// If the kernel does not take one of them.
+    /// If the kernel rejects one of them.
     pub fn new(
         station: &Station,
         kernel: &Arc<Kernel>,
@@ -83,11 +83,11 @@ impl Load {
         station.perform(move |_| Load::here(&kernel, &attachments, cases))?
     }
 
-    /// Loads cold cases, on the thread of a station: each is followed by an empty program that is
-    /// given the same packets, by the same table.
+    /// Loads cold cases, on the thread of a station. Each is followed by an empty program that gets
+    /// the same packets from the same table.
     ///
     /// # Errors
-    /// If the kernel does not take one of them.
+    /// If the kernel rejects one of them.
     pub fn cold(
         station: &Station,
         kernel: &Arc<Kernel>,
@@ -161,11 +161,11 @@ impl Load {
         Ok(Load { empty: alone(empty(kernel, false)?, None)?, wrapped, cases })
     }
 
-    /// Times a case, by its number, in one call with so many runs, on the thread of a station. One
-    /// whose ring buffers are drained in several, of which nothing but the runs counts.
+    /// Times the case with a number, in one call with `repeat` runs, on the thread of a station. A
+    /// case with drained ring buffers takes several calls; only the time of their runs counts.
     ///
     /// # Errors
-    /// If there is no such case, or the kernel does not run it.
+    /// If the case does not exist, or the kernel does not run it.
     pub fn sample(
         self: &Arc<Self>,
         station: &Station,

@@ -1,5 +1,5 @@
-//! How fast the CPU itself is: how long an addition takes that waits for the one before it, which is
-//! one cycle of its clock, and how long one of many that wait for nothing.
+//! Speed of the CPU, measured by two times. An addition that waits for the one before it takes one
+//! clock cycle; an independent addition takes less.
 
 use std::sync::Arc;
 
@@ -10,8 +10,9 @@ use slowpath_kernel::{Context, Kernel, Loaded};
 use crate::error::MeasureError;
 use crate::references::{PACKET, PASS, REGISTERS, set};
 
-/// Additions of the shorter and of the longer programs, which differ in nothing else: what a call and
-/// the kernel's loop take is in both. The longer one fits into the caches of decoded instructions.
+/// Numbers of additions of the shorter and the longer program. The programs differ in nothing else,
+/// so the overhead of a call and of the kernel's loop cancels out. The longer one fits into the
+/// caches of decoded instructions.
 const ADDITIONS: [u32; 2] = [400, 1000];
 
 /// Programs of additions in the kernel.
@@ -28,13 +29,13 @@ struct Ready {
     _attached: Attached,
 }
 
-/// What additions took.
+/// Times of additions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paced {
-    /// Nanoseconds of an addition that waits for the one before it. Where the CPU was disturbed it may
-    /// be less than nothing: it is a difference.
+    /// Nanoseconds of an addition that waits for the one before it. As a difference of two times,
+    /// it may be negative if the CPU was disturbed.
     pub dependent: f64,
-    /// Nanoseconds of an addition that waits for none.
+    /// Nanoseconds of an independent addition.
     pub independent: f64,
 }
 
@@ -42,7 +43,7 @@ impl Pace {
     /// Loads the programs, on the thread of a station.
     ///
     /// # Errors
-    /// If the kernel does not take one of them.
+    /// If the kernel rejects one of them.
     pub fn new(station: &Station, kernel: &Arc<Kernel>) -> Result<Pace, MeasureError> {
         let (kernel, attachments) = (Arc::clone(kernel), station.attachments().clone());
         station.perform(move |_| Pace::here(&kernel, &attachments))?
@@ -53,14 +54,14 @@ impl Pace {
         Ok(Pace { dependent: load(1)?, independent: load(WIDTH)? })
     }
 
-    /// Times both, in calls with so many runs, on the thread of a station.
+    /// Times both kinds, in calls with `repeat` runs each, on the thread of a station.
     ///
     /// # Errors
     /// If the kernel does not run them.
     pub fn sample(self: &Arc<Self>, station: &Station, repeat: u32) -> Result<Paced, MeasureError> {
         let pace = Arc::clone(self);
         station.perform(move |_| {
-            // The first call after a pause finds cold caches, and no difference is to have that.
+            // The first call after a pause finds cold caches, which would distort a difference.
             pace.dependent[0].run(repeat)?;
             let dependent = addition(&pace.dependent, repeat)?;
             let independent = addition(&pace.independent, repeat)?;
@@ -78,7 +79,8 @@ impl Ready {
     }
 }
 
-/// Nanoseconds of an addition: what the longer program takes beyond the shorter one.
+/// Returns the nanoseconds of one addition: the time difference of the two programs, divided by the
+/// difference of their additions.
 fn addition(programs: &[Ready; 2], repeat: u32) -> Result<f64, MeasureError> {
     let [short, long] = programs;
     let more = f64::from(ADDITIONS[1] - ADDITIONS[0]);
@@ -86,12 +88,12 @@ fn addition(programs: &[Ready; 2], repeat: u32) -> Result<f64, MeasureError> {
     Ok((long.run(repeat)? - less) / more)
 }
 
-/// How many registers additions go to in turn: all but the one that is added.
+/// Number of registers that independent additions write to in turn: all but the one that is added.
 const WIDTH: usize = REGISTERS.len() - 1;
 
-/// A program of so many additions, which go to so many registers in turn. A register is added, not a
-/// number: some CPUs add small numbers before an instruction is executed, and compilers may split
-/// numbers to blind them.
+/// Builds a program of `count` additions to `registers` registers in turn. The operand is a
+/// register. Some CPUs add small constants before an instruction is executed, and the JIT compiler
+/// may split constants to blind them.
 fn additions(count: u32, registers: usize) -> Vec<Insn> {
     let [added, targets @ ..] = REGISTERS;
     let mut insns: Vec<Insn> = REGISTERS.iter().map(|&register| set(register, 3)).collect();
@@ -125,7 +127,7 @@ fn load(
 mod tests {
     use super::*;
 
-    /// How far in front of an addition the one is that it waits for.
+    /// Returns for each addition the distance to the addition that it waits for.
     fn distances(registers: usize) -> Vec<usize> {
         let code = additions(60, registers);
         let target = |insn: &Insn| match insn {

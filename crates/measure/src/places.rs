@@ -1,36 +1,37 @@
-//! Where the machine code of a program has been.
+//! Places of a program's machine code in its cache line.
 //!
-//! The kernel puts it to a random place, and where it starts in a cache line decides how its branches
-//! lie and what it takes, by up to a fifth. Loads that visit all places equally often make a sample
-//! of that which is not left to chance.
+//! The kernel loads a program to a random address. Its offset in a cache line determines the
+//! alignment of its branches, which changes its time by up to a fifth. Loads that visit all places
+//! equally often remove this source of chance from the samples.
 
 use std::sync::Mutex;
 
 use slowpath_kernel::Loaded;
 use slowpath_kernel::listing::LINE;
 
-/// Bytes between two places: programs start at multiples of it.
+/// Bytes between two places: programs start at multiples of this number.
 const STEP: usize = 4;
 const PLACES: usize = LINE as usize / STEP;
 
-/// How often the code of a program was at each place of a cache line; `None` where it was never seen:
-/// the kernel keeps some places free.
+/// Numbers of loads that had the code of a program at each place of a cache line. `None` marks a
+/// place that was never seen, because the kernel leaves some places free.
 #[derive(Debug, Default)]
 pub struct Places {
     visits: Mutex<[Option<u32>; PLACES]>,
 }
 
-/// How often it was at one of them.
+/// Number of loads that had the code at one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visits {
-    /// How often.
+    /// Number of loads.
     pub times: u32,
-    /// Whether it was nowhere less often.
+    /// True if no other known place has fewer loads.
     pub is_rarest: bool,
 }
 
 impl Places {
-    /// How often the code was where this one is; `None` where the kernel does not tell.
+    /// Returns the number of loads that had the code at this program's place; `None` if the kernel
+    /// does not reveal the address.
     pub fn rarer(&self, program: &Loaded) -> Option<Visits> {
         let place = program.place_in_line()? / STEP;
         let mut visits = self.visits.lock().ok()?;
@@ -38,7 +39,7 @@ impl Places {
         Some(Visits { times, is_rarest: visits.iter().flatten().all(|&other| times <= other) })
     }
 
-    /// Notes that it is there now.
+    /// Counts one load at the program's place.
     pub fn visit(&self, program: &Loaded) {
         let place = program.place_in_line().map(|place| place / STEP);
         if let (Some(place), Ok(mut visits)) = (place, self.visits.lock())

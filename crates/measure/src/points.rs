@@ -1,4 +1,5 @@
-//! Which points of a path its time is taken at: around calls and loops, else between source lines.
+//! Choice of the points of a path at which its time is taken: around calls and loops, and between
+//! source lines if those are few.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,19 +9,20 @@ use slowpath_kernel::cuts;
 
 /// Most points of a path.
 const MOST: usize = 24;
-/// Points that are chosen between source lines where there are fewer around calls and loops.
+/// Number of points that points between source lines fill up to.
 const ENOUGH: usize = 10;
 
-/// A path, and where it can be cut.
+/// A path, and the points at which it can be cut.
 pub struct Way<'a> {
     program: &'a BpfProgram,
     trace: &'a [usize],
-    /// Of each instruction of the trace, whether the path can end in front of it.
+    /// For each instruction of the trace, true if the path can end in front of it.
     possible: Vec<bool>,
 }
 
 impl<'a> Way<'a> {
-    /// The path of a program through these slots. It can end where it comes by only once.
+    /// Creates the path of a program through these slots. It can end at a slot only if it passes
+    /// there once.
     pub fn new(program: &'a BpfProgram, trace: &'a [usize]) -> Way<'a> {
         let places = cuts::possible(program);
         let mut times: BTreeMap<usize, usize> = BTreeMap::new();
@@ -31,7 +33,7 @@ impl<'a> Way<'a> {
         Way { program, trace, possible: trace.iter().map(possible).collect() }
     }
 
-    /// The points, each the number of instructions in front of it, in order.
+    /// Returns the points in order, each as the number of instructions in front of it.
     pub fn points(&self) -> Vec<usize> {
         let around: BTreeSet<usize> = self.calls().chain(self.loops()).collect();
         let mut chosen: BTreeSet<usize> = evenly(&self.usable(around), MOST).into_iter().collect();
@@ -47,7 +49,8 @@ impl<'a> Way<'a> {
         points.into_iter().filter(usable).collect()
     }
 
-    /// In front of each call, and behind it: where the path comes back to the function of the call.
+    /// Returns the points in front of each call and behind it, where the path returns to the
+    /// caller.
     fn calls(&self) -> impl Iterator<Item = usize> {
         let call =
             |at: &usize| matches!(self.program.insns.get(self.trace[*at]), Some(Insn::Call(_)));
@@ -59,7 +62,8 @@ impl<'a> Way<'a> {
         })
     }
 
-    /// In front of the last instruction before what the path passes often, and behind that.
+    /// Returns the points around each loop: in front of the last instruction before it, and at the
+    /// first one after it.
     fn loops(&self) -> impl Iterator<Item = usize> {
         let pairs = self.possible.windows(2).enumerate();
         pairs.filter_map(|(at, pair)| match pair {
@@ -69,7 +73,7 @@ impl<'a> Way<'a> {
         })
     }
 
-    /// Where another source line begins; each instruction, where no lines are known.
+    /// Returns the points at which another source line begins, or all points if no lines are known.
     fn lines(&self) -> impl Iterator<Item = usize> {
         let line = |at: usize| self.program.lines.get(self.trace[at]).and_then(Option::as_ref);
         (1..self.trace.len()).filter(move |&at| {
@@ -79,7 +83,7 @@ impl<'a> Way<'a> {
     }
 }
 
-/// At most so many of some points, evenly.
+/// Chooses at most `most` points, evenly spaced.
 fn evenly(points: &[usize], most: usize) -> Vec<usize> {
     if points.len() <= most {
         return points.to_vec();

@@ -1,4 +1,5 @@
-//! From a witness to a case: the path runs once in kernel and interpreter, then many times, counted.
+//! Preparation of a case from a witness: the path runs once in kernel and interpreter, then many
+//! times in the kernel with counting.
 
 use std::sync::Arc;
 
@@ -20,21 +21,22 @@ use crate::later::{Second, further};
 use crate::reason;
 use crate::trial::{LONG, Trial, Wanted};
 
-/// What is known of a path that was run.
+/// Result of running a path once.
 struct Followed {
-    /// Kernel and interpreter, behind the first packet.
+    /// Kernel and interpreter, in the state after the first packet.
     replay: Replay,
-    /// What the first packet changed.
+    /// Changes that the first packet made.
     effects: Effects,
-    /// A second packet, which finds the maps as the first one left them.
+    /// Counts of a second packet, which finds the maps as the first one left them.
     second: Second,
 }
 
 impl Case {
-    /// Finds out how a path can be repeated, on the thread of a station.
+    /// Finds a way to repeat a path, on the thread of a station.
     ///
-    /// `witness` is a path's in the result of an analysis, and `instructions` what the path is known
-    /// to take; without it, what the interpreter says, or the kernel where that one does not know.
+    /// `witness` describes the path, as in the result of an analysis. `instructions` is the known
+    /// number of instructions of the path. If it is missing, the interpreter's number is taken, or
+    /// the kernel's if the interpreter cannot follow.
     ///
     /// # Errors
     /// If kernel and interpreter disagree, the kernel takes another path, or it cannot be repeated.
@@ -98,15 +100,16 @@ impl Case {
             Ok(step) => {
                 self.action = step.outcome.action;
                 self.instructions = step.instructions;
-                // With another time or random number it would have been another, of as many
-                // instructions perhaps.
+                // Another time or random number could have led to another path, perhaps of the same
+                // length.
                 open = step.open_path;
                 self.path = Some(step.path);
                 self.trace = Some(step.run.costs.iter().map(|cost| cost.insn.index()).collect());
                 self.flow = Some(Arc::new(flow(&self.object, replay.lifted(), &step.run.costs)));
                 step.effects
             }
-            // Both may be right about what neither determines; what follows counts.
+            // Both may be right, because the result depends on undetermined inputs; the counts
+            // below decide.
             Err(ReplayError::Undecided(_)) => Effects::default(),
             Err(error) => return Err(error.into()),
         };
@@ -114,7 +117,8 @@ impl Case {
         let known = expected.or(told);
         if open || known != Some(self.instructions) {
             if expected.is_some() {
-                // Clocks, random numbers and the like: the kernel's own lead elsewhere.
+                // The kernel's own results of clocks, random numbers and the like lead to another
+                // path.
                 self.answers = full_maps::answers(&self.witness, &self.full);
             }
             self.path = None;
@@ -123,7 +127,7 @@ impl Case {
         }
         let (counted, _installed) = self.counted(kernel)?;
         let (run, tally) = counted.run_repeated(&self.packet, &self.context, 1)?;
-        // Where nobody knows, it is the kernel's path, if that one repeats.
+        // With no known length, the kernel's path is taken, provided that it repeats.
         let expected = known.unwrap_or(tally.instructions);
         if tally.instructions != expected {
             let depends = witness::open(&self.witness).into_iter().collect();
@@ -132,19 +136,19 @@ impl Case {
         }
         self.action = run.return_value;
         self.instructions = expected;
-        // A call has a packet of its own: fresh, as each that arrives.
+        // Each call starts with a fresh packet, like each packet that arrives.
         let (run, tally) = counted.run_repeated(&self.packet, &self.context, 1)?;
         Ok(Followed { replay, effects, second: (tally, run.return_value) })
     }
 
-    /// The program in the kernel, counting, its maps as the witness says.
+    /// Loads the program with block counters and fills its maps from the witness.
     pub(crate) fn counted(&self, kernel: &Kernel) -> Result<(Counted, Installed), MeasureError> {
         let counted = kernel.load_fingerprinted(&self.object, self.program, &self.answers)?;
         let installed = self.install(counted.loaded())?;
         Ok((counted, installed))
     }
 
-    /// Which ring buffers the path fills up.
+    /// Returns the ring buffers that the path writes to.
     pub(crate) fn draining(&self, kernel: &Kernel) -> Result<Option<Draining>, MeasureError> {
         let ring = |map: &MapDef| map.kind == MapKind::RINGBUF;
         let mut maps = self.object.maps.iter();
@@ -162,7 +166,7 @@ impl Case {
         })
     }
 
-    /// Chooses how repetitions are made to take the path: the simplest way that does.
+    /// Chooses the simplest arrangement with which repetitions take the path.
     fn arrange(
         &mut self,
         (kernel, attachments): (&Kernel, &Attachments),
@@ -181,7 +185,8 @@ impl Case {
         Err(MeasureError::NotRepeatable { why: self.reason(effects) })
     }
 
-    /// Whether repetitions take the path of the first run, with a wrapper that undoes this.
+    /// Returns true if repetitions take the path of the first run, with a wrapper that undoes
+    /// `undo`.
     fn repeats(
         &mut self,
         (kernel, attachments): (&Kernel, &Attachments),
@@ -196,7 +201,7 @@ impl Case {
         Ok(repeats.is_some())
     }
 
-    /// What has to be done between two runs.
+    /// Returns the changes that must be undone between two runs.
     fn undo(&self, kernel: &Kernel, effects: &Effects) -> Result<Undo, MeasureError> {
         let loaded = self.load(kernel)?;
         let element = |change: &slowpath_replay::MapChange| {
@@ -209,12 +214,14 @@ impl Case {
         Ok(Undo { elements, ..self.packet_undo(effects) })
     }
 
-    /// What has to be done for a run to find the packet as it arrived; maps stay as they are.
+    /// Returns the changes to the packet that must be undone between two runs; maps stay as they
+    /// are.
     pub(crate) fn packet_undo(&self, effects: &Effects) -> Undo {
         let moved = &effects.moved;
         let shifted = moved.head != 0 || moved.tail != 0;
         let packet = if shifted {
-            // What comes to lie inside again is not known: all of it.
+            // Bytes that move outside and back inside the packet have unknown content: restore all
+            // of it.
             vec![(0, self.packet.clone())]
         } else {
             let place = |change: &slowpath_replay::PacketChange| {
@@ -232,8 +239,8 @@ impl Case {
         }
     }
 
-    /// What was pushed to a queue or stack is popped, and what was popped is pushed. In a queue the
-    /// others move on: whether the next run takes the path is seen by counting.
+    /// Undoes changes to queues and stacks: a pushed value is popped, a popped one is pushed. In a
+    /// queue the other values advance, so counting must show whether the next run takes the path.
     fn queue_undo(&self, effects: &Effects) -> Vec<ElementUndo> {
         let mut undo = Vec::new();
         for change in &effects.unreadable {
@@ -253,7 +260,7 @@ impl Case {
         undo
     }
 
-    /// Why a path cannot be repeated, as far as its effects tell.
+    /// Returns the reason why a path cannot be repeated, derived from its effects.
     fn reason(&self, effects: &Effects) -> String {
         let inner = effects.maps.iter().find(|change| change.inner.is_some());
         let drained = |call: &str| self.is_drained() && call.starts_with("ringbuf_");
@@ -272,7 +279,7 @@ impl Case {
     }
 }
 
-/// What executed instructions are to a core.
+/// Converts executed instructions into the form that the model of a core uses.
 fn flow(object: &Object, lifted: &Lifted, costs: &[CostEvent]) -> Path {
     let code = Code::new(lifted.code.clone(), object);
     let classes = &lifted.program.cost_classes;

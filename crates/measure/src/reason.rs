@@ -1,11 +1,11 @@
-//! What is said of a path that cannot be repeated although nothing is known to be in the way.
+//! Error text for a path that cannot be repeated for an unknown reason.
 
 use std::collections::BTreeSet;
 
 use slowpath_replay::Effects;
 
-/// What is known all the same: what a run changes, and what the path depends on that packet and maps
-/// do not determine.
+/// Describes the changes of a run, and the inputs other than packet and maps that the path depends
+/// on.
 pub fn unknown(effects: &Effects, depends: &[String]) -> String {
     let maps: BTreeSet<&str> = effects.maps.iter().map(|change| change.map.as_str()).collect();
     let mut changed: Vec<String> = maps.into_iter().map(|map| format!("map {map}")).collect();

@@ -1,10 +1,10 @@
-//! A path in stretches, each with the case that ends where it does.
+//! A path in stretches, each with the case that ends with it.
 //!
-//! What a stretch takes is the difference of two whole runs: of the path up to its end and up to its
-//! start. So stretches add up to the path, work is counted where it delays the end, and a stretch
-//! whose work the CPU does beside that of others takes nothing. Both runs are of the same code, which
-//! asks at each point whether to end there ([`slowpath_kernel::cuts`]); what asking takes, the whole
-//! path tells, with and without it.
+//! The time of a stretch is the difference of two runs: one up to its end, and one up to its start.
+//! The times of all stretches therefore add up to that of the path. Work counts where it delays the
+//! end, and work that the CPU overlaps with other stretches costs nothing. Both runs execute the
+//! same code, which queries at each point whether to end there ([`slowpath_kernel::cuts`]). The
+//! cost of the queries follows from timing the whole path with and without them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,32 +19,33 @@ use crate::cuts::{accepted, beginnings};
 use crate::error::MeasureError;
 use crate::points::Way;
 
-/// A path in stretches.
+/// A path, cut into stretches.
 #[derive(Clone, Debug)]
 pub struct Stretches {
-    /// In order of execution.
+    /// Stretches in order of execution.
     pub stretches: Vec<Stretch>,
-    /// Instructions at which it could not be cut, because the kernel does not let the program end
-    /// there or because what runs change up to there cannot be taken back.
+    /// Slots at which the path could not be cut. Either the kernel does not let the program end
+    /// there, or the changes up to there cannot be undone.
     pub uncut: Vec<usize>,
 }
 
 /// A part of a path.
 #[derive(Clone, Debug)]
 pub struct Stretch {
-    /// The path up to its end; of the last one all of it, with the questions at all points.
+    /// The path up to the end of the stretch. The last case is the whole path, with queries at all
+    /// points.
     pub case: Arc<Case>,
-    /// How many questions the case asks.
+    /// Number of queries that the case executes.
     pub questions: usize,
-    /// Slot of its first instruction.
+    /// Slot of the first instruction of the stretch.
     pub from: usize,
-    /// Slot of the first instruction behind it; `None`: the end of the program.
+    /// Slot of the first instruction after the stretch; `None` at the end of the program.
     pub to: Option<usize>,
-    /// How many instructions it executes.
+    /// Number of executed instructions.
     pub instructions: usize,
-    /// What it calls, if that is one thing: a helper, or a function of the kernel or the program.
+    /// Name of the only callee: a helper, or a function of the kernel or the program.
     pub call: Option<String>,
-    /// Source file, line and its text: of the call, or the line with the most instructions.
+    /// Source file, line number and text: of the call, or of the line with the most instructions.
     pub source: Option<(String, u32, String)>,
 }
 
@@ -52,8 +53,8 @@ impl Case {
     /// Cuts the path into stretches, on the thread of a station.
     ///
     /// # Errors
-    /// If it is not known which instructions it takes, or the kernel does not take the program any
-    /// more.
+    /// If the sequence of instructions is unknown, or the kernel rejects a program that it accepted
+    /// before.
     pub fn stretches(
         self: &Arc<Self>,
         station: &Station,
@@ -105,8 +106,8 @@ impl Case {
     }
 }
 
-/// The only call of a stretch that is not made by what it calls; and the slot that it stands for: of
-/// the call, or one of the line with the most instructions.
+/// Returns the callee if the main function makes only one call in the stretch. Also returns a slot
+/// for the source line: that of the call, or one of the line with the most instructions.
 fn called(program: &BpfProgram, slots: &[usize]) -> (Option<String>, usize) {
     let end = program.subprograms.get(1).map_or(program.insns.len(), |function| function.first);
     let calls = slots.iter().filter_map(|&slot| match program.insns.get(slot) {

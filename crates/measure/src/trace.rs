@@ -1,5 +1,5 @@
-//! The packets of a trace through a program, one after the other, in kernel and interpreter: which
-//! path each takes. Each packet meets the maps as the one before left them.
+//! Runs the packets of a trace through a program, one after the other, in kernel and interpreter,
+//! and records the path of each. Each packet finds the maps as the one before left them.
 
 mod report;
 mod samples;
@@ -23,7 +23,7 @@ use slowpath_replay::{Replay, ReplayError};
 use crate::error::MeasureError;
 use tally::Tally;
 
-/// A trace on its way through a program, on the thread of a station.
+/// A trace that is run through a program, on the thread of a station.
 #[derive(Debug)]
 pub struct Trace {
     state: Arc<Mutex<State>>,
@@ -35,17 +35,17 @@ struct State {
     replay: Replay,
     tally: Tally,
     maps: Vec<TraceMap>,
-    /// Why the rest of the trace is not run; [`None`] also at its end.
+    /// Reason why the rest of the trace is not run; [`None`] also at its end.
     ended: Option<String>,
     over: bool,
 }
 
 impl Trace {
-    /// Opens a trace, and loads the program with this number. Its maps hold what `content`, which has
-    /// the `maps` of a witness, says of them; those that it does not name are as the kernel makes them.
+    /// Opens a trace and loads the program with this number. `content` has the `maps` of a witness
+    /// and initialises the maps it names; other maps stay as the kernel creates them.
     ///
     /// # Errors
-    /// If the file is no capture, the program is not replayed, or a map does not take its content.
+    /// If the file is not a capture, the program cannot be replayed, or a map rejects its content.
     pub fn start(
         station: &Station,
         kernel: &Arc<Kernel>,
@@ -66,11 +66,11 @@ impl Trace {
         Ok(Trace { state: Arc::new(Mutex::new(state)) })
     }
 
-    /// Runs packets for about so long; whether there may be more. Where the file cannot be read any
-    /// further, or the program not be run, the trace is over, and its report says why.
+    /// Runs packets for about `time`. Returns true if more may follow. If the file cannot be read
+    /// further or the program cannot be run, the trace is over, and its report has the reason.
     ///
     /// # Errors
-    /// If there is no thread any more.
+    /// If the thread of the station has ended.
     pub fn advance(&self, station: &Station, time: Duration) -> Result<bool, MeasureError> {
         let state = Arc::clone(&self.state);
         Ok(station.perform(move |_| {
@@ -83,7 +83,7 @@ impl Trace {
         })?)
     }
 
-    /// What is known by now.
+    /// Returns the results up to now.
     pub fn report(&self) -> TraceReport {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut report = state.tally.report(state.capture.format());
@@ -93,13 +93,13 @@ impl Trace {
         report
     }
 
-    /// How many packets were read until now.
+    /// Returns the number of packets read up to now.
     pub fn packets(&self) -> u64 {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).capture.packets()
     }
 
-    /// A packet of the path with a number, with the maps as they were before it, as the JSON text of a
-    /// witness, where one was kept.
+    /// Returns a packet of the path with this number, with the maps as they were before it, as JSON
+    /// text of a witness; `None` if no packet was kept.
     pub fn witness(&self, path: usize) -> Option<String> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.tally.witness(path).map(str::to_owned)

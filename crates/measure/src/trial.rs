@@ -1,4 +1,4 @@
-//! Whether repetitions take the path of the first run: counted, never assumed.
+//! Counts whether repetitions take the path of the first run.
 
 use std::time::{Duration, Instant};
 
@@ -9,14 +9,14 @@ use slowpath_kernel::{Context, Counted, Kernel, Loaded, Tally, again};
 use crate::drain::Drains;
 use crate::error::MeasureError;
 
-/// For how long repetitions are counted: several times as long as those of a load are timed.
+/// Time for which repetitions are counted: several times as long as a load times them.
 pub const LONG: Duration = Duration::from_millis(20);
-/// Repetitions that tell how long one is.
+/// Number of repetitions from which the time of one is estimated.
 pub const FEW: u32 = 128;
 /// Most repetitions that are counted, however short they are.
 const MOST: u32 = 1 << 20;
 
-/// A program that counts, with what undoes its changes between runs.
+/// A program with block counters, and a wrapper that undoes its changes between runs.
 pub struct Trial {
     counted: Counted,
     wrapper: Option<Wrapper>,
@@ -25,18 +25,18 @@ pub struct Trial {
     _attached: Attached,
 }
 
-/// What a run has to do.
+/// Expected result of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
-    /// What it returns.
+    /// Return value.
     pub value: u32,
-    /// How many instructions are counted.
+    /// Number of counted instructions.
     pub instructions: u64,
 }
 
 impl Trial {
-    /// A program whose maps are filled, with a wrapper that undoes this, and ring buffers that are
-    /// emptied between calls.
+    /// Attaches a program with filled maps, a wrapper that undoes `undo`, and the ring buffers to
+    /// empty between calls.
     pub fn new(
         (kernel, attachments): (&Kernel, &Attachments),
         (counted, installed): (Counted, Installed),
@@ -53,12 +53,13 @@ impl Trial {
         Ok(Trial { counted, wrapper, drains, _installed: installed, _attached: attached })
     }
 
-    /// The program.
+    /// Returns the program.
     pub fn counted(&self) -> &Counted {
         &self.counted
     }
 
-    /// What so many runs return and add up to; `None` if something could not be undone.
+    /// Returns the last return value and the total counts of `repeat` runs; `None` if a change
+    /// could not be undone.
     pub fn run(
         &self,
         packet: &[u8],
@@ -82,11 +83,11 @@ impl Trial {
         Ok(value.map(|return_value| (return_value, tally)))
     }
 
-    /// How many repetitions were seen to take the path of the first run and return this: as many as
-    /// fit into a time, but for the fewest; `None` if one did not.
+    /// Counts repetitions for about the time `long`. Returns their number if each took the path of
+    /// the first run and returned the expected value, and `None` otherwise.
     ///
-    /// What the first runs do to maps, later ones may find: no more repetitions may be timed on the
-    /// same maps than were counted here.
+    /// Later runs may depend on changes that the first runs made to maps. A load must therefore
+    /// time at most as many repetitions on the same maps.
     pub fn repeats(
         &self,
         packet: &[u8],
@@ -108,13 +109,14 @@ impl Trial {
         loop {
             let before = positions();
             let started = Instant::now();
-            // With a wrapper, the state of its first call is that of the last: undone from the start.
+            // With a wrapper, the first call starts from the same state as the last: it undoes
+            // before each run.
             match self.run(packet, context, repeat)? {
                 Some((value, tally))
                     if value == wanted.value && tally.is_multiple_of(&first, repeat) => {}
                 _ => return Ok(None),
             }
-            // A program need not look at whether there was room for its record.
+            // A program may ignore that a ring buffer had no room for its record.
             let all = written.iter().map(|bytes| bytes.wrapping_mul(repeat as usize));
             if !all.eq(since(&before)) {
                 return Ok(None);

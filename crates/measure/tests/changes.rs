@@ -1,5 +1,5 @@
-//! Runs that change what outlives them: each repetition takes the path of the first, and which of
-//! them are repeated, restored, drained or refused.
+//! Paths that change lasting state: each repetition takes the path of the first run, and the path
+//! is repeated, restored, drained or refused as expected.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl Changes {
         Case::prepare(&self.station, &self.kernel, &self.object, number, witness, None)
     }
 
-    /// How a path is repeated, what it returns, and that it does so when it is timed.
+    /// Returns arrangement, draining and action of a path, after checking the action of timed runs.
     fn told(&self, name: &str, maps: Value, unknowns: Value) -> (String, bool, u32) {
         let case = self.prepare(name, maps, unknowns).unwrap_or_else(|e| panic!("{name}: {e}"));
         let case = Arc::new(case);
@@ -76,7 +76,7 @@ fn ring_buffers_are_emptied_between_calls() {
     for (name, arrangement, action) in [
         ("output_small", "repeated", PASS),
         ("output_large", "repeated", PASS),
-        // The path is the same if there is no room: what is written is counted.
+        // The program takes the same path without room, so the written bytes are counted.
         ("output_anyway", "repeated", PASS),
         ("reserve_two", "repeated", PASS),
         ("insert_and_tell", "restored", TX),

@@ -1,5 +1,5 @@
-//! Packets of many flows: that there are as many as it takes, that all of them take the path, and
-//! what is said where there are not. Never how long they take.
+//! Packets of many flows: enough flows are found, all of them take the path, and errors have the
+//! reason. Times are not tested.
 
 use crate::assembled;
 
@@ -15,7 +15,7 @@ use slowpath_oracle::Oracle;
 
 use assembled::{ADD, EXIT, insn, object, result};
 
-/// The path of a packet, with these maps, of the firewall's program.
+/// The firewall's program, with a station to measure it.
 struct Bed {
     kernel: Arc<Kernel>,
     station: Station,
@@ -31,7 +31,7 @@ impl Bed {
         Some(Bed { kernel: Arc::new(kernel), station, object: Arc::new(object) })
     }
 
-    /// The same for another program.
+    /// Replaces the program.
     fn with(self, object: Arc<Object>) -> Bed {
         Bed { object, ..self }
     }
@@ -48,7 +48,7 @@ impl Bed {
     }
 }
 
-/// TCP over IPv4.
+/// Builds a TCP packet over IPv4.
 fn packet() -> Vec<u8> {
     let mut packet = vec![2; 12];
     packet.extend([8, 0, 0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
@@ -57,7 +57,7 @@ fn packet() -> Vec<u8> {
     packet
 }
 
-/// Bytes of a bucket of its rules, where nothing is found; in a trie there is nothing then.
+/// Bytes that a miss touches in the rules, which are a hash map; a miss in a trie touches none.
 const BUCKET: u64 = 16;
 
 #[test]
@@ -101,7 +101,7 @@ fn loads_have_the_elements_of_all_flows() {
     let load = Load::cold(&bed.station, &bed.kernel, vec![Arc::clone(&cold), Arc::clone(&cold)]);
     let load = Arc::new(load.unwrap_or_else(|e| panic!("{e}")));
     let repeat = u32::try_from(2 * cold.flows()).expect("fits");
-    // Each is followed by an empty program, which passes packets as the path does.
+    // Each case is followed by an empty program with the path's action, which is to pass packets.
     for number in 0..4 {
         let sample = load.sample(&bed.station, number, repeat).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(sample.return_value, case.action(), "{number}");
@@ -113,7 +113,7 @@ fn loads_have_the_elements_of_all_flows() {
 #[test]
 fn why_there_are_no_flows_is_said() {
     let Some(bed) = Bed::new() else { return };
-    // Neither TCP nor UDP: nothing is looked up.
+    // Neither TCP nor UDP, so no map is looked up.
     let case = bed.case(&[0; 64], &json!({}));
     let refused = bed.find(&case, 1 << 20).expect_err("looks nothing up");
     assert!(matches!(refused, MeasureError::NotCold { .. }), "{refused}");
@@ -121,7 +121,7 @@ fn why_there_are_no_flows_is_said() {
     Oracle::Kernel.compared(1, "refusals of flows");
 }
 
-/// Looks up two words of the packet, at these offsets, in one hash map: drops what is not found.
+/// Looks up two words of the packet, at these offsets, in one hash map; drops the packet on a miss.
 fn twice(offsets: [i16; 2]) -> Arc<Object> {
     let mut insns = vec![
         insn(0x61, 8, 1, 0, 0),

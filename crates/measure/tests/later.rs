@@ -1,5 +1,5 @@
-//! What further packets do that find the maps as a first one left them: counted, and the same in the
-//! interpreter. Never how long it takes.
+//! Paths of packets after the first one, which find its changes in the maps: the counts of the
+//! kernel equal those of the interpreter. Times are not tested.
 
 use crate::assembled;
 use crate::counter;
@@ -21,7 +21,7 @@ const DROP: u32 = 1;
 const PASS: u32 = 2;
 const PACKET: [u8; 64] = [0x11; 64];
 
-/// Where paths are measured, or the reason to skip.
+/// Returns the station and the kernel; without them, the test is skipped.
 fn station() -> Option<(Station, Arc<Kernel>)> {
     let kernel = Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
     let station = Station::start(None).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
@@ -38,7 +38,7 @@ fn prepare(station: &Station, kernel: &Arc<Kernel>, object: &Arc<Object>, packet
     case.unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Instructions and results of fresh packets behind each other, as the kernel counts.
+/// Returns the kernel's instruction counts and results of successive fresh packets.
 fn counted(kernel: &Kernel, object: &Object, packet: &[u8], packets: usize) -> Vec<(u64, u32)> {
     let counted = kernel.load_counted(object, 0).expect("loads");
     let _installed = witness::install(counted.loaded(), &witness_of(packet)).expect("installs");
@@ -50,7 +50,7 @@ fn counted(kernel: &Kernel, object: &Object, packet: &[u8], packets: usize) -> V
     (0..packets).map(run).collect()
 }
 
-/// Passes packets while a counter, to which each of them adds 1, is below a limit; then drops them.
+/// Passes packets and counts them while the counter is below a limit; then drops them.
 fn limiter(limit: i32) -> Arc<Object> {
     counter(&[
         insn(0x35, 1, 0, 4, limit),
@@ -63,7 +63,7 @@ fn limiter(limit: i32) -> Arc<Object> {
     ])
 }
 
-/// Passes each other packet, and drops those between.
+/// Passes every other packet, and drops the ones in between.
 fn toggle() -> Arc<Object> {
     counter(&[
         insn(0xa7, 1, 0, 0, 1),
@@ -76,7 +76,7 @@ fn toggle() -> Arc<Object> {
     ])
 }
 
-/// The first packet passes as it is. Further ones are changed, and pass if they were not before.
+/// Passes the first packet unchanged. Changes further ones, and passes those not changed before.
 fn marking() -> Arc<Object> {
     counter(&[
         insn(0x55, 1, 0, 4, 0),
@@ -93,8 +93,8 @@ fn marking() -> Arc<Object> {
     ])
 }
 
-/// Drops packets like the one before, and renumbers others: one that came in again as it went out
-/// would not be like it.
+/// Drops packets like the one before, and renumbers others. A packet that came in again as it went
+/// out would therefore be a new one.
 fn renumbering() -> Arc<Object> {
     counter(&[
         insn(0x71, 2, 8, 14, 0),
@@ -109,7 +109,7 @@ fn renumbering() -> Arc<Object> {
     ])
 }
 
-/// Changes packets, and passes those that were not changed before; the counter stays.
+/// Changes packets, and passes those that were not changed before; the counter is not changed.
 fn once_changed() -> Arc<Object> {
     counter(&[
         insn(0x71, 2, 8, 14, 0),
@@ -121,8 +121,8 @@ fn once_changed() -> Arc<Object> {
     ])
 }
 
-/// Further packets take a path of their own, which the kernel counts, the interpreter takes too, and
-/// each repetition does.
+/// Checks that further packets take one common path in the kernel, in the interpreter and in each
+/// repetition.
 fn steady(
     (station, kernel): (&Station, &Arc<Kernel>),
     object: &Arc<Object>,
@@ -143,7 +143,7 @@ fn steady(
     let mut step = || replay.run(packet, &Context::default()).unwrap_or_else(|e| panic!("{e}"));
     let paths = [step().path, step().path];
     assert_eq!([first.path(), case.path()], paths.map(Some));
-    // In the same load, in any order: each has maps of its own.
+    // In the same load, in any order: each case has its own maps.
     let cases = vec![Arc::new(first.clone()), Arc::clone(&case)];
     let load = Arc::new(Load::new(station, kernel, cases).expect("loads"));
     for number in [0, 1, 1, 0, 1] {
@@ -160,7 +160,7 @@ fn packets_behind_the_first_find_what_it_left() {
     let (first, later) = steady(here, &limiter(1), &PACKET);
     assert_eq!((first.action(), later.action()), (PASS, DROP));
     assert!(later.instructions() < first.instructions());
-    // The second packet is fresh, whatever became of the first: it is changed for the first time.
+    // The second packet is fresh, so it is changed for the first time.
     let (first, later) = steady(here, &marking(), &PACKET);
     assert_eq!((first.action(), later.action()), (PASS, PASS));
     let Arrangement::Restored(undo) = later.case().expect("is steady").arrangement() else {

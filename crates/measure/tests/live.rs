@@ -1,5 +1,5 @@
-//! Paths on live packets: that all packets are accounted for, and what is refused. Never how long it
-//! takes.
+//! Paths on live packets: all packets are accounted for, and unsuitable paths are refused. Times
+//! are not tested.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const FEATURES: &str = "../kernel/tests/objects/features.bpf.o";
 const CHANGES: &str = "tests/objects/changes.bpf.o";
 const FRAMES: u32 = 5000;
 
-/// Where paths are measured, or the reason to skip.
+/// Returns the station and the kernel; without them, the test is skipped.
 fn station() -> Option<(Station, Arc<Kernel>)> {
     let kernel = Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
     Live::new(&kernel).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
@@ -25,7 +25,7 @@ fn station() -> Option<(Station, Arc<Kernel>)> {
     Some((station, Arc::new(kernel)))
 }
 
-/// The path that a packet of zeros takes with these maps.
+/// Prepares the path of a packet of zeros with these maps.
 fn prepare(
     station: &Station,
     kernel: &Arc<Kernel>,
@@ -56,7 +56,7 @@ fn what_is_redirected_to_a_device_arrives() {
         assert!(sample.nanoseconds > 0);
     }
     assert!(load.sample(&station, 1, LiveSubject::Program, 1, 64).is_err());
-    // No program has more packets than were seen to take the path.
+    // A program gets at most as many packets as were seen to take the path.
     let counted = case.counted();
     for subject in [LiveSubject::Program, LiveSubject::Receiver] {
         let more = load.sample(&station, 0, subject, counted - FRAMES + 1, 64);
@@ -69,7 +69,7 @@ fn what_is_redirected_to_a_device_arrives() {
 #[test]
 fn what_leads_nowhere_or_needs_a_reader_is_refused() {
     let Some((station, kernel)) = station() else { return };
-    // It returns `XDP_REDIRECT`, and redirects to nothing.
+    // The program returns `XDP_REDIRECT` without redirecting the packet.
     let refused =
         prepare(&station, &kernel, (FEATURES, "answer"), &json!({})).expect_err("goes nowhere");
     assert!(matches!(refused, MeasureError::NotLive { .. }), "{refused}");

@@ -1,4 +1,4 @@
-//! Timed paths: all tests as one program, which links once.
+//! Tests of timed paths, in a single program that is linked once.
 
 mod assembled;
 mod counter;

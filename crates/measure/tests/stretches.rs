@@ -1,4 +1,4 @@
-//! Paths end where they are cut, which the kernel counts; and stretches are the whole path.
+//! Paths end where they are cut, confirmed by the kernel's counts; stretches add up to the path.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn example(name: &str) -> Arc<Object> {
     object(&format!("examples/{name}.bpf.o"))
 }
 
-/// Ethernet, IPv4, UDP.
+/// Builds a UDP packet over IPv4.
 fn packet() -> Vec<u8> {
     let mut packet = vec![2; 12];
     packet.extend([8, 0, 0x45, 0, 0, 110, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
@@ -36,14 +36,15 @@ fn packet() -> Vec<u8> {
     packet
 }
 
-/// Slots of the instructions that the interpreter executes, which agrees with the kernel.
+/// Returns the slots of the executed instructions, from the interpreter, which agrees with the
+/// kernel.
 fn trace(kernel: &Kernel, object: &Object, number: usize) -> Vec<usize> {
     let mut replay = Replay::new(kernel, object, number).expect("loads");
     let step = replay.run(&packet(), &Context::default()).unwrap_or_else(|e| panic!("{e}"));
     step.run.costs.iter().map(|cost| cost.insn.index()).collect()
 }
 
-/// Instructions that a program takes when it can end at these places, and ends at one of them.
+/// Counts the instructions of a program that can end at these places, and ends at one of them.
 fn counted(
     kernel: &Kernel,
     (object, number): (&Object, usize),
@@ -57,7 +58,7 @@ fn counted(
     Ok((tally.instructions, run.return_value))
 }
 
-/// Which places are passed once, and how many instructions are in front of each.
+/// Returns the places that the path passes once, each after the number of instructions before it.
 fn passed_once(program: &BpfProgram, trace: &[usize]) -> Vec<(usize, usize)> {
     let places = possible(program);
     let once = |slot: usize| trace.iter().filter(|&&other| other == slot).count() == 1;
@@ -123,7 +124,7 @@ fn stretches_are_the_whole_path_and_each_can_be_timed() {
         assert!(parts.len() > 2, "{name}: {:?}", cut.uncut);
         let cases = parts.iter().map(|part| Arc::clone(&part.case)).collect();
         let load = Arc::new(Load::new(&station, &kernel, cases).expect("loads"));
-        // In any order: none depends on which of them ran before.
+        // In any order: no case depends on the ones that ran before.
         for number in (0..parts.len()).chain((0..parts.len()).rev()) {
             let sample = load.sample(&station, number, 50).expect("runs");
             let ends = parts[number].to.is_some();

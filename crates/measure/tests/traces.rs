@@ -1,5 +1,5 @@
-//! Traces whose maps hold something before the first packet: kernel and interpreter agree on what
-//! packets find there, and what cannot be put there is refused with its name.
+//! Traces with initial map content: kernel and interpreter agree on packets that find it, and
+//! errors name content that cannot be installed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ fn object(below: &str) -> Arc<Object> {
     Arc::new(Object::parse(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
 }
 
-/// A new capture file with these packets: tests run at the same time.
+/// Writes packets to a new capture file; its name is unique, because tests run in parallel.
 fn capture(packets: &[Vec<u8>]) -> PathBuf {
     static FILES: AtomicUsize = AtomicUsize::new(0);
     let name = format!("{}.pcap", FILES.fetch_add(1, Ordering::Relaxed));
@@ -39,7 +39,7 @@ fn capture(packets: &[Vec<u8>]) -> PathBuf {
     path
 }
 
-/// Runs packets through the program with a name, on maps that hold this.
+/// Runs packets through the program with a name, with initial map content.
 fn run(
     kernel: &Arc<Kernel>,
     (object, program): (&Arc<Object>, &str),
@@ -58,7 +58,7 @@ fn run(
     Ok(report)
 }
 
-/// TCP over IPv4, from one port.
+/// Builds a TCP packet over IPv4 from one port.
 fn packet(port: u16) -> Vec<u8> {
     let mut packet = vec![2; 12];
     packet.extend([8, 0, 0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
@@ -68,7 +68,7 @@ fn packet(port: u16) -> Vec<u8> {
     packet
 }
 
-/// The key of its flow in the firewall's rules.
+/// Returns the key of this packet's flow in the firewall's rules.
 fn flow(port: u16) -> String {
     let mapped = "00000000000000000000ffff";
     format!("{mapped}0a000001{mapped}0a000002{port:04x}01bb06000000")
@@ -103,8 +103,8 @@ fn packets_find_what_maps_were_given() {
     Oracle::Kernel.compared(2 * packets.len(), "packets of a trace");
 }
 
-/// What `--maps` says of the maps of an object of tests, and what the trace of some packets of zeros
-/// through a program gives.
+/// Runs a trace of packets of zeros through a program of a test object, with map content in the
+/// format of `--maps`.
 fn features(kernel: &Arc<Kernel>, program: &str, maps: &Value) -> Result<TraceReport, String> {
     let object = object("crates/kernel/tests/objects/features.bpf.o");
     let file = capture(&vec![vec![0; 64]; 3]);
@@ -138,7 +138,8 @@ fn maps_of_all_types_are_filled() {
     let full = features(&kernel, "all_maps", &cases[2].0).expect("runs");
     let table = full.maps.iter().find(|map| map.name == "table").expect("is reached");
     assert_eq!((table.entries, table.others), (Some(8), 7));
-    // What the program cannot reach does not matter, and neither does what is so anyway.
+    // Content of maps that the program cannot reach is ignored, like content that equals the
+    // default.
     let same = json!({ ".rodata": [{ "key": 0, "value": 3 }], "table": pairs });
     assert_eq!(features(&kernel, "globals", &same).expect("runs").paths[0].action, 3);
     let slots =

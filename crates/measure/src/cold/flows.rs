@@ -1,4 +1,4 @@
-//! Packets of many flows, and the elements of maps that they find.
+//! Packets of many flows, and the map elements that they find.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,27 +10,27 @@ use super::freedom::{Freedom, MOST_BITS, combine};
 use super::probe::{Probe, Target, is_array};
 use crate::error::MeasureError;
 
-/// How many times larger than the last-level cache the elements are to be.
+/// Intended size of all elements, as a multiple of the last-level cache.
 const TIMES: u64 = 2;
-/// Bytes of the table of packets, which is the value of a map (`KMALLOC_MAX_SIZE` limits it in older
-/// kernels).
+/// Most bytes of the table of packets, which is the value of a map (`KMALLOC_MAX_SIZE` limits it in
+/// older kernels).
 const TABLE: usize = 4 << 20;
-/// What the kernel keeps beside an element of a hash map or trie, about a cache line
-/// (`struct htab_elem` of `kernel/bpf/hashtab.c`), and for one that is not there (`struct bucket`).
+/// Bytes that the kernel keeps beside an element of a hash map or trie, about a cache line (`struct
+/// htab_elem` of `kernel/bpf/hashtab.c`). A lookup of a missing element touches a `struct bucket`.
 const BESIDE: u64 = 64;
 const BUCKET: u64 = 16;
 /// Most elements of an array that is filled as a whole.
 const MOST_FILLED: u32 = 1 << 20;
-/// Elements with the same value.
+/// Elements that have the same value.
 #[derive(Clone, Debug)]
 struct Fill {
     map: String,
-    /// One after the other.
+    /// Keys, one after the other.
     keys: Vec<u8>,
     value: Vec<u8>,
 }
 
-/// Many flows.
+/// Many flows: their packets and their map elements.
 #[derive(Clone, Debug)]
 pub struct Flows {
     rotation: Rotation,
@@ -41,11 +41,11 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// As many as it takes, but no more than `most`.
+    /// Makes enough flows to exceed the cache, but at most `most`.
     ///
     /// # Errors
-    /// [`MeasureError::NotCold`], if an array is too large to be filled, or has to have different
-    /// values in it.
+    /// [`MeasureError::NotCold`] if an array is too large to be filled, or would need different
+    /// values.
     pub fn new(
         probe: &Probe,
         freedom: &Freedom,
@@ -83,30 +83,30 @@ impl Flows {
         Ok(Flows { rotation, count, fills, entry_bytes, limited })
     }
 
-    /// How many.
+    /// Returns the number of flows.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// What differs in their packets.
+    /// Returns the differences between the packets of the flows.
     pub fn rotation(&self) -> &Rotation {
         &self.rotation
     }
 
-    /// Bytes of the elements that they touch.
+    /// Returns the bytes of the elements that the flows touch.
     pub fn entry_bytes(&self) -> u64 {
         self.entry_bytes
     }
 
-    /// Why these are not more than the cache holds.
+    /// Returns the reason why these bytes do not exceed the cache; `None` if they do.
     pub fn limited(&self) -> Option<&str> {
         self.limited.as_deref()
     }
 
-    /// Puts what they find into the maps of a program.
+    /// Puts the elements of all flows into the maps of a program.
     ///
     /// # Errors
-    /// If the kernel does not take it.
+    /// If the kernel does not accept an element.
     pub fn fill(&self, program: &Loaded) -> Result<(), MeasureError> {
         for fill in &self.fills {
             let Some(map) = program.map(&fill.map) else { continue };
@@ -116,7 +116,7 @@ impl Flows {
     }
 }
 
-/// How many flows, a power of two, and what keeps them from being more.
+/// Returns the number of flows, a power of two, and the reason why there are not more.
 fn enough(probe: &Probe, freedom: &Freedom, most: usize, cache_bytes: u64) -> (usize, String) {
     let varied = || {
         let targets = probe.targets.iter().zip(&freedom.varies);
@@ -151,7 +151,8 @@ fn enough(probe: &Probe, freedom: &Freedom, most: usize, cache_bytes: u64) -> (u
     (count.min(limit), reason)
 }
 
-/// How many different elements flows can touch in a target's place, or buckets without one.
+/// Returns the number of different elements that flows can touch in place of a target's, or of
+/// buckets if the target has no element.
 fn places(target: &Target, cpus: usize) -> usize {
     let elements = target.map.max_entries as usize;
     match &target.value {
@@ -161,7 +162,7 @@ fn places(target: &Target, cpus: usize) -> usize {
     }
 }
 
-/// Bytes that a run touches of an element.
+/// Returns the bytes of an element that a run touches.
 fn size(target: &Target) -> u64 {
     let value = u64::from(target.map.value_size).next_multiple_of(8);
     match (&target.value, target.map.kind) {
@@ -172,7 +173,7 @@ fn size(target: &Target) -> u64 {
     }
 }
 
-/// The keys of all flows in a target's place.
+/// Returns the keys of all flows in place of a target's key.
 fn keys(target: &Target, freedom: &Freedom, number: usize, count: usize) -> BTreeSet<Vec<u8>> {
     let mut all = BTreeSet::new();
     for flow in 0..count {
@@ -187,12 +188,12 @@ fn keys(target: &Target, freedom: &Freedom, number: usize, count: usize) -> BTre
     all
 }
 
-/// The bits that are changed in the packet of a flow.
+/// Returns the bits that are changed in the packet of a flow, with their numbers.
 fn chosen(freedom: &Freedom, flow: usize) -> impl Iterator<Item = (usize, &super::freedom::Bit)> {
     freedom.bits.iter().enumerate().filter(move |(number, _)| flow >> number & 1 == 1)
 }
 
-/// All indices of an array.
+/// Returns all indices of an array.
 fn indices(probe: &Probe, target: &Target) -> Result<BTreeSet<Vec<u8>>, MeasureError> {
     let name = &target.sought.map;
     let same = probe.targets.iter().filter(|other| other.sought.map == *name);
@@ -209,12 +210,12 @@ fn indices(probe: &Probe, target: &Target) -> Result<BTreeSet<Vec<u8>>, MeasureE
     Ok((0..target.map.max_entries).map(|index| index.to_ne_bytes().to_vec()).collect())
 }
 
-/// Packets of all flows: the bytes that differ, and where.
+/// Returns the packets of all flows: the ranges of bytes that differ, and the bytes.
 fn rotation(probe: &Probe, freedom: &Freedom, count: usize) -> Rotation {
     let packet = &probe.packet;
     let bits = freedom.bits.iter().take(count.checked_ilog2().unwrap_or(0) as usize);
     let offsets = bits.flat_map(|bit| bit.flips.iter().map(|flip| flip.0));
-    // What is not as in the witness's packet is the same in all.
+    // Bytes that differ from the witness's packet in the same way in all flows are stored as well.
     let varied: BTreeMap<usize, u8> = offsets
         .chain(probe.moved.iter().copied())
         .filter_map(|offset| Some((offset, *packet.get(offset)?)))

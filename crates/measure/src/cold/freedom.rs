@@ -1,46 +1,46 @@
-//! Bits of the packet that decide which elements of maps the path touches, and nothing else.
+//! Bits of the packet that decide only which map elements the path touches.
 
 use std::collections::BTreeMap;
 
 use super::probe::{Probe, is_array};
 use crate::error::MeasureError;
 
-/// Bytes of the packet that are looked at: headers, and what follows them.
+/// Bytes of the packet that are tried: the headers and the first bytes after them.
 const LOOKED_AT: usize = 256;
-/// Bits that are looked for, for each set of maps that they decide about, if these have room for so
-/// many elements: the logarithm of the most flows.
+/// Most free bits for each set of targets that they change: the binary logarithm of the largest
+/// number of flows. Small maps get fewer.
 pub const MOST_BITS: usize = 20;
-/// How often look-ups for one element are told apart.
+/// Most attempts to give lookups of one element different keys.
 const MOST_PARTED: usize = 8;
-/// Packets with several bits changed that each new bit is tried in.
+/// Number of packets with several bits changed in which each new bit is tried.
 const MIXED: usize = 4;
 
-/// A bit that is free, or several that change together.
+/// A free bit, or several that change together.
 #[derive(Clone, Debug, Default)]
 pub struct Bit {
-    /// Where in the packet, and which bits of the byte.
+    /// Offset in the packet, and mask of the changed bits of that byte.
     pub flips: Vec<(usize, u8)>,
-    /// What it changes in the keys of the targets: exclusive-or.
+    /// Change of the key of each target, as exclusive-or.
     pub changes: Vec<Vec<u8>>,
 }
 
-/// What is free.
+/// The free bits of a packet.
 #[derive(Debug)]
 pub struct Freedom {
     /// Bits that may be changed in any combination.
     pub bits: Vec<Bit>,
-    /// Of each target: whether its key changes at all.
+    /// For each target, true if its key changes at all.
     pub varies: Vec<bool>,
-    /// Of each target: whether its key is computed so that bits do not change it independently of
-    /// each other. Only indices of arrays are.
+    /// For each target, true if its key is computed in a way that bits do not change independently
+    /// of each other. This is allowed for array indices only.
     pub computed: Vec<bool>,
 }
 
 impl Freedom {
-    /// Finds bits by trying.
+    /// Finds free bits by trying them.
     ///
     /// # Errors
-    /// [`MeasureError::NotCold`], if there are none.
+    /// [`MeasureError::NotCold`] if no bit is free.
     pub fn find(probe: &mut Probe) -> Result<Freedom, MeasureError> {
         let mut candidates = candidates(probe)?;
         for _ in 0..MOST_PARTED {
@@ -92,7 +92,7 @@ impl Freedom {
 }
 
 impl Bit {
-    /// Both together.
+    /// Merges two bits into one that changes both.
     fn with(mut self, other: &Bit) -> Bit {
         self.flips.extend_from_slice(&other.flips);
         if self.changes.is_empty() {
@@ -105,7 +105,7 @@ impl Bit {
         self
     }
 
-    /// Changes a packet.
+    /// Changes the bit in a packet.
     pub fn flip(&self, packet: &mut [u8]) {
         for &(offset, mask) in &self.flips {
             if let Some(byte) = packet.get_mut(offset) {
@@ -119,17 +119,17 @@ impl Bit {
     }
 }
 
-/// Exclusive-or, into the first.
+/// Combines two keys by exclusive-or, into the first.
 pub fn combine(into: &mut [u8], from: &[u8]) {
     for (to, &byte) in into.iter_mut().zip(from) {
         *to ^= byte;
     }
 }
 
-/// Bits of bytes of the packet, by the set of targets whose keys they change.
+/// Offset and mask of bits of the packet, by the set of targets whose keys they change.
 type Candidates = BTreeMap<Vec<usize>, Vec<(usize, u8)>>;
 
-/// Bits that change a key.
+/// Finds the bits that change the key of at least one target.
 fn candidates(probe: &mut Probe) -> Result<Candidates, MeasureError> {
     let mut found: Candidates = BTreeMap::new();
     if probe.targets.is_empty() {
@@ -154,7 +154,8 @@ fn candidates(probe: &mut Probe) -> Result<Candidates, MeasureError> {
     Ok(found)
 }
 
-/// The candidates of a packet in which more elements are looked for, if one of these bits leads to it.
+/// Looks for a bit whose change makes the packet look up more elements, and returns the candidates
+/// of that packet.
 fn parting(probe: &mut Probe, all: &Candidates) -> Result<Option<Candidates>, MeasureError> {
     for &flip in all.values().flatten() {
         let mut packet = probe.packet.clone();
@@ -166,7 +167,8 @@ fn parting(probe: &mut Probe, all: &Candidates) -> Result<Option<Candidates>, Me
     Ok(None)
 }
 
-/// A bit with what it changes, if it is free, together with others that are.
+/// Returns the bit with the changes it makes, if it is free, both alone and together with other
+/// free bits.
 fn tried(
     probe: &mut Probe,
     flip: (usize, u8),
@@ -208,7 +210,7 @@ fn tried(
     Ok(Some(bit))
 }
 
-/// The same numbers in each process (Marsaglia, Xorshift RNGs, 2003).
+/// A pseudo-random generator with a fixed seed (Marsaglia, Xorshift RNGs, 2003).
 struct Random(u64);
 
 impl Random {

@@ -1,4 +1,5 @@
-//! Whether a changed packet takes the path of the witness, once maps have what it looks for.
+//! Tests whether a changed packet takes the path of the witness, once the maps hold the elements
+//! that it looks up.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,8 +11,8 @@ use slowpath_replay::{Entry, Replay, Sought};
 use crate::case::Case;
 use crate::error::MeasureError;
 
-/// Types of maps whose elements can be made for a packet: a value says all about them. That the same
-/// can be read back, which a replay needs, is a coincidence: what is compared need not be made.
+/// Types of maps whose elements can be created for a packet, because key and value describe them
+/// fully. Replay has a similar list of types that can be read back; the two need not match.
 const MADE: [MapKind; 7] = [
     MapKind::ARRAY,
     MapKind::PERCPU_ARRAY,
@@ -21,40 +22,40 @@ const MADE: [MapKind; 7] = [
     MapKind::LRU_PERCPU_HASH,
     MapKind::LPM_TRIE,
 ];
-/// How often a packet is interpreted anew, because an element was missing: one look-up may decide
-/// whether there is a further one.
+/// Most interpretations of one packet, each after missing elements were created: one lookup may
+/// decide whether there is another.
 const ROUNDS: usize = 16;
 
 /// Elements that each CPU keeps free in a map that evicts (`LOCAL_FREE_TARGET` of
-/// `kernel/bpf/bpf_lru_list.c`). A replay asks when evictions may begin; here it is asked how many
-/// elements stay, with the same number of the kernel's.
+/// `kernel/bpf/bpf_lru_list.c`). Replay uses the same kernel constant to tell when evictions may
+/// begin; here it limits how many elements stay.
 const KEPT_FREE: usize = 128;
 
-/// An element that the witness's packet makes the program look for.
+/// An element that the witness's packet makes the program look up.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Its map and its key.
+    /// Map name and key.
     pub sought: Sought,
-    /// Its value; `None` if there is no such element.
+    /// Value; `None` if the map has no such element.
     pub value: Option<Vec<u8>>,
-    /// The map.
+    /// Definition of the map.
     pub map: MapDef,
-    /// How many elements it has.
+    /// Number of elements in the map.
     pub present: usize,
-    /// How many look-ups there are in the map, this one included.
+    /// Number of targets in the same map, including this one.
     pub sharing: usize,
-    /// Whether the witness does not say that it is there: it has to be made.
+    /// True if the witness does not contain the element, so that it must be created.
     pub added: bool,
 }
 
 impl Target {
-    /// How many elements like it there can be.
+    /// Returns how many elements like this one the map can hold.
     pub fn room(&self, cpus: usize) -> usize {
         let most = self.map.max_entries as usize;
         if self.value.is_none() || is_array(self.map.kind) {
             usize::MAX
         } else if self.map.kind.evicts() {
-            // Some are gone before it is full.
+            // Evictions begin before the map is full.
             (most / 2).saturating_sub(KEPT_FREE * cpus) / self.sharing
         } else {
             most.saturating_sub(self.present) / self.sharing
@@ -62,33 +63,34 @@ impl Target {
     }
 }
 
-/// The path in kernel and interpreter, on maps that get further elements.
+/// The path in kernel and interpreter, on maps that receive further elements.
 #[derive(Debug)]
 pub struct Probe {
-    /// The witness's packet, or one like it in which fewer look-ups are for one element.
+    /// The witness's packet, or a variant in which fewer lookups share one element.
     pub packet: Vec<u8>,
-    /// Where it is not the witness's.
+    /// Offsets at which the packet differs from the witness's.
     pub moved: BTreeSet<usize>,
-    /// What the packet makes the program look for; the keys of changed packets stand at the same
-    /// places.
+    /// Elements that the packet makes the program look up; the keys of changed packets have the
+    /// same order.
     pub targets: Vec<Target>,
-    /// Whether the interpreter takes the path by itself: there is nothing else that it depends on.
-    /// If not, what is looked for after it has left the path is not known; the kernel's path decides.
+    /// True if the interpreter follows the path to its end, so that the path depends on nothing but
+    /// packet and maps. If false, lookups after the point of divergence are unknown, and only the
+    /// kernel's run decides.
     pub followed: bool,
-    /// How many CPUs the kernel keeps values for.
+    /// Number of CPUs for which the kernel keeps values.
     pub cpus: usize,
     context: Context,
     action: u32,
     replay: Replay,
     counted: Counted,
     first: Tally,
-    /// Elements that were made, and their values: of which map, and their keys.
+    /// Created elements: map name and key, with their value.
     made: HashMap<(String, Vec<u8>), Vec<u8>>,
     _installed: Installed,
 }
 
 impl Probe {
-    /// The path of a case, its maps as the witness says.
+    /// Prepares the path of a case, with maps filled from the witness.
     pub fn new(kernel: &Kernel, case: &Case) -> Result<Probe, MeasureError> {
         let mut replay = Replay::new(kernel, &case.object, case.program)?;
         replay.install(&case.witness)?;
@@ -135,14 +137,15 @@ impl Probe {
         })
     }
 
-    /// What a packet makes the program look for, as maps are.
+    /// Returns the elements that a packet makes the program look up, with the maps in their present
+    /// state.
     pub fn keys(&mut self, packet: &[u8]) -> Result<Vec<Sought>, MeasureError> {
         let search = self.replay.sought(packet, &self.context)?;
         Ok(search.map_or_else(Vec::new, |search| search.elements))
     }
 
-    /// The keys that a packet makes the program look for, one for each target, if it takes the path;
-    /// it finds there what the witness's packet finds.
+    /// Creates the elements that a packet looks up, with the values that the witness's packet
+    /// finds. Returns the keys, one for each target, if the packet takes the path.
     pub fn follow(&mut self, packet: &[u8]) -> Result<Option<Vec<Vec<u8>>>, MeasureError> {
         let mut found = None;
         for _ in 0..ROUNDS {
@@ -169,9 +172,9 @@ impl Probe {
         Ok(run.return_value == self.action && tally == self.first)
     }
 
-    /// Starts from a packet instead, if it takes the path and makes the program look for more
-    /// elements: of look-ups for one element (many fields of a witness are zero), each has its own
-    /// from there on. Whether that is so.
+    /// Takes `packet` as the new base packet if it takes the path and looks up more elements. Many
+    /// fields of a witness are zero, so several lookups may share one element; in the new packet
+    /// they differ. Returns true if the packet was taken.
     pub fn part(&mut self, packet: &[u8]) -> Result<bool, MeasureError> {
         for _ in 0..ROUNDS {
             let Some(search) = self.replay.sought(packet, &self.context)? else { return Ok(false) };
@@ -197,8 +200,8 @@ impl Probe {
         Ok(false)
     }
 
-    /// Targets for these elements: known ones, and others like those of the same map, if all of
-    /// these are alike.
+    /// Returns targets for these elements: the known ones, and new ones modelled on those of the
+    /// same map. `None` if the known targets of that map have different values.
     fn parted(&self, elements: Vec<Sought>) -> Option<Vec<Target>> {
         let target = |sought: Sought| {
             let mut like = self.targets.iter().filter(|target| target.sought.map == sought.map);
@@ -216,8 +219,8 @@ impl Probe {
         elements.into_iter().map(target).collect()
     }
 
-    /// Makes elements like those of the targets; whether there were any to be made, `None` if one
-    /// cannot be.
+    /// Creates elements like those of the targets. Returns true if any was new, `None` if one
+    /// cannot be created.
     fn make(&mut self, elements: &[Sought]) -> Option<bool> {
         let mut news = false;
         let mut wanted = Vec::new();
@@ -228,7 +231,7 @@ impl Probe {
             if sought.key == target.sought.key {
                 continue;
             }
-            // Another target's: it is to have that one's value.
+            // The element is also another target's and must have that target's value.
             let others = self.targets.iter().filter(|other| other.sought == *sought);
             if others.clone().any(|other| other.value != target.value)
                 || !MADE.contains(&target.map.kind)
@@ -243,8 +246,8 @@ impl Probe {
         Some(news)
     }
 
-    /// Makes an element, if there is to be one and it was not made before; whether it was made now,
-    /// `None` if it cannot be.
+    /// Creates an element unless it has no value or exists already. Returns true if it is new,
+    /// `None` if it cannot be created.
     fn put(&mut self, sought: Sought, value: Option<Vec<u8>>) -> Option<bool> {
         let Some(value) = value else { return Some(false) };
         let place = (sought.map.clone(), sought.key.clone());
@@ -258,7 +261,7 @@ impl Probe {
     }
 }
 
-/// Targets that know how many there are in their map.
+/// Sets the number of targets in the same map for each target.
 fn shared(mut targets: Vec<Target>) -> Vec<Target> {
     let maps: Vec<String> = targets.iter().map(|target| target.sought.map.clone()).collect();
     for target in &mut targets {
@@ -267,7 +270,7 @@ fn shared(mut targets: Vec<Target>) -> Vec<Target> {
     targets
 }
 
-/// Whether a map has all of its elements from the start.
+/// Returns true if a map of this type has all of its elements from the start.
 pub fn is_array(kind: MapKind) -> bool {
     matches!(kind, MapKind::ARRAY | MapKind::PERCPU_ARRAY)
 }

@@ -12,21 +12,21 @@ use slowpath_kernel::{Kernel, Loaded, again};
 use super::prepare::LiveCase;
 use crate::error::MeasureError;
 
-/// What is timed of a live case.
+/// The program or device that is timed for a live case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveSubject {
-    /// The program, on packets that the kernel makes.
+    /// The program, on packets that the kernel generates.
     Program,
-    /// The minimal program of the same action, on the same packets in the same way.
+    /// The minimal program with the same action, on the same packets sent in the same way.
     Baseline,
     /// A device that receives the packets, with the program in its driver.
     Receiver,
-    /// A device that receives as many packets of this length, with a program that drops all.
+    /// A device that receives as many packets of the same length, with a program that drops all.
     ReceiverDrop,
 }
 
 impl LiveSubject {
-    /// All of them, by number.
+    /// All subjects, in the order of their numbers.
     pub const ALL: [LiveSubject; 4] = [
         LiveSubject::Program,
         LiveSubject::Baseline,
@@ -38,23 +38,22 @@ impl LiveSubject {
 /// One timed call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveSample {
-    /// Nanoseconds until all packets were sent: wall time by a monotonic raw clock.
+    /// Nanoseconds until all packets were sent, by the raw monotonic clock.
     pub nanoseconds: u64,
-    /// How many packets these were.
+    /// Number of sent packets.
     pub frames: u32,
-    /// How many of them arrived: what the program sent, at the device's other end, or what a
-    /// receiver got.
+    /// Number of packets that arrived: at the other end of the device that the program sends to, or
+    /// at the receiver.
     pub arrived: u64,
-    /// How many found no room.
+    /// Number of packets that were dropped because a queue was full.
     pub lost: u64,
 }
 
-/// Live cases in the kernel, with programs and devices of their own: nothing is shared with another
-/// load.
+/// Live cases in the kernel, with their own programs and devices: loads share nothing.
 #[derive(Debug)]
 pub struct LiveLoad {
     cases: Vec<Ready>,
-    /// Receivers that drop all, by the length of their packets.
+    /// Receivers that drop all packets, by packet length.
     drops: BTreeMap<usize, Mutex<Receiver>>,
     live: Live,
 }
@@ -63,16 +62,16 @@ pub struct LiveLoad {
 struct Ready {
     case: Arc<LiveCase>,
     program: Held,
-    /// If it is not the one that [`Live`] has.
+    /// The baseline if it differs from the one in [`Live`].
     baseline: Option<Held>,
-    /// Packets that the program had until now.
+    /// Number of packets that the program has processed.
     ran: AtomicU64,
     receiver: Option<Mutex<Receiver>>,
     received: AtomicU64,
     _kept: Vec<Kept>,
 }
 
-/// What a program that is held or attached needs to stay.
+/// Owners that keep a held or attached program and its maps alive.
 #[derive(Debug)]
 struct Kept {
     _program: Loaded,
@@ -83,7 +82,7 @@ impl LiveLoad {
     /// Loads cases, on the thread of a station.
     ///
     /// # Errors
-    /// If the kernel does not take one of them, or there is no room for devices.
+    /// If the kernel rejects one of them, or devices cannot be created.
     pub fn new(
         station: &Station,
         kernel: &Arc<Kernel>,
@@ -108,12 +107,12 @@ impl LiveLoad {
         Ok(LiveLoad { cases: ready, drops, live })
     }
 
-    /// Times a case by its number, or what it is held against, on so many packets, so many at a time;
+    /// Times `subject` for the case with a number, on `frames` packets in batches of `batch`; runs
     /// on the thread of a station.
     ///
     /// # Errors
-    /// If there is no such case or nothing receives its packets, or a program would have had more of
-    /// them in this load than were seen to take the path.
+    /// If the case does not exist or its packets have no receiver. Also if a program would process
+    /// more packets in this load than were seen to take the path.
     pub fn sample(
         self: &Arc<Self>,
         station: &Station,
@@ -196,7 +195,7 @@ impl Ready {
         Ok(Ready { case: live_case, program, baseline, ran, receiver, received, _kept: kept })
     }
 
-    /// Takes so many packets from those that a program can have.
+    /// Subtracts packets from the number that a program may still process.
     fn charge(&self, had: &AtomicU64, frames: u32) -> Result<(), MeasureError> {
         let most = self.case.counted;
         let frames = u64::from(frames.max(1));

@@ -1,4 +1,4 @@
-//! From a case to one that live packets take: tried, and counted.
+//! Preparation of a live case: live packets run the path and are counted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,14 +11,15 @@ use slowpath_kernel::{Counted, Device, Kernel, Loaded, Tally, again};
 use crate::case::{Case, Later};
 use crate::error::MeasureError;
 
-/// First packets of a trial: many more than the kernel has memory for at a time, so that each place
-/// is used again.
+/// Packets of the first trial run: many more than the kernel has buffers for, so that each buffer
+/// is reused.
 const FIRST: u32 = 4096;
-/// How many follow on the same maps, and for how long: no load times more.
+/// Number of packets that follow on the same maps, and their total time. A load times at most as
+/// many.
 const FEWEST: u32 = 32_768;
 const MOST: u32 = 4_000_000;
 const LONG: Duration = Duration::from_millis(30);
-/// How often a device is sent what is missing, as packets find no room.
+/// Most attempts to send a device the packets that were dropped.
 const SENDINGS: u32 = 8;
 
 /// A path that live packets take.
@@ -32,11 +33,11 @@ pub struct LiveCase {
 }
 
 impl LiveCase {
-    /// Finds out whether live packets take the path, so many at a time, on the thread of a station.
+    /// Tests whether live packets take the path, in batches of `batch`, on the thread of a station.
     ///
     /// # Errors
-    /// If the kernel makes no live packets of this kind, they take another path, or what the program
-    /// redirects goes elsewhere than to a device.
+    /// If the kernel cannot generate such packets, if they take another path, or if the program
+    /// redirects them to something other than a device.
     pub fn prepare(
         station: &Station,
         kernel: &Arc<Kernel>,
@@ -79,31 +80,31 @@ impl LiveCase {
         Ok(LiveCase { case, action, rewritten, counted, unreceived })
     }
 
-    /// The path.
+    /// Returns the path.
     pub fn case(&self) -> &Case {
         &self.case
     }
 
-    /// Whether each packet has to be written anew, as the program changes it such that the next one
-    /// takes another path.
+    /// Returns true if each packet must be rewritten, because the program changes it in a way that
+    /// makes the next one take another path.
     pub fn rewritten(&self) -> bool {
         self.rewritten
     }
 
-    /// How many packets were seen to take it, one after the other on the same maps. As maps are not
-    /// set back, nothing is known of more.
+    /// Returns the number of packets that were seen to take the path one after the other. Maps are
+    /// not restored between them, so more packets might take another path.
     pub fn counted(&self) -> u32 {
         self.counted
     }
 
-    /// Why nothing is known of a device that receives these packets, if nothing is.
+    /// Returns the reason why these packets cannot be received by a device, if they cannot.
     pub fn unreceived(&self) -> Option<&str> {
         self.unreceived.as_deref()
     }
 }
 
 impl Case {
-    /// Installs what the witness says about maps; what redirects to devices leads to this one.
+    /// Fills the maps from the witness; entries that redirect to devices get `device`.
     pub(super) fn install_live(
         &self,
         live: &Live,
@@ -130,15 +131,15 @@ impl Trial<'_> {
         Ok(self.kernel.load_fingerprinted(object, *program, answers)?)
     }
 
-    /// What a run of the path adds up to when it goes nowhere.
+    /// Returns the counts of one test run of the path, which sends the packet nowhere.
     fn usual(&self) -> Result<Tally, MeasureError> {
         let counted = self.counted()?;
         let _installed = self.case.install(counted.loaded())?;
         Ok(counted.run_repeated(&self.case.packet, &self.case.context, 1)?.1)
     }
 
-    /// How many live packets were seen to take the path, each written anew or not; `None` if some do
-    /// not.
+    /// Returns the number of live packets that were seen to take the path, with or without
+    /// rewriting each; `None` if some do not take it.
     fn repeats(&self, usual: &Tally, rewritten: bool) -> Result<Option<u32>, MeasureError> {
         let Case { packet, context, .. } = self.case;
         let counted = self.counted()?;
@@ -181,7 +182,8 @@ impl Trial<'_> {
         Ok(tally.is_multiple_of(usual, frames).then_some(frames))
     }
 
-    /// Whether so many packets that a device receives take the path; what happens if they do not.
+    /// Tests whether `frames` packets that a device receives take the path. Returns the reason if
+    /// they do not.
     fn receive(&self, usual: &Tally, frames: u32) -> Result<Option<String>, MeasureError> {
         let counted = self.counted()?;
         let mut receiver = match self.live.receiver(counted.loaded(), &self.case.packet) {

@@ -1,52 +1,54 @@
-//! What is known of a trace, as data.
+//! Report on a trace, as data.
 
 use serde::Serialize;
 use slowpath_replay::PathId;
 
 use super::start::TraceMap;
 
-/// What is known of a trace. Packets and paths count from 1.
+/// Report on a trace. Packets and paths count from 1.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TraceReport {
-    /// `pcap` or `pcapng`.
+    /// File format: `pcap` or `pcapng`.
     pub format: String,
-    /// How many packets were read.
+    /// Number of packets read.
     pub packets: u64,
-    /// How many of them were not captured whole: what was captured was run.
+    /// Number of packets that were captured only in part; the captured part was run.
     pub truncated: u64,
-    /// How many have a path that depends on time or random numbers in a way that leaves open which
-    /// one the kernel took.
+    /// Number of packets whose path depends on time or random numbers, so that the kernel may have
+    /// taken another one.
     pub uncertain: u64,
-    /// Packets that were captured without an Ethernet header, and their link type: one was made.
+    /// Packets that were captured without an Ethernet header, and their link type; a header was
+    /// added.
     pub converted: TraceFault,
-    /// Packets that the kernel does not take.
+    /// Packets that the kernel does not accept.
     pub refused: TraceFault,
-    /// Packets of which is not known what the interpreter would have to do to do what the kernel did.
+    /// Packets for which the interpreter cannot determine the inputs that the kernel used, such as
+    /// a clock's value.
     pub undecided: TraceFault,
     /// Packets on which kernel and interpreter disagree.
     pub disagreements: TraceFault,
-    /// Whether the whole trace ran.
+    /// True if the whole trace was run.
     pub complete: bool,
-    /// Why the rest of it did not.
+    /// Reason why the rest of the trace was not run.
     pub ended: Option<String>,
-    /// What maps held before the first packet.
+    /// Initial content of maps, before the first packet.
     pub maps: Vec<TraceMap>,
-    /// The paths, in the order in which packets took them first.
+    /// Paths, in the order of their first packets.
     pub paths: Vec<TracePath>,
-    /// Of each packet, the number of its path, where that is known.
+    /// For each packet the number of its path, if known.
     pub taken: Vec<Option<u32>>,
 }
 
-/// Packets whose path is not known, for one reason.
+/// Packets whose path is unknown for the same reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TraceFault {
-    /// How many.
+    /// Number of packets.
     pub packets: u64,
-    /// Number of the first.
+    /// Number of the first such packet.
     pub first: Option<u64>,
-    /// What was said of it, one line.
+    /// Description of the problem with the first one, in one line.
     pub what: Option<String>,
-    /// All that it takes to see it again, but for the object file.
+    /// All data to reproduce the problem, except the object file.
     pub report: Option<String>,
 }
 
@@ -55,14 +57,14 @@ pub struct TraceFault {
 pub struct TracePath {
     /// The path.
     pub path: PathId,
-    /// How many packets take it.
+    /// Number of packets on the path.
     pub packets: u64,
-    /// How many instructions it takes, a 64-bit immediate load as one.
+    /// Number of instructions of the path; a 64-bit immediate load counts as one.
     pub instructions: u64,
-    /// What the program returns (`enum xdp_action`), for most of them.
+    /// Most frequent return value of the program (`enum xdp_action`).
     pub action: u32,
-    /// Number of the first packet.
+    /// Number of the first packet on the path.
     pub first: u64,
-    /// Number of the packet that stands for them, if one was kept with its maps.
+    /// Number of the packet that was kept as an example together with its maps, if any.
     pub kept: Option<u64>,
 }

@@ -1,27 +1,27 @@
-//! Packets that stand for paths, with the maps as they were before them.
+//! Example packets of paths, with the maps as they were before them.
 //!
-//! Of a path that packets take again and again, the first is not usual: maps fill up. The one that is
-//! kept is the last whose number among them is a power of two, so it comes from their second half.
+//! The first of many packets on a path is not typical, because maps fill up. The example is the
+//! last packet whose count on the path is a power of two, so it comes from the second half.
 
 use std::collections::BTreeMap;
 
-/// Most that are kept.
+/// Most examples.
 const MOST: usize = 64;
-/// Most bytes of them.
+/// Most bytes of all examples.
 const MOST_BYTES: usize = 64 << 20;
-/// A path with a smaller share than one of so many is not kept, if there is no room.
+/// Once the limits are reached, a path needs a share of at least 1 in this number for an example.
 const RARE: u64 = 1000;
 
-/// A packet that was kept.
+/// An example packet.
 #[derive(Clone, Debug)]
 pub struct Kept {
-    /// Its number in the trace.
+    /// Number of the packet in the trace.
     pub packet: u64,
-    /// It and the maps, the JSON text of a witness.
+    /// Packet and maps, as JSON text of a witness.
     pub witness: String,
 }
 
-/// Packets that stand for paths, by the number of the path.
+/// Example packets, by the number of their path.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     kept: BTreeMap<usize, Kept>,
@@ -29,16 +29,16 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Whether to keep the packet of a path that comes after so many others of it, and after so many
-    /// packets of the trace.
+    /// Returns true if the next packet of a path shall be kept, given the number of earlier packets
+    /// on the path and in the trace.
     pub fn wants(&self, others: u64, packets: u64) -> bool {
         let count = others.saturating_add(1);
         let room = self.kept.len() < MOST && self.bytes < MOST_BYTES;
         count.is_power_of_two() && (room || count.saturating_mul(RARE) >= packets)
     }
 
-    /// Keeps a packet. If these are too many then, those of the rarest paths go, but for the one with
-    /// the number `slowest`; `packets` says how many packets take a path.
+    /// Keeps a packet. Beyond the limits, drops the examples of the rarest paths, except that of
+    /// path `slowest`. `packets` returns the number of packets on a path.
     pub fn keep(
         &mut self,
         path: usize,
@@ -59,7 +59,7 @@ impl Samples {
         }
     }
 
-    /// The packet that stands for a path.
+    /// Returns the example packet of a path.
     pub fn of(&self, path: usize) -> Option<&Kept> {
         self.kept.get(&path)
     }

@@ -1,4 +1,4 @@
-//! What is in maps before the first packet of a trace.
+//! Initial content of maps, before the first packet of a trace.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -9,19 +9,19 @@ use slowpath_replay::Replay;
 
 use crate::error::MeasureError;
 
-/// A map, and how it comes to its content.
+/// A map, and the source of its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TraceMap {
-    /// Its name.
+    /// Name of the map.
     pub name: String,
-    /// How many elements it was given; [`None`] if it is as the object makes it.
+    /// Number of elements that were put into the map; [`None`] if it is as the object defines it.
     pub entries: Option<u64>,
-    /// How many of them have keys and values that nobody has chosen.
+    /// Number of these elements whose keys and values are arbitrary.
     pub others: u64,
 }
 
-/// The witness of a path that was found for known content of maps, with that content: it says itself
-/// only what is not known. What the program cannot reach is left out.
+/// Adds the known content of maps to the witness of a path that was found for this content. The
+/// witness itself has only the unknown inputs. Maps that the program cannot reach are left out.
 ///
 /// # Errors
 /// If the program cannot be linked.
@@ -44,7 +44,7 @@ pub fn with_content(
     Ok(witness)
 }
 
-/// What content says of a map, and of those that it holds.
+/// Returns the content of a map, and of the maps inside it.
 fn told(content: &Value, map: &MapDef) -> impl Iterator<Item = (String, Value)> {
     let names = [map.name.clone(), format!("{}.inner", map.name)];
     names.into_iter().filter_map(|name| {
@@ -53,9 +53,9 @@ fn told(content: &Value, map: &MapDef) -> impl Iterator<Item = (String, Value)> 
     })
 }
 
-/// Fills the maps of a program, in kernel and interpreter. `content` has the `maps` of a witness;
-/// maps that it does not name stay as they are, and those that the program cannot reach are passed
-/// over. What is known then of each map that the program can reach, and that it finds elements in.
+/// Fills the maps of a program, in kernel and interpreter. `content` has the `maps` of a witness.
+/// Maps that it does not name stay as they are; maps that the program cannot reach are skipped.
+/// Returns a summary of each reachable map that has elements.
 pub fn fill(
     replay: &mut Replay,
     object: &Object,

@@ -27,7 +27,7 @@ pub struct Tally {
     taken: Vec<Option<u32>>,
 }
 
-/// A path, and what the program returns there how often.
+/// A path, and the number of times that the program returns each action on it.
 #[derive(Debug)]
 struct Counted {
     path: PathId,
@@ -47,7 +47,7 @@ impl TraceFault {
 }
 
 impl Tally {
-    /// Counts a packet that was read, with the link type that it was converted from.
+    /// Counts a packet that was read, with its original link type if it was converted.
     pub fn read(&mut self, truncated: bool, converted: Option<&str>) {
         self.packets += 1;
         self.truncated += u64::from(truncated);
@@ -57,22 +57,23 @@ impl Tally {
         }
     }
 
-    /// The kernel does not take it.
+    /// Counts the last packet as refused by the kernel.
     pub fn refused(&mut self, why: String) {
         self.refused.add(self.packets, why, None);
     }
 
-    /// Whether the two agree on it is not known.
+    /// Counts the last packet as undecided: kernel and interpreter may or may not agree.
     pub fn undecided(&mut self, why: String) {
         self.undecided.add(self.packets, why, None);
     }
 
-    /// The two do not agree on it.
+    /// Counts the last packet as a disagreement between kernel and interpreter.
     pub fn disagreed(&mut self, what: String, report: String) {
         self.disagreements.add(self.packets, what, Some(report));
     }
 
-    /// Whether it is to stand for its path, with the maps as they are now.
+    /// Returns true if the current packet shall be kept as the example of its path, with the
+    /// present maps.
     pub fn is_worth_keeping(&self, path: PathId, instructions: u64) -> bool {
         let counted = self.numbers.get(&path).and_then(|&number| self.paths.get(number));
         let slowest = self.slowest.and_then(|slowest| self.paths.get(slowest));
@@ -81,7 +82,8 @@ impl Tally {
         slower || self.samples.wants(others, self.packets)
     }
 
-    /// It ran; `before` is it and the maps, if it stands for its path.
+    /// Counts the path of the last packet. `before` is the packet and its maps, if it shall be
+    /// kept.
     pub fn ran(&mut self, step: &Step, before: Option<&Value>) {
         let number = *self.numbers.entry(step.path).or_insert(self.paths.len());
         if number == self.paths.len() {
@@ -112,12 +114,12 @@ impl Tally {
         }
     }
 
-    /// The packet that stands for the path with a number from 1 on.
+    /// Returns the example packet of the path with this number, counted from 1.
     pub fn witness(&self, path: usize) -> Option<&str> {
         Some(self.samples.of(path.checked_sub(1)?)?.witness.as_str())
     }
 
-    /// All of it.
+    /// Returns the report on all packets.
     pub fn report(&self, format: Format) -> TraceReport {
         let path = |(number, counted): (usize, &Counted)| TracePath {
             path: counted.path,
@@ -145,7 +147,7 @@ impl Tally {
     }
 }
 
-/// The one that is there most often, of several the least.
+/// Returns the most frequent value, the least of several.
 fn most(counts: &BTreeMap<u32, u64>) -> u32 {
     let best = counts.iter().rev().max_by_key(|&(_, &count)| count);
     best.map_or(0, |(&value, _)| value)

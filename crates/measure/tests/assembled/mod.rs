@@ -1,4 +1,4 @@
-//! Programs with one map, of instructions.
+//! Assembler of test programs with one map.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ pub const fn insn(code: u8, dst: u8, src: u8, offset: i16, imm: i32) -> [u8; 8] 
     [code, dst | src << 4, offset[0], offset[1], imm[0], imm[1], imm[2], imm[3]]
 }
 
-/// `r0` becomes what the program returns.
+/// Sets `r0` to the return value.
 pub fn result(action: u32) -> [u8; 8] {
     insn(0xb7, 0, 0, 0, i32::try_from(action).expect("is small"))
 }
 
-/// The object with these instructions, whose 64-bit loads are of the map's address; the map has this
-/// type, size of keys and values, and number of elements.
+/// Builds an object from instructions; its 64-bit loads get the map's address. `map` is the type of
+/// the map, its key and value sizes, and its number of elements.
 pub fn object(map: [u32; 4], insns: &[[u8; 8]]) -> Arc<slowpath_bpf::Object> {
     let code = insns.concat();
     let mut file = Object::new(BinaryFormat::Elf, Architecture::Bpf, Endianness::Little);

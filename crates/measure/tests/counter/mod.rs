@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::assembled::{ADD, EXIT, insn, object, result};
 
-/// The counter becomes `r1`.
+/// Stores `r1` into the counter.
 pub const PUT_COUNTER: [u8; 8] = insn(0x7b, 7, 1, 0, 0);
 
-/// A program that begins its body with the counter in `r1`, its address in `r7`, and 64 bytes of the
-/// packet at `r8`.
+/// Builds a program from a body that starts with the counter in `r1`, its address in `r7`, and 64
+/// bytes of the packet at `r8`.
 pub fn counter(body: &[[u8; 8]]) -> Arc<slowpath_bpf::Object> {
     let before = [
         insn(0x61, 8, 1, 0, 0),
