@@ -1,4 +1,4 @@
-//! An accelerator: one server, and queues that it takes a request of in turn.
+//! An accelerator: one server that takes requests from its queues in turn.
 
 use std::collections::VecDeque;
 
@@ -7,38 +7,38 @@ use crate::device::AcceleratorParameters;
 use crate::packet::Packet;
 use crate::time::{Time, from_ns};
 
-/// What is to be done when a request has been served.
+/// The recipient of a served request.
 #[derive(Debug, Clone, Copy)]
 pub enum Reply {
-    /// The thread of this number has waited for it.
+    /// The thread with this number, which waits for the reply.
     Thread(usize),
-    /// Its packet goes on behind the link of this number.
+    /// The link with this number, on which the packet continues.
     Link(usize, Packet),
 }
 
-/// A payload to work on.
+/// A payload to process.
 #[derive(Debug, Clone, Copy)]
 pub struct Request {
-    /// Whose it is: the number of its queue.
+    /// Number of the client, which is also the number of its queue.
     pub queue: usize,
-    /// Its size.
+    /// Size of the payload.
     pub bytes: u32,
-    /// What is found in it.
+    /// Number of matches in the payload.
     pub matches: u32,
-    /// When it was sent.
+    /// Time at which the request was sent.
     pub sent: Time,
-    /// Who wants to know.
+    /// Recipient of the result.
     pub reply: Reply,
 }
 
-/// Requests of a queue that were served, and what they took.
+/// Totals of the served requests of one queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Served {
-    /// How many.
+    /// Number of requests.
     pub requests: u64,
-    /// Time in service of those that are done.
+    /// Total service time of the finished requests.
     pub busy: Time,
-    /// Time from sent to served.
+    /// Total time from sending to completion.
     pub sojourn: Time,
 }
 
@@ -49,14 +49,14 @@ pub struct Accelerator {
     per_byte: f64,
     per_match: f64,
     queues: Vec<VecDeque<Request>>,
-    /// The queue to look at first.
+    /// The queue to serve next.
     next: usize,
     serving: Option<(Request, Time)>,
     served: Vec<Served>,
 }
 
 impl Accelerator {
-    /// An idle accelerator with so many queues.
+    /// Creates an idle accelerator with this number of queues.
     pub fn new(parameters: &AcceleratorParameters, queues: usize) -> Self {
         Accelerator {
             request: from_ns(parameters.request_ns),
@@ -69,13 +69,13 @@ impl Accelerator {
         }
     }
 
-    /// What a request takes of the server; at least the smallest time that there is.
+    /// Returns the service time of a request, at least 1 ps.
     pub fn service(&self, bytes: u32, matches: u32) -> Time {
         let work = f64::from(bytes) * self.per_byte + f64::from(matches) * self.per_match;
         (self.request + work as Time).max(1)
     }
 
-    /// Time from one line of a payload that it reads to the next.
+    /// Returns the time between two lines of a payload that the accelerator reads.
     pub fn apart(&self) -> Time {
         (self.per_byte * LINE as f64) as Time
     }
@@ -85,7 +85,7 @@ impl Accelerator {
         self.queues[request.queue].push_back(request);
     }
 
-    /// Takes the next request of the next queue that has one, if the server is free.
+    /// Starts the first request of the next queue that is not empty, if the server is free.
     pub fn begin(&mut self, now: Time) -> Option<Request> {
         if self.serving.is_some() {
             return None;
@@ -99,7 +99,7 @@ impl Accelerator {
         Some(request)
     }
 
-    /// The request that is served is done.
+    /// Ends the current request and returns it.
     pub fn end(&mut self, now: Time) -> Option<Request> {
         let (request, begun) = self.serving.take()?;
         let served = &mut self.served[request.queue];
@@ -109,13 +109,13 @@ impl Accelerator {
         Some(request)
     }
 
-    /// How long it has served, the request that it is at included.
+    /// Returns the total service time, including that of the current request.
     pub fn worked(&self, now: Time) -> Time {
         let done: Time = self.served.iter().map(|served| served.busy).sum();
         done + self.serving.as_ref().map_or(0, |(_, begun)| now - begun)
     }
 
-    /// What was served since the beginning, by queue.
+    /// Returns the totals since the start, by queue.
     pub fn served(&self) -> &[Served] {
         &self.served
     }

@@ -1,4 +1,4 @@
-//! Where the regions of functions stand in memory, and which of their lines a packet is about.
+//! Addresses of the regions of functions, and choice of the lines that a packet touches.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use crate::scenario::Client;
 
 /// Bytes of a cache line.
 pub const LINE: u64 = 64;
-/// Lines of a page, by which working sets are counted.
+/// Lines of a page, the unit in which working sets are counted.
 pub const PAGE_LINES: u32 = 64;
 
-/// A region of a client.
+/// A region of a client in memory.
 #[derive(Debug, Clone)]
 pub struct Place {
     first: u32,
@@ -26,29 +26,29 @@ pub struct Place {
 
 #[derive(Debug, Clone, Copy)]
 enum Rule {
-    /// So many lines for each flow.
+    /// Number of lines for each flow.
     Flow(u32),
-    /// Buckets: how many, a power of two, and bytes of each.
+    /// Number of buckets, a power of two, and bytes of each.
     Buckets(u64, u64),
     Table,
     Array,
-    /// Buffers: lines of each.
+    /// Number of lines of each packet buffer.
     Packets(u32),
 }
 
-/// Gives out memory, from the beginning on.
+/// An allocator that hands out memory from the start on.
 #[derive(Debug, Default)]
 pub struct Allocator {
     next: u64,
 }
 
 impl Allocator {
-    /// Where the next region begins.
+    /// Returns the first line of the next region.
     pub fn next(&self) -> u32 {
         self.next as u32
     }
 
-    /// Finds a place for a region.
+    /// Allocates a region.
     pub fn region(
         &mut self,
         region: &Region,
@@ -69,7 +69,7 @@ impl Allocator {
         self.take(bytes, rule, &format!("{}, region {name}", client.function))
     }
 
-    /// Finds a place for packets.
+    /// Allocates the packet buffers.
     pub fn packets(&mut self, buffers: u32, bytes: u32, name: &str) -> Result<Place, NicError> {
         let lines = bytes.div_ceil(LINE as u32);
         let all = u64::from(buffers) * u64::from(lines) * LINE;
@@ -89,7 +89,7 @@ impl Allocator {
     }
 }
 
-/// All regions of a function under its traffic, by name.
+/// Allocates all regions of a function for its traffic, by name.
 pub fn places(
     allocator: &mut Allocator,
     function: &Function,
@@ -103,17 +103,17 @@ pub fn places(
 }
 
 impl Place {
-    /// How many lines it has.
+    /// Returns the number of lines.
     pub fn lines(&self) -> u32 {
         self.lines
     }
 
-    /// Whether it is the place of packets.
+    /// Returns true if the region holds packets.
     pub fn holds_packets(&self) -> bool {
         matches!(self.rule, Rule::Packets(_))
     }
 
-    /// The line that a packet's step touches as its `at`-th.
+    /// Returns the `at`-th line that a step touches for a packet.
     #[inline]
     pub fn line(&self, packet: &Packet, at: u32, random: &mut Random) -> u32 {
         let offset = match self.rule {
@@ -132,7 +132,7 @@ impl Place {
         self.first + offset
     }
 
-    /// The line that stands behind the last one of a thread, which has one part in `parts`.
+    /// Returns the line after a thread's last one, within the thread's part of `parts` equal parts.
     #[inline]
     pub fn next_line(&self, cursor: &mut u32, part: u32, parts: u32) -> u32 {
         let length = (self.lines / parts).max(1);

@@ -1,28 +1,28 @@
-//! What happens next: of each thread and each accelerator at most one thing.
+//! Schedule of the next events: at most one for each thread and accelerator.
 
 use crate::time::Time;
 
 const NEVER: Time = Time::MAX;
 
-/// When each of so many is to act.
+/// Times of the next events, by actor.
 #[derive(Debug)]
 pub struct Agenda {
     when: Vec<Time>,
 }
 
 impl Agenda {
-    /// Nobody is to act.
+    /// Creates an empty schedule.
     pub fn new(count: usize) -> Self {
         Agenda { when: vec![NEVER; count] }
     }
 
-    /// One is to act at a time.
+    /// Schedules an actor's next event.
     pub fn set(&mut self, who: usize, at: Time) {
         self.when[who] = at;
     }
 
-    /// Who acts first, the lowest number among those who act at once; it is off the agenda then.
-    /// They are few, so looking at all is fastest.
+    /// Removes and returns the first event; simultaneous events come in the order of their actors.
+    /// A linear search is fastest, because the actors are few.
     pub fn next(&mut self) -> Option<(usize, Time)> {
         let mut first = 0;
         let mut at = NEVER;

@@ -1,22 +1,23 @@
-//! A set-associative cache that replaces the line that was used least recently.
+//! A set-associative cache with least-recently-used replacement.
 
-/// A line that had to go.
+/// An evicted line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Victim {
-    /// Which.
+    /// Number of the line.
     pub line: u32,
-    /// Whether it had been written.
+    /// True if the line was modified.
     pub dirty: bool,
 }
 
-/// A cache of lines, which are numbers. Which set a line belongs to: rows of as many lines as there
-/// are sets fill all of them, each row from another one on, so that neither neighbours nor lines at
-/// equal distances meet in one set.
+/// A cache of lines, which are identified by number. A row of as many consecutive lines as there
+/// are sets fills all sets. Each row starts at another set, so that neither neighbouring lines nor
+/// lines at equal distances collide.
 #[derive(Debug, Clone)]
 pub struct Cache {
     sets: u32,
     ways: usize,
-    /// Of each set its lines, the most recently used first: number, shifted, and whether dirty.
+    /// Lines of each set, most recently used first: the number, shifted left by one, and the dirty
+    /// bit.
     lines: Vec<u64>,
 }
 
@@ -24,13 +25,13 @@ const NONE: u64 = u64::MAX;
 const TURN: u32 = 61;
 
 impl Cache {
-    /// An empty cache of at least one set and one way.
+    /// Creates an empty cache with at least one set and one way.
     pub fn new(sets: u32, ways: usize) -> Self {
         let (sets, ways) = (sets.max(1), ways.max(1));
         Cache { sets, ways, lines: vec![NONE; sets as usize * ways] }
     }
 
-    /// The set that a line belongs to.
+    /// Returns the set of a line.
     pub fn set_of(&self, line: u32) -> u32 {
         let (row, column) = (line / self.sets, line % self.sets);
         (column + (row % self.sets) * (TURN % self.sets) % self.sets) % self.sets
@@ -41,7 +42,7 @@ impl Cache {
         &mut self.lines[first..first + self.ways]
     }
 
-    /// Looks a line up, and has it used if it is there.
+    /// Looks a line up and marks it as most recently used. Returns true on a hit.
     pub fn touch(&mut self, line: u32, written: bool) -> bool {
         let ways = self.ways_of(line);
         let wanted = u64::from(line) << 1;
@@ -54,7 +55,7 @@ impl Cache {
         true
     }
 
-    /// Takes a line that is not there in, as the one that was used last.
+    /// Inserts a missing line as the most recently used one. Returns the evicted line.
     pub fn insert(&mut self, line: u32, dirty: bool) -> Option<Victim> {
         let ways = self.ways_of(line);
         let last = ways.len() - 1;
@@ -64,7 +65,7 @@ impl Cache {
         (gone != NONE).then_some(Victim { line: (gone >> 1) as u32, dirty: gone & 1 == 1 })
     }
 
-    /// Removes a line, whatever it holds.
+    /// Removes a line without writing it back.
     pub fn invalidate(&mut self, line: u32) {
         let ways = self.ways_of(line);
         let wanted = u64::from(line) << 1;
@@ -75,7 +76,7 @@ impl Cache {
         }
     }
 
-    /// All lines that are there.
+    /// Returns all cached lines.
     pub fn occupants(&self) -> impl Iterator<Item = u32> {
         self.lines.iter().filter(|way| **way != NONE).map(|way| (way >> 1) as u32)
     }
@@ -89,7 +90,7 @@ mod tests {
 
     use super::{Cache, Victim};
 
-    /// Least recently used, as one would write it down: a list for each set.
+    /// A plain implementation of least-recently-used replacement: a list for each set.
     struct Reference {
         ways: usize,
         sets: Vec<VecDeque<(u32, bool)>>,

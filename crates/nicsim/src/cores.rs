@@ -1,10 +1,10 @@
-//! A thread at work: how long a step takes on its core.
+//! Execution of steps by threads: the duration of a step on its core.
 //!
-//! Instructions take cycles as if all were found in the level-1 cache. Lines that are further away
-//! take their latency on top: one after the other where each says where the next one is, else as
-//! many at once as the core, or its prefetcher, can have on their way. A core goes on with what it
-//! knows until its window is full, which hides that much of the first miss of a step; a sequence
-//! that is prefetched takes the longer one of its instructions and its lines.
+//! Instructions take their cycles as if all data were in the level-1 cache. Lines further away add
+//! their latency. Dependent accesses follow one after the other; of independent ones, as many
+//! proceed in parallel as the core or its prefetcher supports. A core continues with later
+//! instructions until its window is full, which hides that much of a step's first miss. A
+//! prefetched sequence takes the maximum of its instructions' and its lines' time.
 
 use crate::address::{LINE, Place};
 use crate::count::{Counts, Pages};
@@ -17,16 +17,16 @@ use crate::packet::Packet;
 use crate::random::Random;
 use crate::time::{SECOND, Time, from_ns};
 
-/// What all threads share.
+/// State that all threads share.
 #[derive(Debug)]
 pub struct Shared {
     /// The caches.
     pub caches: Hierarchy,
     /// The memory.
     pub memory: Memory,
-    /// Lines that have to be written to memory, one for each that is touched from now on.
+    /// Lines still to be written back to memory; each touched line triggers one such write.
     pub owed: u32,
-    /// When devices transfer what.
+    /// Random numbers for the times of device transfers.
     pub random: Random,
 }
 
@@ -35,28 +35,28 @@ pub struct Shared {
 pub struct Work {
     /// Instructions for a packet of the client's size.
     pub instructions: f64,
-    /// What they take.
+    /// Duration of the instructions.
     pub compute: Time,
-    /// How much of a miss instructions can hide.
+    /// Part of a miss that later instructions can hide.
     pub hidden: Time,
-    /// The lines that it touches, if any.
+    /// Lines that the step touches, if any.
     pub touch: Option<Touch>,
 }
 
-/// Lines of a step.
+/// The lines that a step touches.
 #[derive(Debug, Clone)]
 pub struct Touch {
     /// The region.
     pub place: Place,
-    /// How many.
+    /// Number of lines.
     pub lines: u32,
-    /// Whether they wait for each other.
+    /// Dependences between the accesses.
     pub order: Order,
-    /// The share that is written, of 2^32.
+    /// Share of the accesses that write, in units of 2^-32.
     pub writes: u64,
-    /// Where they were found lately.
+    /// Levels at which recent accesses found their lines.
     pub estimate: Estimate,
-    /// Whether the region is too small to have a line in every simulated set.
+    /// True if the region is too small to have a line in every simulated set.
     pub tiny: bool,
 }
 
@@ -67,12 +67,12 @@ pub struct Latencies {
     l3: Time,
     outstanding: usize,
     stream: usize,
-    /// From one line of a packet that the network brings or takes to the next.
+    /// Time between two lines of a packet on the network interface.
     pub network: Time,
 }
 
 impl Latencies {
-    /// Those of a device.
+    /// Takes the latencies from a device.
     pub fn new(device: &Device) -> Self {
         Latencies {
             l2: from_ns(device.l2.latency_ns),
@@ -84,29 +84,29 @@ impl Latencies {
     }
 }
 
-/// So many cycles of a device's clock.
+/// Converts cycles of a device's clock into time.
 pub fn cycles(device: &Device, count: f64) -> Time {
     (count / device.cores.clock_hz * SECOND as f64).round() as Time
 }
 
-/// A thread, as far as executing a step needs to know.
+/// The parts of a thread's state that the execution of a step needs.
 #[derive(Debug)]
 pub struct Hand<'a> {
-    /// Its core.
+    /// Core of the thread.
     pub core: usize,
-    /// Which of the threads of its stage it is, and how many there are.
+    /// Index of the thread in its stage, and number of threads in the stage.
     pub part: (u32, u32),
-    /// Where it is in arrays.
+    /// Position in the thread's part of an array.
     pub cursor: &'a mut u32,
-    /// Of its client.
+    /// Random numbers of its client.
     pub random: &'a mut Random,
-    /// Of its client.
+    /// Counters of its client.
     pub counts: &'a mut Counts,
-    /// Of its client.
+    /// Pages of its client.
     pub pages: &'a mut Pages,
 }
 
-/// Executes a step; when it ends.
+/// Executes a step and returns its end.
 pub fn execute(
     work: &mut Work,
     packet: &Packet,
@@ -132,21 +132,21 @@ pub fn execute(
     let apart = if stream { work.compute / Time::from(lines.max(1)) } else { 0 };
     let mut last = now;
     for number in 0..lines {
-        // Lines leave in order, so the way that has been taken longest is the next one.
+        // Lines are issued in order, so the slot that was taken first is the next one.
         let way = &mut ways[number as usize % width];
         let issued = (*way).max(now + apart * Time::from(number));
         *way = arrive(touch, number, packet, issued, hand, shared, latencies);
         last = last.max(*way);
     }
     if stream {
-        // What is left at the end is fetched while the next step begins: prefetchers run ahead.
+        // The rest is still in flight when the next step begins, because prefetchers run ahead.
         computed.max(last.saturating_sub(work.hidden))
     } else {
         computed + (last - now).saturating_sub(work.hidden)
     }
 }
 
-/// Touches a line at a time; when it is there.
+/// Touches a line at time `at` and returns the time at which the line arrives.
 #[inline]
 fn arrive(
     touch: &mut Touch,
@@ -168,7 +168,7 @@ fn arrive(
         let found = shared.caches.access(hand.core, sampled, written);
         touch.estimate.observe(found.level);
         hand.counts.l2_writes += u64::from(found.to_l2);
-        // What leaves a simulated set stands for as much of all others, which leaves later on.
+        // Each line that leaves a simulated set stands for `sampling` lines, written back later.
         shared.owed += found.to_memory * shared.caches.sampling();
         found.level
     } else if touch.tiny {

@@ -1,32 +1,32 @@
-//! What is counted while a simulation runs, as sums since its beginning.
+//! Counters of a simulation, as totals since its start.
 
 use crate::address::PAGE_LINES;
 use crate::time::Time;
 
-/// Of a client.
+/// Counters of a client.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
-    /// Packets that it began with.
+    /// Packets begun.
     pub begun: u64,
-    /// Packets that it is done with.
+    /// Packets finished.
     pub done: u64,
-    /// Their time inside.
+    /// Total time of the finished packets in the client.
     pub sojourn: Time,
-    /// Packets inside, added up over time.
+    /// Integral over time of the number of packets in the client.
     pub inside_time: u128,
-    /// Instructions of work.
+    /// Instructions executed for packets.
     pub instructions: f64,
-    /// Time in which threads waited.
+    /// Time that threads spent waiting.
     pub idle: Time,
     /// Lines read from the level-2 cache.
     pub l2_reads: u64,
-    /// Lines written to it, as far as they are simulated.
+    /// Lines written to the level-2 cache, in the simulated sets only.
     pub l2_writes: u64,
-    /// Accesses that went to memory.
+    /// Accesses that missed all caches.
     pub misses: u64,
 }
 
-/// Pages that were touched.
+/// The set of touched pages of a client.
 #[derive(Debug, Clone)]
 pub struct Pages {
     first: u32,
@@ -34,25 +34,25 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// Of the lines of a client, from one up to another.
+    /// Creates an empty set for the lines from `first_line` up to, but without, `end_line`.
     pub fn new(first_line: u32, end_line: u32) -> Self {
         let pages = (end_line - first_line).div_ceil(PAGE_LINES);
         Pages { first: first_line, touched: vec![0; pages.div_ceil(64) as usize] }
     }
 
-    /// A line is touched.
+    /// Marks the page of a line as touched.
     #[inline]
     pub fn touch(&mut self, line: u32) {
         let page = (line - self.first) / PAGE_LINES;
         self.touched[(page / 64) as usize] |= 1 << (page % 64);
     }
 
-    /// Forgets all.
+    /// Empties the set.
     pub fn clear(&mut self) {
         self.touched.fill(0);
     }
 
-    /// How many there are.
+    /// Returns the number of touched pages.
     pub fn count(&self) -> u64 {
         self.touched.iter().map(|word| u64::from(word.count_ones())).sum()
     }

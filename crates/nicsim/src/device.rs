@@ -1,4 +1,4 @@
-//! The NIC that is simulated, as data.
+//! Description of the simulated NIC.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ const BUILT_IN: &str = include_str!("../devices/simulated-bluefield-2.toml");
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Device {
-    /// What it is called; it begins with `simulated-`, so that nobody takes it for a real one.
+    /// Name; it begins with `simulated-` to prevent confusion with a real device.
     pub name: String,
     /// The cores.
     pub cores: CoreParameters,
@@ -22,9 +22,9 @@ pub struct Device {
     pub l2: SharedCache,
     /// Cache of all cores.
     pub l3: SharedCache,
-    /// The memory behind them.
+    /// Memory behind the caches.
     pub memory: MemoryParameters,
-    /// Where packets are kept.
+    /// Buffers and transfer of packets.
     pub packets: PacketParameters,
     /// Accelerators by their names.
     pub accelerator: BTreeMap<String, AcceleratorParameters>,
@@ -34,33 +34,33 @@ pub struct Device {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CoreParameters {
-    /// How many there are.
+    /// Number of cores.
     pub count: usize,
-    /// How many share a level-2 cache.
+    /// Number of cores that share a level-2 cache.
     pub per_cluster: usize,
     /// Cycles per second.
     pub clock_hz: f64,
-    /// Instructions that go on while one waits for memory.
+    /// Number of instructions that the core can execute past one that waits for memory.
     pub window_instructions: f64,
-    /// Lines on their way to a core at once, where no prefetcher knows them.
+    /// Most cache lines in flight for a core without prefetching.
     pub outstanding: usize,
-    /// The same of accesses in sequence.
+    /// Most cache lines in flight for sequential accesses.
     pub stream_outstanding: usize,
-    /// Instructions per cycle of a thread that looks for work.
+    /// Instructions per cycle of a thread that polls for work.
     pub poll_ipc: f64,
-    /// Loads per instruction of such a thread.
+    /// Loads per instruction of a polling thread.
     pub poll_reads: f64,
-    /// Stores per instruction of such a thread.
+    /// Stores per instruction of a polling thread.
     pub poll_writes: f64,
 }
 
-/// A cache whose time is part of the cycles per instruction.
+/// A cache whose hit time is part of the cycles per instruction.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrivateCache {
-    /// Its size.
+    /// Capacity.
     pub bytes: u64,
-    /// Lines that a set has.
+    /// Associativity: lines per set.
     pub ways: usize,
 }
 
@@ -68,11 +68,11 @@ pub struct PrivateCache {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedCache {
-    /// Its size.
+    /// Capacity.
     pub bytes: u64,
-    /// Lines that a set has.
+    /// Associativity: lines per set.
     pub ways: usize,
-    /// From the core to a line in it and back.
+    /// Round-trip latency from the core to a line in the cache.
     pub latency_ns: f64,
 }
 
@@ -80,74 +80,74 @@ pub struct SharedCache {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryParameters {
-    /// What the bus transfers.
+    /// Bandwidth of the bus.
     pub bytes_per_second: f64,
-    /// From the core to memory and back, where nobody else is there.
+    /// Round-trip latency from the core to idle memory.
     pub latency_ns: f64,
     /// Banks, each of which opens one row at a time.
     pub banks: u32,
-    /// Groups that they are in, over which neighbouring lines are spread.
+    /// Number of groups of banks; neighbouring lines are spread over the groups.
     pub bank_groups: u32,
     /// Bytes of a row of a bank.
     pub row_bytes: u32,
-    /// How long a bank is busy with an access to a row that is not open.
+    /// Time for which an access to a closed row occupies its bank.
     pub bank_busy_ns: f64,
-    /// The same, of the row that is.
+    /// Time for which an access to the open row occupies its bank.
     pub row_hit_busy_ns: f64,
-    /// From the beginning of one refresh to the next.
+    /// Period of refreshes.
     pub refresh_every_ns: f64,
-    /// How long one takes.
+    /// Duration of a refresh.
     pub refresh_for_ns: f64,
 }
 
-/// Packets in memory.
+/// Packet buffers in memory, and transfers of packets.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PacketParameters {
-    /// Buffers of each function, used in turn.
+    /// Number of buffers of each function, used in turn.
     pub buffers: u32,
-    /// Bytes from one buffer to the next.
+    /// Distance between two buffers, in bytes.
     pub buffer_bytes: u32,
-    /// Bytes of a packet that are no payload.
+    /// Number of header bytes of a packet; the rest is payload.
     pub header_bytes: u32,
-    /// What the network brings and takes of each packet.
+    /// Rate at which the network interface reads or writes a packet.
     pub bytes_per_second: f64,
-    /// Packets between two stages at once, those in an accelerator included.
+    /// Most packets between two stages, including those in an accelerator.
     pub ring: usize,
 }
 
-/// How long an accelerator takes for a request: the sum of three parts.
+/// Service time of an accelerator: the sum of three parts for each request.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AcceleratorParameters {
-    /// For any request.
+    /// Constant part for each request.
     pub request_ns: f64,
-    /// For its payload.
+    /// Rate at which the payload is processed.
     pub bytes_per_second: f64,
-    /// For each match in it.
+    /// Time for each match in the payload.
     pub match_ns: f64,
 }
 
 impl Device {
-    /// The NIC after published figures of BlueField-2.
+    /// Returns the NIC modelled after published figures of BlueField-2.
     ///
     /// # Errors
     ///
-    /// None, which a test holds.
+    /// None; a test checks that the built-in description is valid.
     pub fn bluefield_2() -> Result<Self, NicError> {
         Self::parse("simulated-bluefield-2", BUILT_IN)
     }
 
-    /// The description of that NIC, with the sources of its numbers.
+    /// Returns the description of that NIC, with the sources of its numbers.
     pub fn bluefield_2_text() -> &'static str {
         BUILT_IN
     }
 
-    /// Reads a description.
+    /// Parses a description.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, and where.
+    /// If the text is not a valid description; the error names the place.
     pub fn parse(name: &str, text: &str) -> Result<Self, NicError> {
         let device: Device = toml::from_str(text).map_err(|error| NicError::Unreadable {
             name: name.into(),

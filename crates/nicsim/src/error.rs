@@ -1,36 +1,36 @@
-//! What is wrong with a description or a run.
+//! Errors in a description or a scenario.
 
 use thiserror::Error;
 
-/// Why nothing is simulated.
+/// An error that prevents a simulation.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum NicError {
-    /// A description that is not TOML, or has other fields.
+    /// A description that is not TOML or has unknown fields.
     #[error("{name}: {reason}")]
     Unreadable {
-        /// Which description.
+        /// Name of the description.
         name: String,
-        /// What the parser says.
+        /// Message of the parser.
         reason: String,
     },
-    /// A number that cannot be.
+    /// A value out of range.
     #[error("{place}: {reason}")]
     Impossible {
-        /// Where it stands.
+        /// Location of the value.
         place: String,
-        /// What is wrong with it, and what is possible.
+        /// Problem, and range of valid values.
         reason: String,
     },
-    /// A name that nothing has.
+    /// An unknown name.
     #[error("{place}: there is no {what} {name:?}; there are {known}")]
     Unknown {
-        /// Where it stands.
+        /// Location of the name.
         place: String,
-        /// What is named.
+        /// Kind of the named object.
         what: &'static str,
-        /// The name.
+        /// Unknown name.
         name: String,
-        /// All that have one.
+        /// All known names.
         known: String,
     },
 }

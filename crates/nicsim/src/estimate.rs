@@ -1,22 +1,22 @@
-//! Where lines of a step were found lately, for those whose sets are not simulated.
+//! Estimate of the cache level of lines in sets that are not simulated.
 
 use crate::hierarchy::Level;
 use crate::random::Random;
 
-/// How many observations count; older ones fade.
+/// Number of observations that count; the weight of older ones fades.
 const MEMORY: f64 = 512.0;
 const LEVELS: usize = 4;
 
-/// The levels at which lines of a step are found, as far as they were looked up.
+/// Frequencies of the levels at which lines of a step were found recently.
 #[derive(Debug, Clone)]
 pub struct Estimate {
     weights: [f64; LEVELS],
-    /// For a draw of 32 bits: the levels' upper ends.
+    /// Upper ends of the levels' ranges, for a random number of 32 bits.
     ends: [u32; LEVELS - 1],
 }
 
 impl Estimate {
-    /// Before anything was looked up.
+    /// Creates an estimate from one assumed observation.
     pub fn new(first: Level) -> Self {
         let mut estimate = Estimate { weights: [0.0; LEVELS], ends: [0; LEVELS - 1] };
         estimate.weights[first as usize] = 1.0;
@@ -24,7 +24,7 @@ impl Estimate {
         estimate
     }
 
-    /// A line was found there.
+    /// Records that a line was found at a level.
     pub fn observe(&mut self, level: Level) {
         let total: f64 = self.weights.iter().sum();
         if total > MEMORY {
@@ -45,7 +45,7 @@ impl Estimate {
         }
     }
 
-    /// Where another one is.
+    /// Draws the level of a line that is not simulated.
     #[inline]
     pub fn draw(&self, random: &mut Random) -> Level {
         let drawn = random.bits() as u32;

@@ -1,4 +1,4 @@
-//! Network functions and competitors, as data: what each packet makes them do.
+//! Descriptions of network functions and competitors: the work for each packet.
 
 use std::collections::BTreeMap;
 
@@ -11,74 +11,76 @@ const BUILT_IN: [(&str, &str); 2] = [
     ("competitors", include_str!("../functions/competitors.toml")),
 ];
 
-/// A function. Format: the comment in `functions/network-functions.toml`.
+/// A network function. A comment in `functions/network-functions.toml` describes the format.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Function {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// What it is written with.
+    /// Framework that the function is implemented with.
     pub framework: String,
-    /// Whether each round begins with a packet of the network.
+    /// True if the function receives packets from the network; if false, it runs in rounds without
+    /// them.
     #[serde(default = "yes")]
     pub receives: bool,
-    /// Of instructions that find everything in the level-1 cache.
+    /// Cycles per instruction if all data are in the level-1 cache.
     pub cycles_per_instruction: f64,
     /// Loads per instruction.
     pub reads: f64,
     /// Stores per instruction.
     pub writes: f64,
-    /// Memory that it uses, by name.
+    /// Memory regions by name.
     #[serde(default)]
     pub regions: BTreeMap<String, Region>,
-    /// What is done by different threads, one after the other.
+    /// Stages, executed by different threads one after the other.
     #[serde(rename = "stage")]
     pub stages: Vec<Stage>,
 }
 
-/// Memory of a function.
+/// A memory region of a function.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Region {
-    /// How its size follows, and which lines a flow uses.
+    /// Kind, which determines the size and the lines of a flow.
     pub kind: RegionKind,
-    /// By kind: for each flow, for each bucket, or in all.
+    /// Bytes for each flow, for each bucket or in total, by kind.
     #[serde(default)]
     pub bytes: u64,
 }
 
-/// How large a region is.
+/// Size and layout of a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RegionKind {
     /// `bytes` for each flow.
     Flow,
-    /// `bytes` for each of as many buckets as the power of two that is no less than the flows.
+    /// `bytes` for each bucket; the number of buckets is that of the flows, rounded up to a power
+    /// of two.
     Buckets,
-    /// `bytes` in all; a flow always uses the same lines.
+    /// `bytes` in total; a flow always uses the same lines.
     Table,
-    /// The working set that is asked for, of which each thread has a part.
+    /// As many bytes as the client's working set; each thread uses its own part.
     Array,
 }
 
-/// What threads do with a packet before others do the rest.
+/// A part of a packet's processing that its own threads execute.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
-    /// How many threads do so, each on a core of its own.
+    /// Number of threads, each on its own core.
     pub threads: usize,
-    /// The accelerator that packets pass on their way from the stage before.
+    /// Accelerator that packets pass through before they reach this stage.
     pub through: Option<String>,
-    /// One after the other.
+    /// Steps, one after the other.
     #[serde(rename = "step")]
     pub steps: Vec<Step>,
 }
 
-/// A part of what is done with a packet.
+/// A step of the processing of a packet.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// Instructions for any packet.
+    /// Instructions for each packet.
     #[serde(default)]
     pub instructions: f64,
     /// Instructions for each byte of payload.
@@ -86,34 +88,35 @@ pub struct Step {
     pub instructions_per_byte: f64,
     /// The region whose lines are touched, or `packet`.
     pub touches: Option<String>,
-    /// How many lines.
+    /// Number of touched lines.
     #[serde(default)]
     pub lines: u32,
-    /// Whether all lines of the packet are touched instead.
+    /// True if all lines of the packet are touched; `lines` is then 0.
     #[serde(default)]
     pub payload: bool,
-    /// Which line can be touched when.
+    /// Dependences between the touched lines.
     pub order: Option<Order>,
     /// The share of lines that are written.
     #[serde(default)]
     pub writes: f64,
-    /// The accelerator that gets the payload, and is waited for; nothing else is then done.
+    /// Accelerator that receives the payload; the thread waits for its reply and does nothing else
+    /// in this step.
     pub call: Option<String>,
 }
 
-/// Which lines of a step can be on their way at once.
+/// Dependences between the lines that a step touches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// Where each line is says the one before.
+    /// Each line contains the address of the next one.
     Chase,
-    /// All are known at the beginning.
+    /// All addresses are known at the start.
     Parallel,
-    /// They stand behind each other, which a prefetcher finds out.
+    /// Lines are consecutive, so that a prefetcher fetches them ahead.
     Stream,
 }
 
-/// The region of packets, which every function has that receives some.
+/// Name of the packet region, which every receiving function has.
 pub const PACKET: &str = "packet";
 
 #[derive(Deserialize)]
@@ -129,11 +132,11 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// Those that come along: network functions and competitors.
+    /// Returns the built-in network functions and competitors.
     ///
     /// # Errors
     ///
-    /// None, which a test holds.
+    /// None; a test checks that they are valid.
     pub fn built_in() -> Result<Self, NicError> {
         let mut all = Functions::default();
         for (name, text) in BUILT_IN {
@@ -142,11 +145,11 @@ impl Functions {
         Ok(all)
     }
 
-    /// Reads more of them.
+    /// Adds the functions of a description.
     ///
     /// # Errors
     ///
-    /// What is wrong with one, or that its name is taken.
+    /// If the description is invalid, or a name exists already.
     pub fn add(&mut self, name: &str, text: &str) -> Result<(), NicError> {
         let file: File = toml::from_str(text).map_err(|error| NicError::Unreadable {
             name: name.into(),
@@ -162,19 +165,19 @@ impl Functions {
         Ok(())
     }
 
-    /// The one of a name.
+    /// Returns the function with a name.
     pub fn get(&self, name: &str) -> Option<&Function> {
         self.known.get(name)
     }
 
-    /// Their names, sorted.
+    /// Returns the names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.known.keys().map(String::as_str)
     }
 }
 
 impl Function {
-    /// Cores that it takes.
+    /// Returns the number of cores that the function needs.
     pub fn threads(&self) -> usize {
         self.stages.iter().map(|stage| stage.threads).sum()
     }
@@ -268,7 +271,7 @@ mod tests {
     #[test]
     fn all_functions_of_the_paper_come_along() {
         let functions = Functions::built_in().expect("they are valid");
-        // Table 1, section 6, and a competitor of ours.
+        // Functions of Table 1 and of section 6, and our own competitor `packet-bench`.
         let wanted = [
             "FlowStats",
             "IPRouter",

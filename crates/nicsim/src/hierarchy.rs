@@ -1,33 +1,33 @@
-//! Private and shared caches, one behind the other.
+//! Private and shared caches in series.
 //!
-//! Each level takes in what it was asked for and did not have; what has to go and was written goes
-//! to the next level. Levels are neither inclusive nor exclusive, as the mesh of the device is
-//! (assumed). One set in `sampling` is simulated; lines of other sets are not looked up at all.
+//! Each level inserts a line on a miss and writes evicted dirty lines to the next level. Levels are
+//! neither inclusive nor exclusive, like the mesh of the device (assumed). Only one set in
+//! `sampling` is simulated; lines of other sets are not looked up.
 
 use crate::cache::{Cache, Victim};
 use crate::device::Device;
 
-/// Where a line is found.
+/// The level of the memory hierarchy at which a line is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// The core's own cache.
+    /// Level-1 cache of the core.
     L1,
-    /// That of the cluster.
+    /// Level-2 cache of the cluster.
     L2,
-    /// That of all.
+    /// Level-3 cache of all cores.
     L3,
-    /// None.
+    /// Memory: no cache has the line.
     Memory,
 }
 
-/// What came of an access.
+/// Result of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
-    /// Where the line was.
+    /// Level at which the line was found.
     pub level: Level,
-    /// Lines that left the level-1 cache for the next one because they were written.
+    /// Number of dirty lines evicted from the level-1 to the level-2 cache.
     pub to_l2: u32,
-    /// Lines that left the last cache for memory because they were written.
+    /// Number of dirty lines evicted from the last-level cache to memory.
     pub to_memory: u32,
 }
 
@@ -42,7 +42,7 @@ pub struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// Empty caches.
+    /// Creates empty caches.
     pub fn new(device: &Device, sampling: u32) -> Self {
         let sets = |bytes: u64, ways: usize| {
             (bytes / crate::address::LINE / ways as u64 / u64::from(sampling)) as u32
@@ -59,29 +59,29 @@ impl Hierarchy {
         }
     }
 
-    /// One set in so many is simulated.
+    /// Returns the sampling factor: one set in this many is simulated.
     pub fn sampling(&self) -> u32 {
         self.sampling
     }
 
-    /// The number that a line has in simulated sets; `None` where its set is not one of them.
-    /// Of any `sampling` lines that stand behind each other there is one that is.
+    /// Returns the number of a line within the simulated sets; `None` if its set is not simulated.
+    /// Exactly one of each aligned group of `sampling` lines is simulated.
     #[inline]
     pub fn sampled(&self, line: u32) -> Option<u32> {
         (folded(line) & (self.sampling - 1) == 0).then_some(line / self.sampling)
     }
 
-    /// The numbers of all lines among `count` from `first` on that are in simulated sets; `first`
-    /// is a multiple of 16.
+    /// Returns the numbers of all simulated lines among `count` lines from `first` on. `first` must
+    /// be a multiple of 16.
     pub fn sampled_of(&self, first: u32, count: u32) -> impl Iterator<Item = u32> + use<> {
         let sampling = self.sampling;
         let blocks = (first..first + count).step_by(sampling as usize);
-        // Below the shifts of `folded`, neighbours differ in nothing but their last bits.
+        // Within a block, `folded` differs in its lowest bits only, since its shifts drop them.
         let line = move |block: u32| block + (folded(block) & (sampling - 1));
         blocks.map(line).filter(move |line| *line < first + count).map(move |line| line / sampling)
     }
 
-    /// A core touches a line of a simulated set.
+    /// Accesses a line of a simulated set from a core.
     pub fn access(&mut self, core: usize, line: u32, written: bool) -> Found {
         let cluster = core / self.per_cluster;
         let mut found = Found { level: Level::L1, to_l2: 0, to_memory: 0 };
@@ -129,7 +129,8 @@ impl Hierarchy {
         u32::from(self.l3.insert(line, true).is_some_and(|gone| gone.dirty))
     }
 
-    /// A line of a simulated set is written by a device: copies in the caches of a core are stale.
+    /// Invalidates a line of a simulated set in the caches of these cores and in the level-3 cache,
+    /// because a device writes it.
     pub fn invalidate(&mut self, cores: &[usize], line: u32) {
         for &core in cores {
             self.l1[core].invalidate(line);
@@ -138,7 +139,7 @@ impl Hierarchy {
         self.l3.invalidate(line);
     }
 
-    /// Simulated lines that are in the last cache.
+    /// Returns the simulated lines in the last-level cache.
     pub fn last_level(&self) -> impl Iterator<Item = u32> {
         self.l3.occupants()
     }
@@ -171,7 +172,7 @@ mod tests {
     #[test]
     fn a_written_line_reaches_memory_once() {
         let mut caches = caches(16);
-        // Twice as many lines as all caches have together: each is written and pushed out.
+        // Twice as many lines as all caches hold together: each is written and evicted.
         let lines = 2 * (6 + 1) * 1024 * 1024 / 64 / 16;
         let mut to_memory = 0;
         for line in 0..lines {

@@ -1,20 +1,20 @@
-//! A simulated SoC NIC: network functions run beside each other on its cores and share caches,
-//! memory and accelerators, so that their contention shows where no such NIC is at hand.
+//! Simulates a SoC NIC, so that contention can be studied without such a NIC. Network functions run
+//! side by side on its cores and share caches, memory and accelerators.
 //!
-//! Discrete events: a thread executes one step of a packet after the other; each line that it
-//! touches is looked up in private caches and in the shared one, and fetched from a memory of
-//! banks behind one bus; accelerators serve requests of queues in turn. How fast a function is
-//! beside others follows from these mechanisms; no equation of throughput stands anywhere here,
-//! because the simulation is what such equations are compared with.
+//! The simulation is driven by discrete events. A thread executes one step of a packet after the
+//! other. Each line that a step touches is looked up in the private and the shared caches. Misses
+//! are fetched from a memory of banks behind one bus. Accelerators serve the requests of their
+//! queues in turn. The speed of a function follows from these mechanisms alone; the simulation
+//! contains no throughput equation, because such equations are compared with it.
 //!
-//! What is simulated is data: the NIC (`devices/`), the functions and the competitors
-//! (`functions/`), each number with its source or the word that it is assumed. The devices and
-//! functions are those of Wu et al., "Tomur: Traffic-Aware Performance Prediction of On-NIC Network
-//! Functions with Multi-Resource Contention". The simulation knows no models, no tables and nothing
-//! of how results are used. `docs/contention.md` has its limits.
+//! The inputs are data: the NIC (`devices/`), the functions and the competitors (`functions/`).
+//! Each number has its source or is marked as assumed. Devices and functions follow Wu et al.,
+//! "Tomur: Traffic-Aware Performance Prediction of On-NIC Network Functions with Multi-Resource
+//! Contention". This crate knows neither models nor tables, nor the use of its results.
+//! `docs/contention.md` lists its limits.
 //!
-//! Times are whole picoseconds, random numbers are seeded: the same run has the same outcome on any
-//! machine, however many runs there are at once.
+//! Times are whole picoseconds and random numbers are seeded: a run has the same outcome on any
+//! machine, and with any number of parallel runs.
 
 mod accelerator;
 mod address;

@@ -1,23 +1,23 @@
-//! What lies between two stages: a ring of packets, behind an accelerator or not.
+//! A link between two stages: a ring of packets, optionally behind an accelerator.
 
 use std::collections::VecDeque;
 
 use crate::packet::Packet;
 
-/// A ring, and who waits at its ends.
+/// A ring, with the threads that wait at its ends.
 #[derive(Debug)]
 pub struct Link {
-    /// Packets that may be on it at once, those in the accelerator included.
+    /// Capacity in packets, including those in the accelerator.
     pub depth: usize,
-    /// Packets that are.
+    /// Number of packets in the ring and the accelerator.
     pub used: usize,
-    /// Those that the next stage can take.
+    /// Packets that the next stage can take.
     pub ready: VecDeque<Packet>,
-    /// The accelerator that they pass before, by number.
+    /// Number of the accelerator that packets pass through first.
     pub through: Option<usize>,
-    /// Threads of the stage before that have no room.
+    /// Threads of the previous stage that wait for room.
     pub blocked: VecDeque<usize>,
-    /// Threads of the next stage that have nothing to do.
+    /// Threads of the next stage that wait for packets.
     pub hungry: VecDeque<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Many runs, several at once.
+//! Parallel simulation of many scenarios.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,12 +11,12 @@ use crate::outcome::Outcome;
 use crate::scenario::Scenario;
 use crate::simulation::run;
 
-/// Simulates scenarios in so many threads. Outcomes are in the order of scenarios, and the same for
-/// any number of threads.
+/// Simulates scenarios in parallel threads. The outcomes are in the order of the scenarios and do
+/// not depend on the number of threads.
 ///
 /// # Errors
 ///
-/// That of the first scenario that cannot be, in their order.
+/// The error of the first invalid scenario, in their order.
 pub fn run_all(
     device: &Device,
     functions: &Functions,

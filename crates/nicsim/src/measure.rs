@@ -1,4 +1,4 @@
-//! From what was counted at two times to what a run has shown between them.
+//! Conversion of the counters at two times into the outcome of a run.
 
 use crate::accelerator::Served;
 use crate::address::LINE;
@@ -11,20 +11,20 @@ use crate::setup::Parts;
 use crate::state::ClientState;
 use crate::time::{Time, seconds};
 
-/// Sums at a time.
+/// Counters at one time.
 #[derive(Debug)]
 pub struct Snapshot {
     time: Time,
     counts: Vec<Counts>,
     inside: Vec<u64>,
     served: Vec<Vec<Served>>,
-    /// How long each accelerator has served.
+    /// Total service time of each accelerator.
     worked: Vec<Time>,
     memory: (u64, u64, Time),
 }
 
 impl Snapshot {
-    /// Of everything.
+    /// Copies all counters.
     pub fn of(parts: &Parts, shared: &Shared, time: Time) -> Self {
         Snapshot {
             time,
@@ -37,7 +37,8 @@ impl Snapshot {
     }
 }
 
-/// What happened between two snapshots; events are for others to count.
+/// Returns the outcome between two snapshots, except for the number of events, which the caller
+/// sets.
 pub fn outcome(
     device: &Device,
     functions: &Functions,
@@ -156,7 +157,7 @@ fn accelerator(
     }
 }
 
-/// Nanoseconds of each, on average.
+/// Returns the average time in nanoseconds.
 fn each(time: Time, count: u64) -> f64 {
     if count == 0 { 0.0 } else { time as f64 / 1000.0 / count as f64 }
 }

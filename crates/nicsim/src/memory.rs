@@ -1,10 +1,10 @@
-//! Memory: banks behind one bus, each access a line.
+//! Memory: banks behind one bus, accessed line by line.
 //!
-//! The bus transfers a line in each slot; an access takes the first slot that is free once its bank
-//! is ready, so that requests may come in any order, as they do from cores of which each is ahead of
-//! the others by some accesses. A bank has one row open; an access to another row keeps it busy for
-//! as long as closing and opening takes, one to the same row for as long as the device needs between
-//! two transfers of one group of banks. Refreshes take all slots for a while.
+//! The bus transfers one line in each slot. An access takes the first free slot after its bank is
+//! ready. Requests may arrive out of order, because each core's execution may be ahead of the
+//! others by some accesses. A bank has one row open. An access to another row occupies the bank for
+//! the time to close and open rows. An access to the open row occupies it for the least time
+//! between two transfers of one group of banks. A refresh takes all slots for its duration.
 
 use slowpath_random::mixed;
 
@@ -12,7 +12,7 @@ use crate::address::LINE;
 use crate::device::MemoryParameters;
 use crate::time::{Time, from_ns};
 
-/// How far ahead slots can be taken, in words of 64 of them.
+/// Range of slots ahead that can be reserved, in words of 64 slots.
 const WORDS: u64 = 8192;
 
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ struct Bank {
     row: u32,
 }
 
-/// Lines that a device transfers at once.
+/// Number of lines that a device transfers at once.
 const TOGETHER: u32 = 4;
 
 /// The bus and the banks.
@@ -31,16 +31,16 @@ pub struct Memory {
     latency: Time,
     opening: Time,
     open: Time,
-    /// The words that begin a refresh, and how many one takes.
+    /// Period and duration of refreshes, in words.
     refresh_every: u64,
     refresh_for: u64,
-    /// Which slots are taken: a ring.
+    /// Reserved slots, as a ring.
     taken: Vec<u64>,
-    /// The first word that may still be asked for.
+    /// The first word in which slots can be reserved.
     first: u64,
-    /// Nothing is free from the first word to this one.
+    /// All words from `first` up to this one, exclusive, are full.
     full_below: u64,
-    /// Lines of a row, in all banks of which it has a part.
+    /// Lines of a row, counted over all groups of banks.
     row_lines: u32,
     groups: u32,
     banks: Vec<Bank>,
@@ -50,7 +50,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Idle memory.
+    /// Creates idle memory.
     pub fn new(parameters: &MemoryParameters) -> Self {
         let slot = (LINE as f64 / parameters.bytes_per_second * 1e12).round().max(1.0) as Time;
         let words = |ns: f64| (ns * 1000.0 / (slot * 64) as f64).round() as u64;
@@ -82,7 +82,7 @@ impl Memory {
         if word % self.refresh_every < self.refresh_for { u64::MAX } else { 0 }
     }
 
-    /// Nothing will be asked for before this time any more.
+    /// Discards all slots before a time; no later access may ask for them.
     pub fn advance(&mut self, now: Time) {
         let word = now / self.slot / 64;
         while self.first < word {
@@ -92,8 +92,9 @@ impl Memory {
         }
     }
 
-    /// Takes so many free slots of one word, the first ones from a time on, and says when the first
-    /// begins and how many there were. Beyond all that can be planned it is the end of that.
+    /// Reserves the first free slots of one word, at most `wanted`, from a time on. Returns the
+    /// time of the first slot and the number of slots. Without a free slot, returns the end of the
+    /// range.
     fn take(&mut self, from: Time, wanted: u32) -> (Time, u32) {
         let slot = from.div_ceil(self.slot);
         let mut word = (slot / 64).max(self.first);
@@ -129,7 +130,7 @@ impl Memory {
 
     fn place(&mut self, at: Time, line: u32) -> Time {
         let row = line / self.row_lines;
-        // Two lines that stand behind each other are in one group, the next two in the next one.
+        // Pairs of consecutive lines share a group; the next pair is in the next group.
         let group = line / 2 % self.groups;
         let sets = self.banks.len() as u32 / self.groups;
         let set = (mixed(u64::from(row)) % u64::from(sets.max(1))) as u32;
@@ -142,7 +143,7 @@ impl Memory {
         begin
     }
 
-    /// Reads a line for a core; when it is there.
+    /// Reads a line for a core and returns the time of its arrival.
     pub fn read(&mut self, at: Time, line: u32) -> Time {
         let begin = self.place(at, line);
         self.reads += 1;
@@ -150,15 +151,15 @@ impl Memory {
         begin + self.latency
     }
 
-    /// Writes a line, which nobody waits for: controllers gather such lines and write them when
-    /// their row is open.
+    /// Writes a line without waiting: controllers gather such lines and write them when their row
+    /// is open.
     pub fn write(&mut self, at: Time) {
         self.take(at, 1);
         self.transfers += 1;
     }
 
-    /// Transfers lines for a device that sends or takes one each `apart` picoseconds, some together;
-    /// when the last one is through. They lie in open rows.
+    /// Transfers lines for a device that handles one line each `apart` picoseconds, several at
+    /// once. The lines lie in open rows. Returns the end of the last transfer.
     pub fn burst(&mut self, at: Time, lines: u32, apart: Time) -> Time {
         let mut last = at;
         let mut due = at;
@@ -173,12 +174,13 @@ impl Memory {
         last
     }
 
-    /// Lines that were transferred, reads among them, and the time that these waited in all.
+    /// Returns the number of transfers, the number of reads among them, and the total time that
+    /// reads waited.
     pub fn counted(&self) -> (u64, u64, Time) {
         (self.transfers, self.reads, self.waited)
     }
 
-    /// Transfers that fit into a time.
+    /// Returns the number of transfers that fit into a time.
     pub fn capacity(&self, duration: Time) -> f64 {
         duration as f64 / self.slot as f64
     }
@@ -198,7 +200,7 @@ mod tests {
 
     #[test]
     fn alone_a_read_takes_the_latency() {
-        // Behind the first refresh.
+        // After the first refresh.
         let at = 1_000_000;
         assert_eq!(memory().read(at, 77), at + 110_000);
     }
@@ -215,7 +217,8 @@ mod tests {
         let mut random = Random::new(1, 1);
         let sequence = rate(0..40_000);
         let jumps = rate((0..40_000).map(|_| random.below(1 << 28)));
-        // 25.6 GB/s less refreshes, and 16 banks that take 45.75 ns each: 22.4 GB/s less those.
+        // 25.6 GB/s less refreshes; and 16 banks busy for 45.75 ns per access: 22.4 GB/s less
+        // refreshes.
         assert!(sequence > 0.85 * 25.6e9 && sequence < 24.7e9, "{sequence}");
         assert!(jumps > 0.85 * 22.4e9 && jumps < 0.97 * 22.4e9, "{jumps}");
     }
@@ -239,12 +242,13 @@ mod tests {
         let at = 1_000_000;
         let end = memory.burst(at, 100, 5000);
         assert!((400_000..520_000).contains(&(end - at)), "{end}");
-        // Every other slot is free: a read waits for four at most, which are taken together.
+        // Every other slot is free: a read waits for at most four slots, which are reserved
+        // together.
         assert!(memory.read(at, 5) <= at + 110_000 + 4 * 2500);
     }
 
     proptest! {
-        /// No slot is given twice, none before it is asked for, whatever the order.
+        /// Slots are reserved once, and not before the requested time, in any order of requests.
         #[test]
         fn slots_are_taken_once(offsets in prop::collection::vec(0_u64..4_000_000, 1..400)) {
             let mut memory = memory();
@@ -261,7 +265,7 @@ mod tests {
             }
         }
 
-        /// And it is the first free one.
+        /// The reserved slot is the first free one.
         #[test]
         fn the_first_free_slot_is_taken(offsets in prop::collection::vec(0_u64..1_000_000, 1..200)) {
             let mut memory = memory();

@@ -1,56 +1,56 @@
-//! What a run has shown.
+//! Outcome of a run, as data.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// Of a run: what was counted while it was measured.
+/// Outcome of a run: totals and averages of the measured period.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outcome {
-    /// The NIC; its name begins with `simulated-`.
+    /// Name of the NIC; it begins with `simulated-`.
     pub device: String,
     /// Simulated seconds.
     pub seconds: f64,
-    /// In the order of the scenario.
+    /// Outcomes of the clients, in the order of the scenario.
     pub clients: Vec<ClientOutcome>,
-    /// By name.
+    /// Outcomes of the accelerators, by name.
     pub accelerators: BTreeMap<String, AcceleratorOutcome>,
-    /// The memory that all share.
+    /// Outcome of the shared memory.
     pub memory: MemoryOutcome,
-    /// Events that took place, those before anything was measured included.
+    /// Number of events, including those of the warm-up.
     pub events: u64,
-    /// Packets and rounds, of all clients, also before.
+    /// Number of packets and rounds of all clients, in the measured period and before.
     pub packets: u64,
 }
 
-/// Of a client.
+/// Outcome of a client.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClientOutcome {
-    /// The function.
+    /// Name of the function.
     pub function: String,
     /// Packets, or rounds, per second.
     pub throughput: f64,
-    /// What a paper of its kind would read from hardware.
+    /// Hardware counters as in the paper.
     pub counters: Counters,
-    /// Packets begun while it was measured.
+    /// Number of packets begun in the measured period.
     pub begun: u64,
-    /// Packets done.
+    /// Number of packets finished in the measured period.
     pub done: u64,
-    /// Packets that were inside at the beginning, and at the end.
+    /// Number of packets in the client at the start and at the end of the measured period.
     pub inside: (u64, u64),
-    /// Nanoseconds from beginning to end of a packet, on average.
+    /// Average time of a packet in the client, in nanoseconds.
     pub sojourn_ns: f64,
-    /// Packets inside, averaged over time.
+    /// Number of packets in the client, averaged over time.
     pub mean_inside: f64,
-    /// Share of its threads' time in which they waited.
+    /// Share of the threads' time spent waiting.
     pub idle: f64,
-    /// Share of its accesses beyond the level-1 cache that went to memory.
+    /// Share of the accesses beyond the level-1 cache that went to memory.
     pub misses: f64,
-    /// Bytes of the last-level cache that it has at the end.
+    /// Bytes in the last-level cache at the end.
     pub occupancy: u64,
 }
 
-/// The paper's seven counters (appendix D, Table 13), of all cores of a function together.
+/// The paper's seven counters (appendix D, Table 13), summed over all cores of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Counters {
     /// Instructions per cycle.
@@ -59,34 +59,34 @@ pub struct Counters {
     pub irt: f64,
     /// Reads of the level-2 cache, per second.
     pub l2crd: f64,
-    /// Writes of it, per second.
+    /// Writes of the level-2 cache, per second.
     pub l2cwr: f64,
     /// Loads, per second.
     pub memrd: f64,
     /// Stores, per second.
     pub memwr: f64,
-    /// Pages that were touched, in MB of 10^6 bytes.
+    /// Touched pages, in MB of 10^6 bytes.
     pub wss_mb: f64,
 }
 
-/// Of an accelerator.
+/// Outcome of an accelerator.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AcceleratorOutcome {
-    /// Share of time in which it served.
+    /// Share of the time in which the server was busy.
     pub busy: f64,
-    /// Requests served per second, by client; those without a queue have none.
+    /// Requests served per second, by client; 0 for clients without requests.
     pub served: Vec<f64>,
-    /// Nanoseconds that a request of each client took of the server, on average.
+    /// Average service time by client, in nanoseconds.
     pub service_ns: Vec<f64>,
-    /// Nanoseconds from sent to served, on average.
+    /// Average time from sending to completion by client, in nanoseconds.
     pub sojourn_ns: Vec<f64>,
 }
 
-/// Of memory.
+/// Outcome of the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MemoryOutcome {
-    /// Share of the bus's slots that were taken, refreshes not included.
+    /// Share of the bus's slots that were used, without refreshes.
     pub busy: f64,
-    /// Nanoseconds that a core's read waited for its slot, on average.
+    /// Average time that a core's read waited for its slot, in nanoseconds.
     pub waited_ns: f64,
 }

@@ -1,16 +1,16 @@
-//! A packet on its way through a function, or a round of what has none.
+//! A packet in a function, or one round of a function without packets.
 
 use crate::time::Time;
 
 /// A packet.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet {
-    /// Whose, by number.
+    /// Number of the flow.
     pub flow: u32,
-    /// Where it is kept.
+    /// Number of the buffer.
     pub buffer: u32,
-    /// Matches that an accelerator finds in it.
+    /// Number of matches that an accelerator finds in the packet.
     pub matches: u32,
-    /// When the function began with it.
+    /// Time at which the function began with the packet.
     pub begun: Time,
 }

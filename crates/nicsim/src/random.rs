@@ -1,5 +1,4 @@
-//! What is drawn in a run: sequences of one seed, each its own, and the distributions of what they
-//! stand for.
+//! Random numbers of a run: independent streams of one seed, and their distributions.
 
 use slowpath_random::mixed;
 
@@ -10,32 +9,33 @@ pub struct Random {
 }
 
 impl Random {
-    /// The sequence of a seed, and of one of its streams, which are independent of each other.
+    /// Creates one of the independent streams of a seed.
     pub fn new(seed: u64, stream: u64) -> Self {
         let stream = slowpath_random::Random::new(stream).bits();
         Random { bits: slowpath_random::Random::new(mixed(seed ^ stream)) }
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.bits.bits()
     }
 
-    /// A number below `limit`, all nearly equally likely (off by less than `limit` / 2^32).
+    /// Returns a number below `limit`, nearly uniformly (each probability is off by less than
+    /// `limit` / 2^32).
     #[inline]
     pub fn below(&mut self, limit: u32) -> u32 {
         (((self.bits() >> 32) * u64::from(limit)) >> 32) as u32
     }
 
-    /// A number from 0 up to 1, without it.
+    /// Returns a number from 0 up to, but without, 1.
     #[inline]
     pub fn share(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// How many events there are where `mean` are expected (Poisson), by multiplying; means beyond
-    /// a few hundred are added up from smaller ones.
+    /// Draws a Poisson-distributed count by multiplying uniform numbers. Means above 200 are split
+    /// into sums.
     pub fn poisson(&mut self, mean: f64) -> u32 {
         const MOST: f64 = 200.0;
         let mut left = mean;
@@ -53,7 +53,7 @@ impl Random {
         count
     }
 
-    /// A normal number of mean 0 and variance 1 (Box and Muller, 1958).
+    /// Draws a normal number of mean 0 and variance 1 (Box and Muller, 1958).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.share()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.share()).cos()

@@ -1,31 +1,31 @@
-//! What runs together, under which traffic, and for how long.
+//! Description of a run: its functions, their traffic, and its duration.
 
 use serde::Deserialize;
 
 use crate::error::NicError;
 
-/// The coarsest sampling: one set in so many.
+/// The coarsest sampling: one simulated set in this many.
 pub const MOST_SAMPLING: u64 = 16;
 
 /// A run of the simulation.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Functions that run beside each other.
+    /// Functions that run side by side.
     pub clients: Vec<Client>,
-    /// Of everything random.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// Milliseconds before anything is counted.
+    /// Milliseconds of warm-up before the measured period.
     #[serde(default = "warm_up")]
     pub warm_up_ms: f64,
-    /// Milliseconds in which it is.
+    /// Milliseconds of the measured period.
     #[serde(default = "measured")]
     pub measured_ms: f64,
-    /// One in so many cache sets is simulated, a power of two up to 16; lines of other sets are
-    /// where lines of the same step were found lately.
+    /// Sampling of cache sets: one in this many is simulated, a power of two up to 16. Lines of
+    /// other sets get the level at which lines of the same step were found recently.
     #[serde(default = "sampling")]
     pub sampling: u32,
-    /// Whether throughputs scatter as those of measurements do ([`crate::NOISE`]).
+    /// True if throughputs have measurement noise ([`crate::NOISE`]).
     #[serde(default)]
     pub noise: bool,
 }
@@ -34,18 +34,19 @@ pub struct Scenario {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Client {
-    /// Its name.
+    /// Name of the function.
     pub function: String,
     /// Flows, all equally likely.
     #[serde(default = "flows")]
     pub flows: u32,
-    /// Size of packets, or of what is sent to accelerators with as much header.
+    /// Packet size in bytes. Functions without packets send accelerators this size less the
+    /// headers.
     #[serde(default = "packet_bytes")]
     pub packet_bytes: u32,
     /// Matches per MB of payload.
     #[serde(default)]
     pub mtbr: f64,
-    /// Packets per second, equally far from each other; as many as can be where there is none.
+    /// Packets per second, at nearly equal distances; without it, as many as possible.
     #[serde(default)]
     pub rate: Option<f64>,
     /// Bytes of its regions of kind `array`.
@@ -54,7 +55,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A function under the paper's usual traffic (7.1), but without matches.
+    /// Creates a function with the paper's usual traffic (7.1), but without matches.
     pub fn new(function: &str) -> Self {
         Client {
             function: function.into(),
@@ -68,7 +69,7 @@ impl Client {
 }
 
 impl Scenario {
-    /// Clients under a seed, with default times and sampling.
+    /// Creates a scenario with default times and sampling.
     pub fn new(clients: Vec<Client>, seed: u64) -> Self {
         Scenario {
             clients,

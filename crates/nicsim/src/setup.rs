@@ -1,4 +1,4 @@
-//! From a scenario to clients on cores, with memory and links.
+//! Set-up of a run: maps the clients of a scenario to cores, memory and links.
 
 use std::collections::BTreeMap;
 
@@ -17,18 +17,18 @@ use crate::scenario::{Client, Scenario};
 use crate::state::{ClientState, Doing, StageState, ThreadState};
 use crate::time::SECOND;
 
-/// All that there is at the beginning.
+/// Initial state of all parts of a simulation.
 #[derive(Debug, Default)]
 pub struct Parts {
     /// Clients, in the order of the scenario.
     pub clients: Vec<ClientState>,
-    /// Threads of all of them.
+    /// Threads of all clients.
     pub threads: Vec<ThreadState>,
-    /// Links of all of them.
+    /// Links of all clients.
     pub links: Vec<Link>,
     /// Accelerators, by number, with a queue for each client.
     pub accelerators: Vec<Accelerator>,
-    /// Their names.
+    /// Names of the accelerators.
     pub names: Vec<String>,
 }
 
@@ -36,7 +36,8 @@ pub struct Parts {
 ///
 /// # Errors
 ///
-/// Functions and accelerators that there are not, numbers that cannot be, and too few cores.
+/// If a function or an accelerator is unknown, a value is out of range, or the device has too few
+/// cores.
 pub fn place(
     device: &Device,
     functions: &Functions,
@@ -157,7 +158,7 @@ impl Setup<'_> {
         self.allocator.packets(packets.buffers, packets.buffer_bytes, &function.name).map(Some)
     }
 
-    /// Cores of whole clusters: functions share no level-2 cache.
+    /// Allocates cores in whole clusters, so that functions do not share a level-2 cache.
     fn cores(&mut self, function: &Function) -> Result<Vec<usize>, NicError> {
         let cores = &self.device.cores;
         let first = self.next_core;

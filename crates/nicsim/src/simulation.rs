@@ -1,4 +1,4 @@
-//! The events of a run, one after the other.
+//! Event loop of a run.
 
 use crate::accelerator::{Reply, Request};
 use crate::agenda::Agenda;
@@ -18,22 +18,22 @@ use crate::setup::{Parts, place};
 use crate::state::{Doing, ThreadState};
 use crate::time::{Time, from_ns};
 
-/// How far the reception of packets may be behind: rings of buffers hide that much. Beyond it,
-/// memory is so busy that functions wait for packets.
+/// Time by which the reception of packets may lag behind, hidden by the rings of buffers. Beyond
+/// it, memory is so busy that functions wait for packets.
 const BEHIND: Time = 10_000_000;
-/// Packets come and go at any time within so much of when a function begins and ends with them:
-/// others are received and sent meanwhile.
+/// Range of the random delay between the start or end of a packet's processing and its transfer.
+/// Other packets are received and sent at the same time.
 const WITHIN: u32 = 2_000_000;
-/// How far accelerators read ahead: payloads of requests that wait.
+/// Time by which accelerators read the payloads of waiting requests ahead.
 const AHEAD: Time = 1_000_000;
-/// So many packets that were not begun in time are made up for later.
+/// Most packets that a late thread may catch up on.
 const LATE: f64 = 64.0;
 
-/// Simulates a scenario. The same one has the same outcome, always.
+/// Simulates a scenario. The outcome depends only on the arguments.
 ///
 /// # Errors
 ///
-/// What of the scenario cannot be.
+/// If the scenario is invalid.
 pub fn run(
     device: &Device,
     functions: &Functions,
@@ -69,7 +69,7 @@ struct Simulation {
     events: u64,
 }
 
-/// Whether a thread goes on at once.
+/// Decision whether a thread continues at once or at a later event.
 #[derive(PartialEq, Eq)]
 enum Next {
     GoesOn,
@@ -110,7 +110,7 @@ impl Simulation {
         }
     }
 
-    /// One thing that a thread does.
+    /// Executes one action of a thread.
     fn act(&mut self, id: usize, now: Time) -> Next {
         let thread = &self.parts.threads[id];
         let stage = &self.parts.clients[thread.client].stages[thread.stage];
@@ -162,7 +162,7 @@ impl Simulation {
         execute(work, packet, now, &mut hand, &mut self.shared, &self.latencies)
     }
 
-    /// A thread of the first stage begins with a packet, when one is due.
+    /// Starts a packet in a thread of the first stage, if one is due.
     fn receive(&mut self, id: usize, now: Time) -> Next {
         let thread = &mut self.parts.threads[id];
         let client = &mut self.parts.clients[thread.client];
@@ -172,7 +172,7 @@ impl Simulation {
                 self.agenda.set(id, thread.due.ceil() as Time);
                 return Next::Later;
             }
-            // Not in step with other threads, whatever their intervals.
+            // The random interval keeps threads from running in step with each other.
             let next = thread.due + interval * (0.5 + client.random.share());
             thread.due = next.max(now as f64 - LATE * interval);
         }
@@ -206,7 +206,7 @@ impl Simulation {
         Next::GoesOn
     }
 
-    /// A thread of a later stage takes what is ready, and makes room.
+    /// Takes a ready packet from a link, and unblocks a thread that waits for room.
     fn take(&mut self, id: usize, link: usize, now: Time) -> Next {
         let ring = &mut self.parts.links[link];
         let Some(packet) = ring.ready.pop_front() else {
@@ -224,7 +224,7 @@ impl Simulation {
         Next::GoesOn
     }
 
-    /// A stage is done with a packet.
+    /// Passes a packet on to the next stage, or ends it after the last one.
     fn hand_on(&mut self, id: usize, packet: Packet, now: Time) -> Next {
         let (number, stage) = (self.parts.threads[id].client, self.parts.threads[id].stage);
         let client = &mut self.parts.clients[number];
@@ -279,7 +279,8 @@ impl Simulation {
         self.begin(accelerator, now);
     }
 
-    /// The next request of an accelerator, which reads its payload from memory meanwhile.
+    /// Starts the next request of an accelerator, which reads the payload from memory at the same
+    /// time.
     fn begin(&mut self, accelerator: usize, now: Time) {
         let server = &mut self.parts.accelerators[accelerator];
         let Some(request) = server.begin(now) else { return };
@@ -311,7 +312,7 @@ impl Simulation {
         }
     }
 
-    /// What was counted up to now.
+    /// Returns the counters at a time.
     fn snapshot(&mut self, now: Time) -> Snapshot {
         for id in 0..self.parts.threads.len() {
             if self.parts.threads[id].idle_since.is_some() {

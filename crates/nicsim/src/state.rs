@@ -1,4 +1,4 @@
-//! The parts of a simulation: clients, their threads, and stages.
+//! State of a simulation: clients, threads and stages.
 
 use crate::address::Place;
 use crate::cores::Work;
@@ -7,16 +7,16 @@ use crate::packet::Packet;
 use crate::random::Random;
 use crate::time::Time;
 
-/// A function that runs.
+/// A running function.
 #[derive(Debug)]
 pub struct ClientState {
-    /// Its name.
+    /// Name of the function.
     pub name: String,
-    /// Where its packets are kept; `None` where it receives none.
+    /// Memory of the packet buffers; `None` if the function receives no packets.
     pub packets: Option<Place>,
-    /// Buffers, of which the next one is taken.
+    /// Number of buffers, used in turn.
     pub buffers: u32,
-    /// The next one.
+    /// The buffer for the next packet.
     pub next_buffer: u32,
     /// Lines of a packet.
     pub packet_lines: u32,
@@ -24,30 +24,30 @@ pub struct ClientState {
     pub payload: u32,
     /// Lines of payload.
     pub payload_lines: u32,
-    /// Matches in a packet, on average.
+    /// Average number of matches in a packet.
     pub matches: f64,
-    /// Flows.
+    /// Number of flows.
     pub flows: u32,
-    /// Picoseconds between packets of each of the first threads, where they are limited.
+    /// Picoseconds between packets of each thread of the first stage, if the rate is limited.
     pub interval: Option<f64>,
-    /// Its cores.
+    /// Cores of the client.
     pub cores: Vec<usize>,
-    /// The first line of its memory, and the one behind the last.
+    /// Range of its lines in memory: the first one, and the one after the last.
     pub lines: (u32, u32),
-    /// Of everything that it draws.
+    /// Random numbers of the client.
     pub random: Random,
-    /// What was counted.
+    /// Counters.
     pub counts: Counts,
-    /// Pages that were touched.
+    /// Touched pages.
     pub pages: Pages,
-    /// Packets inside, and since when.
+    /// Number of packets in the client, and time of the number's last change.
     pub inside: (u64, Time),
-    /// What its threads do.
+    /// Stages of the function.
     pub stages: Vec<StageState>,
 }
 
 impl ClientState {
-    /// Adds up how long how many packets were inside, before their number changes.
+    /// Updates the integral of the number of packets; call before this number changes.
     pub fn note_inside(&mut self, now: Time) {
         let (count, since) = self.inside;
         self.counts.inside_time += u128::from(count) * u128::from(now - since);
@@ -58,42 +58,42 @@ impl ClientState {
 /// A stage of a client.
 #[derive(Debug)]
 pub struct StageState {
-    /// One after the other.
+    /// Steps, one after the other.
     pub steps: Vec<Doing>,
-    /// The link that packets come from.
+    /// The link from which packets arrive; `None` for the first stage.
     pub from: Option<usize>,
-    /// The link that they go to.
+    /// The link to which packets go; `None` for the last stage.
     pub to: Option<usize>,
 }
 
-/// What a thread does in a step.
+/// The action of a step.
 #[derive(Debug)]
 pub enum Doing {
-    /// It works.
+    /// Executes instructions and memory accesses.
     Work(Work),
-    /// It calls the accelerator of this number, and waits.
+    /// Calls the accelerator of this number and waits for its reply.
     Call(usize),
 }
 
-/// A thread on a core of its own.
+/// A thread on its own core.
 #[derive(Debug)]
 pub struct ThreadState {
-    /// Of this client.
+    /// Number of the client.
     pub client: usize,
-    /// In this stage.
+    /// Number of the stage.
     pub stage: usize,
-    /// Its core.
+    /// Number of the core.
     pub core: usize,
-    /// Which of the threads of the stage it is, and how many there are.
+    /// Index of the thread in its stage, and number of threads in the stage.
     pub part: (u32, u32),
-    /// Where it is in arrays.
+    /// Position in the thread's part of an array.
     pub cursor: u32,
-    /// What it works on.
+    /// The packet in processing.
     pub packet: Option<Packet>,
-    /// The step that comes next.
+    /// Number of the next step.
     pub step: usize,
-    /// Since when it waits.
+    /// Time since which the thread waits.
     pub idle_since: Option<Time>,
-    /// When the next packet is due, where they are limited.
+    /// Time at which the next packet is due, if the rate is limited.
     pub due: f64,
 }

@@ -1,17 +1,17 @@
-//! Times: whole picoseconds since the beginning of a run.
+//! Times in whole picoseconds since the start of a run.
 
-/// Picoseconds.
+/// A time in picoseconds.
 pub type Time = u64;
 
-/// Of one second.
+/// Picoseconds of one second.
 pub const SECOND: Time = 1_000_000_000_000;
 
-/// Nanoseconds as picoseconds.
+/// Converts nanoseconds to picoseconds.
 pub fn from_ns(ns: f64) -> Time {
     (ns * 1000.0).round() as Time
 }
 
-/// Seconds in a time.
+/// Converts picoseconds to seconds.
 pub fn seconds(time: Time) -> f64 {
     time as f64 / SECOND as f64
 }

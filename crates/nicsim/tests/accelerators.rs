@@ -1,4 +1,4 @@
-//! Accelerators: what one client gets, and several.
+//! Accelerators with one client and with several.
 
 use crate::support;
 
@@ -10,7 +10,7 @@ fn bench(packet_bytes: u32, mtbr: f64, rate: Option<f64>) -> Client {
     Client { rate, ..function("regex-bench", 1, packet_bytes, mtbr) }
 }
 
-/// Nanoseconds that a request should take of the server on average, by the device's parameters.
+/// Returns the expected service time of a request in nanoseconds, from the device's parameters.
 fn service(client: &Client) -> f64 {
     let device = Device::bluefield_2().expect("it is valid");
     let regex = &device.accelerator["regex"];
@@ -30,7 +30,7 @@ fn one_client_saturates_at_the_reciprocal_of_its_service_time() {
         let client = bench(bytes, mtbr, None);
         let wanted = 1e9 / service(&client);
         let (busy, served) = regex(&simulate(vec![client], 1.0, 20.0));
-        // Matches are random: some hundredths remain of thousands of requests.
+        // Matches are random: a deviation of some hundredths remains for thousands of requests.
         close(served[0], wanted, if mtbr > 0.0 { 0.03 } else { 0.01 });
         close(busy, 1.0, 0.01);
     }
@@ -66,7 +66,7 @@ fn two_accelerators_do_not_know_of_each_other() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Queues that always have requests are served equally often, whatever is in them.
+    /// Queues that always have requests are served equally often, whatever their requests.
     #[test]
     fn saturated_queues_are_served_in_turn(
         loads in prop::collection::vec((100_u32..1500, 0.0_f64..1500.0), 2..4),
@@ -76,7 +76,7 @@ proptest! {
         let found = simulate(clients, 1.0, 20.0);
         let (busy, served) = regex(&found);
         for one in &served {
-            // One request more or less of a queue at the ends of what is measured.
+            // The counts may differ by one request at each end of the measured period.
             prop_assert!((one - served[0]).abs() * found.seconds <= 2.0, "{served:?}");
         }
         prop_assert!((served[0] * round * 1e-9 - 1.0).abs() < 0.08, "{served:?}");

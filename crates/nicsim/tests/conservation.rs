@@ -1,4 +1,4 @@
-//! What goes in comes out, and Little's law.
+//! Conservation of packets, and Little's law.
 
 use crate::support;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use slowpath_nicsim::{Client, Functions, Outcome};
 use support::{close, function, mem_bench, simulate};
 
-/// Holds for every client of any outcome.
+/// Checks invariants of every client of an outcome.
 fn check(outcome: &Outcome, share: f64) {
     for client in &outcome.clients {
         let (before, after) = client.inside;
@@ -38,17 +38,17 @@ fn every_function_loses_no_packet() {
     }
 }
 
-/// Threads that wait for an accelerator have one packet each; pipelines fill their rings.
+/// A thread that waits for an accelerator has one packet; a pipeline fills its ring.
 #[test]
 fn execution_patterns_show_in_packets_inside() {
     let inside =
         |name| simulate(vec![function(name, 100, 1500, 3000.0)], 1.0, 5.0).clients[0].mean_inside;
     close(inside("NF1-run-to-completion"), 1.0, 0.01);
-    // One at each end, and 64 on the ring and in the accelerator.
+    // One packet at each end, and 64 on the ring and in the accelerator.
     assert!((64.0..=66.0).contains(&inside("NF1-pipeline")));
 }
 
-/// Requests inside of an accelerator, by Little's law, are those that clients have there.
+/// By Little's law, the requests in an accelerator are those of its clients' rings.
 #[test]
 fn accelerators_obey_littles_law() {
     let outcome = simulate(vec![function("regex-bench", 1, 1500, 500.0)], 1.0, 10.0);

@@ -1,4 +1,4 @@
-//! The simulated NIC: all tests as one program, which links once.
+//! Tests of the simulated NIC, in a single program that is linked once.
 
 mod support;
 

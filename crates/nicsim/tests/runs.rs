@@ -1,4 +1,4 @@
-//! Runs: the same ones are the same, and impossible ones are refused.
+//! Runs are reproducible, and invalid scenarios are refused.
 
 use crate::support;
 

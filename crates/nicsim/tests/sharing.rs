@@ -1,4 +1,4 @@
-//! Caches and memory that several share.
+//! Contention for caches and memory.
 
 use crate::support;
 
@@ -8,27 +8,27 @@ use support::{close, function, mem_bench, outcome, simulate};
 
 #[test]
 fn what_fits_into_a_cache_stays_there() {
-    // Half a megabyte of each thread's: beyond the level-1 caches, within that of the cluster.
+    // Half a megabyte for each thread: more than a level-1 cache, less than the cluster's cache.
     let found = simulate(vec![mem_bench(800_000, Some(1e6))], 3.0, 2.0);
     assert!(found.clients[0].misses < 0.001, "{:?}", found.clients[0]);
     close(found.clients[0].counters.l2crd, 32e6, 0.02);
-    // Beyond that, within the last one.
+    // More than the cluster's cache, less than the last-level cache.
     let found = simulate(vec![mem_bench(5_000_000, Some(2e6))], 10.0, 2.0);
     assert!(found.clients[0].misses < 0.01, "{:?}", found.clients[0]);
     close(found.clients[0].occupancy as f64, 5e6, 0.02);
     close(found.clients[0].counters.wss_mb, 5.0, 0.02);
-    // Beyond all: what comes back in turn was always replaced meanwhile.
+    // More than all caches: each line of the sequence is evicted before it is needed again.
     let found = simulate(vec![mem_bench(20_000_000, Some(2e6))], 10.0, 2.0);
     assert!(found.clients[0].misses > 0.99, "{:?}", found.clients[0]);
 }
 
-/// Jumps in an array that is twice as large as the cache find about as much of it there as fits.
+/// Random accesses to an array twice as large as the cache hit in about half of the cases.
 #[test]
 fn jumps_hit_as_far_as_the_cache_reaches() {
     let client =
         Client { working_set: 12_582_912, rate: Some(1e6), ..Client::new("mem-bench-step") };
     let found = simulate(vec![client], 30.0, 5.0);
-    // A half, and what the private caches have besides.
+    // One half, less the hits in the private caches.
     assert!((0.4..0.52).contains(&found.clients[0].misses), "{:?}", found.clients[0]);
 }
 
@@ -38,7 +38,7 @@ fn half_of_what_is_copied_is_written_back() {
     let counters = found.clients[0].counters;
     close(counters.l2crd, 32e6, 0.02);
     close(counters.l2cwr, 16e6, 0.03);
-    // And each line crosses the bus once, or twice if it was written.
+    // Each line crosses the bus once, or twice if it was written.
     close(found.memory.busy * 25.6e9 / 64.0, 48e6, 0.05);
 }
 
@@ -53,12 +53,12 @@ fn memory_saturates() {
     let (one, two, four) = (busy(1), busy(2), busy(4));
     assert!(four.0 > 0.75 && four.0 <= 1.0, "{four:?}");
     assert!(four.1 < 25.6e9 / 64.0);
-    // Twice as many get hardly more, and wait for each other.
+    // Twice as many competitors hardly get more bandwidth, and wait for each other.
     assert!(four.1 < 1.15 * two.1 && two.1 < 2.0 * one.1, "{one:?} {two:?} {four:?}");
     assert!(four.2 > 1.5 * two.2 && two.2 > one.2, "{one:?} {two:?} {four:?}");
 }
 
-/// One set in sixteen tells what all do.
+/// Simulating one set in sixteen gives nearly the same results as simulating all.
 #[test]
 fn sampling_changes_little() {
     let clients = || vec![function("FlowStats", 8000, 1500, 0.0), mem_bench(6_000_000, Some(1e6))];
@@ -87,14 +87,14 @@ fn flows_beyond_the_cache_make_functions_slower() {
     };
     let (few, some, many, more) = (at(500), at(16_000), at(100_000), at(200_000));
     assert!(few > some && some > 1.1 * many, "{few} {some} {many}");
-    // When nothing is found any more, it gets no worse.
+    // Once all accesses miss, more flows do not change the throughput.
     close(more, many, 0.08);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
-    /// More competition never makes a function faster, but for what is random.
+    /// More competition never makes a function faster, up to random effects.
     #[test]
     fn contention_makes_nothing_faster(
         name in prop::sample::select(vec!["FlowStats", "NAT", "FlowMonitor", "FlowClassifier"]),

@@ -1,29 +1,29 @@
-//! What several tests need.
+//! Helpers for several tests.
 
 use slowpath_nicsim::{Client, Device, Functions, NicError, Outcome, Scenario, run};
 
-/// Runs clients for some milliseconds after others.
+/// Runs clients for a warm-up and a measured period.
 pub fn simulate(clients: Vec<Client>, warm_up_ms: f64, measured_ms: f64) -> Outcome {
     let scenario = Scenario { warm_up_ms, measured_ms, ..Scenario::new(clients, 1) };
     outcome(&scenario).expect("it is possible")
 }
 
-/// Runs a scenario on the device that comes along.
+/// Runs a scenario on the built-in device.
 pub fn outcome(scenario: &Scenario) -> Result<Outcome, NicError> {
     run(&Device::bluefield_2()?, &Functions::built_in()?, scenario)
 }
 
-/// A function under some traffic.
+/// Creates a client with some traffic.
 pub fn function(name: &str, flows: u32, packet_bytes: u32, mtbr: f64) -> Client {
     Client { flows, packet_bytes, mtbr, ..Client::new(name) }
 }
 
-/// `mem-bench` with a working set, and iterations of 32 lines per second.
+/// Creates a client `mem-bench`; `rate` counts iterations of 32 lines per second.
 pub fn mem_bench(working_set: u64, rate: Option<f64>) -> Client {
     Client { working_set, rate, ..Client::new("mem-bench") }
 }
 
-/// Whether two numbers are equal but for a share.
+/// Checks that two numbers are equal up to a relative error.
 pub fn close(found: f64, wanted: f64, share: f64) {
     assert!((found - wanted).abs() <= share * wanted.abs(), "{found} instead of {wanted}");
 }
