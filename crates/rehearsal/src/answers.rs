@@ -1,5 +1,5 @@
-//! Calls that ask for the time or a random number: all copies of a program get the same answer, so
-//! that what they do can be compared.
+//! Answers for calls that ask for the time or a random number. All copies of a program get the same
+//! answers, so that they can be compared.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{Call, Insn, helper_name};
@@ -7,7 +7,7 @@ use slowpath_kernel::Answer;
 
 use crate::random::Random;
 
-/// Helpers that are answered; they do nothing but answer.
+/// Helpers whose calls are replaced by answers; they have no other effects.
 const ANSWERED: [&str; 6] = [
     "bpf_ktime_get_ns",
     "bpf_ktime_get_boot_ns",
@@ -16,27 +16,27 @@ const ANSWERED: [&str; 6] = [
     "bpf_jiffies64",
     "bpf_get_prandom_u32",
 ];
-/// Bits of what is answered: times of some hours, in nanoseconds.
+/// Bits of an answered time: some hours in nanoseconds.
 const BITS: u32 = 44;
 
-/// What the calls of two programs are answered.
+/// Answers for the calls of two programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answers {
-    /// Of the original.
+    /// Answers for the original.
     pub original: Vec<Answer>,
-    /// Of the rewritten one.
+    /// Answers for the rewritten program.
     pub rewritten: Vec<Answer>,
 }
 
 impl Answers {
-    /// Answers for the calls of two programs, the same for all calls of a helper; another number is
-    /// for other answers.
+    /// Returns answers for the calls of two programs, the same for all calls of a helper. Another
+    /// `number` gives other answers.
     pub fn of(original: &BpfProgram, rewritten: &BpfProgram, number: u64) -> Answers {
         let answers = |program| answers(program, number);
         Answers { original: answers(original), rewritten: answers(rewritten) }
     }
 
-    /// Names of helpers that are answered.
+    /// Returns the names of the answered helpers.
     pub fn names(&self) -> Vec<String> {
         let all = self.original.iter().chain(&self.rewritten);
         let mut names: Vec<String> = all.map(|answer| answer.helper.clone()).collect();
@@ -46,7 +46,7 @@ impl Answers {
     }
 }
 
-/// Whether calls of a helper can be answered.
+/// Returns true if calls of a helper can be answered.
 pub fn is_answered(helper: &str) -> bool {
     ANSWERED.contains(&helper)
 }

@@ -1,4 +1,4 @@
-//! The chain in the kernel.
+//! The chain of programs in the kernel.
 
 use std::collections::BTreeMap;
 
@@ -13,47 +13,47 @@ use crate::lane::{Arrival, Lane, Ran, fill};
 use crate::options::{Install, Place, Subject};
 use crate::station::Station;
 
-/// Maps with more elements than this are not compared.
+/// Most elements of a map that is compared.
 const MOST_ELEMENTS: u32 = 1 << 18;
 
-/// All programs, each with maps of its own.
+/// All programs of the chain, each with its own maps.
 pub struct Bench<'a> {
     subject: &'a Subject<'a>,
-    /// The programs in front, for test runs; empty on devices.
+    /// The upstream programs for test runs; empty on devices.
     upstream: Vec<Loaded>,
     original: Lane,
     rewritten: Lane,
-    /// The original once more: where it differs from itself, nothing can be said of others.
+    /// A second copy of the original: if the two differ, results are not predictable.
     control: Lane,
-    /// What maps held at the start that only one of the two programs has.
+    /// Initial content of maps that only one of the two programs has.
     lonely: BTreeMap<String, (Place, Content)>,
-    /// What keeps the content of maps as it is.
+    /// Guards that keep the maps installed.
     _installed: Vec<Option<Installed>>,
 }
 
-/// What both did with a packet.
+/// Result of running a packet in both programs.
 pub enum Comparison {
-    /// The kernel does not run it: it would not have arrived.
+    /// The kernel does not run the packet, so it would not have arrived.
     Refused(RunError),
-    /// Programs in front kept it.
+    /// An upstream program did not pass the packet on.
     Kept,
-    /// No program got it.
+    /// The packet reached none of the programs.
     Lost,
-    /// It did not get to all copies alike.
+    /// The packet reached some of the copies only.
     Apart,
-    /// The original does not do the same twice.
+    /// Two copies of the original differ.
     Undetermined(Difference),
-    /// This.
+    /// All programs ran the packet.
     Ran {
-        /// How they differ, if they do.
+        /// Difference between the two programs, if any.
         difference: Option<Difference>,
-        /// What tells ways apart that the original takes: what it returns, by how much the packet
-        /// grows, and how many instructions it takes.
+        /// Signature of the original's path: return value, growth of the packet in bytes, and
+        /// number of instructions.
         way: (u32, i64, u64),
     },
 }
 
-/// Loads a program, with maps filled.
+/// Loads a program and fills its maps.
 pub fn load(
     kernel: &Kernel,
     place: Place,
@@ -66,7 +66,7 @@ pub fn load(
     Ok((loaded, installed))
 }
 
-/// The programs that come first.
+/// Loads the upstream programs.
 pub fn load_upstream(
     kernel: &Kernel,
     subject: &Subject<'_>,
@@ -93,7 +93,7 @@ fn plain(
 }
 
 impl<'a> Bench<'a> {
-    /// Loads all of them anew, with calls that are answered so.
+    /// Loads all programs anew, with replaced calls.
     pub fn new(
         kernel: &Kernel,
         subject: &'a Subject<'a>,
@@ -121,7 +121,7 @@ impl<'a> Bench<'a> {
                         kept.push(fill(Place::Original, counted.loaded(), install)?);
                         Lane::Counted(Box::new(counted))
                     }
-                    // It was loaded before: what is in the way is the counting.
+                    // It was loaded before without counters, so the counting is the problem.
                     Err(_) => plain(original)?,
                 };
                 let [original, rewritten] = lanes;
@@ -136,7 +136,7 @@ impl<'a> Bench<'a> {
         for (place, object, own, other) in pairs {
             for map in maps(object, own) {
                 let definition = map.definition();
-                // What is read-only is part of the code.
+                // Read-only maps are part of the code.
                 let differs = other.map(&definition.name).is_none() && !definition.read_only;
                 if differs && is_compared(map) {
                     lonely.insert(definition.name.clone(), (place, content(map)?));
@@ -146,7 +146,7 @@ impl<'a> Bench<'a> {
         Ok(Bench { subject, upstream, original, rewritten, control, lonely, _installed: kept })
     }
 
-    /// Names of maps that are not compared.
+    /// Returns the names of the maps that are not compared.
     pub fn unread(&self) -> Vec<String> {
         let pairs = [
             (self.subject.original.0, self.original.loaded()),
@@ -160,20 +160,20 @@ impl<'a> Bench<'a> {
         names
     }
 
-    /// The packet as it gets through the programs that come first; `None` if it does not. On devices,
-    /// as it is: it goes through them there.
+    /// Returns the packet after the upstream programs; `None` if it does not get through. On
+    /// devices, returns the packet unchanged, because it passes the upstream programs there.
     pub fn pass(&self, packet: Vec<u8>) -> Result<Option<Arrival>, RehearsalError> {
         pass(self.subject, &self.upstream, packet)
     }
 
-    /// Runs a packet in both.
+    /// Runs a packet in all copies and compares the results.
     pub fn compare(&self, arrival: &Arrival) -> Result<Comparison, RehearsalError> {
         let run = match self.original.run(arrival)? {
-            // It would not have arrived.
+            // Such a packet would not have arrived.
             Ran::Refused(fault) => return Ok(Comparison::Refused(fault)),
             run => run,
         };
-        // Programs in front of each have maps, too: all run whatever the first one does.
+        // Each copy has its own upstream programs with maps, so all must run.
         let (other, again) = (self.rewritten.run(arrival)?, self.control.run(arrival)?);
         match (run, other, again) {
             (Ran::Done(run, _), Ran::Done(other, _), Ran::Done(again, instructions)) => {
@@ -191,7 +191,8 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Compares the maps of both; those that one of them has alone, with their content at the start.
+    /// Compares the maps of both programs. Maps that only one program has are compared with their
+    /// initial content.
     pub fn compare_maps(&self) -> Result<Option<Difference>, RehearsalError> {
         if let Some(difference) = compare_shared(
             self.subject.original.0,
@@ -210,20 +211,20 @@ impl<'a> Bench<'a> {
         Ok(None)
     }
 
-    /// How the maps of the original differ from those of the original, run once more.
+    /// Compares the maps of the two copies of the original.
     pub fn compare_control_maps(&self) -> Result<Option<Difference>, RehearsalError> {
         compare_shared(self.subject.original.0, self.original.loaded(), self.control.loaded())
     }
 }
 
-/// Whether the content of a map is looked at. Reading each element of a large one would take longer
-/// than all packets together.
+/// Returns true if the content of a map is compared. Reading all elements of a large map would take
+/// longer than all packets together.
 fn is_compared(map: &Map) -> bool {
     let definition = map.definition();
     definition.kind.is_readable() && definition.max_entries <= MOST_ELEMENTS
 }
 
-/// How maps that both programs have differ, of those of an object.
+/// Compares those maps of an object that both programs have.
 fn compare_shared(
     object: &Object,
     first: &Loaded,
@@ -239,7 +240,7 @@ fn compare_shared(
     Ok(None)
 }
 
-/// The packet as it gets through the programs that come first; `None` if it does not.
+/// Returns the packet after the upstream programs; `None` if it does not get through.
 pub fn pass(
     subject: &Subject<'_>,
     upstream: &[Loaded],
@@ -253,7 +254,7 @@ pub fn pass(
             {
                 arrival = Arrival { packet, metadata };
             }
-            // What the kernel does not run, does not arrive either.
+            // Packets that the kernel does not run do not arrive either.
             Ok(_) | Err(RunError::TooShort { .. } | RunError::Kernel { .. }) => return Ok(None),
             Err(fault) => return Err(fault.into()),
         }
@@ -261,7 +262,7 @@ pub fn pass(
     Ok(Some(arrival))
 }
 
-/// The maps that a program of an object has.
+/// Returns the maps of a loaded program.
 fn maps<'l>(object: &Object, loaded: &'l Loaded) -> impl Iterator<Item = &'l Map> {
     (0..object.maps.len()).filter_map(|number| loaded.map_at(number))
 }

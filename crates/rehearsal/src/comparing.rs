@@ -1,4 +1,4 @@
-//! Packets through the chain, one after the other.
+//! Main loop: sends packets through the chain and compares.
 
 use std::collections::{BTreeSet, HashSet};
 use std::slice;
@@ -22,77 +22,78 @@ use crate::packets::{Packets, made_to_hold};
 use crate::random::Random;
 use crate::station::Station;
 
-/// Packets after which maps are compared, unless that takes long.
+/// Packets between two comparisons of maps; more if comparing is slow.
 const BATCH: usize = 1000;
-/// Running packets takes at least so many times as long as comparing maps.
+/// Least ratio of the time for running packets to the time for comparing maps.
 const SHARE: u32 = 4;
-/// Packets after which all maps are as at the start again, unless loading takes long: full tables
-/// do other things than empty ones.
+/// Packets between two reloads, which reset all maps: full tables behave differently from empty
+/// ones. More if loading is slow.
 const EPOCH: usize = 10_000;
-/// Running packets takes at least so many times as long as comparing maps and loading.
+/// Least ratio of the time for running packets to the time for comparing maps and loading.
 const LOADING: u32 = 10;
-/// Bytes of packets that are remembered at most, before that happens in any case.
+/// Bytes of remembered packets that force a reload.
 const REMEMBERED: usize = 32 << 20;
-/// So many packets are tried for each that is to get through.
+/// Most tried packets for each one that shall get through; see also `FURTHER`.
 const TRIES: u64 = 10;
-/// And so many more.
+/// Most tried packets in addition, independent of the number that shall get through.
 const FURTHER: u64 = 1000;
-/// Frames that may get lost on the way to a device.
+/// Most frames that may get lost on the way to a device.
 const LOST: u32 = 20;
 
-/// What is under way.
+/// State of a comparison.
 struct Work<'a> {
     kernel: &'a Kernel,
     subject: &'a Subject<'a>,
     install: Install<'a>,
     station: Station,
     calls: Calls,
-    /// What calls are answered until maps are as at the start again.
+    /// Answers of calls until the next reload.
     answers: Answers,
-    /// How often that was.
+    /// Number of reloads.
     epochs: u64,
     stop: &'a Stop,
     bench: Bench<'a>,
-    /// What both ran since maps were as at the start.
+    /// All packets that both programs ran since the last reload.
     history: Vec<Arrival>,
-    /// Bytes of that.
+    /// Total bytes of `history`.
     bytes: usize,
-    /// When that was.
+    /// Time of the last reload.
     started: Instant,
-    /// How long loading took.
+    /// Duration of the last reload.
     loading: Duration,
-    /// How many of them both had run when their maps were last the same.
+    /// Length of `history` when the maps were last found to be the same.
     alike: usize,
-    /// When that was.
+    /// Time of the last comparison of maps.
     looked: Instant,
-    /// How long it took to find out.
+    /// Duration of the last comparison of maps.
     looking: Duration,
     ways: HashSet<(u32, i64, u64)>,
     refused: Option<String>,
-    /// Frames that did not arrive.
+    /// Number of frames that did not arrive.
     lost: u32,
-    /// The shortest and the longest packet that both ran.
+    /// Lengths of the shortest and the longest packet that both programs ran.
     lengths: Option<(usize, usize)>,
     rehearsal: Rehearsal,
 }
 
-/// The fate of a packet.
+/// Result of one packet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ran {
-    /// The kernel does not run it.
+    /// The kernel does not run the packet.
     Nothing,
-    /// It did not get to the two programs.
+    /// The packet did not reach the two programs.
     Kept,
-    /// The original took a way that it had taken before, or does not do the same twice.
+    /// The original took a known path, or is not deterministic.
     Known,
-    /// It took a way that it had not taken before.
+    /// The original took a new path.
     New,
 }
 
-/// The outcome for packets, and the shortest and the longest that both ran.
+/// Result of a comparison, and lengths of the shortest and the longest packet that both programs
+/// ran.
 pub type Compared = (Rehearsal, Option<(usize, usize)>);
 
-/// Compares the two programs.
+/// Compares the two programs on mutants of the given packets.
 pub fn compare(
     kernel: &Kernel,
     subject: &Subject<'_>,
@@ -107,7 +108,7 @@ pub fn compare(
     let mut work = Work::new(kernel, subject, install, calls, station, stop)?;
     let answered = work.answers.names();
     if !answered.is_empty() && station == Station::TestRun {
-        // It is this one that is to be loaded.
+        // The unmodified program is the one to be deployed, so the verifier must accept it, too.
         load(kernel, Place::Rewritten, subject.rewritten, install)?;
         let names = answered.join(", ");
         let note = format!("what {names} return is the same for both, and not the kernel's answer");
@@ -178,19 +179,19 @@ pub fn compare(
     work.end()
 }
 
-/// The two programs, linked, with all that they tail-call.
+/// The two programs, linked, with all programs that they tail-call.
 pub struct Programs {
-    /// Everything.
+    /// All programs, including tail-called ones.
     pub all: Vec<BpfProgram>,
-    /// The program as it was written, alone.
+    /// The original program without tail-called ones.
     pub original: BpfProgram,
-    /// The rewritten one, alone.
+    /// The rewritten program without tail-called ones.
     pub rewritten: BpfProgram,
-    /// What they call whose results differ from time to time, and are not answered.
+    /// Called functions whose results are unpredictable and are not replaced.
     pub open: BTreeSet<String>,
 }
 
-/// The two programs, whose calls are answered.
+/// The two programs whose calls are answered.
 struct Calls {
     original: BpfProgram,
     rewritten: BpfProgram,
@@ -203,7 +204,7 @@ impl Calls {
     }
 }
 
-/// Links them.
+/// Links the two programs.
 pub fn programs(kernel: &Kernel, subject: &Subject<'_>) -> Result<Programs, RehearsalError> {
     let linked = |place, what: (&Object, usize)| {
         linked(kernel, what).map_err(|cause| {
@@ -213,7 +214,7 @@ pub fn programs(kernel: &Kernel, subject: &Subject<'_>) -> Result<Programs, Rehe
     };
     let mut all = linked(Place::Original, subject.original)?;
     let others = linked(Place::Rewritten, subject.rewritten)?;
-    // The program itself is the first one; those that it tail-calls are not answered.
+    // The program itself comes first; calls of tail-called programs are not replaced.
     let (original, rewritten) = (all[0].clone(), others[0].clone());
     let mut open: BTreeSet<String> =
         [&original, &rewritten].into_iter().flat_map(|p| open_calls(slice::from_ref(p))).collect();
@@ -264,7 +265,7 @@ impl<'a> Work<'a> {
     }
 
     fn goes_on(&self) -> bool {
-        // On a device, test runs have shown already that both run.
+        // On a device this is already known from test runs.
         let of_use = self.station == Station::TestRun || self.is_determined();
         of_use && self.rehearsal.difference.is_none() && self.stop.reason().is_none()
     }
@@ -273,12 +274,12 @@ impl<'a> Work<'a> {
         self.rehearsal.undetermined.is_none()
     }
 
-    /// Whether what both do is compared, and was always the same.
+    /// Returns true if the programs can be compared and no difference was found.
     fn finds_none(&self) -> bool {
         self.is_determined() && self.rehearsal.difference.is_none()
     }
 
-    /// Runs a packet in both.
+    /// Runs a packet in both programs and evaluates the result.
     fn run(&mut self, arrival: &Arrival) -> Result<Ran, RehearsalError> {
         let compared = self.bench.compare(arrival)?;
         let (difference, way) = match compared {
@@ -336,14 +337,14 @@ impl<'a> Work<'a> {
         Ok(ran)
     }
 
-    /// Keeps a packet for a repetition. On a device, one that programs in front keep counts, too: it
-    /// changes their maps.
+    /// Remembers a packet for `repeat`. On a device this includes packets that upstream programs
+    /// keep, because they change the maps of those programs.
     fn remember(&mut self, arrival: &Arrival) {
         self.bytes += arrival.len();
         self.history.push(arrival.clone());
     }
 
-    /// Compares the maps.
+    /// Compares the maps, if packets ran since the last comparison.
     fn look(&mut self) -> Result<(), RehearsalError> {
         if self.rehearsal.difference.is_some()
             || !self.is_determined()
@@ -361,7 +362,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// All maps are as at the start.
+    /// Reloads all programs, which resets all maps.
     fn start_anew(&mut self) -> Result<(), RehearsalError> {
         if !self.goes_on() || !self.is_determined() {
             return Ok(());
@@ -378,14 +379,14 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// The original does not do the same twice.
+    /// Records that the original is not deterministic.
     fn cannot_compare(&mut self, difference: &Difference) {
         let why = format!("two copies of the original program do not do the same: {difference}");
         self.rehearsal.undetermined.get_or_insert(why);
         self.history = Vec::new();
     }
 
-    /// The two differ, which counts if they do again.
+    /// Confirms a difference by repetition and records it.
     fn found(&mut self, difference: &Difference) -> Result<(), RehearsalError> {
         if let Some(difference) = self.bench.compare_control_maps()? {
             self.cannot_compare(&difference);

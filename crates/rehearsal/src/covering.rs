@@ -1,5 +1,4 @@
-//! Packets that are given, each with map content of its own: one for each path, where somebody has
-//! looked for them.
+//! Given packets with their own map content, for example one packet for each path.
 
 use std::collections::HashSet;
 
@@ -16,7 +15,7 @@ use crate::options::{Cover, Subject};
 use crate::outcome::{Covered, Found};
 use crate::station::Station;
 
-/// Runs the packets in both programs, whatever those in front would do with them.
+/// Runs the packets in both programs, without the upstream programs.
 pub fn cover(
     kernel: &Kernel,
     subject: &Subject<'_>,
@@ -27,7 +26,7 @@ pub fn cover(
     let mut ways = HashSet::new();
     let Programs { original, rewritten, open, .. } = programs(kernel, subject)?;
     if !open.is_empty() {
-        // The same packets again may take other paths.
+        // The same packets might take other paths in each run.
         return Ok(covered);
     }
     let answers = Answers::of(&original, &rewritten, 0);
@@ -55,7 +54,7 @@ pub fn cover(
                 | Comparison::Apart => {
                     continue;
                 }
-                // Other packets may do the same each time.
+                // Other packets may be deterministic, but not on these maps.
                 Comparison::Undetermined(_) => break,
                 Comparison::Ran { difference, way } => {
                     ways.insert(way);

@@ -1,5 +1,5 @@
-//! All packets again on maps as at the start: which one is the reason that programs differ, and
-//! whether they differ again.
+//! Repetition of all packets on fresh maps, to confirm a difference and to find the packet that
+//! causes it.
 
 use std::time::{Duration, Instant};
 
@@ -14,21 +14,21 @@ use crate::lane::Arrival;
 use crate::options::{Install, Subject};
 use crate::station::Station;
 
-/// For how long maps are compared behind each packet; large ones take long.
+/// Longest time for comparing maps after each packet.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What came of it.
+/// Result of the repetition.
 pub enum Repeated {
-    /// They differ behind the packet with this number.
+    /// The programs differ after the packet with this number.
     Behind(usize, Difference),
-    /// They differ, somewhere among the packets.
+    /// The programs differ after an unknown one of the packets.
     Somewhere(Difference),
-    /// They do not differ again, or the original does not do the same again.
+    /// The difference does not recur, or the original is not deterministic.
     No,
 }
 
-/// Runs the packets again. Results are compared for each; maps behind each but the first `alike`
-/// ones, behind which they were the same before.
+/// Runs the packets again on fresh maps. Compares the results of each packet; compares the maps
+/// after each packet except the first `alike` ones, after which they were the same.
 pub fn repeat(
     kernel: &Kernel,
     subject: &Subject<'_>,

@@ -1,4 +1,4 @@
-//! Why nothing is known of two programs. Each error is one line.
+//! Errors of a rehearsal. Each error is one line.
 
 use std::io;
 
@@ -8,51 +8,51 @@ use thiserror::Error;
 
 use crate::options::Place;
 
-/// Why programs are not rehearsed.
+/// An error that prevents a rehearsal.
 #[derive(Debug, Error)]
 pub enum RehearsalError {
-    /// The kernel does not load a program; of one that was rewritten, its verifier may not find what
-    /// it found in the original.
+    /// The kernel does not load a program. The verifier may be unable to prove for a rewritten
+    /// program what it proved for the original.
     #[error("{place}: {cause}")]
     Load {
-        /// Which one.
+        /// The program.
         place: Place,
-        /// What the kernel says.
+        /// Message of the kernel.
         cause: Box<LoadError>,
     },
-    /// Maps are not filled.
+    /// Maps could not be filled.
     #[error("{place}: {cause}")]
     Install {
-        /// Of which program.
+        /// The program that owns the maps.
         place: Place,
-        /// What the kernel says.
+        /// Message of the kernel.
         cause: Box<InstallError>,
     },
-    /// A map is not read.
+    /// A map could not be read.
     #[error(transparent)]
     Map(#[from] MapError),
-    /// The kernel does not run a packet.
+    /// The kernel did not run a packet.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// Frames do not reach the programs on a device.
+    /// Frames cannot reach the programs on a device.
     #[error(transparent)]
     Wire(#[from] WireError),
-    /// Runs are not timed.
+    /// Runs could not be timed.
     #[error(transparent)]
     Timing(#[from] TimingError),
-    /// The empty program that others are compared with is not loaded.
+    /// The empty reference program could not be loaded.
     #[error(transparent)]
     Frame {
-        /// What the kernel says.
+        /// Message of the kernel.
         cause: Box<LoadError>,
     },
-    /// There is no thread to work on.
+    /// The thread for the rehearsal could not be started.
     #[error("no thread starts for the rehearsal: {cause}")]
     Thread {
-        /// The system's answer.
+        /// Error of the operating system.
         cause: io::Error,
     },
-    /// The thread has ended before it was done.
+    /// The thread ended early.
     #[error("the thread of the rehearsal ended before it was done; please report it")]
     Ended,
 }

@@ -1,4 +1,4 @@
-//! A program in the kernel, where packets reach it.
+//! A loaded program, and the way in which packets reach it.
 
 use slowpath_bpf::Object;
 use slowpath_kernel::witness::Installed;
@@ -8,17 +8,17 @@ use crate::error::RehearsalError;
 use crate::options::{Install, Place, Stage};
 use crate::station::Wired;
 
-/// A packet on its way.
+/// A packet with its metadata, as it arrives at a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// The packet.
     pub packet: Vec<u8>,
-    /// The metadata in front of it.
+    /// Metadata in front of the packet.
     pub metadata: Vec<u8>,
 }
 
 impl Arrival {
-    /// A packet that comes with nothing.
+    /// Creates a packet without metadata.
     pub fn bare(packet: Vec<u8>) -> Arrival {
         Arrival { packet, metadata: Vec::new() }
     }
@@ -27,41 +27,41 @@ impl Arrival {
         Context { metadata: self.metadata.clone(), ..Context::default() }
     }
 
-    /// Bytes that it takes.
+    /// Returns the number of bytes, metadata included.
     pub fn len(&self) -> usize {
         self.packet.len() + self.metadata.len()
     }
 }
 
-/// A program in the kernel.
+/// A loaded program, by the way in which packets reach it.
 pub enum Lane {
-    /// As it is.
+    /// Test runs.
     Plain(Loaded),
-    /// Counting its instructions.
+    /// Test runs that count instructions.
     Counted(Box<Counted>),
-    /// On a device, behind programs of its own.
+    /// Frames on a device, behind its own upstream programs.
     Wired(Box<OnWire>),
 }
 
 /// A program on a device.
 pub struct OnWire {
     wire: Wire,
-    // Called as long as they are there.
+    // Kept loaded, because the device calls them.
     _upstream: Vec<Loaded>,
     program: Loaded,
-    /// The number of the program behind the others.
+    /// Number of the program behind the upstream programs.
     number: usize,
 }
 
-/// The fate of a packet.
+/// Result of sending a packet.
 pub enum Ran {
-    /// The program ran, with so many instructions if they are counted.
+    /// The program ran; the number of instructions, or 0 without counting.
     Done(TestRun, u64),
-    /// The kernel does not run it.
+    /// The kernel does not run the packet.
     Refused(RunError),
-    /// A program in front kept it.
+    /// An upstream program did not pass the packet on.
     Kept,
-    /// It did not arrive.
+    /// The packet did not arrive.
     Lost,
 }
 
@@ -76,7 +76,8 @@ pub fn fill(
 }
 
 impl Lane {
-    /// Loads a program on a device behind those that come first, with maps filled and calls answered.
+    /// Loads a program on a device behind the upstream programs, fills its maps and replaces its
+    /// calls.
     pub fn on_device(
         kernel: &Kernel,
         wired: Wired,
@@ -109,7 +110,7 @@ impl Lane {
         })))
     }
 
-    /// The program with its maps.
+    /// Returns the loaded program.
     pub fn loaded(&self) -> &Loaded {
         match self {
             Lane::Plain(loaded) => loaded,

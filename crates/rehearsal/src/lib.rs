@@ -1,29 +1,31 @@
-//! A rewritten program beside the original in the running kernel, before it is deployed.
+//! Compares a rewritten program with the original in the running kernel, before it is deployed.
 //!
-//! Packets go through the programs that come first, and what these let through goes through the
-//! original and the rewritten program, each with maps of its own: [`rehearse`] says whether the two
-//! do the same, and how much faster the rewritten one is. Packets are mutants of given ones; those that
-//! make the original execute another number of instructions than any before are mutated further.
+//! Packets go through the upstream programs. What these pass on goes through the original and the
+//! rewritten program, each with its own maps. [`rehearse`] reports whether the two do the same, and
+//! how much faster the rewritten one is. Packets are mutants of given seeds. Packets that make the
+//! original execute a new number of instructions are mutated further.
 //!
-//! It is a test, not a proof: it says something of the packets that were tried, with map content that
-//! they led to. It does ask the real kernel: its verifier, its just-in-time compiler, its helpers.
+//! This is a test, not a proof: the result covers only the tried packets, with the map content that
+//! they led to. In return it uses the real kernel: its verifier, its just-in-time compiler, its
+//! helpers.
 //!
-//! What neither packet nor maps determine cannot be compared. Calls for the time and for random
-//! numbers get the same answers in both programs (`answers`). Others that may differ are looked for,
-//! and a second copy of the original gets all packets, too: if the two copies differ, nothing is said
-//! of the rewritten program. In programs that are passed a packet starts where it started first: they
-//! do not see how much room earlier ones left.
+//! Some results depend on more than packet and maps. Calls for the time and for random numbers get
+//! the same answers in both programs (`answers`). For other sources, a second copy of the original
+//! gets all packets, too: if the two copies differ, nothing is concluded about the rewritten
+//! program. Each program starts with the packet at its initial place in the buffer, so it does not
+//! see how much room earlier programs left.
 //!
-//! A test run has a page for each packet; devices differ in the room around it and in its length. So
-//! frames go through the whole chain on virtual Ethernet, too, in the driver and in the kernel's
-//! generic code, each of original, copy and rewritten program in a network namespace of its own. A
-//! machine without that says why in the result ([`OnDevice::why_not`]).
+//! A test run has one page for each packet; devices differ in the room around the packet and in its
+//! length. Therefore frames also go through the whole chain on virtual Ethernet, in the driver and
+//! in the kernel's generic code. Original, copy and rewritten program each have their own network
+//! namespace there. If the machine does not allow this, the result has the reason
+//! ([`OnDevice::why_not`]).
 //!
-//! From the bottom: `random`, `mutation`, `packets` and `answers` make what is tried, `station` says
-//! where it runs, `lane` is one program there, `bench` the chain in the kernel, `comparing` the loop,
-//! `on_devices` the same on devices, `covering` what it does with packets that are given with content of
-//! maps, `culprit` finds the packet behind different maps, `rate` times both, and `turns` says what the
-//! times mean.
+//! From the bottom up: `random`, `mutation`, `packets` and `answers` make the inputs. `station`
+//! describes where packets run, `lane` is one loaded program, and `bench` is the chain in the
+//! kernel. `comparing` is the main loop, and `on_devices` repeats it on devices. `covering` runs
+//! given packets with given map content, and `culprit` finds the packet that made maps differ.
+//! `rate` times both programs, and `turns` evaluates the times.
 
 mod answers;
 mod bench;
@@ -64,18 +66,19 @@ pub use options::{Cover, Devices, Install, Options, Place, Stage, Subject};
 pub use outcome::{Covered, Found, OnDevice, Rate, Rehearsal};
 pub use packets::Packets;
 
-/// Runs packets through a chain whose last program is there twice, and times both.
+/// Runs packets through a chain with two versions of its last program, and times both.
 ///
-/// Afterwards, frames on virtual devices go through the chain there ([`Devices`]).
+/// Then sends frames through the chain on virtual devices ([`Devices`]).
 ///
-/// `packets` are those as they arrive at the chain. `install` fills maps each time that programs are loaded: it is told which one it is, and
-/// has to fill those of original and rewritten program alike. All runs are on a thread of its own that
-/// stays on one CPU. 100,000 packets take a few seconds. If it is time to stop, it ends with what is
-/// known by then.
+/// `packets` arrive at the start of the chain. `install` is called for each loaded program and
+/// fills its maps; it must fill those of the original and the rewritten program alike. All runs are
+/// on one new thread that is pinned to one CPU. 100,000 packets take a few seconds. When `stop`
+/// asks to end, the results so far are returned.
 ///
 /// # Errors
-/// If the kernel's verifier refuses a program ([`RehearsalError::Load`], which says why), maps are not
-/// filled or read, or the rewritten program does not run a packet that the original runs.
+/// If the kernel's verifier rejects a program ([`RehearsalError::Load`], with its reason), or if
+/// maps cannot be filled or read. Also if the rewritten program fails to run a packet that the
+/// original runs.
 pub fn rehearse<'a>(
     kernel: &Kernel,
     subject: &Subject<'_>,
@@ -109,7 +112,7 @@ pub fn rehearse<'a>(
         if rehearsal.difference.is_none() && options.rounds > 0 && stop.reason().is_none() {
             stop.enter("timing in the kernel");
             let rate = match rate::rate(kernel, subject, seeds, install, options, stop) {
-                // What was compared is known all the same.
+                // The result of the comparison is valid without times.
                 Err(RehearsalError::Timing(TimingError::Namespace(why))) => Err(why.to_string()),
                 done => done?,
             };
@@ -123,13 +126,13 @@ pub fn rehearse<'a>(
     })
 }
 
-/// Runs given packets through the original and the rewritten program, each group on maps that are
-/// filled for it: not through those in front. Nothing is run of programs whose runs are determined by
-/// more than packet, maps and what calls are answered. It takes half of the time that is left at most:
-/// large maps take long to be made for each group, and other packets are to have their turn.
+/// Runs groups of given packets through the original and the rewritten program, but not through the
+/// upstream programs. The maps are filled anew for each group. Programs that call functions with
+/// unpredictable results are not run. Takes at most half of the remaining time, because filling
+/// large maps for each group is slow and the packets of [`rehearse`] need time, too.
 ///
 /// # Errors
-/// As [`rehearse`], but that groups are left out whose content maps do not take
+/// As [`rehearse`], except that groups are skipped if maps reject their content
 /// ([`Covered::not_installed`]).
 pub fn cover(
     kernel: &Kernel,
@@ -143,12 +146,12 @@ pub fn cover(
     on_one_cpu(|_| covering::cover(kernel, &sized.subject(), covers, &part))
 }
 
-/// Programs whose maps all have a size.
+/// Programs in which every map has a size.
 struct SizedSubject<'a> {
     upstream: Vec<Stage>,
     original: (Cow<'a, Object>, usize),
     rewritten: (Cow<'a, Object>, usize),
-    /// The names of maps whose size was chosen here.
+    /// Names of the maps whose size was chosen here.
     chosen: Vec<String>,
 }
 
@@ -184,7 +187,7 @@ impl<'a> SizedSubject<'a> {
     }
 }
 
-/// Does it on a thread of its own, which is told whether it stays on one CPU.
+/// Runs `work` on a new thread and tells it whether the thread could be pinned to one CPU.
 fn on_one_cpu<T: Send>(
     work: impl FnOnce(bool) -> Result<T, RehearsalError> + Send,
 ) -> Result<T, RehearsalError> {

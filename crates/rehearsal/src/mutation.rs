@@ -1,4 +1,4 @@
-//! Packets made from others.
+//! Generation of packets by mutation.
 
 use std::collections::BTreeSet;
 
@@ -9,16 +9,16 @@ use crate::random::Random;
 
 /// Shortest packet of a test run: an Ethernet header.
 pub const SHORTEST: usize = 14;
-/// Longest packet that is made: that of an Ethernet frame with two VLAN tags.
+/// Longest generated packet: an Ethernet frame with two VLAN tags.
 const LONGEST: usize = 1522;
-/// Where headers are, mostly.
+/// Bytes that contain most headers.
 const HEADERS: usize = 64;
-/// Packets that are mutated further, besides those that were given.
+/// Most packets that are mutated further, besides the given ones.
 const ROOM: usize = 512;
-/// Most numbers that are taken from programs.
+/// Most numbers taken from programs.
 const NUMBERS: usize = 4096;
 
-/// Numbers that protocols and computers treat in a way of their own.
+/// Numbers with a special meaning in protocols or computers.
 const USUAL: [u32; 24] = [
     0,
     1,
@@ -45,24 +45,24 @@ const USUAL: [u32; 24] = [
     0x8000_0000,
     0xffff_ffff,
 ];
-/// Where headers end, as lengths of packets.
+/// Packet lengths at which headers end.
 const LENGTHS: [usize; 12] = [14, 18, 20, 34, 38, 42, 54, 58, 60, 62, 64, 74];
 
-/// Makes packets: mutants of those that it knows.
+/// A generator of mutants of known packets.
 pub struct Mutator {
     random: Random,
     known: Vec<Vec<u8>>,
-    /// How many of them were given; these stay.
+    /// Number of given packets at the start of `known`; these are never replaced.
     given: usize,
     /// Numbers that programs compare with.
     numbers: Vec<u32>,
-    /// Where programs read something behind an address: of packets, mostly.
+    /// Offsets of loads in programs: mostly offsets in packets.
     places: Vec<usize>,
 }
 
 impl Mutator {
-    /// Starts from these packets, of at least 14 bytes, or from zeros if there is none. The packets
-    /// get numbers that the programs compare with.
+    /// Starts from these packets of at least 14 bytes, or from zeros if there are none. Mutants
+    /// contain numbers that the programs compare with.
     pub fn new(seed: u64, seeds: &[Vec<u8>], programs: &[BpfProgram]) -> Mutator {
         let mut known = seeds.to_vec();
         if known.is_empty() {
@@ -84,7 +84,7 @@ impl Mutator {
         }
     }
 
-    /// From now on this one is mutated, too.
+    /// Adds a packet to those that are mutated. Replaces a random added one if there are too many.
     pub fn keep(&mut self, packet: &[u8]) {
         if self.known.len() < self.given + ROOM {
             self.known.push(packet.to_vec());
@@ -94,18 +94,18 @@ impl Mutator {
         }
     }
 
-    /// A mutant of one of those that are known; now and then itself.
+    /// Returns a mutant of a random known packet, sometimes unchanged.
     pub fn mutant(&mut self) -> Vec<u8> {
         let chosen = self.random.below(self.known.len());
         let mut packet = self.known.get(chosen).cloned().unwrap_or_default();
-        // One change mostly: with more, fewer get through.
+        // Mostly one change: mutants with more changes get through less often.
         while !self.random.one_in(3) {
             self.change(&mut packet);
         }
         packet
     }
 
-    /// A packet of which nothing is known.
+    /// Returns a packet of random numbers.
     pub fn arbitrary(&mut self) -> Vec<u8> {
         let length = SHORTEST + self.random.below(2 * HEADERS);
         let mut packet = Vec::with_capacity(length + 4);
@@ -138,7 +138,7 @@ impl Mutator {
                 overwrite(packet, at, piece);
             }
             6 => {
-                // What another one has there.
+                // Copy the bytes of another known packet at this place.
                 let other = self.random.below(self.known.len());
                 let length = 1 << self.random.below(5);
                 let from = self.known.get(other).and_then(|other| other.get(at..));
@@ -152,7 +152,7 @@ impl Mutator {
                     1 => packet.len() + self.random.below(HEADERS),
                     _ => packet.len().saturating_sub(self.random.below(HEADERS)),
                 };
-                // Longer ones than that were given.
+                // Seeds may be longer than `LONGEST`.
                 let longest = LONGEST.max(packet.len());
                 let length = length.clamp(SHORTEST, longest);
                 while packet.len() < length {
@@ -185,7 +185,7 @@ fn overwrite(packet: &mut [u8], at: usize, piece: &[u8]) {
     }
 }
 
-/// What an instruction compares with.
+/// Returns the constant that an instruction compares with.
 fn number(insn: &Insn) -> Option<u32> {
     match *insn {
         Insn::Branch { src: Source::Imm(number), .. } => Some(number.cast_unsigned()),
@@ -193,7 +193,7 @@ fn number(insn: &Insn) -> Option<u32> {
     }
 }
 
-/// How far behind an address an instruction reads.
+/// Returns the offset of an instruction's load.
 fn place(insn: &Insn) -> Option<usize> {
     match *insn {
         Insn::Load { offset, .. } => usize::try_from(offset).ok(),

@@ -11,7 +11,7 @@ use crate::outcome::{Found, OnDevice, Rehearsal};
 use crate::packets::Packets;
 use crate::station::{Station, Wired};
 
-/// The devices, for frames of lengths that facts allow.
+/// Limits the frame lengths of the devices to those that the facts allow.
 fn possible(devices: Devices, packets: Packets<'_>) -> Devices {
     let Some(facts) = packets.facts else { return devices };
     let (least, most) = devices.lengths;
@@ -19,8 +19,8 @@ fn possible(devices: Devices, packets: Packets<'_>) -> Devices {
     Devices { lengths, ..devices }
 }
 
-/// Sends frames to both programs on each device that is asked for, and adds what came of it. What a
-/// machine does not let us do is part of that.
+/// Sends frames to both programs on each requested device and records the results. A machine that
+/// cannot do so is a result, not an error.
 pub fn on_devices(
     kernel: &Kernel,
     subject: &Subject<'_>,
@@ -39,7 +39,7 @@ pub fn on_devices(
     for stage in subject.upstream {
         upstream.extend(linked(kernel, (&stage.object, stage.program)).unwrap_or_default());
     }
-    // In front, calls are not answered.
+    // Calls of upstream programs are not replaced.
     let differs: Vec<String> = open(&upstream).into_iter().collect();
     all.extend(upstream);
     let options = Options { packets: devices.frames, arbitrary: false, rounds: 0, ..*options };

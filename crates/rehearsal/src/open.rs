@@ -1,4 +1,4 @@
-//! What a program does that neither packet nor maps determine.
+//! Called functions whose results do not depend on packet and maps alone.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,11 @@ use slowpath_bpf::insn::{Call, Insn};
 use slowpath_bpf::{BpfProgram, Object, ObjectError, SlotRef};
 use slowpath_kernel::Kernel;
 
-/// Parts of names of helpers and kernel functions whose results differ from time to time, or that let
-/// something happen later.
+/// Parts of the names of helpers and kernel functions that have unpredictable results or delayed
+/// effects.
 const OPEN: [&str; 6] = ["ktime", "jiffies", "prandom", "timer", "random", "timestamp"];
 
-/// A program and those that it can tail-call, linked for the running kernel as far as they depend on
-/// it.
+/// Links a program and all programs that it can tail-call, for the running kernel where necessary.
 pub fn linked(
     kernel: &Kernel,
     (object, program): (&Object, usize),
@@ -29,7 +28,7 @@ pub fn linked(
             linked = object.link(number, kernel.types())?;
         }
         found.push(linked);
-        // Whatever map it uses: one too many is only careful.
+        // Every program array counts, used or not: the result may only be too large.
         let slots = object.maps.iter().flat_map(|map| &map.slots);
         left.extend(slots.filter_map(|(_, slot)| match slot {
             SlotRef::Program(program) => Some(*program),
@@ -39,7 +38,7 @@ pub fn linked(
     Ok(found)
 }
 
-/// Names of functions that these programs call, whose results differ from time to time.
+/// Returns the names of called functions with unpredictable results.
 pub fn open(programs: &[BpfProgram]) -> BTreeSet<String> {
     let called = programs.iter().flat_map(|program| {
         let helpers = program.insns.iter().filter_map(|insn| match insn {

@@ -1,4 +1,4 @@
-//! What is rehearsed, and how long.
+//! Options of a rehearsal.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,36 +11,36 @@ use slowpath_kernel::{InstallError, Loaded};
 /// Results that send a packet to another device: `XDP_TX` and `XDP_REDIRECT`.
 const SENT: [u32; 2] = [3, 4];
 
-/// A program that comes first.
+/// An upstream program.
 #[derive(Clone, Debug)]
 pub struct Stage {
-    /// The object that it is of.
+    /// The object that contains the program.
     pub object: Arc<Object>,
-    /// Its number in [`Object::programs`].
+    /// Number of the program in [`Object::programs`].
     pub program: usize,
-    /// What it returns when the packet goes on: one of these.
+    /// Return values with which the program passes the packet on.
     pub results: Vec<u32>,
 }
 
-/// What is compared, and behind what.
+/// The two programs to compare, and their upstream programs.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// The programs that a packet passes first, in order; none has maps in common with another.
+    /// The upstream programs, in order; no two of them share maps.
     pub upstream: &'a [Stage],
-    /// The program as it was written: an object, and its number there.
+    /// The original program: an object, and the number of the program in it.
     pub original: (&'a Object, usize),
-    /// What is to do the same, of an object of its own.
+    /// The rewritten program, in an object of its own.
     pub rewritten: (&'a Object, usize),
 }
 
-/// Which program of a chain.
+/// A program of the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// One of those that come first, by its number.
+    /// An upstream program, by its number.
     Upstream(usize),
-    /// The program as it was written.
+    /// The original program.
     Original,
-    /// The rewritten one.
+    /// The rewritten program.
     Rewritten,
 }
 
@@ -54,31 +54,32 @@ impl fmt::Display for Place {
     }
 }
 
-/// Fills the maps of a program that was loaded; what it returns is kept as long as the program is.
+/// A function that fills the maps of a loaded program. Its result is kept as long as the program.
 pub type Install<'a> =
     &'a (dyn Fn(Place, &Loaded) -> Result<Option<Installed>, InstallError> + Sync);
 
-/// Packets to try, on maps that are filled for them.
+/// Packets to run on maps that are filled for them.
 pub struct Cover<'a> {
-    /// As they arrive at the two programs, of at least 14 bytes: one after the other.
+    /// Packets as they arrive at the two programs, of at least 14 bytes each, in order.
     pub packets: Vec<Vec<u8>>,
-    /// Fills the maps before the first one.
+    /// A function that fills the maps before the first packet.
     pub install: Install<'a>,
 }
 
-/// How much is tried.
+/// Extent of a rehearsal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// How many packets are to reach the two programs through those that come first.
+    /// Number of packets that shall reach the two programs through the upstream ones.
     pub packets: u64,
-    /// Whether as many more go to the two directly, whatever those in front would have done with
-    /// them: for programs that check what they rely on.
+    /// True if as many packets go to the two programs directly, without the upstream programs: for
+    /// programs that check their assumptions.
     pub arbitrary: bool,
-    /// What packets are made from: the same seed makes the same, as long as the kernel does the same.
+    /// Seed of the generated packets. The same seed gives the same packets if the kernel behaves
+    /// the same.
     pub seed: u64,
-    /// How often the two are timed in turns; 0 for not at all.
+    /// Number of timed rounds; 0 for no timing.
     pub rounds: u32,
-    /// The devices that frames are sent to besides.
+    /// Devices for the comparison after the test runs.
     pub devices: Devices,
 }
 
@@ -92,15 +93,15 @@ impl Default for Options {
 /// Virtual Ethernet devices that frames are sent to, after all test runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Devices {
-    /// Frames that are to reach the two programs on each device; 0 for none.
+    /// Number of frames that shall reach the two programs on each device; 0 for none.
     pub frames: u64,
-    /// True where programs run in the driver.
+    /// True if the programs also run in the driver.
     pub native: bool,
-    /// True where programs run in the kernel's generic code.
+    /// True if the programs also run in the kernel's generic code.
     pub generic: bool,
-    /// The shortest and the longest frame that may be sent, in bytes.
+    /// Lengths of the shortest and the longest frame to send, in bytes.
     pub lengths: (usize, usize),
-    /// True where frames may lie in several buffers, for programs that take these.
+    /// True if frames may be split into several buffers, for programs that support this.
     pub pieces: bool,
 }
 
@@ -114,18 +115,18 @@ impl Devices {
         pieces: true,
     };
 
-    /// No frames.
+    /// No frames at all.
     pub const NONE: Devices = Devices { frames: 0, ..Devices::ALL };
 
-    /// Those of all devices whose packets arrive as `receive` says, behind these programs. Lengths are
-    /// such as may arrive at the first of them.
+    /// Selects the devices that deliver packets as `receive` describes, behind these upstream
+    /// programs. The lengths are those that may arrive at the first program.
     ///
     /// # Errors
-    /// If it is not a receiving environment ([`Receive::parse`]).
+    /// If `receive` is not a receiving environment ([`Receive::parse`]).
     pub fn delivering(receive: &str, frames: u64, upstream: &[Stage]) -> Result<Devices, String> {
         let receive = Receive::parse(receive)?;
-        // Here, a program gets a packet as the one in front has left it. On another device it may
-        // arrive with other room and metadata.
+        // Here, a program gets a packet exactly as the upstream program left it. If it is sent to
+        // another device, room and metadata may differ.
         let moves = upstream.iter().any(|stage| stage.results.iter().any(|one| SENT.contains(one)));
         let as_left = !moves || receive.around() == Receive::ANY.around();
         let delivers = |environment: &str| {

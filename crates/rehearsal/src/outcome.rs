@@ -1,122 +1,126 @@
-//! What came of it.
+//! Results of a rehearsal, as data.
 
 use serde::{Serialize, Serializer};
 
-/// What is known of two programs. As JSON, packets are hexadecimal digits.
+/// Results of comparing two programs. In JSON, packets are hexadecimal digits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Rehearsal {
-    /// Packets that got through the programs in front and made both do the same.
+    /// Number of packets that got through the upstream programs and that both programs treated
+    /// alike.
     pub compared: u64,
-    /// Packets that were passed to both directly and made them do the same.
+    /// Number of packets that were sent to both programs directly and that both treated alike.
     pub arbitrary: u64,
-    /// Packets that both ran, compared or not.
+    /// Number of packets that both programs ran, compared or not.
     pub ran: u64,
-    /// Packets that were passed to the programs in front.
+    /// Number of packets that were sent to the upstream programs.
     pub tried: u64,
-    /// Ways that the original took, as far as they differ in what it returns, by how much the packet's
-    /// length changes, or in the number of instructions, where these can be counted.
+    /// Number of different paths that the original took. Paths count as different if return value,
+    /// change of the packet's length, or number of instructions differ. Instructions are ignored if
+    /// they cannot be counted.
     pub ways: usize,
-    /// Why what they do cannot be compared, if so: from then on it is only seen that both run.
+    /// Reason why the results cannot be compared, if so. The remaining packets then only show that
+    /// both programs run.
     pub undetermined: Option<String>,
-    /// How the two differ.
+    /// The difference between the two programs, if one was found.
     pub difference: Option<Found>,
-    /// Names of maps that cannot be read and were not compared, such as ring buffers.
+    /// Names of maps that were not compared because they cannot be read, such as ring buffers.
     pub unread: Vec<String>,
-    /// The same on devices, as far as that was asked for.
+    /// Results on devices, if requested.
     pub devices: Vec<OnDevice>,
-    /// How long both take.
+    /// Times of both programs.
     pub rate: Option<Rate>,
-    /// Why it ended before it was done, if it did.
+    /// Reason why the rehearsal ended early, if it did.
     pub ended: Option<String>,
-    /// What else there is to know, in sentences.
+    /// Further remarks, in sentences.
     pub notes: Vec<String>,
 }
 
-/// Frames on a virtual Ethernet device that went through both programs.
+/// Result of sending frames through both programs on a virtual Ethernet device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OnDevice {
-    /// The station of the programs: "native" is in the driver, "generic" in the kernel's own code.
+    /// Place of the programs: "native" for the driver, "generic" for the kernel's generic code.
     pub mode: &'static str,
-    /// Frames that got through the programs in front and made both do the same.
+    /// Number of frames that got through the upstream programs and that both programs treated
+    /// alike.
     pub frames: u64,
-    /// The shortest and the longest of all frames that both ran, in bytes.
+    /// Lengths of the shortest and the longest frame that both programs ran, in bytes.
     pub lengths: Option<(usize, usize)>,
-    /// Why they were not compared there, or not to the end.
+    /// Reason why the comparison on this device did not take place or ended early.
     pub why_not: Option<String>,
 }
 
-/// What is known of two programs from packets that were given.
+/// Results of comparing two programs on given packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Covered {
-    /// Packets that made both do the same.
+    /// Number of packets that both programs treated alike.
     pub packets: u64,
-    /// Ways that the original took, as in [`Rehearsal::ways`].
+    /// Number of different paths that the original took, as in [`Rehearsal::ways`].
     pub ways: usize,
-    /// How the two differ.
+    /// The difference between the two programs, if one was found.
     pub difference: Option<Found>,
-    /// Why some packets were left out, if so: content that the kernel's maps do not take.
+    /// Reason why some packets were skipped, if so: the kernel rejected the content of maps.
     pub not_installed: Option<String>,
-    /// Packets for which there was no time.
+    /// Number of packets that were skipped for lack of time.
     pub not_run: u64,
 }
 
-/// A difference.
+/// A difference between the two programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Found {
-    /// What it is, as [`slowpath_kernel::agreement::Difference`] says it: the first is the original.
+    /// Description in the words of [`slowpath_kernel::agreement::Difference`]; "first" is the
+    /// original.
     pub what: String,
-    /// The packet as it arrived at both; `None` where maps differ and it was not found which packet is
-    /// the reason.
+    /// The packet as it arrived at both programs; `None` if maps differ and the responsible packet
+    /// is unknown.
     #[serde(serialize_with = "digits_of_some")]
     pub packet: Option<Vec<u8>>,
-    /// The metadata in front of it.
+    /// Metadata in front of the packet.
     #[serde(serialize_with = "digits")]
     pub metadata: Vec<u8>,
-    /// How many packets both had run before, since their maps were as at the start: what they do
-    /// may depend on them.
+    /// Number of packets that both programs ran before this one since their maps were reset; the
+    /// difference may depend on them.
     pub before: u64,
 }
 
-/// How long the two programs take for one packet, again and again, on this machine, on warm caches
-/// and with maps as earlier runs of the packet left them. Every run was one on the same path: this
-/// was counted.
+/// Times of the two programs for one packet, repeated on this machine with warm caches and with
+/// maps as earlier runs left them. Counting confirmed that all runs took the same path.
 ///
-/// Times are those of a run in the kernel's loop (`BPF_PROG_TEST_RUN` with `repeat`), its own work
-/// included, as `bpftool prog run` shows them. Where that loop can be had as it is, because what a
-/// program makes of the packet takes the same path again, this is what was timed. Otherwise the packet
-/// is put back between runs, and what that adds to the time of an empty program is taken away.
+/// A time is that of a run in the kernel's loop (`BPF_PROG_TEST_RUN` with `repeat`) including the
+/// loop's own work, as `bpftool prog run` shows it. If the changed packet takes the same path
+/// again, exactly this loop was timed. Otherwise the packet was restored between runs, and the
+/// overhead of restoring, measured with an empty program, was subtracted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rate {
-    /// The original: nanoseconds of a run, the kernel's loop included (`frame_ns`), the median of all
-    /// rounds.
+    /// Nanoseconds of a run of the original, including the kernel's loop (`frame_ns`): the median
+    /// of all rounds.
     pub original_ns: f64,
-    /// The rewritten one, likewise.
+    /// Nanoseconds of a run of the rewritten program, measured in the same way.
     pub rewritten_ns: f64,
-    /// Time of the rewritten program by that of the original, the kernel's loop included in both, the
-    /// median of all rounds' ratios: below 1 it is faster. What the programs alone take is further
-    /// from 1.
+    /// Time of the rewritten program divided by that of the original, both including the kernel's
+    /// loop: the median of all rounds. Below 1 the rewritten program is faster. The ratio of the
+    /// programs alone is further from 1.
     pub ratio: f64,
-    /// The quartiles of these ratios.
+    /// The first and the third quartile of these ratios.
     pub ratio_quartiles: [f64; 2],
-    /// The same ratio of a second copy of the original, which would be 1 if nothing but the
-    /// instructions counted. Where code lies in memory counts, too: although programs are loaded anew
-    /// after every third round, identical ones of 25 ns with the frame were seen to be up to 3 % apart.
+    /// The same ratio for a second copy of the original: 1 if only the instructions mattered. The
+    /// address of the code matters, too. Programs are loaded anew after every third round, and yet
+    /// identical programs of 25 ns including the loop differed by up to 3 %.
     pub copy_ratio: f64,
-    /// An empty program in the kernel's loop: nanoseconds, the median of all rounds.
+    /// Nanoseconds of an empty program in the kernel's loop: the median of all rounds.
     pub frame_ns: f64,
-    /// What putting the packet back added to each time that was read, and was taken away: a reading of
-    /// the clock and a tail call, by an empty program. 0 if nothing was put back.
+    /// Nanoseconds that were subtracted from each time, because restoring the packet added them: a
+    /// clock reading and a tail call, measured with an empty program. 0 if nothing was restored.
     pub restoring_ns: f64,
-    /// The ratio of the programs alone, without the frame; `None` if less than 5 ns would be left of
-    /// one.
+    /// Ratio of the programs alone, without the kernel's loop; `None` if the remainder of one is
+    /// below 5 ns.
     pub ratio_without_frame: Option<f64>,
-    /// How often each was timed; each time, the shortest of five calls counts.
+    /// Number of timed rounds; each round takes the shortest of five calls.
     pub rounds: u32,
-    /// Runs in each time.
+    /// Number of runs in each call.
     pub repetitions: u32,
-    /// Whether something puts the packet back between runs, outside the time that is read.
+    /// True if the packet was restored between runs, outside of the timed part.
     pub restored: bool,
-    /// The packet as it arrives at both.
+    /// The packet as it arrives at both programs.
     #[serde(serialize_with = "digits")]
     pub packet: Vec<u8>,
 }

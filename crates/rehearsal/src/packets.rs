@@ -1,19 +1,19 @@
-//! The packets that a rehearsal begins with, and what holds of all that arrive.
+//! Seeds of a rehearsal, and the facts that hold for all arriving packets.
 
 use slowpath_ir::{Field, PacketFacts};
 
 use crate::random::Random;
 
-/// How often facts are made to hold one after the other: what one changes may be another's.
+/// Most passes over the facts; establishing one fact may violate another.
 const PASSES: usize = 4;
 
-/// What arrives at the first program.
+/// The packets that arrive at the first program.
 #[derive(Clone, Copy, Debug)]
 pub struct Packets<'a> {
-    /// Packets to begin with, of at least 14 bytes, which are known to get through.
+    /// Seed packets of at least 14 bytes, which are known to get through.
     pub seeds: &'a [Vec<u8>],
-    /// What holds of all that arrive: others are made to be like that, or left out. Anything arrives
-    /// if it is not said. Nothing is known of packets that go to the two programs directly.
+    /// Facts about all arriving packets, to which generated packets are adapted; without facts, any
+    /// packet may arrive. They do not apply to packets that go to the two programs directly.
     pub facts: Option<&'a PacketFacts>,
 }
 
@@ -35,8 +35,7 @@ impl<'a> From<&'a Vec<Vec<u8>>> for Packets<'a> {
     }
 }
 
-/// A packet of which facts hold, with as much as can be of the one that is given; `None` if that does
-/// not come to one.
+/// Changes a packet as little as possible so that the facts hold; `None` if that fails.
 pub fn made_to_hold(
     facts: &PacketFacts,
     mut packet: Vec<u8>,
@@ -65,7 +64,7 @@ pub fn made_to_hold(
                 *byte = *byte & !bits.mask | bits.value;
             }
         }
-        // What is fixed in the second of two equal fields has to be in the first one, too.
+        // Fixed bits of the second of two equal fields must also be in the first.
         for &(first, second) in &facts.equal {
             copy(&mut packet, second, first);
         }
@@ -73,7 +72,7 @@ pub fn made_to_hold(
     facts.hold(&packet).then_some(packet)
 }
 
-/// Makes a field of a packet what another one is, if it has both.
+/// Copies one field of a packet to another, if the packet has both.
 fn copy(packet: &mut [u8], from: Field, to: Field) {
     if let (Some(value), Some(_)) = (from.read(packet), to.read(packet)) {
         write(packet, to, value);

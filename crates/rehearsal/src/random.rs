@@ -1,6 +1,6 @@
-//! What is drawn to make packets.
+//! Random numbers for generating packets.
 
-/// A sequence of random numbers, the same for the same seed.
+/// A sequence of random numbers, determined by the seed.
 #[derive(Clone, Debug)]
 pub struct Random(slowpath_random::Random);
 
@@ -9,23 +9,23 @@ impl Random {
         Random(slowpath_random::Random::new(seed))
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0.bits()
     }
 
-    /// A number below a bound; 0 if that is 0. Small numbers are more likely by at most
-    /// `bound` / 2^64.
+    /// Returns a number below a bound, or 0 if the bound is 0. Small numbers are more likely by at
+    /// most `bound` / 2^64.
     pub fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.bits() % (bound.max(1) as u64)).unwrap_or(0)
     }
 
-    /// True in one of so many cases.
+    /// Returns true with a probability of 1 / `cases`.
     pub fn one_in(&mut self, cases: usize) -> bool {
         self.below(cases) == 0
     }
 
-    /// One of some; `None` if there is none.
+    /// Chooses an element; `None` if there is none.
     pub fn choose<'a, T>(&mut self, some: &'a [T]) -> Option<&'a T> {
         some.get(self.below(some.len()))
     }

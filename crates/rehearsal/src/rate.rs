@@ -1,4 +1,4 @@
-//! How long both programs take.
+//! Times of both programs.
 
 use slowpath_bpf::Object;
 use slowpath_kernel::timing::{
@@ -16,27 +16,27 @@ use crate::outcome::Rate;
 use crate::turns::{Figures, Turn};
 use crate::undo::{candidates, of_nothing};
 
-/// Packets that are tried until one can be repeated.
+/// Most packets that are tried until one can be repeated.
 const PACKETS: usize = 8;
-/// Runs before anything counts: the first packet of a flow may do what later ones do not.
+/// Warm-up runs: the first packet of a flow may take another path than later ones.
 const WARM: usize = 3;
-/// Repetitions that show whether a packet is put back: more than there is room to move into.
+/// Repetitions that test whether the packet is restored: more than its buffer has room to move.
 const FEW: u32 = 4096;
-/// Repetitions that tell how long one takes.
+/// Repetitions that estimate the time of one.
 const CALIBRATION: u32 = 512;
-/// Nanoseconds that a timed call is to take: less than others have the CPU for, when they get it.
+/// Intended nanoseconds of a timed call: less than a scheduler time slice.
 const CALL: f64 = 1e6;
-/// Timed calls of each program in a round. What else the CPU does only makes them longer: the shortest
+/// Timed calls of each program in a round. Other activity only makes calls longer, so the shortest
 /// one counts.
 const CALLS: usize = 5;
-/// Most repetitions in it.
+/// Most repetitions in a timed call.
 const MOST: u32 = 1 << 18;
-/// Rounds after which programs are loaded anew: where their code lies in memory makes up to 3 % of
-/// short ones.
+/// Rounds between two reloads of the programs: the address of the code changes the time of short
+/// programs by up to 3 %.
 const BLOCK: u32 = 3;
 /// Most rounds.
 const ROUNDS: u32 = 1000;
-/// What is needed to load programs.
+/// Everything needed to load programs.
 #[derive(Clone, Copy)]
 struct Setting<'a> {
     kernel: &'a Kernel,
@@ -45,7 +45,7 @@ struct Setting<'a> {
     attachments: &'a Attachments,
 }
 
-/// What is timed, and how often.
+/// Packet and repetitions of some rounds.
 struct Block<'a> {
     arrival: &'a Arrival,
     undo: Option<&'a Undo>,
@@ -54,7 +54,8 @@ struct Block<'a> {
     rounds: u32,
 }
 
-/// Times both with the first of the given packets that can be repeated; or why none can.
+/// Times both programs with the first of the given packets that can be repeated. Returns the reason
+/// if none can.
 pub fn rate(
     kernel: &Kernel,
     subject: &Subject<'_>,
@@ -82,7 +83,7 @@ pub fn rate(
 }
 
 impl Setting<'_> {
-    /// Times both with a packet; or why that is not possible.
+    /// Times both programs with a packet. Returns the reason if that is not possible.
     fn time(
         &self,
         arrival: &Arrival,
@@ -136,7 +137,7 @@ impl Setting<'_> {
         }
     }
 
-    /// Loads the programs anew and times them in turns. `None` if one does not return this.
+    /// Loads the programs anew and times them in turns. `None` if one does not return `value`.
     fn block(&self, block: &Block<'_>, value: u32) -> Result<Option<Vec<Turn>>, RehearsalError> {
         let places = [Place::Original, Place::Rewritten, Place::Original];
         let mut loaded = Vec::new();
@@ -160,7 +161,7 @@ impl Setting<'_> {
         for round in 0..block.rounds as usize {
             let mut taken = vec![f64::INFINITY; subjects.len()];
             for turn in 0..CALLS * subjects.len() {
-                // Whatever gets slower or faster meanwhile does so for all.
+                // Changes of the CPU's speed thus affect all programs alike.
                 let subject = (round + turn) % subjects.len();
                 let (time, returned) = subjects[subject].sample(block.arrival, block.repeat)?;
                 if subject < places.len() && returned != value {
@@ -175,8 +176,8 @@ impl Setting<'_> {
         Ok(Some(turns))
     }
 
-    /// What has to be put back behind each run so that all runs of both programs take one and the same
-    /// path, and how many runs there are in a timed call; or why none of them do.
+    /// Finds the changes to undo after each run, so that all runs of a program take the same path.
+    /// Also chooses the number of runs in a timed call. Returns the reason if there are none.
     fn repeatable(
         &self,
         original: &Loaded,
@@ -187,7 +188,7 @@ impl Setting<'_> {
         let mut why = String::new();
         for undo in candidates(arrival, run) {
             let needed = Some(&undo).filter(|undo| !undo.is_empty());
-            // A few show most that does not repeat.
+            // Few repetitions suffice to reject most candidates.
             if let Err(reason) = self.both_repeat(arrival, needed, FEW)? {
                 why = reason;
                 continue;
@@ -203,7 +204,8 @@ impl Setting<'_> {
         Ok(Err(why))
     }
 
-    /// Whether so many repetitions of both programs take one and the same path each; or why not.
+    /// Tests whether `times` repetitions of each program take a single path. Returns the reason if
+    /// not.
     fn both_repeat(
         &self,
         arrival: &Arrival,
@@ -220,7 +222,8 @@ impl Setting<'_> {
         Ok(Ok(()))
     }
 
-    /// Whether so many repetitions take one and the same path, counted; or why that cannot be said.
+    /// Counts whether `times` repetitions take a single path. Returns the reason if they cannot be
+    /// counted.
     fn repeats(
         &self,
         place: Place,
@@ -249,7 +252,8 @@ impl Setting<'_> {
     }
 }
 
-/// Runs a packet a few times; what the last one did, or `None` if the kernel does not run it.
+/// Runs a packet a few times. Returns the result of the last run, or `None` if the kernel does not
+/// run the packet.
 fn warm(program: &Loaded, arrival: &Arrival) -> Result<Option<TestRun>, RehearsalError> {
     let context = arrival.context();
     if arrival.packet.len() < crate::mutation::SHORTEST {
@@ -262,11 +266,11 @@ fn warm(program: &Loaded, arrival: &Arrival) -> Result<Option<TestRun>, Rehearsa
     Ok(last)
 }
 
-/// A program that can be timed.
+/// An attached program, ready to be timed.
 struct Ready<'l> {
     program: &'l Loaded,
     wrapper: Option<Wrapper>,
-    // Programs that are attached nowhere take milliseconds more to call.
+    // Calls of unattached programs take milliseconds longer.
     _attached: Attached,
 }
 
@@ -286,14 +290,15 @@ impl<'l> Ready<'l> {
         Ok(Ready { program, wrapper, _attached: attached })
     }
 
-    /// Nanoseconds of a run, the mean of so many; and what the last one returned.
+    /// Returns the mean nanoseconds of `repeat` runs, and the last return value.
     fn sample(&self, arrival: &Arrival, repeat: u32) -> Result<(f64, u32), RehearsalError> {
         let timed = Timed { program: self.program, wrapper: self.wrapper.as_ref() };
         let sample = timed.sample(&arrival.packet, &arrival.context(), repeat)?;
         Ok((sample.nanoseconds as f64 / sample.runs.max(1) as f64, sample.return_value))
     }
 
-    /// Runs a packet so often; what the last one returned, or `None` if it could not be put back.
+    /// Runs a packet `repeat` times. Returns the last return value, or `None` if the packet could
+    /// not be restored.
     fn run(
         &self,
         loaded: &Loaded,

@@ -1,19 +1,19 @@
-//! Maps whose number of elements is up to the loader of their program.
+//! Sizes for maps whose number of elements is chosen by the program's own loader.
 
 use std::borrow::Cow;
 
 use slowpath_bpf::{MapKind, Object};
 
-/// How many they get here.
+/// Number of elements that such maps get here.
 const ELEMENTS: u32 = 64;
 
-/// The object with that many elements in such maps, and their names.
+/// Returns the object with sizes for these maps, and the names of the maps.
 pub fn sized(object: &Object) -> (Cow<'_, Object>, Vec<String>) {
     let open: Vec<usize> = object
         .maps
         .iter()
         .enumerate()
-        // Of those that hold events, the size is known when they are made.
+        // The size of event maps is known when they are created.
         .filter(|(_, map)| map.max_entries == 0 && map.kind != MapKind::PERF_EVENT_ARRAY)
         .filter(|(_, map)| !matches!(map.kind, MapKind::RINGBUF | MapKind::USER_RINGBUF))
         .map(|(number, _)| number)
@@ -32,7 +32,7 @@ pub fn sized(object: &Object) -> (Cow<'_, Object>, Vec<String>) {
     (Cow::Owned(sized), names)
 }
 
-/// What is to be said of them.
+/// Returns a note for the user about these maps.
 pub fn note(names: &[String]) -> Option<String> {
     let all = names.join(", ");
     let what = "elements here: how many there are is up to its own loader";

@@ -1,4 +1,4 @@
-//! Stations that packets run on: test runs, or virtual devices.
+//! Places where packets are run: test runs, or virtual devices.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_kernel::Mode;
@@ -14,33 +14,33 @@ const HEADER: u32 = 14;
 const PAGE: u32 = 3400;
 /// Length of jumbo frames without header.
 const JUMBO: u32 = 9000;
-/// Lengths of frames that are tried often: the least, those around the minimum of Ethernet and the
-/// usual maximum, and such as fill buffers of virtual Ethernet to different extents.
+/// Preferred lengths of frames: the least, and those around the minimum of Ethernet and the usual
+/// maximum. Others fill the buffers of virtual Ethernet to different extents.
 const LENGTHS: [usize; 14] = [14, 15, 34, 42, 59, 60, 61, 64, 128, 341, 1001, 1513, 1514, 1518];
 
-/// A station that packets run on.
+/// A place where packets are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Station {
     /// `BPF_PROG_TEST_RUN`
     TestRun,
-    /// A device.
+    /// A virtual device.
     Device(Wired),
 }
 
-/// The mode and lengths of frames on a device.
+/// Mode of a device, and lengths of its frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wired {
     pub mode: Mode,
     /// The longest packet without its header, in bytes.
     pub mtu: u32,
-    /// True where frames may lie in several buffers: all programs take these.
+    /// True if frames may be split into several buffers, because all programs support this.
     pub fragments: bool,
-    /// The shortest and the longest frame.
+    /// Lengths of the shortest and the longest frame.
     lengths: (usize, usize),
 }
 
 impl Wired {
-    /// A device for these programs; `None` if frames of no length may arrive there.
+    /// Creates a device for these programs; `None` if no frame length is possible.
     pub fn new(devices: &Devices, mode: Mode, programs: &[BpfProgram]) -> Option<Wired> {
         let fragments = devices.pieces && programs.iter().all(BpfProgram::takes_fragments);
         let mtu = if mode == Mode::Generic || fragments { JUMBO } else { PAGE };
@@ -49,8 +49,8 @@ impl Wired {
         (lengths.0 <= lengths.1).then_some(Wired { mode, mtu, fragments, lengths })
     }
 
-    /// A frame that begins as a packet does, of a length that may arrive. Every third one keeps its
-    /// length, as far as that is so.
+    /// Returns a frame that begins with the packet, of a length that may arrive. Every third frame
+    /// keeps the packet's length if possible.
     pub fn frame(&self, mut packet: Vec<u8>, random: &mut Random) -> Vec<u8> {
         let (least, most) = self.lengths;
         let length = match random.below(3) {

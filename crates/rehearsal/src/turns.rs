@@ -1,62 +1,64 @@
-//! What times of runs in turns say.
+//! Evaluation of times that were measured in turns.
 //!
-//! A packet that a program changes is put back between runs, by a program in front that reads the
-//! clock (`slowpath_kernel::timing::Wrapper`): of that reading and of the call, part is in the time of
-//! each run. An empty program in the same place shows how much. In its stead, each run is given what
-//! an empty program takes when the kernel repeats it with nothing in front (`BPF_PROG_TEST_RUN` with
-//! `repeat`): the kernel's own loop and call, without which no program runs.
+//! If a program changes its packet, a wrapper in front of it restores the packet between runs and
+//! reads the clock (`slowpath_kernel::timing::Wrapper`). Part of this reading and of the tail call
+//! is in the time of each run. An empty program behind the same wrapper shows how much, and this is
+//! subtracted. In its place, each run gets the time of an empty program without a wrapper. This is
+//! the kernel's own loop (`BPF_PROG_TEST_RUN` with `repeat`), which every test run includes.
 
-/// Nanoseconds of a program without the frame that are enough to divide by: where code lies in memory
-/// makes a difference of half a nanosecond.
+/// Least nanoseconds of a program without the frame for a ratio. The address of the code alone
+/// changes a time by half a nanosecond.
 const LEAST: f64 = 5.0;
 
-/// Nanoseconds of a run, each the mean of one timed call, the shortest of a few in turns.
+/// Nanoseconds of a run of each program: the mean of a timed call, the shortest of a few calls in
+/// turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Turn {
     /// The original program.
     pub original: f64,
-    /// The rewritten one.
+    /// The rewritten program.
     pub rewritten: f64,
     /// A copy of the original.
     pub copy: f64,
-    /// An empty program in the same place.
+    /// An empty program, behind a wrapper if the others are.
     pub empty: f64,
-    /// An empty program that nothing is in front of; the same where nothing is in front of the others.
+    /// An empty program without a wrapper; equal to `empty` if no program has one.
     pub alone: f64,
 }
 
-/// What many turns say: medians, in nanoseconds as if nothing were in front of the programs.
+/// Medians of many turns, in nanoseconds, converted to programs without a wrapper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
     pub original: f64,
     pub rewritten: f64,
     pub frame: f64,
-    /// What was taken away of each time, because it is not there without restoring.
+    /// Nanoseconds of restoring that were subtracted from each time.
     pub restoring: f64,
-    /// Rewritten by original, with the frame.
+    /// Ratio of the rewritten program to the original, with the frame.
     pub ratio: f64,
-    /// A quarter of all turns is below the first one, a quarter above the second.
+    /// First and third quartile of this ratio over all turns.
     pub quartiles: [f64; 2],
-    /// Copy by original, with the frame.
+    /// Ratio of the copy to the original, with the frame.
     pub copy_ratio: f64,
-    /// Rewritten by original, without the frame; `None` if less than [`LEAST`] is left of one.
+    /// Ratio of the rewritten program to the original, without the frame; `None` if less than
+    /// [`LEAST`] is left of one.
     pub without_frame: Option<f64>,
 }
 
 impl Turn {
-    /// The time of a program as if nothing were in front of it.
+    /// Converts a time to that of a program without a wrapper.
     fn in_plain_loop(&self, time: f64) -> f64 {
         self.alone + (time - self.empty).max(0.0)
     }
 
-    /// The same time by that of the original.
+    /// Divides such a time by that of the original.
     fn by_original(&self, time: f64) -> f64 {
         self.in_plain_loop(time) / self.in_plain_loop(self.original).max(f64::MIN_POSITIVE)
     }
 }
 
 impl Figures {
-    /// What these turns say; `None` if there are none.
+    /// Computes the medians; `None` without turns.
     pub fn of(turns: &[Turn]) -> Option<Figures> {
         let of = |what: &dyn Fn(&Turn) -> f64| turns.iter().map(what).collect::<Vec<f64>>();
         let ratios = of(&|turn| turn.by_original(turn.rewritten));
@@ -76,12 +78,12 @@ impl Figures {
     }
 }
 
-/// The middle one of some numbers, or the mean of the two in the middle.
+/// Returns the median: the middle number, or the mean of the two in the middle.
 fn median(numbers: Vec<f64>) -> Option<f64> {
     quantile(numbers, 0.5)
 }
 
-/// The number below which this share of some numbers is, interpolated between two of them.
+/// Returns a quantile, interpolated between two numbers.
 fn quantile(mut numbers: Vec<f64>, share: f64) -> Option<f64> {
     numbers.sort_by(f64::total_cmp);
     let last = numbers.len().checked_sub(1)?;

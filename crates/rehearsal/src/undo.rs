@@ -1,13 +1,13 @@
-//! Steps that bring a packet back to where it was before a run.
+//! Ways to restore a packet between runs.
 
 use slowpath_kernel::TestRun;
 use slowpath_kernel::timing::Undo;
 
 use crate::lane::Arrival;
 
-/// What may have to be done: nothing, where what a program has made of the packet takes the same path
-/// again, or to put the packet back. How start and end have moved is not told, only by how much longer
-/// the packet is. Whether one of them does, counted repetitions show.
+/// Returns the candidate ways to restore a packet. An empty one is enough if the changed packet
+/// takes the same path again. A test run does not tell how start and end of the packet moved, only
+/// how much it grew; counted repetitions show which candidate works.
 pub fn candidates(before: &Arrival, after: &TestRun) -> Vec<Undo> {
     let common = Undo {
         metadata_after: u32::try_from(after.metadata.len()).unwrap_or(u32::MAX),
@@ -25,13 +25,13 @@ pub fn candidates(before: &Arrival, after: &TestRun) -> Vec<Undo> {
     vec![Undo { head: -growth, ..common.clone() }, Undo { tail: growth, ..common }]
 }
 
-/// The same for a program that does not change the packet.
+/// Returns the equivalent for a program that does not change the packet, with the same work.
 pub fn of_nothing(undo: &Undo) -> Undo {
     let metadata_after = u32::try_from(undo.metadata.len()).unwrap_or(u32::MAX);
     Undo { head: 0, tail: 0, metadata_after, ..undo.clone() }
 }
 
-/// Stretches of bytes that have changed: where they start, and what was there.
+/// Returns the ranges of changed bytes: their offset and their old content.
 fn changed(before: &[u8], after: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let mut stretches: Vec<(u32, Vec<u8>)> = Vec::new();
     for (at, (&old, &new)) in (0..).zip(before.iter().zip(after)) {

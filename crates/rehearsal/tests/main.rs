@@ -1,4 +1,4 @@
-//! Rehearsals: all tests as one program, which links once.
+//! Tests of rehearsals, in a single program that is linked once.
 
 mod on_devices;
 mod random_devices;

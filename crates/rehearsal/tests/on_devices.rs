@@ -1,5 +1,5 @@
-//! Rehearsals on virtual Ethernet: programs that are right in test runs and wrong on devices are found,
-//! and right ones agree.
+//! Rehearsals on virtual Ethernet: faults that show only on devices are found, and correct programs
+//! agree.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::rehearsals::{
 /// `XDP_TX`
 const TX: i32 = 3;
 
-/// The kernel, if it makes network namespaces.
+/// Returns the kernel, if network namespaces can be created.
 pub fn with_devices() -> Option<Kernel> {
     let kernel = kernel()?;
     match Namespace::new() {
@@ -32,12 +32,12 @@ pub fn with_devices() -> Option<Kernel> {
     }
 }
 
-/// Nothing but frames on devices.
+/// Options with frames on devices only.
 fn on(native: bool, generic: bool) -> Options {
     Options { packets: 0, devices: Devices { frames: 300, native, generic, ..Devices::ALL }, ..FEW }
 }
 
-/// Test runs first.
+/// Options with test runs, followed by frames on devices.
 fn behind_test_runs() -> Options {
     Options { packets: 2000, ..on(true, true) }
 }
@@ -46,7 +46,8 @@ fn to(dst: Register, src: Register) -> Insn {
     Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src: Source::Reg(src) }
 }
 
-/// Adds a trailer of so many bytes; where there is no room, passes the packet as it was, unless it believes in room.
+/// Adds a trailer of some bytes and sends the packet back. Without room, passes the packet
+/// unchanged; with `believes`, ignores the failure.
 fn trailer(bytes: i32, believes: bool) -> Object {
     let fails = Insn::Branch {
         width: Width::W64,
@@ -64,7 +65,7 @@ fn trailer(bytes: i32, believes: bool) -> Object {
     of_insns(&object("chain_second.bpf.o"), insns)
 }
 
-/// Drops packets that are longer than so many bytes; `None`: none.
+/// Builds a program that drops packets longer than `bytes` bytes, or none with `None`.
 fn longest(bytes: Option<i32>) -> Object {
     let load =
         |dst, offset| Insn::Load { size: Size::W, signed: false, dst, base: Register::R1, offset };
@@ -86,7 +87,7 @@ fn longest(bytes: Option<i32>) -> Object {
     of_insns(&object("chain_second.bpf.o"), insns)
 }
 
-/// A fault of a program that test runs do not show.
+/// Returns the description of a difference that test runs do not show.
 fn found(
     kernel: &Kernel,
     upstream: &[Stage],
@@ -100,7 +101,7 @@ fn found(
     packet.what
 }
 
-/// Frames that both did the same with, on each device.
+/// Returns the number of frames that both programs treated alike, for each device.
 fn agreed(done: &Rehearsal) -> Vec<(&'static str, u64)> {
     let OnDevice { why_not, .. } = done.devices.first().expect("devices");
     assert_eq!((&done.difference, why_not), (&None, &None));
@@ -147,7 +148,7 @@ fn programs_in_front_run_on_the_device_too() {
     assert_eq!(agreed(&done), [("native", 300), ("generic", 300)]);
     let alone = found(&kernel, &[], pair, on(false, true));
     assert!(alone.starts_with("on veth (generic), they return "), "{alone}");
-    // What a program in front leaves of the room is what there is.
+    // Room that an upstream program uses up is missing for the next one.
     let grows = of_insns(
         &object("chain_second.bpf.o"),
         vec![
@@ -181,7 +182,7 @@ fn packets_and_maps_are_compared_there() {
     let rewritten = written(&original, &changed);
     let what = found(&kernel, &[], (&original, &rewritten), on(true, false));
     assert_eq!(what, "on veth (native), they leave different content of map seen");
-    // The context has the packet's start and end.
+    // The context holds start and end of the packet.
     let writes = |byte| {
         let (packet, end) = (Register::R2, Register::R3);
         let load = |dst, offset| {
@@ -205,7 +206,7 @@ fn packets_and_maps_are_compared_there() {
     };
     let what = found(&kernel, &[], (&writes(1), &writes(2)), on(true, true));
     assert_eq!(what, "on veth (native), they leave packets that differ in byte 13");
-    // Nobody writes into this metadata: it differs in its length.
+    // This metadata stays unwritten and differs only in its length.
     let around = |delta| {
         let insns = vec![
             set(Register::R2, delta),
@@ -220,7 +221,7 @@ fn packets_and_maps_are_compared_there() {
     Oracle::Kernel.compared(3, "changed programs in rehearsals");
 }
 
-/// Returns a number.
+/// Builds a program that returns a constant.
 fn passing(returns: u32, section: &str) -> Object {
     let like = object("chain_second.bpf.o");
     let mut program = like.link(0, None).expect("links");

@@ -1,5 +1,5 @@
-//! Random programs that ask how packets arrive, rewritten for each receiving environment that a virtual
-//! device delivers: on that device, original and rewritten program do the same.
+//! Random programs that depend on how packets arrive, rewritten for each receiving environment of
+//! virtual devices: on the device, original and rewritten program agree.
 
 use slowpath_bpf::Object;
 use slowpath_bpf::insn::helper::{XDP_ADJUST_HEAD, XDP_ADJUST_META, XDP_ADJUST_TAIL};
@@ -16,18 +16,18 @@ use slowpath_stop::Stop;
 use crate::on_devices::with_devices;
 use crate::rehearsals::{object, of_insns, set, written};
 
-/// Programs, unless `SLOWPATH_VETH_PROGRAMS` says how many; the first one, unless 0, is in
-/// `SLOWPATH_FIRST_SEED`.
+/// Default number of programs; `SLOWPATH_VETH_PROGRAMS` overrides it. `SLOWPATH_FIRST_SEED` is the
+/// number of the first program, by default 0.
 const PROGRAMS: u64 = 24;
-/// Frames for each program on each device.
+/// Number of frames for each program on each device.
 const FRAMES: u64 = 40;
-/// Environments that programs are rewritten for; the first is the default of `slowpath chain`.
+/// Target environments of the rewriting; the first is the default of `slowpath chain`.
 const ENVIRONMENTS: [&str; 3] = ["any", "veth", "generic"];
 /// Offsets of fields in `struct xdp_md`.
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 const DATA_META: i16 = 8;
-/// The register that keeps the context, and the one that answers are added up in.
+/// Register with the context, and register with the sum of all answers.
 const CONTEXT: Register = Register::R6;
 const SUM: Register = Register::R7;
 
@@ -43,12 +43,12 @@ fn jump(cond: Condition, dst: Register, src: Source, offset: i16) -> Insn {
     Insn::Branch { width: Width::W64, cond, dst, src, offset }
 }
 
-/// A number between `-most` and `most`.
+/// Draws a number between `-most` and `most`.
 fn near(random: &mut Random, most: i32) -> i32 {
     i32::try_from(random.below(2 * u64::from(most.unsigned_abs()) + 1)).expect("fits") - most
 }
 
-/// A question about how a packet arrives, and what one of its answers adds.
+/// Generates code that tests how a packet arrived, and adds a number depending on the result.
 fn question(random: &mut Random) -> Vec<Insn> {
     let adjusted = |helper, delta| {
         vec![
@@ -57,7 +57,7 @@ fn question(random: &mut Random) -> Vec<Insn> {
             Insn::Call(Call::Helper(helper)),
         ]
     };
-    // Whether there are so many bytes behind a place, and before another.
+    // Tests whether `bytes` bytes lie between two fields of the context.
     let reaches = |from, bytes, to| {
         let place = Register::R2;
         vec![
@@ -90,7 +90,7 @@ fn question(random: &mut Random) -> Vec<Insn> {
     insns
 }
 
-/// A program that returns `XDP_DROP` or `XDP_PASS` by the answers to some questions.
+/// Generates a program that returns `XDP_DROP` or `XDP_PASS`, depending on several tests.
 fn asking(random: &mut Random) -> Object {
     let mut insns = vec![alu(AluOp::Mov, CONTEXT, Source::Reg(Register::R1)), set(SUM, 0)];
     for _ in 0..2 + random.below(5) {
@@ -105,8 +105,8 @@ fn asking(random: &mut Random) -> Object {
     of_insns(&object("chain_second.bpf.o"), insns)
 }
 
-/// Rehearses a program that is rewritten for an environment; frames that agree, and whether there is
-/// less of it.
+/// Rehearses a program that was rewritten for an environment. Returns the number of frames that
+/// agree, and true if the program became shorter.
 fn check(kernel: &Kernel, seed: u64) -> (u64, bool) {
     let mut random = Random::new(seed);
     let original = asking(&mut random);

@@ -1,5 +1,5 @@
-//! Random sequences of calls that work on maps, rewritten: rehearsals raise no false alarm, whatever
-//! maps do.
+//! Random sequences of map operations, rewritten: rehearsals raise no false alarm, even if maps
+//! evict.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,11 +12,11 @@ use slowpath_rehearsal::{Devices, Options, Rehearsal, Subject, rehearse};
 use slowpath_specialise::{Mode, specialise};
 use slowpath_stop::Stop;
 
-/// Sequences of each kind.
+/// Number of sequences of each kind.
 const SEQUENCES: u64 = 40;
-/// Packets for each: maps are compared more than once.
+/// Number of packets for each sequence: enough to compare the maps more than once.
 const PACKETS: u64 = 2500;
-/// Frames for each on each device.
+/// Number of frames for each sequence on each device.
 const FRAMES: u64 = 50;
 
 fn rehearsed(kernel: &Kernel, original: &Object, rewritten: &Object) -> Rehearsal {
@@ -64,7 +64,8 @@ fn rewritten_sequences_agree_even_if_maps_evict() {
     };
     let (plain, evicting) = (undetermined(false), undetermined(true));
     eprintln!("{plain} and {evicting} of {SEQUENCES} cannot be compared");
-    // Those that call for the time or random numbers, and those whose maps evict.
+    // Only sequences that ask for the time or random numbers, or whose maps evict, are
+    // undetermined.
     assert!(plain * 2 < SEQUENCES as usize, "{plain}");
     Oracle::Kernel.compared(packets.into_inner(), "packets in rehearsals");
     let frames = frames.into_inner();

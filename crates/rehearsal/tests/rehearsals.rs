@@ -1,4 +1,4 @@
-//! Chains in the running kernel, with rewritten programs that do the same and such that do not.
+//! Chains in the running kernel, with rewritten programs that are equivalent or not.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,12 +28,12 @@ pub fn object(name: &str) -> Object {
     Object::parse(&std::fs::read(file).expect("is there")).expect("is an object")
 }
 
-/// The kernel, if it is there.
+/// Returns the kernel, if it is available.
 pub fn kernel() -> Option<Kernel> {
     Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()
 }
 
-/// With this element, the second program of the chain tells IPv4 from the rest by what it returns.
+/// Installs an element that makes the chain's second program return different values for IPv4.
 pub fn seen(place: Place, loaded: &Loaded) -> Result<Option<Installed>, InstallError> {
     let map = loaded.map("seen").filter(|_| !matches!(place, Place::Upstream(_)));
     map.map_or(Ok(()), |map| map.update(&[0; 4], &[1; 8]))?;
@@ -44,12 +44,12 @@ fn nothing(_: Place, _: &Loaded) -> Result<Option<Installed>, InstallError> {
     Ok(None)
 }
 
-/// An object of a program that was changed.
+/// Writes a changed program into an object.
 pub fn written(object: &Object, program: &BpfProgram) -> Object {
     Object::parse(&object.write(&[program]).expect("is written")).expect("is an object")
 }
 
-/// What is known behind the first program of the chain: IPv6 of at least 34 bytes.
+/// Returns the facts about packets after the first program of the chain: IPv6 of at least 34 bytes.
 pub fn facts() -> PacketFacts {
     let mut facts = PacketFacts::lengths(34, 1514);
     for (offset, byte) in [(12, 0x86), (13, 0xdd)] {
@@ -64,7 +64,7 @@ pub fn specialised(object: &Object, facts: &PacketFacts, mode: Mode) -> Object {
     written(object, &made.program)
 }
 
-/// A packet that the first program of the chain lets through.
+/// Returns a packet that the first program of the chain passes on.
 fn seed() -> Vec<u8> {
     let mut packet = vec![0; 60];
     (packet[12], packet[13], packet[20]) = (0x86, 0xdd, 7);
@@ -85,7 +85,7 @@ pub fn rehearsed(
     rehearse(kernel, &subject, &[seed(), ipv4()], &seen, &options, &Stop::never())
 }
 
-/// UDP over IPv4, to port 53.
+/// Builds a UDP packet over IPv4, to port 53.
 fn ipv4() -> Vec<u8> {
     let mut packet = vec![0x11; 80];
     packet[12..24].copy_from_slice(&[8, 0, 0x45, 0, 0, 66, 0, 0, 0, 0, 64, 17]);
@@ -107,13 +107,13 @@ fn programs_in_front_keep_packets_back() {
     assert_eq!(chained.undetermined, None);
     assert_eq!((chained.compared, chained.arbitrary, chained.ran), (5000, 0, 5000));
     assert!(chained.tried > 5500, "{} tried: some do not get through", chained.tried);
-    // What it relies on does not hold without them.
+    // Without upstream programs, the assumed facts do not hold.
     let alone = rehearsed(&kernel, &[], pair, FEW).expect("runs");
     let found = alone.difference.expect("other packets arrive");
     let packet = found.packet.expect("is known");
     assert!(!facts().hold(&packet), "{packet:02x?}");
     assert!(found.what.starts_with("they return "), "{}", found.what);
-    // The packet shows it by itself.
+    // The packet alone reproduces the difference.
     let load = |object| {
         let loaded = kernel.load(object, 0).expect("loads");
         seen(Place::Original, &loaded).expect("is filled");
@@ -150,7 +150,7 @@ fn each_changed_constant_is_found() {
     let mut found = 0;
     for slot in 1..program.insns.len() {
         let mut changed = program.clone();
-        // What bytes 12, 13 and 20 of the packet are compared with.
+        // Constants that bytes 12, 13 and 20 of the packet are compared with.
         let Insn::Load { size: Size::B, offset: 12.., .. } = program.insns[slot - 1] else {
             continue;
         };
@@ -185,7 +185,7 @@ fn a_packet_is_found_that_leaves_another_map() {
     let rehearsal = rehearsed(&kernel, &[], (&original, &rewritten), FEW).expect("runs");
     let found = rehearsal.difference.expect("maps differ");
     assert_eq!(found.what, "they leave different content of map seen");
-    // The first one that was run, since it gets to the map.
+    // The very first packet, since it already reaches the map.
     assert_eq!((found.packet, found.before), (Some(seed()), 0));
     assert_eq!(rehearsal.notes, Vec::<String>::new());
 }
@@ -214,7 +214,7 @@ fn given_packets_have_maps_of_their_own() {
     let Some(kernel) = kernel() else { return };
     let original = object("chain_second.bpf.o");
     let rewritten = specialised(&original, &facts(), Mode::Trust);
-    // Those in front would not let IPv4 through: these packets do not go there.
+    // The upstream program would drop IPv4, but these packets bypass it.
     let upstream = &first_of_chain()[..];
     let subject = Subject { upstream, original: (&original, 0), rewritten: (&rewritten, 0) };
     let run = |covers: &[Cover<'_>]| cover(&kernel, &subject, covers, &Stop::never());
@@ -230,7 +230,7 @@ fn given_packets_have_maps_of_their_own() {
     let found = found.difference.expect("it relies on IPv6");
     assert!(found.what.starts_with("they return "), "{}", found.what);
     assert_eq!((found.packet, found.before), (Some(other), 1));
-    // Content that a map does not take is left out, and it is said why.
+    // Groups with content that a map rejects are skipped, with the reason.
     let wrong = |_: Place, loaded: &Loaded| {
         loaded.map("seen").map_or(Ok(()), |map| map.update(&[9; 4], &[1; 8]))?;
         Ok(None)
@@ -238,7 +238,7 @@ fn given_packets_have_maps_of_their_own() {
     let left = run(&[Cover { packets: vec![seed()], install: &wrong }, three()]).expect("runs");
     assert_eq!((left.packets, left.difference), (3, None));
     assert!(left.not_installed.is_some());
-    // So is what there is no time for.
+    // Groups for which no time is left are skipped, too.
     let soon = Stop::new(Limits { looks: Some(2), ..Limits::default() });
     let ended = cover(&kernel, &subject, &[three(), three(), three()], &soon).expect("runs");
     assert_eq!((ended.packets, ended.not_run, ended.difference), (3, 6, None));
@@ -249,7 +249,7 @@ fn what_the_verifier_refuses_is_said() {
     let Some(kernel) = kernel() else { return };
     let original = object("chain_second.bpf.o");
     let mut changed = original.link(0, None).expect("links");
-    // Nothing was written to r9 before.
+    // r9 is uninitialised.
     changed.insns[0] = Insn::Alu {
         width: Width::W64,
         op: AluOp::Mov,
@@ -280,7 +280,7 @@ fn both_are_timed() {
     for time in [rate.original_ns, rate.rewritten_ns, rate.frame_ns, rate.ratio] {
         assert!(time.is_finite() && time > 0.0, "{rate:?}");
     }
-    // A test of a map decides over 80 reads of memory: what does no such thing takes less.
+    // The original tests a map to decide about 80 memory reads; a program without both is faster.
     let rewritten = of_insns(&original, vec![set(Register::R0, PASS.cast_signed()), Insn::Exit]);
     let subject = Subject { upstream: &[], original: (&original, 0), rewritten: (&rewritten, 0) };
     let options = Options { packets: 0, ..options };
@@ -321,7 +321,7 @@ fn examples_rewritten_for_nothing_agree() {
         }
         timed += usize::from(rehearsal.rate.is_some());
     }
-    // Those that ask for the time are answered.
+    // Calls that ask for the time get fixed answers.
     assert_eq!(undetermined, [], "all are compared");
     assert!(timed >= 5, "{timed} are timed");
     Oracle::Kernel.compared(packets, "packets in rehearsals");
@@ -354,7 +354,7 @@ fn it_stops_when_asked() {
     assert_eq!(ended.rate, None);
 }
 
-/// A program of these instructions, in the place of another one.
+/// Replaces the instructions of a program.
 pub fn of_insns(object: &Object, insns: Vec<Insn>) -> Object {
     let mut program = object.link(0, None).expect("links");
     program.lines = vec![None; insns.len()];
@@ -384,7 +384,7 @@ fn packets_are_put_back_between_timed_runs() {
         assert!(rate.restored, "{rate:?}");
         rate
     };
-    // What is transcoded once is no A-law any more: without being put back, it passes.
+    // Transcoded packets are no longer A-law: unless restored, they pass.
     let mut rtp = ipv4();
     rtp.resize(54 + 160, 0xd5);
     rtp[34..54]
@@ -393,12 +393,12 @@ fn packets_are_put_back_between_timed_runs() {
     let rate = timed(&object("alaw2ulaw.bpf.o"), rtp);
     assert!(rate.original_ns > 100.0, "160 samples: {rate:?}");
     assert!(rate.restoring_ns > 0.0, "the clock is read: {rate:?}");
-    // A packet that grows in front, and one that shrinks at its end.
+    // Packets that grow at the front, or shrink at either end.
     for (helper, by) in [(XDP_ADJUST_HEAD, -8), (XDP_ADJUST_TAIL, -8), (XDP_ADJUST_HEAD, 8)] {
         let insns = vec![
             set(Register::R2, by),
             Insn::Call(Call::Helper(helper)),
-            // Paths of packets for which there is no room are others.
+            // A failed adjustment leads to another path.
             Insn::Branch {
                 width: Width::W64,
                 cond: Condition::Eq,
@@ -416,7 +416,7 @@ fn packets_are_put_back_between_timed_runs() {
     Oracle::Kernel.compared(2000, "packets in rehearsals");
 }
 
-/// A random number is what it returns, or one more.
+/// Builds a program that returns a random number plus `more`.
 fn random(more: i32) -> Object {
     let add =
         Insn::Alu { width: Width::W64, op: AluOp::Add, dst: Register::R0, src: Source::Imm(more) };
@@ -440,7 +440,7 @@ fn random_numbers_are_the_same_in_both() {
 #[test]
 fn a_packet_whose_changes_make_no_difference_is_not_put_back() {
     let Some(kernel) = kernel() else { return };
-    // Another byte each time, of which nothing depends.
+    // A byte that changes in each run without affecting the path.
     let base = Register::R2;
     let load = |dst, base, size, offset| Insn::Load { size, signed: false, dst, base, offset };
     let to = |dst, src| Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src };
@@ -471,7 +471,7 @@ fn a_packet_whose_changes_make_no_difference_is_not_put_back() {
     assert_eq!((rate.restored, rate.restoring_ns), (false, 0.0));
     let [low, high] = rate.ratio_quartiles;
     assert!(low <= rate.ratio && rate.ratio <= high, "{rate:?}");
-    // Every 256th packet takes another way: it is put back.
+    // Every 256th run would take another path, so the packet is restored.
     let mut other = insns;
     other.insert(
         6,
@@ -498,7 +498,7 @@ fn what_differs_from_itself_is_not_compared() {
         let original = of_insns(&object("chain_second.bpf.o"), insns);
         rehearsed(&kernel, &[], (&original, &original), FEW).expect("runs")
     };
-    // Where the kernel has put its map: no name of a call says so.
+    // An address of the map; the called function has an inconspicuous name.
     let address = run(vec![
         Insn::Store { size: Size::W, base: Register::FRAME, offset: -4, src: Source::Imm(0) },
         Insn::Alu {
@@ -562,14 +562,14 @@ fn a_map_that_one_does_not_use_is_not_forgotten() {
         let found = run(&nothing).difference.expect("one writes");
         assert_eq!(found.what, "they leave different content of map seen");
         assert_eq!((found.packet, found.before), (Some(seed()), 0));
-        // What is there already makes no difference.
+        // Writing the value that is already there is not a difference.
         assert_eq!(run(&seen_as_bytes).difference, None);
     }
     let kept = rehearsed_with(&kernel, (&zero, &without));
     assert_eq!((kept.difference, kept.compared), (None, 5000));
 }
 
-/// The element as the number 1.
+/// Sets the element to the number 1.
 fn seen_as_bytes(_: Place, loaded: &Loaded) -> Result<Option<Installed>, InstallError> {
     loaded.map("seen").map_or(Ok(()), |map| map.update(&[0; 4], &1u64.to_ne_bytes()))?;
     Ok(None)
