@@ -1,9 +1,9 @@
-//! The targets that come with slowpath, compiled in from `targets/*.toml`.
+//! The built-in targets, compiled in from `targets/*.toml`.
 
 use crate::{Target, TargetError};
 use std::sync::OnceLock;
 
-/// A built-in target; read once, however often it is asked for.
+/// A built-in target, parsed at most once.
 struct Builtin {
     name: &'static str,
     text: &'static str,
@@ -20,7 +20,7 @@ impl Builtin {
     }
 }
 
-/// The names of the targets, which are those of their files.
+/// Defines the built-in targets by the names of their files.
 macro_rules! builtin {
     ($($name:literal,)*) => {
         static BUILTIN: [Builtin; NAMES.len()] = [$(
@@ -38,17 +38,17 @@ builtin! {
 }
 
 impl Target {
-    /// The names of the built-in targets.
+    /// Returns the names of the built-in targets.
     pub fn builtin_names() -> &'static [&'static str] {
         NAMES
     }
 
-    /// The description of a built-in target, as TOML.
+    /// Returns the description of a built-in target, as TOML.
     pub fn builtin_text(name: &str) -> Option<&'static str> {
         Builtin::of(name).map(|known| known.text)
     }
 
-    /// A built-in target; `None` when there is none of that name.
+    /// Returns a built-in target; `None` if the name is unknown.
     pub fn builtin(name: &str) -> Option<Result<Target, TargetError>> {
         let known = Builtin::of(name)?;
         if let Some(target) = known.read.get() {

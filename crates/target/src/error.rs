@@ -1,23 +1,23 @@
-//! Errors of this crate. Each is one line that names the file, the place in it and a way out.
+//! Errors of this crate. Each is one line that names the file, the place in it and a remedy.
 
 use thiserror::Error;
 
-/// Why a target description cannot be used.
+/// An error that makes a target unusable.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TargetError {
-    /// The text is no TOML, or not a valid description.
+    /// The text is not TOML or not a valid description.
     #[error("{file}:{line}: {what}{}", more(*.further))]
     Malformed {
         /// The file as the caller named it.
         file: String,
-        /// Line, from 1.
+        /// Line number, from 1.
         line: usize,
-        /// The key and what is wrong with it.
+        /// The key and its problem.
         what: String,
-        /// How many further problems there are.
+        /// Number of further problems.
         further: usize,
     },
-    /// Work that the target cannot price.
+    /// The target has no price for some work.
     #[error(
         "target {target} has no price for {}; state one in a file with a line such as \
          `[price.\"{}\"]`, followed by `{} = CYCLES`, and pass it with --assume FILE",
@@ -26,31 +26,31 @@ pub enum TargetError {
         .classes.first().map_or("", |missing| missing.1.as_str())
     )]
     Unpriced {
-        /// The target's name.
+        /// Name of the target.
         target: String,
-        /// Cost class and the component that it has no price on.
+        /// Cost classes, each with the component that lacks a price.
         classes: Vec<(String, String)>,
     },
-    /// A number of cores for a target without any.
+    /// A number of cores was given for a target without cores.
     #[error("target {target} counts events: it has no cores")]
     NoCores {
-        /// The target's name.
+        /// Name of the target.
         target: String,
     },
-    /// A number of cores that the device does not have.
+    /// The device does not have this number of cores.
     #[error("target {target} has 1 to {available} cores, not {requested}")]
     Cores {
-        /// The target's name.
+        /// Name of the target.
         target: String,
-        /// How many there are.
+        /// Number of cores of the device.
         available: u32,
-        /// How many were asked for.
+        /// Requested number of cores.
         requested: u32,
     },
 }
 
 impl TargetError {
-    /// The line in a file, and what is wrong there; `None` where no file is malformed.
+    /// Returns the line and the problem in a file; `None` for other errors.
     pub fn place(&self) -> Option<(usize, String)> {
         match self {
             TargetError::Malformed { line, what, further, .. } => {

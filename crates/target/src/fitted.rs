@@ -1,5 +1,5 @@
-//! Models that `slowpath fit` derives: what a component takes, by one parameter, in segments with a
-//! function each. `docs/models.md` says how a document of a model is evaluated; this is the same for
+//! Models that `slowpath fit` derives: the time of a component as a function of one parameter, in
+//! segments with one function each. `docs/models.md` defines their evaluation; this is the same for
 //! models of one parameter, without intervals.
 
 /// A function of one parameter.
@@ -13,20 +13,20 @@ pub enum Shape {
     Hyperbola,
     /// `a + b exp(c x)`.
     Exponential,
-    /// A constant `a` and a function, of which the lesser or the larger one counts.
+    /// The minimum or the maximum of a constant `a` and a function.
     Limited(Way, Side),
 }
 
-/// Which of a constant and a function counts.
+/// The combination of a constant and a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// The lesser one.
+    /// Minimum of both.
     Min,
-    /// The larger one.
+    /// Maximum of both.
     Max,
 }
 
-/// A function that has a limit.
+/// The function that a constant limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// `b x`.
@@ -38,7 +38,8 @@ pub enum Side {
 }
 
 impl Shape {
-    /// A shape of a name such as `min-line`, and how many parameters it has.
+    /// Parses the name of a limited shape such as `min-line`; also returns its number of
+    /// parameters.
     fn limited(name: &str) -> Option<(Shape, usize)> {
         let (way, name) = match (name.strip_prefix("min-"), name.strip_prefix("max-")) {
             (Some(rest), _) => (Way::Min, rest),
@@ -58,19 +59,19 @@ impl Shape {
 /// A function template, such as `inverse-polynomial-1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Template {
-    /// The function, or what it is 1 divided by.
+    /// The function, before it is inverted.
     pub shape: Shape,
-    /// Whether it is 1 divided by the function.
+    /// True if the value is 1 divided by the function.
     pub inverse: bool,
-    /// How many parameters it has.
+    /// Number of parameters.
     pub parameters: usize,
 }
 
 impl Template {
-    /// Polynomials have at most this degree (paper, section 2.2).
+    /// Highest degree of polynomials (paper, section 2.2).
     const DEGREES: usize = 5;
 
-    /// The template of a name that `slowpath fit` writes.
+    /// Returns the template with a name as written by `slowpath fit`.
     pub fn named(name: &str) -> Option<Template> {
         let (inverse, name) = match name.strip_prefix("inverse-") {
             Some(rest) => (true, rest),
@@ -92,7 +93,7 @@ impl Template {
         known.then_some(Template { shape, inverse, parameters })
     }
 
-    /// Its value; not a number where it has none.
+    /// Evaluates the function; NaN where it is not defined.
     fn value(self, parameters: &[f64], x: f64) -> f64 {
         let p = |at: usize| parameters.get(at).copied().unwrap_or(0.0);
         let value = match self.shape {
@@ -122,24 +123,25 @@ impl Template {
     }
 }
 
-/// A part of a model, with a function of its own.
+/// A part of a model with its own function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segment {
-    /// The first value of the parameter that it was fitted to.
+    /// Smallest parameter value that the segment was fitted to.
     pub from: f64,
-    /// The last one.
+    /// Largest parameter value that the segment was fitted to.
     pub to: f64,
-    /// Its function.
+    /// Function of the segment.
     pub template: Template,
-    /// As many as the template has.
+    /// Parameters of the template.
     pub parameters: Vec<f64>,
-    /// What is taken from the parameter before the function is applied.
+    /// Offset that is subtracted from the parameter before the function is evaluated.
     pub origin: f64,
-    /// What values are raised to.
+    /// Lower limit of the segment's values.
     pub at_least: Option<f64>,
-    /// What values are lowered to.
+    /// Upper limit of the segment's values.
     pub at_most: Option<f64>,
-    /// Whether it goes on beyond its ends, as first or last segment.
+    /// True if the function also applies beyond the segment, at the lower or upper end of the
+    /// model.
     pub extrapolates: bool,
 }
 
@@ -151,53 +153,54 @@ impl Segment {
             found = value(x.clamp(self.from, self.to));
         }
         if found.is_nan() {
-            return found; // no limit makes a value of it
+            return found; // no limit applies to NaN
         }
         let found = self.at_least.map_or(found, |least| found.max(least));
         self.at_most.map_or(found, |most| found.min(most))
     }
 }
 
-/// What is expected beyond the functions where something was measured.
+/// Deviation of a measured point from the functions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Residual {
-    /// Of the parameter.
+    /// Value of the parameter.
     pub x: f64,
-    /// As a share of the functions' value, more than -1.
+    /// Deviation as a share of the functions' value, more than -1.
     pub share: f64,
 }
 
-/// A model of what one component takes, by one parameter.
+/// A model of the time of one component as a function of one parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
-    /// What was measured.
+    /// Description of the measured component.
     pub description: String,
-    /// What was varied, such as `entries`.
+    /// Name of the parameter, such as `entries`.
     pub parameter: String,
-    /// The calls of the kernel whose price changes with it as the model says, as in `timing.call`.
+    /// Names of the kernel calls whose price changes with the parameter, as in `timing.call`.
     pub calls: Vec<String>,
-    /// Whether these calls find something.
+    /// True if the model is of calls that find an element.
     pub found: bool,
-    /// Symmetric mean absolute percentage error, in parts: of the points that it was fitted to.
+    /// Symmetric mean absolute percentage error as a fraction, on the points of the fit.
     pub error: f64,
-    /// The same of points that it was not fitted to, each left out in turn.
+    /// The same error on held-out points, each left out in turn.
     pub held_out: Option<f64>,
     /// SHA-256 of the measured data.
     pub data: String,
-    /// In ascending order; at least one.
+    /// Segments in ascending order; at least one.
     pub segments: Vec<Segment>,
-    /// The structure that is finer than the functions, in ascending order; often empty.
+    /// Deviations from the functions, in ascending order; often empty.
     pub residuals: Vec<Residual>,
 }
 
 impl Fitted {
-    /// Nanoseconds at a value of the parameter; `None` where the function has no finite value.
+    /// Returns the nanoseconds at a value of the parameter; `None` if the function is not finite
+    /// there.
     pub fn at(&self, x: f64) -> Option<f64> {
         let value = self.function(x)? * (1.0 + self.residual(x));
         value.is_finite().then_some(value)
     }
 
-    /// What the functions say, without what neighbouring points have in common beside.
+    /// Evaluates the functions without the residuals.
     fn function(&self, x: f64) -> Option<f64> {
         let number = self.segments.iter().rposition(|s| s.from <= x).unwrap_or(0);
         let segment = self.segments.get(number)?;
@@ -213,8 +216,8 @@ impl Fitted {
         Some(value)
     }
 
-    /// The share that is added to the functions: on a straight line between two points, and beyond
-    /// all of them that of the last one.
+    /// Returns the deviation at `x`: linear between two points, constant beyond the first and the
+    /// last.
     fn residual(&self, x: f64) -> f64 {
         let next = self.residuals.partition_point(|residual| residual.x <= x);
         match (next.checked_sub(1).and_then(|at| self.residuals.get(at)), self.residuals.get(next))
@@ -227,13 +230,14 @@ impl Fitted {
         }
     }
 
-    /// The values of the parameter that were measured: the least and the greatest one.
+    /// Returns the smallest and the largest measured value of the parameter.
     pub fn range(&self) -> (f64, f64) {
         let from = self.segments.first().map_or(0.0, |s| s.from);
         (from, self.segments.last().map_or(from, |s| s.to))
     }
 
-    /// How many nanoseconds more a call takes at `x` than at 1; `None` where the model has no value.
+    /// Returns the additional nanoseconds of a call at `x` compared with 1; `None` if the model has
+    /// no value.
     pub fn growth(&self, x: f64) -> Option<f64> {
         Some((self.at(x)? - self.at(1.0)?).max(0.0))
     }

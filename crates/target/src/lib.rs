@@ -1,16 +1,16 @@
-//! Target descriptions: which components of a device can limit the throughput, what each kind of
-//! work costs on them, and the exact rates that follow.
+//! Target descriptions: the components that can limit a device's throughput, the cost of each kind
+//! of work on them, and the exact rates that follow.
 //!
 //! A target is data (`targets/*.toml`, format in `docs/targets.md`), read by [`Target::parse`] and
-//! examined by [`check`]. [`Target::cost_model`] compiles it for the cost classes of one program:
-//! an automaton ([`CostModel::step`]) that prices one event after the other in a small [`Context`].
-//! Costs are integers and rates are fractions, so that they compare exactly; floating-point numbers
-//! appear only where results are printed. A target may also just count events: then it has no
-//! prices and no rates ([`TargetKind::Counts`]).
+//! checked by [`check`]. [`Target::cost_model`] compiles it for the cost classes of one program.
+//! The result is an automaton ([`CostModel::step`]) that prices one event after the other in a
+//! small [`Context`]. Costs are integers and rates are fractions, so that they compare exactly;
+//! floating-point numbers appear only in printed results. A target may also only count events; it
+//! then has neither prices nor rates ([`TargetKind::Counts`]).
 //!
-//! This crate knows no program, no instruction set and no solver: cost classes are names to it.
-//! The cost and throughput model is that of Krude et al., "Determination of Throughput Guarantees
-//! for Processor-based SmartNICs", CoNEXT 2021, section 4.
+//! This crate knows neither programs nor instruction sets nor solvers; cost classes are plain
+//! names. The cost and throughput model is that of Krude et al., "Determination of Throughput
+//! Guarantees for Processor-based SmartNICs", CoNEXT 2021, section 4.
 
 mod builtin;
 mod cost;

@@ -1,27 +1,28 @@
 //! The cost automaton: prices events one after the other in a small, finite context.
 //!
-//! The context is how many cycles ago each mark was set, counted from the end of the event that
-//! set it and cut off where no rule can tell the difference any more. Time is the cycles of the
-//! cores that run the program; per-packet overhead is no part of it. Building longest paths out of
-//! this is the search's job.
+//! The context is the number of cycles since each mark was set, counted from the end of the event
+//! that set it. It is capped where no rule depends on larger values. Time is measured in cycles of
+//! the cores that run the program, without the per-packet overhead. The search combines these steps
+//! into longest paths.
 
 use crate::price::{ClassPrice, Price, Rule};
 use crate::{
     Component, ComponentKind, CostVector, Cycles, MAX_MARKS, Target, TargetError, TargetKind,
 };
 
-/// Cycles since each mark was set. Opaque and small: as a key of a search node it is finite.
+/// Cycles since each mark was set. Opaque, small and with finitely many values, so it can be part
+/// of a search node's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Context([u16; MAX_MARKS]);
 
-/// A class ready to be charged.
+/// Prices and marks of a class, compiled for the cost model.
 #[derive(Clone, Debug)]
 struct Charge {
     /// Base cost, in ticks.
     base: CostVector,
     just_after: Option<Rule>,
     spacing: Option<Rule>,
-    /// Which marks are set at the end.
+    /// For each mark, true if the end of the event sets it.
     sets: [bool; MAX_MARKS],
 }
 
@@ -29,16 +30,17 @@ struct Charge {
 #[derive(Clone, Debug)]
 pub struct CostModel {
     charges: Vec<Charge>,
-    /// The component whose cycles are time; where none is, there are no rules that look at it.
+    /// The component whose cycles are time; meaningless without cores, since there are no rules
+    /// then.
     cores: usize,
     overhead: CostVector,
     start: Context,
-    /// Distances from here on are alike.
+    /// Distances are capped at these values, because no rule distinguishes larger ones.
     horizon: [u16; MAX_MARKS],
 }
 
 impl Target {
-    /// Compiles the prices of `classes`; events name them by their index.
+    /// Compiles the prices of `classes`; events refer to them by index.
     ///
     /// # Errors
     /// [`TargetError::Unpriced`] with every class that lacks a price on a component it loads.
@@ -80,8 +82,8 @@ impl Target {
         Ok(CostModel::new(self, charges))
     }
 
-    /// A target that counts ticks of one component instead, and its prices of the classes, by their
-    /// order: what a search needs that adds up something else.
+    /// Returns a target with one component that counts ticks, and its cost model with these prices
+    /// of the classes, in order. Searches use this to maximise other quantities.
     pub fn with_counter(
         &self,
         name: &str,
@@ -105,7 +107,7 @@ impl Target {
         (target, model)
     }
 
-    /// One event of `class` on a target that counts.
+    /// Returns the charge for one event of `class` on a counting target.
     fn count(&self, class: &str) -> Charge {
         let mut base = CostVector::zero(self.components.len());
         for (index, component) in self.components.iter().enumerate() {
@@ -124,7 +126,7 @@ impl CostModel {
                 raise(&mut horizon[rule.mark], 1);
             }
             if let Some(rule) = charge.spacing {
-                // The spacing has no effect once the distance makes up for it.
+                // Beyond this distance, the spacing has no effect.
                 let after = charge.just_after.map_or(u64::MAX, |r| r.cycles);
                 let least = charge.base[cores].min(after);
                 raise(&mut horizon[rule.mark], rule.cycles.saturating_sub(least));
@@ -144,30 +146,30 @@ impl CostModel {
         CostModel { charges, cores, overhead, start, horizon }
     }
 
-    /// The number of components.
+    /// Returns the number of components.
     pub fn components(&self) -> usize {
         self.overhead.len()
     }
 
-    /// The context in which a program starts.
+    /// Returns the context at the start of a program.
     pub fn start(&self) -> Context {
         self.start
     }
 
-    /// The work for every packet besides the program's.
+    /// Returns the work for each packet in addition to the program's.
     pub fn overhead(&self) -> CostVector {
         self.overhead
     }
 
-    /// No work, with this model's components.
+    /// Returns a zero cost with this model's components.
     pub fn zero(&self) -> CostVector {
         CostVector::zero(self.components())
     }
 
-    /// Adds the price of an event to `cost`; returns the context after it.
+    /// Adds the price of an event to `cost` and returns the context after it.
     ///
-    /// `class` is an index into the classes that the model was made for. One that does not exist
-    /// costs the maximum: unmodelled never means free.
+    /// `class` is an index into the classes that the model was made for. An invalid index costs the
+    /// maximum: work without a model must not be free.
     pub fn step(&self, context: Context, class: u32, cost: &mut CostVector) -> Context {
         let Some(charge) = self.charges.get(class as usize) else {
             (0..self.components()).for_each(|component| cost.add(component, u64::MAX));
@@ -198,7 +200,7 @@ impl CostModel {
     }
 }
 
-/// Raises a horizon; rules are limited to what 16 bits hold.
+/// Raises a horizon, capped at 16 bits like the cycles of rules.
 fn raise(horizon: &mut u16, distance: u64) {
     *horizon = (*horizon).max(u16::try_from(distance).unwrap_or(u16::MAX));
 }

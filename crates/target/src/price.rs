@@ -1,9 +1,10 @@
-//! What a cost class costs: a base price per component and two rules that look at recent events.
+//! The price of a cost class: a base price per component and two rules that depend on recent
+//! events.
 //!
-//! Marks are names for "something of this kind just ended" (`cc`: condition codes were written,
-//! `mem`: memory was accessed). Classes set marks; rules of other classes see how many cycles ago
-//! that was. Krude et al., CoNEXT 2021, sections 4.1 (branches) and 4.2 (spacing of memory
-//! accesses). Evaluation is in `model`, reading in `decode`.
+//! A mark records that an event of some kind just ended (`cc`: condition codes were written, `mem`:
+//! memory was accessed). Classes set marks; rules of other classes depend on the cycles since then.
+//! See Krude et al., CoNEXT 2021, sections 4.1 (branches) and 4.2 (spacing of memory accesses).
+//! `model` evaluates prices, `decode` reads them.
 
 use std::collections::BTreeMap;
 
@@ -21,16 +22,16 @@ pub(crate) const MAX_RULE_CYCLES: u64 = 60_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) name: String,
-    /// Whether the start of the program counts as such an event.
+    /// True if the start of the program sets the mark.
     pub(crate) set_at_start: bool,
 }
 
-/// "Costs `cycles` when …": a number and the mark that it depends on.
+/// A number of cycles that applies depending on a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rule {
     /// Index into the target's marks.
     pub(crate) mark: usize,
-    /// At most [`MAX_RULE_CYCLES`].
+    /// Number of cycles, at most [`MAX_RULE_CYCLES`].
     pub(crate) cycles: u64,
 }
 
@@ -39,18 +40,18 @@ pub(crate) struct Rule {
 pub(crate) struct Price {
     /// Base price in ticks.
     pub(crate) ticks: u64,
-    /// Replaces the base price when no cycle has passed since the mark was set. Cores only.
+    /// Replaces the base price if no cycle has passed since the mark was set. Cores only.
     pub(crate) just_after: Option<Rule>,
-    /// The event ends no earlier than this many cycles after the mark was set. Cores only.
+    /// Least number of cycles from the mark to the end of the event. Cores only.
     pub(crate) spacing: Option<Rule>,
 }
 
-/// Everything known about a cost class.
+/// Prices and marks of a cost class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClassPrice {
-    /// By component; `None` where no price is known.
+    /// Prices by component; `None` if unknown.
     pub(crate) prices: Vec<Option<Price>>,
-    /// Marks that the end of such an event sets; `None` where nothing was said.
+    /// Marks that the end of such an event sets; `None` if not stated.
     pub(crate) sets: Option<Vec<usize>>,
 }
 

@@ -1,39 +1,40 @@
-//! Rates and their counterpart for searching, slowness. Exact; printing is somebody else's job.
+//! Exact rates, and slowness, their inverse for searching. Callers print them.
 
 use crate::ratio::Ratio;
 use std::fmt;
 
-/// A non-negative rational number of packets or bits per second, or no limit at all.
+/// A non-negative rational number of packets or bits per second, or infinite.
 ///
 /// Ordered by speed: the smallest rate is the bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rate(Ratio);
 
 impl Rate {
-    /// No limit.
+    /// Returns the infinite rate.
     pub const fn infinite() -> Self {
         Rate(Ratio::INFINITE)
     }
 
-    /// `num / den` per second; [`Rate::infinite`] when only `den` is zero.
+    /// Returns `num / den` per second; infinite if only `den` is zero.
     pub fn new(num: u128, den: u128) -> Self {
         Rate(Ratio::new(num, den))
     }
 
-    /// Whether there is no limit.
+    /// Returns true if there is no limit.
     pub fn is_infinite(self) -> bool {
         self.0.is_infinite()
     }
 
-    /// The rate of units of which `factor` make one of this rate's: bits from packets, for example.
+    /// Converts the rate to a unit of which `factor` make one of this rate's unit, for example from
+    /// packets to bits.
     ///
-    /// A product that needs more than 128 bits is rounded down to the largest number that does not.
+    /// A product that needs more than 128 bits is rounded down to the largest representable one.
     pub fn times(self, factor: u64) -> Self {
         let product = self.0.times(u128::from(factor));
         Rate(product.unwrap_or_else(|| Ratio::new(u128::MAX, self.0.reduced().denominator())))
     }
 
-    /// For printing; infinity when there is no limit.
+    /// Returns the rate for printing; infinity if there is no limit.
     pub fn as_f64(self) -> f64 {
         self.0.as_f64()
     }
@@ -45,7 +46,7 @@ impl fmt::Display for Rate {
     }
 }
 
-/// How slow a path is on a component: seconds per packet, or per byte when sizes count.
+/// The slowness of a path on a component: seconds per packet, or per byte if sizes matter.
 ///
 /// The inverse of a rate, up to a constant factor: the largest slowness is the bottleneck. A cost
 /// of zero has zero slowness.
@@ -53,22 +54,23 @@ impl fmt::Display for Rate {
 pub struct Slowness(Ratio);
 
 impl Slowness {
-    /// Zero: no work at all.
+    /// Returns zero slowness: no work at all.
     pub const fn zero() -> Self {
         Slowness(Ratio::ZERO)
     }
 
-    /// `num / den` seconds.
+    /// Returns `num / den` seconds.
     pub fn new(num: u128, den: u128) -> Self {
         Slowness(Ratio::new(num, den))
     }
 
-    /// The rate whose inverse this is: packets per second, or bytes per second when sizes count.
+    /// Returns the rate whose inverse this is: packets per second, or bytes per second if sizes
+    /// matter.
     pub fn rate(self) -> Rate {
         Rate(self.0.inverse())
     }
 
-    /// For printing, in seconds.
+    /// Returns the slowness in seconds, for printing.
     pub fn as_f64(self) -> f64 {
         self.0.as_f64()
     }

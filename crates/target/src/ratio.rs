@@ -1,6 +1,6 @@
-//! Fractions of non-negative integers that compare exactly, infinity included.
+//! Fractions of non-negative integers that compare exactly, including infinity.
 //!
-//! No arithmetic beyond what rates need: no sums, no general products.
+//! Supports only the arithmetic that rates need: neither sums nor general products.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -16,7 +16,7 @@ impl Ratio {
     pub(crate) const ZERO: Self = Ratio { num: 0, den: 1 };
     pub(crate) const INFINITE: Self = Ratio { num: 1, den: 0 };
 
-    /// The fraction `num / den`; zero when `num` is zero, else infinity when `den` is zero.
+    /// Returns `num / den`; zero if `num` is zero, infinity if only `den` is zero.
     pub(crate) fn new(num: u128, den: u128) -> Self {
         if num == 0 { Self::ZERO } else { Ratio { num, den } }
     }
@@ -25,7 +25,7 @@ impl Ratio {
         self.den == 0
     }
 
-    /// `1 / self`; infinity for zero and the other way round.
+    /// Returns `1 / self`; zero and infinity are each other's inverse.
     pub(crate) fn inverse(self) -> Self {
         Ratio { num: self.den, den: self.num }
     }
@@ -34,13 +34,13 @@ impl Ratio {
         self.den
     }
 
-    /// The same value in lowest terms.
+    /// Returns the same value in lowest terms.
     pub(crate) fn reduced(self) -> Self {
         let divisor = gcd(self.num, self.den);
         Ratio { num: self.num / divisor, den: self.den / divisor }
     }
 
-    /// The value times `factor`; `None` when the result in lowest terms needs more than 128 bits.
+    /// Multiplies by `factor`; `None` if the result in lowest terms needs more than 128 bits.
     pub(crate) fn times(self, factor: u128) -> Option<Self> {
         if factor == 0 || self.num == 0 {
             return Some(Self::ZERO);
@@ -51,7 +51,7 @@ impl Ratio {
         Some(Ratio { num, den: reduced.den / divisor })
     }
 
-    /// The nearest floating-point number, up to rounding of numerator and denominator.
+    /// Returns the nearest floating-point number, up to rounding of numerator and denominator.
     pub(crate) fn as_f64(self) -> f64 {
         self.num as f64 / self.den as f64
     }
@@ -75,7 +75,7 @@ fn gcd(mut a: u128, mut b: u128) -> u128 {
     a
 }
 
-/// Compares by continued fractions: needs no wider integers than its arguments.
+/// Compares by continued fractions, which need no wider integers than the arguments.
 fn compare_by_quotients(mut a: Ratio, mut b: Ratio) -> Ordering {
     loop {
         match (a.den, b.den) {
@@ -88,7 +88,7 @@ fn compare_by_quotients(mut a: Ratio, mut b: Ratio) -> Ordering {
         if whole != Ordering::Equal {
             return whole;
         }
-        // a < b exactly when the fractional parts are so, and their reciprocals the other way.
+        // The fractional parts compare like a and b, and their reciprocals the other way round.
         let (left, right) = (a.num % a.den, b.num % b.den);
         (a, b) = (Ratio { num: b.den, den: right }, Ratio { num: a.den, den: left });
     }
@@ -97,7 +97,8 @@ fn compare_by_quotients(mut a: Ratio, mut b: Ratio) -> Ordering {
 impl Ord for Ratio {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self.num.checked_mul(other.den), other.num.checked_mul(self.den)) {
-            // Two infinities have equal (zero) products; an infinity beats any finite value.
+            // The product of two infinities is zero on both sides; an infinity exceeds any finite
+            // value.
             (Some(left), Some(right)) => left.cmp(&right),
             _ => compare_by_quotients(*self, *other),
         }

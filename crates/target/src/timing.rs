@@ -1,21 +1,20 @@
-//! The speed of a core, from experiments on a machine: the numbers behind estimates of times.
+//! Speed of a core, from experiments on a machine: the numbers behind time estimates.
 //!
-//! Numbers are thousandths of a cycle, so that the same description and the same path come to the
-//! same time everywhere. Reading is in `decode`; what they mean for a path is the business of the
-//! crate `estimate`.
+//! Numbers are thousandths of a cycle, so that the same description and path give the same time on
+//! all machines. `decode` reads them; the crate `estimate` applies them to paths.
 
 use crate::fitted::Fitted;
 use std::collections::BTreeMap;
 
-/// What a call is taken to need at most, in thousandths of a cycle: a billion cycles are more than
-/// any takes, and what paths of millions of calls add up to stays in 64 bits. Models can say
-/// anything far from where they were measured.
+/// Upper limit of the time of a call, in thousandths of a cycle. A billion cycles exceed any real
+/// call, and the sum over a path of millions of calls stays within 64 bits. The limit is needed
+/// because models may give any value far from measured points.
 const DEAREST: u64 = 1_000_000_000_000;
 
-/// Where an instruction is executed.
+/// The functional unit that executes an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Unit {
-    /// Sums, logic, comparisons, swaps of bytes.
+    /// Sums, logic, comparisons, byte swaps.
     Alu,
     /// Shifts.
     Shift,
@@ -27,14 +26,14 @@ pub enum Unit {
     Load,
     /// Writing memory.
     Store,
-    /// Reading, changing and writing memory at once.
+    /// Atomic read-modify-write operations.
     Atomic,
-    /// Comparing and jumping, or not.
+    /// Compare-and-jump instructions.
     Branch,
 }
 
 impl Unit {
-    /// All of them, by their numbers.
+    /// All units, in the order of their numbers.
     pub const ALL: [Unit; 8] = [
         Unit::Alu,
         Unit::Shift,
@@ -46,7 +45,7 @@ impl Unit {
         Unit::Branch,
     ];
 
-    /// Its name in descriptions.
+    /// Returns the name in descriptions.
     pub fn name(self) -> &'static str {
         match self {
             Unit::Alu => "alu",
@@ -61,90 +60,91 @@ impl Unit {
     }
 }
 
-/// The execution of instructions of one kind.
+/// Timing of a functional unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitTiming {
-    /// Until the result can be used, in thousandths of a cycle.
+    /// Time until the result can be used, in thousandths of a cycle.
     pub latency: u64,
-    /// Between two that do not wait for each other, in thousandths of a cycle.
+    /// Time between two independent instructions, in thousandths of a cycle.
     pub interval: u64,
-    /// Instructions that can wait.
+    /// Number of instructions that can wait for the unit.
     pub queue: u64,
 }
 
-/// Numbers that all instructions share, in thousandths of a cycle.
+/// Timing that all instructions share, in thousandths of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoreTiming {
-    /// Between two instructions, at best.
+    /// Least time between two instructions.
     pub instruction_cycles: u64,
-    /// Behind a move or a jump, which need no unit.
+    /// Time of a move or an unconditional jump, which need no unit.
     pub move_cycles: u64,
-    /// Behind a constant of 64 bits.
+    /// Time of a load of a 64-bit constant.
     pub constant_cycles: u64,
-    /// Behind a comparison that jumps or not.
+    /// Time of a compare-and-jump instruction.
     pub branch_cycles: u64,
-    /// More where it jumps.
+    /// Additional time if the jump is taken.
     pub taken_cycles: u64,
-    /// Call of a function of the program, with its return.
+    /// Time of a call of a program's own function, including its return.
     pub function_cycles: u64,
-    /// Until what was stored can be loaded again.
+    /// Time until a stored value can be loaded (store forwarding).
     pub forward_cycles: u64,
-    /// After the last of several stores has retired, until what they have written can be loaded at
-    /// once.
+    /// Time from the retirement of the last of several stores until their bytes can be loaded in
+    /// one access.
     pub pieces_cycles: u64,
-    /// The kernel's loop around the program.
+    /// Time of the kernel's loop around the program.
     pub loop_cycles: u64,
-    /// Instructions of that loop.
+    /// Number of instructions of that loop.
     pub loop_instructions: u64,
-    /// Instructions that are on their way at a time.
+    /// Most instructions in flight (reorder window).
     pub window: u64,
 }
 
-/// Properties of a core that older calibrations leave out, in thousandths of a cycle.
+/// Properties of a core that older calibrations lack, in thousandths of a cycle.
 ///
-/// Where it is known, atomic operations are executed when they retire, and a move of a register is
-/// executed like a sum.
+/// With these numbers, atomic operations execute when they retire, and a register move executes
+/// like a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PipelineTiming {
-    /// From one instruction to the next while they are fetched; jumps that are taken cost here.
+    /// Time between two instructions in the fetch stage; taken jumps add to it.
     pub fetch_cycles: u64,
-    /// Instructions between fetching and renaming.
+    /// Capacity of the queue between fetch and rename.
     pub fetch_queue: u64,
-    /// Until a register that was moved can be used.
+    /// Time until a moved register can be used.
     pub move_latency: u64,
-    /// Wait of the kernel's loop in each turn, after all before it has retired.
+    /// Time that the kernel's loop waits in each iteration after all earlier instructions have
+    /// retired.
     pub loop_stall: u64,
-    /// The overlap of kernel calls with the code around them; `None`: they stop the flow.
+    /// Overlap of kernel calls with the code around them; `None` if calls do not overlap.
     pub calls: Option<OverlapTiming>,
 }
 
 /// The overlap of kernel calls with the code around them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverlapTiming {
-    /// Instructions of the kernel that enter the window in a cycle of a call, in thousandths.
+    /// Kernel instructions that enter the window per cycle of a call, in thousandths.
     pub instructions: u64,
-    /// Cycles from its arguments to its result, for each cycle that the call takes, in thousandths.
+    /// Cycles from the arguments to the result, per cycle of the call, in thousandths.
     pub result_share: u64,
-    /// More cycles until its result can be used.
+    /// Additional cycles until the result can be used.
     pub result_cycles: u64,
 }
 
-/// The price of a call of the kernel, in thousandths of a cycle.
+/// Time of a kernel call, in thousandths of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallTiming {
-    /// As a rule.
+    /// Time in the usual case.
     pub cycles: u64,
-    /// Where it returns 0 and that is something else: nothing was found.
+    /// Time if the call returns 0 because nothing was found, if it differs.
     pub zero_cycles: Option<u64>,
-    /// More for each byte that it works on: of a key, or of what is summed up or written out.
+    /// Additional time for each processed byte: of a key, or of summed or written data.
     pub byte_cycles: u64,
 }
 
 impl CallTiming {
-    /// Bytes of the longest keys that are usual (an IPv6 five-tuple, padded).
+    /// Bytes of the longest usual key (an IPv6 five-tuple, padded).
     const LONG_KEY: u64 = 40;
 
-    /// What it takes for so many bytes, where it is known whether it returns 0.
+    /// Returns the time for `bytes` bytes; `zero` tells whether the call returns 0, if known.
     pub fn cycles(&self, zero: Option<bool>, bytes: u32) -> u64 {
         let base = match zero {
             Some(true) => self.zero_cycles.unwrap_or(self.cycles),
@@ -153,74 +153,75 @@ impl CallTiming {
         base.saturating_add(self.byte_cycles.saturating_mul(bytes.into())).min(DEAREST)
     }
 
-    /// Its price in the dearest case, with a long key.
+    /// Returns the time in the most expensive case, with a long key.
     pub fn most(&self) -> u64 {
         let base = self.cycles.max(self.zero_cycles.unwrap_or(0));
         base.saturating_add(self.byte_cycles.saturating_mul(Self::LONG_KEY)).min(DEAREST)
     }
 }
 
-/// The interval of times: 90 of 100 lie between these parts of the estimate.
+/// The interval of measured times: 90 of 100 lie between these multiples of the estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorTiming {
-    /// The lower end, in thousandths of the estimate.
+    /// Lower end, in thousandths of the estimate.
     pub low: u64,
-    /// The upper end.
+    /// Upper end, in thousandths of the estimate.
     pub high: u64,
 }
 
-/// The quality of the calibration that the numbers come from.
+/// Quality of the calibration behind the numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calibration {
-    /// Experiments that it consists of.
+    /// Number of experiments.
     pub experiments: u64,
-    /// Experiments that met the precision that was asked for.
+    /// Number of experiments that reached the requested precision.
     pub precise: u64,
-    /// Programs that nothing was fitted to.
+    /// Number of check programs, which were not part of the fit.
     pub checks: u64,
-    /// The median error of these programs, in thousandths of their time.
+    /// Median error of the check programs, in thousandths of their time.
     pub check_error: u64,
-    /// The compiler of the experiments, where it is known.
+    /// Compiler of the experiments, if known.
     pub compiler: Option<String>,
-    /// The reason against it as the default of a machine; `None` where it is good enough.
+    /// Reason against using it as the default of a machine; `None` if it is good enough.
     pub doubt: Option<String>,
 }
 
-/// The numbers that estimates are made with.
+/// Basis of time estimates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timing {
     /// The machine that was measured.
     pub machine: String,
-    /// When it was measured.
+    /// Date of the measurement.
     pub date: String,
     /// Cycles per second.
     pub clock_hz: u64,
-    /// Numbers that all instructions share.
+    /// Timing that all instructions share.
     pub core: CoreTiming,
-    /// Numbers that newer calibrations have; `None` in older ones.
+    /// Pipeline properties; `None` in older calibrations.
     pub pipeline: Option<PipelineTiming>,
-    /// By [`Unit`].
+    /// Timing of each [`Unit`].
     pub units: [UnitTiming; Unit::ALL.len()],
-    /// By name of the helper, behind points the type of its map, and the case.
+    /// Kernel calls by name of the helper, optionally followed by the type of the map and the case,
+    /// separated by dots.
     pub calls: BTreeMap<String, CallTiming>,
-    /// The price of a call without one of its own, in thousandths of a cycle.
+    /// Time of a call without an entry of its own, in thousandths of a cycle.
     pub unknown_call: u64,
-    /// The interval of times around an estimate.
+    /// Interval of measured times around an estimate.
     pub error: ErrorTiming,
-    /// Its quality; `None` where the description states none.
+    /// Quality of the calibration; `None` if the description has none.
     pub calibration: Option<Calibration>,
-    /// What components take by one of their parameters, by the name of the experiment.
+    /// Models of components with one parameter, by name of the experiment.
     pub models: BTreeMap<String, Fitted>,
 }
 
 impl Timing {
-    /// The execution of instructions of one kind.
+    /// Returns the timing of a unit.
     pub fn unit(&self, unit: Unit) -> &UnitTiming {
         &self.units[unit as usize]
     }
 
-    /// What a call takes: of the helper with that type of map and in that case, else in any, else
-    /// with any type of map.
+    /// Returns the timing of a call. If the full name has none, drops the case, then the type of
+    /// the map.
     pub fn call(&self, name: &str) -> Option<&CallTiming> {
         let mut known = name;
         loop {
@@ -231,11 +232,11 @@ impl Timing {
         }
     }
 
-    /// The model of how a call grows with the entries of its map, where it finds something or not:
-    /// where there is none of calls that find nothing, that of those that do.
+    /// Returns the model of a call's time by the number of entries in its map, for calls that find
+    /// an element or not. Without a model for misses, that for hits is used.
     pub fn by_entries(&self, call: &str, found: bool) -> Option<&Fitted> {
         let of_call = |model: &&Fitted| {
-            // Behind the type of the map may be the case.
+            // The call's name may end with the case, after the type of the map.
             let names = |name: &String| {
                 call.strip_prefix(name.as_str())
                     .is_some_and(|case| case.is_empty() || case.starts_with('.'))
@@ -246,13 +247,13 @@ impl Timing {
         any().find(|model| model.found == found).or_else(|| any().find(|model| model.found))
     }
 
-    /// Nanoseconds of a call as thousandths of a cycle.
+    /// Converts nanoseconds into thousandths of a cycle.
     pub fn cycles(&self, nanoseconds: f64) -> u64 {
         let cycles = (nanoseconds.max(0.0) * self.clock_hz as f64 / 1e6).round() as u64;
         cycles.min(DEAREST)
     }
 
-    /// Thousandths of a cycle as picoseconds.
+    /// Converts thousandths of a cycle into picoseconds.
     pub fn picoseconds(&self, cycles: u64) -> u64 {
         let time = u128::from(cycles) * 1_000_000_000 / u128::from(self.clock_hz.max(1));
         u64::try_from(time).unwrap_or(u64::MAX)

@@ -1,4 +1,4 @@
-//! The automaton with its cut-off distances prices like a clock that never forgets.
+//! The automaton with capped distances computes the same prices as one with unlimited memory.
 
 use proptest::prelude::*;
 use slowpath_target::{CostModel, Target};
@@ -29,7 +29,7 @@ fn class() -> impl Strategy<Value = Class> {
     )
 }
 
-/// A target with these classes, named `c0`, `c1`, …
+/// Builds a target with these classes, named `c0`, `c1`, …
 fn target(classes: &[Class], at_start: [bool; 2]) -> Target {
     let mut text = String::from(
         "schema = 1\nname = 'generated'\ndescription = 'generated'\n\
@@ -62,7 +62,7 @@ fn target(classes: &[Class], at_start: [bool; 2]) -> Target {
     Target::parse(&text, "generated").expect("valid")
 }
 
-/// Cycles of each event, with times of marks kept as they are.
+/// Returns the cycles of each event, computed from uncapped times of marks.
 fn unbounded(classes: &[Class], at_start: [bool; 2], events: &[usize]) -> Vec<u64> {
     let mut now = 0;
     let mut set = at_start.map(|set| set.then_some(0));

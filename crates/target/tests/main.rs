@@ -1,4 +1,4 @@
-//! Device descriptions and costs: all tests as one program, which links once.
+//! Tests of device descriptions and costs, in a single program that is linked once.
 
 mod cost_automaton;
 mod documentation;

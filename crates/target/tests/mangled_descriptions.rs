@@ -1,5 +1,5 @@
-//! Whatever happens to the text of a description: a target, or an error that names file and line;
-//! and [`check`] finds a problem whenever parsing does.
+//! Mangled descriptions either parse to a target or give an error with file and line. [`check`]
+//! finds a problem whenever parsing fails.
 
 use proptest::prelude::*;
 use slowpath_target::{Target, check};
@@ -11,7 +11,7 @@ fn original() -> &'static str {
 fn contract(text: &str) {
     match Target::parse(text, "mangled.toml") {
         Ok(target) => {
-            // Whatever it is now, it can be used.
+            // The target must be usable.
             let classes: Vec<String> = vec!["insn".into(), "mem.dram.read32.wait".into()];
             if let Ok(model) = target.cost_model(&classes) {
                 let mut cost = model.overhead();

@@ -1,8 +1,8 @@
-//! Assumption files: prices that the user states for what a target does not price.
+//! Assumption files: prices that the user states for work that a target does not price.
 //!
-//! Same `[price."class"]` tables as in target descriptions, with two differences: a bare number
-//! may stand for `{ cycles = … }`, and sources are optional, because the file itself is the source.
-//! Tables under `helper` say something about programs; whoever reads those looks at them.
+//! They have the same `[price."class"]` tables as target descriptions, with two differences. A bare
+//! number may stand for `{ cycles = … }`, and sources are optional, because the file itself is the
+//! source. Tables under `helper` are about programs; their reader checks them.
 
 use super::prices::{self, Scope};
 use super::problem::Problems;
@@ -44,16 +44,16 @@ pub(super) fn read(text: &str, target: &Target, problems: &mut Problems<'_>) -> 
     assumed.collect()
 }
 
-/// A price that somebody assumes.
+/// A price that the user assumes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assumption {
     /// The cost class.
     pub class: String,
-    /// What is assumed, as a sentence.
+    /// The assumption, as a sentence.
     pub sentence: String,
 }
 
-/// Puts the prices into `target`; says what was assumed.
+/// Sets the prices in `target` and returns the assumptions.
 pub(super) fn apply(target: &mut Target, assumed: Vec<Assumed>, file: &str) -> Vec<Assumption> {
     let mut assumptions = Vec::new();
     for Assumed { class, price, source } in assumed {
@@ -84,7 +84,7 @@ pub(super) fn apply(target: &mut Target, assumed: Vec<Assumed>, file: &str) -> V
 
 fn rules(price: &Price, marks: &[crate::price::Mark]) -> String {
     let name = |rule: Rule| marks[rule.mark].name.as_str();
-    // Whatever else a price may say has to be said here, too.
+    // Destructured in full, so that a new field must be handled here, too.
     let Price { ticks: _, just_after, spacing } = *price;
     let mut text = String::new();
     if let Some(rule) = just_after {
@@ -96,7 +96,7 @@ fn rules(price: &Price, marks: &[crate::price::Mark]) -> String {
     text
 }
 
-/// `ticks / per_cycle` in decimal, exactly; `per_cycle` is a power of ten.
+/// Formats `ticks / per_cycle` as an exact decimal number; `per_cycle` is a power of ten.
 fn decimal(ticks: u64, per_cycle: u64) -> String {
     if per_cycle == 1 {
         return ticks.to_string();

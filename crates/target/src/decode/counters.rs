@@ -1,4 +1,5 @@
-//! The components of targets that count events: no clock, no prices, nothing but names of classes.
+//! The components of targets that count events: they have only names of classes, no clock and no
+//! prices.
 
 use super::problem::Problems;
 use super::table::Table;
@@ -23,7 +24,7 @@ pub(super) fn read(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Vec<Com
         };
         let metric = component.metric();
         let taken = components.iter().any(|other| other.metric() == metric);
-        // Times stand among counts by the name `ns`.
+        // The name `ns` is reserved for times, which are printed among counts.
         if taken || matches!(metric.as_str(), "bitrate" | "packetrate" | "ns") {
             problems.error(at.clone(), format!("`{key}`: {name:?} is taken already"));
         }

@@ -1,6 +1,6 @@
 //! Decimal numbers as written, scaled to integers without going through floating point.
 
-/// Why a number cannot be used.
+/// The reason why a number cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DecimalError {
     Negative,
@@ -18,9 +18,9 @@ impl DecimalError {
     }
 }
 
-/// `text` times 10^`scale`, rounded up: a price may be overstated by a tick, never understated.
+/// Returns `text` times 10^`scale`, rounded up, so that a price is never understated.
 ///
-/// `text` is a TOML float or decimal integer without underscores: `12`, `4.05`, `1.5e-3`.
+/// `text` is a TOML float or a decimal integer without underscores: `12`, `4.05`, `1.5e-3`.
 pub(super) fn scaled_ceil(text: &str, scale: u32) -> Result<u64, DecimalError> {
     let (negative, digits) = match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),
@@ -40,7 +40,7 @@ pub(super) fn scaled_ceil(text: &str, scale: u32) -> Result<u64, DecimalError> {
         return Err(DecimalError::Negative);
     }
     let exponent: i64 = exponent.parse().map_err(|_| DecimalError::TooLarge)?;
-    // How many of the digits end up before the point.
+    // Number of digits in front of the decimal point after scaling.
     let shift = i64::from(scale).checked_add(exponent).ok_or(DecimalError::TooLarge)?;
     let kept = shift.checked_add(whole.len() as i64).ok_or(DecimalError::TooLarge)?;
     let mut value: u64 = 0;

@@ -1,10 +1,13 @@
 //! Reading of target descriptions and assumption files.
 //!
-//! Both are TOML, read by hand over the parser's syntax tree, because that keeps what `serde`
-//! drops: the line of every value, the exact digits of every number, and all problems of a file
-//! instead of its first. Layout: `table` reads keys of known types out of one table, `decimal` and
-//! `problem` serve it, `schema` is the format of targets, `counters` that of components which only
-//! count, `timing` what estimates are made with, `prices` that of price tables, `assume` that of assumption files. `docs/targets.md` describes the formats for users.
+//! Both are TOML, decoded by hand from the parser's syntax tree. This keeps data that `serde`
+//! drops: the lines of values, the exact digits of numbers, and all problems of a file instead of
+//! the first one.
+//!
+//! Layout: `table` reads keys of known types from one table, with `decimal` and `problem` as
+//! helpers. `schema` decodes targets, `counters` the components of counting targets, `timing` and
+//! `models` the basis of time estimates, `prices` price tables, and `assume` assumption files.
+//! `docs/targets.md` describes the formats for users.
 
 mod assume;
 mod counters;
@@ -22,10 +25,10 @@ use crate::{Target, TargetError};
 use problem::Problems;
 
 impl Target {
-    /// Reads a target description; `file` is what to call it in messages.
+    /// Parses a target description; `file` is its name in messages.
     ///
     /// # Errors
-    /// [`TargetError::Malformed`] with the first problem. Missing sources are no obstacle here;
+    /// [`TargetError::Malformed`] with the first problem. Missing sources are not an error here;
     /// [`check`] reports them.
     pub fn parse(text: &str, file: &str) -> Result<Target, TargetError> {
         let mut problems = Problems::new(text);
@@ -36,11 +39,11 @@ impl Target {
         }
     }
 
-    /// Adds the prices of an assumption file, over the ones that are there; `file` is what to call
-    /// it in messages. Returns what is assumed, price by price.
+    /// Adds the prices of an assumption file and replaces existing ones; `file` is its name in
+    /// messages. Returns one assumption for each price.
     ///
     /// # Errors
-    /// [`TargetError::Malformed`]; the target is unchanged then.
+    /// [`TargetError::Malformed`] if the file is invalid; the target is then unchanged.
     pub fn apply_assumptions(
         &mut self,
         text: &str,
@@ -55,10 +58,11 @@ impl Target {
     }
 }
 
-/// All problems of a target description, one line each: syntax, unknown or missing keys, values of
-/// the wrong type or out of range, dangling references, numbers without a source.
+/// Returns all problems of a target description, one line each. They are about syntax, unknown or
+/// missing keys, wrong types, values out of range, dangling references, and numbers without a
+/// source.
 ///
-/// An empty list means that the description is fine.
+/// The list is empty if the description is valid.
 pub fn check(text: &str) -> Vec<String> {
     let mut problems = Problems::new(text);
     schema::read(text, &mut problems);

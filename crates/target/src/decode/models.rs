@@ -1,11 +1,11 @@
-//! `[timing.model]`: models of components, as `slowpath calibrate` has fitted them.
+//! `[timing.model]`: models of components that `slowpath calibrate` has fitted.
 
 use super::problem::Problems;
 use super::table::{Table, as_table};
 use crate::fitted::{Fitted, Residual, Segment, Template};
 use std::collections::BTreeMap;
 
-/// Reads all models, by their names.
+/// Reads all models by name.
 pub(super) fn read(mut models: Table<'_>, problems: &mut Problems<'_>) -> BTreeMap<String, Fitted> {
     let names: Vec<&str> = models.entries().map(|(name, _)| name).collect();
     let mut read = BTreeMap::new();
@@ -130,7 +130,7 @@ fn read_residuals(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<V
     Some(x.into_iter().zip(share).map(|(x, share)| Residual { x, share }).collect())
 }
 
-/// A finite number of any sign.
+/// Reads a finite number of any sign.
 fn number(table: &mut Table<'_>, key: &str, problems: &mut Problems<'_>) -> Option<f64> {
     table.required(key, problems)?;
     optional_number(table, key, problems)

@@ -1,4 +1,4 @@
-//! The `[price."class"]` tables, the same in target descriptions and assumption files.
+//! The `[price."class"]` tables, which are the same in target descriptions and assumption files.
 
 use super::problem::Problems;
 use super::table::{Table, as_table, scaled, whole};
@@ -7,14 +7,14 @@ use crate::{Component, ComponentKind};
 use toml::Spanned;
 use toml::de::DeValue;
 
-/// The most cycles that one event may cost: keeps sums far from the end of 64 bits.
+/// Most cycles of one event; keeps sums far from overflowing 64 bits.
 const MAX_CYCLES: u64 = 1_000_000_000;
 
-/// What the names in a price table refer to.
+/// The components and marks that a price table can refer to.
 pub(super) struct Scope<'s> {
     pub(super) components: &'s [Component],
     pub(super) marks: &'s [Mark],
-    /// Whether a bare number may stand for `{ cycles = … }`.
+    /// True if a bare number may stand for `{ cycles = … }`.
     pub(super) bare_numbers: bool,
 }
 
@@ -25,8 +25,8 @@ pub(super) struct PriceEntry<'t> {
     pub(super) source: Option<&'t str>,
 }
 
-/// Reads all tables under `price`; `on_source` is told, for each place with numbers, whether it
-/// says where they come from.
+/// Reads all tables under `price`. Calls `on_source` for each place with numbers and passes its
+/// source, if it states one.
 pub(super) fn read<'t>(
     prices: &Table<'t>,
     scope: &Scope<'_>,
@@ -118,7 +118,7 @@ fn read_ticks(
     if kind == ComponentKind::Cores {
         return whole(path, value, 0..=MAX_CYCLES, problems);
     }
-    // 10^-9 cycles a tick, see `ComponentKind::ticks_per_cycle`.
+    // One tick is 10^-9 cycles, see `ComponentKind::ticks_per_cycle`.
     let ticks = scaled(path, value, 9, problems)?;
     if ticks > MAX_CYCLES * kind.ticks_per_cycle() {
         problems.error(value.span(), format!("`{path}` must be at most {MAX_CYCLES}"));
@@ -148,7 +148,7 @@ fn read_rule(
     Some(Rule { mark: mark?, cycles: cycles? })
 }
 
-/// A string that may be absent.
+/// Reads a string that may be absent.
 pub(super) fn optional_string<'t>(
     table: &mut Table<'t>,
     key: &str,

@@ -7,11 +7,11 @@ use std::ops::Range;
 struct Problem {
     line: usize,
     what: String,
-    /// Whether the file cannot be used.
+    /// True if the problem makes the file unusable.
     fatal: bool,
 }
 
-/// Collects problems; knows the text, to turn offsets into lines.
+/// A collector of problems. It keeps the text to convert offsets into lines.
 pub(super) struct Problems<'a> {
     text: &'a str,
     list: Vec<Problem>,
@@ -22,12 +22,12 @@ impl<'a> Problems<'a> {
         Problems { text, list: Vec::new() }
     }
 
-    /// Something that makes the file unusable.
+    /// Adds a problem that makes the file unusable.
     pub(super) fn error(&mut self, at: Range<usize>, what: String) {
         self.push(at, what, true);
     }
 
-    /// Something that a reviewer should object to.
+    /// Adds a problem for reviewers that leaves the file usable.
     pub(super) fn lint(&mut self, at: Range<usize>, what: String) {
         self.push(at, what, false);
     }
@@ -35,7 +35,7 @@ impl<'a> Problems<'a> {
     fn push(&mut self, at: Range<usize>, what: String, fatal: bool) {
         let start = at.start.min(self.text.len());
         let line = 1 + self.text.as_bytes()[..start].iter().filter(|&&b| b == b'\n').count();
-        // Parser messages can have several lines; problems are one line each.
+        // Messages of the parser can have several lines; a problem has one.
         let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
         self.list.push(Problem { line, what, fatal });
     }
@@ -44,7 +44,7 @@ impl<'a> Problems<'a> {
         self.list.iter().any(|problem| problem.fatal)
     }
 
-    /// The first fatal problem as an error, with the number of the others.
+    /// Converts the first fatal problem into an error that also has the number of the others.
     pub(super) fn into_error(mut self, file: &str) -> TargetError {
         self.list.retain(|problem| problem.fatal);
         self.list.sort_by_key(|problem| problem.line);
@@ -56,7 +56,7 @@ impl<'a> Problems<'a> {
         TargetError::Malformed { file: file.into(), line, what, further }
     }
 
-    /// All problems, in the order of their lines.
+    /// Returns all problems in the order of their lines.
     pub(super) fn lines(mut self) -> Vec<String> {
         self.list.sort_by_key(|problem| problem.line);
         self.list.into_iter().map(|p| format!("line {}: {}", p.line, p.what)).collect()

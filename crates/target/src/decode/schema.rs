@@ -21,8 +21,8 @@ const PACKET_BYTES: RangeInclusive<u64> = 0..=1_000_000;
 const LIMIT_RATE: RangeInclusive<u64> = 1..=1_000_000_000_000_000;
 const FRAME_OVERHEAD_BYTES: RangeInclusive<u64> = 0..=10_000;
 
-/// Reads a description; `None` when too much is missing. Whether the result is usable depends on
-/// the problems noted.
+/// Reads a description; `None` if too much is missing. The result is usable only if no fatal
+/// problem was found.
 pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Target> {
     let document = parse(text, problems)?;
     let span = 0..0;
@@ -88,7 +88,7 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Target> {
     })
 }
 
-/// The syntax tree of a file; syntax errors are noted, and then there is none.
+/// Parses a file into a syntax tree; `None` after a syntax error, which is added to the problems.
 pub(super) fn parse<'t>(text: &'t str, problems: &mut Problems<'_>) -> Option<DeTable<'t>> {
     match DeTable::parse(text) {
         Ok(document) => Some(document.into_inner()),
@@ -99,7 +99,7 @@ pub(super) fn parse<'t>(text: &'t str, problems: &mut Problems<'_>) -> Option<De
     }
 }
 
-/// The names that `source` entries may start with.
+/// Names that `source` entries must start with.
 struct Sources<'t>(BTreeSet<&'t str>);
 
 impl<'t> Sources<'t> {
@@ -117,7 +117,7 @@ impl<'t> Sources<'t> {
         Sources(names)
     }
 
-    /// Notes when a table does not say where its numbers come from.
+    /// Adds a problem if the numbers of a table have no valid source.
     fn expect(&self, table: &Table<'t>, source: Option<&str>, problems: &mut Problems<'_>) {
         let key = table.key("source");
         let Some(text) = source else {
@@ -131,14 +131,14 @@ impl<'t> Sources<'t> {
         }
     }
 
-    /// Reads the `source` of a table.
+    /// Reads and checks the `source` of a table.
     fn expect_in(&self, table: &mut Table<'t>, problems: &mut Problems<'_>) {
         let source = optional_string(table, "source", problems);
         self.expect(table, source, problems);
     }
 }
 
-/// What the target says about programs: rates, unless it says otherwise.
+/// Reads the kind of the target; the default is rates.
 fn read_kind(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<TargetKind> {
     if root.optional("kind").is_none() {
         return Some(TargetKind::Rates);
@@ -154,8 +154,8 @@ fn read_kind(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<Target
     }
 }
 
-/// The instructions that the target knows: where it says nothing, a device is taken for a flow
-/// processor, and counts are of BPF instructions.
+/// Reads the instruction set. The default is that of the flow processor for devices, and BPF for
+/// counts.
 fn read_instruction_set(
     root: &mut Table<'_>,
     kind: TargetKind,
@@ -241,7 +241,7 @@ fn read_components<'t>(
         }
         let at = table.span();
         table.finish(problems);
-        // A component with a bad clock stays, so that prices on it are no further problems.
+        // Keep a component with an invalid clock, so that prices on it cause no further problems.
         if let (Some(name), Some(kind)) = (name, kind) {
             components.push(Component {
                 name: name.to_owned(),
@@ -348,7 +348,7 @@ fn read_prices<'t>(
         };
     let entries = prices::read(&table, &scope, problems, &mut on_source);
     let known = |price: ClassPrice| ClassPrice {
-        // In a description, silence about marks means that none is set.
+        // In a description, a class without `sets` sets no mark.
         sets: Some(price.sets.unwrap_or_default()),
         ..price
     };

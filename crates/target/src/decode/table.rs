@@ -1,4 +1,4 @@
-//! Reading keys of known types out of one TOML table, with every problem noted.
+//! Typed access to the keys of one TOML table, with all problems collected.
 
 use super::decimal::{DecimalError, scaled_ceil};
 use super::problem::Problems;
@@ -7,9 +7,9 @@ use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A table, the path to it for messages, and which of its keys have been asked for.
+/// A table, its path for messages, and the keys that were requested so far.
 pub(super) struct Table<'t> {
-    /// `component[0]`; empty for the document.
+    /// Path such as `component[0]`; empty for the document.
     path: String,
     entries: &'t DeTable<'t>,
     span: Range<usize>,
@@ -25,7 +25,7 @@ impl<'t> Table<'t> {
         self.span.clone()
     }
 
-    /// The path to one of its keys.
+    /// Returns the path to a key of the table.
     pub(super) fn key(&self, key: &str) -> String {
         let bare = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
         let quoted = match key.bytes().all(bare) && !key.is_empty() {
@@ -38,12 +38,12 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// All keys and values, for tables whose keys are names.
+    /// Returns all keys and values, for tables whose keys are names.
     pub(super) fn entries(&self) -> impl Iterator<Item = (&'t str, &'t Spanned<DeValue<'t>>)> {
         self.entries.iter().map(|(key, value)| (key.get_ref().as_ref(), value))
     }
 
-    /// The value of a key that may be absent.
+    /// Returns the value of a key that may be absent.
     pub(super) fn optional(&mut self, key: &str) -> Option<&'t Spanned<DeValue<'t>>> {
         self.known.insert(key.to_owned());
         self.entries.get(key)
@@ -61,7 +61,7 @@ impl<'t> Table<'t> {
         value
     }
 
-    /// A string.
+    /// Reads a string that is not empty.
     pub(super) fn string(&mut self, key: &str, problems: &mut Problems<'_>) -> Option<&'t str> {
         let value = self.required(key, problems)?;
         let text = value.get_ref().as_str();
@@ -75,7 +75,7 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// An optional list of strings.
+    /// Reads an optional list of strings.
     pub(super) fn strings(
         &mut self,
         key: &str,
@@ -91,7 +91,7 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// An optional truth value.
+    /// Reads an optional boolean.
     pub(super) fn flag(&mut self, key: &str, problems: &mut Problems<'_>) -> Option<bool> {
         let value = self.optional(key)?;
         match value.get_ref().as_bool() {
@@ -100,7 +100,7 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// A whole number.
+    /// Reads a whole number.
     pub(super) fn integer(
         &mut self,
         key: &str,
@@ -111,13 +111,13 @@ impl<'t> Table<'t> {
         whole(&self.key(key), value, range, problems)
     }
 
-    /// A table under `key`.
+    /// Reads a table.
     pub(super) fn table(&mut self, key: &str, problems: &mut Problems<'_>) -> Option<Table<'t>> {
         let value = self.required(key, problems)?;
         as_table(self.key(key), value, problems)
     }
 
-    /// A table under `key` that may be absent.
+    /// Reads a table that may be absent.
     pub(super) fn optional_table(
         &mut self,
         key: &str,
@@ -127,7 +127,7 @@ impl<'t> Table<'t> {
         as_table(self.key(key), value, problems)
     }
 
-    /// The tables of `[[key]]`.
+    /// Reads the tables of `[[key]]`.
     pub(super) fn tables(&mut self, key: &str, problems: &mut Problems<'_>) -> Vec<Table<'t>> {
         let Some(value) = self.optional(key) else { return Vec::new() };
         let Some(array) = value.get_ref().as_array() else {
@@ -141,7 +141,7 @@ impl<'t> Table<'t> {
             .collect()
     }
 
-    /// Notes every key that nobody has asked for.
+    /// Adds a problem for every key that was never requested.
     pub(super) fn finish(self, problems: &mut Problems<'_>) {
         for (key, _) in self.entries.iter() {
             let name: &str = key.get_ref();
@@ -186,7 +186,7 @@ fn not_a<T>(
     None
 }
 
-/// A value as a table.
+/// Converts a value into a table.
 pub(super) fn as_table<'t>(
     path: String,
     value: &'t Spanned<DeValue<'t>>,
@@ -198,7 +198,7 @@ pub(super) fn as_table<'t>(
     }
 }
 
-/// A value as a whole number.
+/// Converts a value into a whole number.
 pub(super) fn whole(
     path: &str,
     value: &Spanned<DeValue<'_>>,
@@ -221,7 +221,7 @@ pub(super) fn whole(
     }
 }
 
-/// A number of any kind times 10^`scale`, rounded up.
+/// Converts a number of any kind into an integer: times 10^`scale`, rounded up.
 pub(super) fn scaled(
     path: &str,
     value: &Spanned<DeValue<'_>>,

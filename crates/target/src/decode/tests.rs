@@ -40,7 +40,7 @@ sets = ["mem"]
 source = "us, page 2"
 "#;
 
-/// The small target with one piece of its text replaced.
+/// Returns the small target with one piece of its text replaced.
 fn changed(from: &str, to: &str) -> String {
     assert!(SMALL.contains(from), "{from:?} is not in the text");
     SMALL.replacen(from, to, 1)
@@ -163,7 +163,7 @@ fn missing_and_dangling_sources_are_reported_but_do_not_prevent_use() {
         assert!(listed.iter().any(|line| line.contains(expected)), "{to}: {listed:#?}");
         assert!(Target::parse(&text, "small.toml").is_ok(), "{to}");
     }
-    // A source of its own makes the table's unnecessary.
+    // A price with its own source needs none in its table.
     let own =
         changed("cpu = { cycles = 1 }\nsource = \"us\"", "cpu = { cycles = 1, source = \"us\" }");
     assert_eq!(check(&own), Vec::<String>::new());

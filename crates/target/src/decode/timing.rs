@@ -1,4 +1,4 @@
-//! `[timing]` of a target that counts: what estimates of times are made with.
+//! `[timing]` of a counting target: the basis of time estimates.
 
 use super::models;
 use super::prices::optional_string;
@@ -14,12 +14,12 @@ use std::ops::RangeInclusive;
 const CLOCK_HZ: RangeInclusive<u64> = 1_000_000..=1_000_000_000_000;
 const PROGRAMS: RangeInclusive<u64> = 0..=1_000_000;
 const ENTRIES: RangeInclusive<u64> = 1..=4096;
-/// Digits behind the point of a number of cycles.
+/// Decimal places of a number of cycles.
 const DIGITS: u32 = 3;
-/// The largest number of cycles: more than any call takes, and sums of them stay in 64 bits.
+/// Most cycles, in thousandths: no call takes longer, and sums stay within 64 bits.
 const MOST_CYCLES: u64 = 1_000_000_000;
 
-/// Reads the table, if there is one; `None` as well where something is wrong with it.
+/// Reads the table; `None` if it is absent or invalid.
 pub(super) fn read(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<Timing> {
     let mut table = root.optional_table("timing", problems)?;
     let machine = table.string("machine", problems).map(str::to_owned);
@@ -52,7 +52,7 @@ pub(super) fn read(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<
     })
 }
 
-/// A number of cycles, in thousandths.
+/// Reads a number of cycles, in thousandths.
 fn cycles(table: &mut Table<'_>, key: &str, problems: &mut Problems<'_>) -> Option<u64> {
     table.required(key, problems)?;
     optional_cycles(table, key, problems)

@@ -43,7 +43,7 @@ fn fitted(segments: Vec<Segment>) -> Fitted {
     }
 }
 
-/// The same documents, places and values that Python's evaluation is held to.
+/// Evaluates the same documents at the same places as the tests of the Python implementation.
 #[test]
 fn values_are_those_that_slowpath_fit_says() {
     let file = "../../tests/golden/models/evaluation.json";

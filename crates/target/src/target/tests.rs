@@ -7,11 +7,11 @@ fn agilio() -> Target {
 #[test]
 fn rates_of_the_paper_follow_from_cycles() {
     let target = agilio();
-    // Section 4.1: #cores x clock frequency / cycles per packet.
+    // Section 4.1: #cores × clock frequency / cycles per packet.
     assert_eq!(target.packet_rate(0, 1000), Rate::new(40_000_000, 1));
     let five = target.clone().with_cores(5).expect("has five");
     assert_eq!(five.packet_rate(0, 1000), Rate::new(4_000_000, 1));
-    // Section 4.2: one read per packet is at least 197.4M packets/s, whatever the cores.
+    // Section 4.2: one read per packet allows at least 197.4M packets/s, with any number of cores.
     let read = five.packet_rate(1, 4_052_463_036).as_f64();
     assert!((read - 197_410_807.0).abs() < 1.0, "{read}");
 }

@@ -4,7 +4,7 @@ fn text() -> &'static str {
     Target::builtin_text("linux-xdp").unwrap()
 }
 
-/// The problems of the built-in description with a line replaced.
+/// Returns the problems of the built-in description with a line replaced.
 fn with(line: &str, by: &str) -> Vec<String> {
     let number = text().lines().position(|known| known.starts_with(line)).unwrap();
     let lines = text().lines().enumerate();
@@ -20,7 +20,7 @@ fn numbers_are_thousandths_of_a_cycle() {
     let timing = Target::parse(&changed, "x.toml").unwrap().timing.unwrap();
     let call = timing.call("a.hash.new").unwrap();
     assert_eq!((call.cycles, call.zero_cycles, call.byte_cycles), (1500, None, 0));
-    // A billionth of the clock is a nanosecond.
+    // A billionth of the clock frequency, in cycles, is a nanosecond.
     assert_eq!(timing.picoseconds(timing.clock_hz / 1_000_000), 1_000);
     assert!(timing.unit(Unit::Multiply).latency > timing.unit(Unit::Alu).latency);
 }
