@@ -12,22 +12,22 @@ use crate::spec::{ClientSpec, Service};
 use crate::traffic::Traffic;
 use crate::work::Served;
 
-/// Payloads that a client without packets has.
+/// Number of payloads of a client without packets.
 const GENERATED: usize = 256;
-/// Requests that wait in each of its queues at most; further ones are lost.
+/// Most requests that wait in each queue of such a client; further ones are dropped.
 const ROOM: u32 = 256;
 
-/// Where the requests of a queue come from: each is the number of a payload of its client.
+/// Source of a queue's requests. A request is the number of a payload of the queue's client.
 pub enum Origin {
     /// Another thread, through a bounded queue.
     Thread(Receiver<usize>),
-    /// The thread that the accelerator runs in.
+    /// The thread that runs the accelerator.
     Own(VecDeque<usize>),
-    /// Nobody: they are due at a rate, or always.
+    /// No thread: requests are due at a rate, or at any time.
     Due(Schedule),
 }
 
-/// When requests are due.
+/// Times at which requests are due.
 pub struct Schedule {
     interval: Option<Duration>,
     due: Instant,
@@ -36,13 +36,13 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// So many requests a second; without, there is one at any time.
+    /// Creates a schedule of `rate` requests per second. Without a rate, a request is always due.
     pub fn new(rate: Option<f64>) -> Schedule {
         let interval = rate.map(|rate| Duration::from_secs_f64(1.0 / rate));
         Schedule { interval, due: Instant::now(), on: true, next: 0 }
     }
 
-    /// Takes the request that is due, if one is.
+    /// Takes a request if one is due.
     fn take(&mut self, now: Instant, payloads: usize) -> Option<usize> {
         if !self.on {
             return None;
@@ -52,7 +52,7 @@ impl Schedule {
                 return None;
             }
             let oldest = now.checked_sub(interval * ROOM);
-            // What there was no room for is lost.
+            // Requests beyond the queue's room are dropped.
             self.due = oldest.map_or(self.due, |oldest| self.due.max(oldest)) + interval;
         }
         self.next = if self.next + 1 >= payloads { 0 } else { self.next + 1 };
@@ -79,10 +79,10 @@ pub struct Accelerator {
 }
 
 impl Accelerator {
-    /// An accelerator with a first client, which has one queue, and others.
+    /// Creates an accelerator with a first client, which has one queue, and other clients.
     ///
     /// # Errors
-    /// If the engine cannot be made, or there is no memory.
+    /// If the engine cannot be created, or there is not enough memory.
     pub fn new(
         service: Service,
         first: (Arc<Payloads>, Origin),
@@ -109,7 +109,7 @@ impl Accelerator {
         Ok(Accelerator { engine, clients, queues, next: 0 })
     }
 
-    /// Whether clients but the first send requests from now on.
+    /// Enables or disables the requests of all clients but the first.
     pub fn switch(&mut self, on: bool) {
         let now = Instant::now();
         for queue in &mut self.queues {
@@ -120,14 +120,14 @@ impl Accelerator {
         }
     }
 
-    /// A request of the thread that the accelerator runs in, for its own queue.
+    /// Submits a request from the thread that runs the accelerator to its own queue.
     pub fn submit(&mut self, payload: usize) {
         if let Some(Queue { origin: Origin::Own(waiting), .. }) = self.queues.first_mut() {
             waiting.push_back(payload);
         }
     }
 
-    /// Serves the request of the next queue that has one, and says which client's it was.
+    /// Serves a request of the next queue that has one. Returns the number of its client.
     #[inline]
     pub fn serve(&mut self) -> Option<usize> {
         let start = Instant::now();
@@ -154,7 +154,7 @@ impl Accelerator {
         None
     }
 
-    /// What was served so far, client by client.
+    /// Returns the totals of the served requests, by client.
     pub fn served(&self) -> impl Iterator<Item = Served> + '_ {
         self.clients.iter().map(|client| client.served)
     }
@@ -219,7 +219,7 @@ mod tests {
     }
 
     proptest! {
-        /// Of whoever always has requests, each queue is served as often as any other.
+        /// All queues that always have requests are served equally often.
         #[test]
         fn queues_get_equal_shares(queues in proptest::collection::vec(1..5usize, 1..4), rounds in 1..6usize) {
             let specs: Vec<ClientSpec> = queues.iter().map(|&count| client(count)).collect();
@@ -244,7 +244,8 @@ mod tests {
         let after = |seconds| start + Duration::from_secs(seconds);
         let a_second: Vec<_> = std::iter::from_fn(|| schedule.take(after(1), 4)).collect();
         assert_eq!(a_second.len(), 10);
-        // A million would be due after a day; 256 and the one that is due now are there.
+        // A million requests would be due after a day; 256 waiting ones and the current one are
+        // left.
         let late = std::iter::from_fn(|| schedule.take(after(100_000), 4)).count();
         assert_eq!(late, 257);
         let mut off = Schedule { on: false, ..Schedule::new(None) };

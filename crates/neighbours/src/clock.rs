@@ -1,17 +1,17 @@
-//! How long a thread worked, by the wall and by the CPU.
+//! Clocks of a thread: wall time and CPU time.
 
 use std::time::{Duration, Instant};
 
-/// A moment of a thread.
+/// Clock readings of a thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
-    /// By a clock that never goes back.
+    /// Monotonic wall time.
     pub wall: Instant,
-    /// How long the thread has had a CPU so far; `None` where the system does not tell.
+    /// Total CPU time of the thread; `None` if the system does not provide it.
     pub cpu: Option<Duration>,
 }
 
-/// Now, of the calling thread.
+/// Reads the clocks of the calling thread.
 pub fn now() -> Moment {
     Moment { wall: Instant::now(), cpu: thread_time() }
 }

@@ -1,8 +1,8 @@
-//! Hardware counters of a thread, where the system lets us have them; else why it does not.
+//! Hardware counters of a thread, or the reason why they are not available.
 
 use serde::Serialize;
 
-/// What a thread did, as the CPU counted it; null for what it does not count.
+/// Counts of hardware events of a thread; null for events that the CPU does not count.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Counted {
     /// Instructions retired.
@@ -11,12 +11,12 @@ pub struct Counted {
     pub cycles: Option<u64>,
     /// Accesses of the last-level cache.
     pub cache_references: Option<u64>,
-    /// Those that missed it.
+    /// Misses of the last-level cache.
     pub cache_misses: Option<u64>,
 }
 
 impl Counted {
-    /// What was added since another look.
+    /// Returns the increase since `before`.
     #[must_use]
     pub fn since(&self, before: &Counted) -> Counted {
         let added = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
@@ -37,8 +37,8 @@ mod linux {
 
     use super::Counted;
 
-    /// The attributes of an event up to its first published size (`PERF_ATTR_SIZE_VER0`), as
-    /// `include/uapi/linux/perf_event.h` has them.
+    /// Attributes of an event up to their first published size (`PERF_ATTR_SIZE_VER0`), as in
+    /// `include/uapi/linux/perf_event.h`.
     #[repr(C)]
     #[derive(Default)]
     struct Attributes {
@@ -57,7 +57,7 @@ mod linux {
     const HARDWARE: u32 = 0;
     /// `PERF_COUNT_HW_INSTRUCTIONS`, `CPU_CYCLES`, `CACHE_REFERENCES`, `CACHE_MISSES`.
     const EVENTS: [u64; 4] = [1, 0, 2, 3];
-    /// `exclude_kernel`, `exclude_hv`: what takes no privileges.
+    /// `exclude_kernel` and `exclude_hv`: counting in user mode needs no privileges.
     const USER_ONLY: u64 = 1 << 5 | 1 << 6;
 
     fn open(config: u64) -> io::Result<File> {
@@ -78,7 +78,7 @@ mod linux {
             )
         };
         match i32::try_from(fd) {
-            // SAFETY: the kernel has just opened it for us, and nobody else has it.
+            // SAFETY: the kernel has just returned this descriptor, and no other code owns it.
             #[expect(unsafe_code, reason = "what the system call returns is a number")]
             Ok(fd) if fd >= 0 => Ok(unsafe { File::from_raw_fd(fd) }),
             _ => Err(io::Error::last_os_error()),
@@ -90,12 +90,12 @@ mod linux {
     pub struct Counters([Option<File>; 4]);
 
     impl Counters {
-        /// Counters of the calling thread, as many as there are.
+        /// Opens the available counters for the calling thread.
         pub fn open() -> Counters {
             Counters(EVENTS.map(|event| open(event).ok()))
         }
 
-        /// What they say; `None` where there are none.
+        /// Reads the counters; `None` if there are none.
         pub fn read(&mut self) -> Option<Counted> {
             let [instructions, cycles, cache_references, cache_misses] =
                 self.0.each_mut().map(|file| {
@@ -108,7 +108,7 @@ mod linux {
         }
     }
 
-    /// Why there are no counters, with what to do about it; `None` where there are.
+    /// Returns the reason why there are no counters, with a remedy; `None` if there are.
     pub fn why_no_counters() -> Option<String> {
         let problem = open(EVENTS[0]).err()?;
         let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
@@ -130,7 +130,7 @@ mod linux {
 #[cfg(target_os = "linux")]
 pub use linux::{Counters, why_no_counters};
 
-/// Other systems have none for us.
+/// Placeholder on systems without supported counters.
 #[cfg(not(target_os = "linux"))]
 #[derive(Debug)]
 pub struct Counters;
@@ -146,7 +146,7 @@ impl Counters {
     }
 }
 
-/// Why there are no counters.
+/// Returns the reason why there are no counters.
 #[cfg(not(target_os = "linux"))]
 pub fn why_no_counters() -> Option<String> {
     Some("only Linux has perf_event_open".to_owned())

@@ -1,18 +1,18 @@
-//! CPUs: which the process may use, and a thread kept on one.
+//! CPU affinity: the allowed CPUs, and pinning of threads.
 
 use crate::error::NeighbourError;
 
-/// Numbers of the CPUs that the calling thread may use, in order.
+/// Returns the numbers of the CPUs that the calling thread may use, in order.
 #[cfg(target_os = "linux")]
 pub fn allowed() -> Vec<usize> {
     let Ok(set) = rustix::thread::sched_getaffinity(None) else { return Vec::new() };
     (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
 }
 
-/// Keeps the calling thread on one CPU.
+/// Pins the calling thread to one CPU.
 ///
 /// # Errors
-/// If the system does not do it.
+/// If the system refuses.
 #[cfg(target_os = "linux")]
 pub fn pin(cpu: usize) -> std::io::Result<()> {
     if cpu >= rustix::thread::CpuSet::MAX_CPU {
@@ -23,22 +23,22 @@ pub fn pin(cpu: usize) -> std::io::Result<()> {
     Ok(rustix::thread::sched_setaffinity(None, &set)?)
 }
 
-/// Other systems do not tell.
+/// Returns no CPUs, because other systems are not supported.
 #[cfg(not(target_os = "linux"))]
 pub fn allowed() -> Vec<usize> {
     Vec::new()
 }
 
-/// Other systems do not do it.
+/// Fails, because other systems are not supported.
 #[cfg(not(target_os = "linux"))]
 pub fn pin(_: usize) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 
-/// Finds out whether each purpose has an allowed CPU of its own.
+/// Checks that each purpose has its own allowed CPU.
 ///
 /// # Errors
-/// If there are fewer CPUs than purposes, one of those named is not allowed, or two are the same.
+/// If there are fewer CPUs than purposes, a CPU is not allowed, or one is used twice.
 pub fn check(wanted: &[(String, usize)], allowed: &[usize]) -> Result<(), NeighbourError> {
     if wanted.len() > allowed.len() {
         return Err(NeighbourError::TooFewCpus {

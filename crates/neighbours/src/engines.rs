@@ -1,4 +1,4 @@
-//! What accelerators do with payloads, by maintained libraries.
+//! Processing of payloads by accelerators, with maintained libraries.
 
 use regex::bytes::{Regex, RegexBuilder};
 use zstd::bulk::Compressor;
@@ -7,24 +7,24 @@ use crate::error::{NeighbourError, zeros};
 use crate::payloads::RULES;
 use crate::spec::Service;
 
-/// Memory that the matcher may take for what it has learnt, in bytes: enough that it never begins
-/// anew, which would make times jump.
+/// Size limit of the regex matcher's DFA in bytes: large enough that it never starts over, which
+/// would make times jump.
 const CACHE: usize = 16 << 20;
 const LEVEL: i32 = 1;
 
-/// An engine, with whatever it keeps between requests.
+/// A library with its state between requests.
 pub enum Engine {
-    /// Counts matches of rules.
+    /// Counts matches of the rules.
     Regex(Regex),
-    /// Compresses.
+    /// Compresses payloads.
     Compression { compressor: Compressor<'static>, out: Vec<u8> },
 }
 
 impl Engine {
-    /// An engine for payloads of at most `largest` bytes.
+    /// Creates an engine for payloads of at most `largest` bytes.
     ///
     /// # Errors
-    /// If a library refuses, or there is no memory.
+    /// If a library fails, or there is not enough memory.
     pub fn new(service: Service, largest: usize) -> Result<Engine, NeighbourError> {
         let library = |error: String| NeighbourError::Library(error);
         match service {
@@ -43,8 +43,8 @@ impl Engine {
         }
     }
 
-    /// Serves a request: how many matches a payload has, or to how many bytes it shrinks. What does
-    /// not fit counts nothing.
+    /// Serves a request. Returns the number of matches in the payload, or its compressed size in
+    /// bytes; 0 if the output does not fit.
     #[inline]
     pub fn serve(&mut self, payload: &[u8]) -> u64 {
         match self {
@@ -63,7 +63,7 @@ mod tests {
     use crate::spec::Service;
     use regex::bytes::RegexSet;
 
-    /// Payloads have as many matches as they are said to have, rule by rule or all together.
+    /// Payloads have the stated number of matches, by separate rules and by all rules together.
     #[test]
     fn all_matches_are_found() {
         for (size, mtbr, wanted) in [(1458, 600.0, 87), (100, 9000.0, 90), (1458, 0.0, 0)] {

@@ -1,85 +1,85 @@
-//! Why nothing is measured.
+//! Errors of mixes.
 
 use thiserror::Error;
 
-/// Why a mix cannot be run.
+/// An error that prevents a mix from running.
 #[derive(Debug, Error)]
 pub enum NeighbourError {
-    /// The process may not use as many CPUs as the mix takes.
+    /// The process may use fewer CPUs than the mix needs.
     #[error(
         "it takes {needed} CPUs ({}), and this process may use {}; let it use more \
          (`taskset`, the CPUs of its control group), or leave something out",
         .purposes.join(", "), listed(.allowed)
     )]
     TooFewCpus {
-        /// How many are needed.
+        /// Number of needed CPUs.
         needed: usize,
-        /// What each is for.
+        /// Purpose of each CPU.
         purposes: Vec<String>,
-        /// Those that the process may use.
+        /// CPUs that the process may use.
         allowed: Vec<usize>,
     },
-    /// A CPU that the process may not use.
+    /// The process may not use a CPU.
     #[error("{purpose}: CPU {cpu} is none of those that this process may use, {}", listed(.allowed))]
     Cpu {
-        /// What for.
+        /// Purpose of the CPU.
         purpose: String,
-        /// Which.
+        /// Number of the CPU.
         cpu: usize,
-        /// Those that the process may use.
+        /// CPUs that the process may use.
         allowed: Vec<usize>,
     },
-    /// Two threads that are measured would share a CPU.
+    /// Two measured threads would share a CPU.
     #[error("CPU {cpu} is for {one} and for {other}; each takes one of its own")]
     Shared {
-        /// Which.
+        /// Number of the CPU.
         cpu: usize,
-        /// What for.
+        /// First purpose.
         one: String,
-        /// And what else.
+        /// Second purpose.
         other: String,
     },
-    /// A number that makes no sense.
+    /// A number is out of range.
     #[error("{what}: {value} is not between {least} and {most}")]
     Number {
-        /// What it is of.
+        /// Quantity.
         what: &'static str,
-        /// What it is.
+        /// Given value.
         value: f64,
-        /// Its least value.
+        /// Least allowed value.
         least: f64,
-        /// Its greatest value.
+        /// Greatest allowed value.
         most: f64,
     },
-    /// Parts that do not go together.
+    /// Parts of a description do not fit together.
     #[error("{0}")]
     Unfit(&'static str),
-    /// Memory that there is not.
+    /// There is not enough memory.
     #[error("{what} takes {bytes} bytes of memory, which there are not")]
     Memory {
-        /// What it is for.
+        /// Purpose of the memory.
         what: &'static str,
-        /// How much.
+        /// Size of the memory.
         bytes: usize,
     },
-    /// What a maintained library did not do.
+    /// A library failed.
     #[error("{0}")]
     Library(String),
-    /// A thread that could not be started, or not be kept on its CPU.
+    /// A thread could not be started or pinned to its CPU.
     #[error("{purpose}: {cause}")]
     Thread {
-        /// What it was for.
+        /// Purpose of the thread.
         purpose: String,
-        /// What the system said.
+        /// Error of the operating system.
         cause: std::io::Error,
     },
-    /// What was handed over did not do its work.
+    /// Work from the caller failed.
     #[error("{0}")]
     Given(String),
-    /// A thread that failed in a way it should not.
+    /// A thread ended unexpectedly.
     #[error("{0} ended before it should; please report this")]
     Defect(String),
-    /// Somebody asked to end.
+    /// The caller asked to stop.
     #[error("stopped")]
     Stopped,
 }
@@ -89,10 +89,10 @@ fn listed(cpus: &[usize]) -> String {
     if words.is_empty() { "none".to_owned() } else { words.join(", ") }
 }
 
-/// A number within its limits.
+/// Checks that a number is within its limits.
 ///
 /// # Errors
-/// If it is outside of them, or none.
+/// If it is outside, or NaN.
 pub fn within(what: &'static str, value: f64, least: f64, most: f64) -> Result<(), NeighbourError> {
     if value >= least && value <= most {
         return Ok(());
@@ -100,10 +100,10 @@ pub fn within(what: &'static str, value: f64, least: f64, most: f64) -> Result<(
     Err(NeighbourError::Number { what, value, least, most })
 }
 
-/// Zeros, or why there is no memory for them.
+/// Allocates zeros.
 ///
 /// # Errors
-/// If there is none.
+/// If there is not enough memory.
 pub fn zeros<T: Clone + Default>(
     what: &'static str,
     count: usize,

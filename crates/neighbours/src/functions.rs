@@ -1,4 +1,4 @@
-//! The functions, by their names.
+//! Constructors of the stages of network functions.
 
 mod acl;
 mod flow_statistics;
@@ -9,10 +9,10 @@ use crate::error::NeighbourError;
 use crate::spec::HeaderStage;
 use crate::stage::Stage;
 
-/// A stage with its tables as they are before the first packet.
+/// Creates a stage with its initial tables.
 ///
 /// # Errors
-/// If a number is outside of its limits, or there is no memory.
+/// If a number is outside of its limits, or there is not enough memory.
 pub fn stage(spec: &HeaderStage, seed: u64) -> Result<Box<dyn Stage>, NeighbourError> {
     Ok(match *spec {
         HeaderStage::FlowStatistics => Box::new(flow_statistics::FlowStatistics::default()),

@@ -1,4 +1,4 @@
-//! The headers of packets: Ethernet, IPv4 without options, UDP (RFC 791, 768), and their checksums.
+//! Packet headers: Ethernet, IPv4 without options, UDP (RFC 791, 768), and their checksums.
 
 /// Bytes of all headers.
 pub const BYTES: usize = 42;
@@ -11,13 +11,13 @@ const DESTINATION: usize = IP + 16;
 const UDP: usize = IP + 20;
 const UDP_CHECKSUM: usize = UDP + 6;
 const PROTOCOL_UDP: u8 = 17;
-/// Time to live of packets that are made here.
+/// Initial time to live of generated packets.
 pub const FRESH: u8 = 64;
 
 /// The headers of a packet.
 pub type Header = [u8; BYTES];
 
-/// What tells flows apart.
+/// The key of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FiveTuple {
     pub source: u32,
@@ -27,8 +27,8 @@ pub struct FiveTuple {
     pub protocol: u8,
 }
 
-/// Headers for a UDP packet of a flow, whose payload has `length` bytes that add up to `sum`
-/// ([`sum_of`]); both checksums are right. `length` is at most 65,507.
+/// Builds headers for a UDP packet of a flow, with correct checksums. The payload has `length`
+/// bytes, at most 65,507, with the checksum `sum` ([`sum_of`]).
 pub fn made(flow: &FiveTuple, length: u16, sum: u32) -> Header {
     let mut header = [0; BYTES];
     header[..IP].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]);
@@ -48,13 +48,13 @@ pub fn made(flow: &FiveTuple, length: u16, sum: u32) -> Header {
     header
 }
 
-/// The bits of a prefix of so many bits, 32 at most.
+/// Returns the mask of a prefix of `length` bits; lengths above 32 count as 32.
 #[inline]
 pub fn mask(length: u8) -> u32 {
     u32::MAX.checked_shl(32 - u32::from(length.min(32))).unwrap_or(0)
 }
 
-/// The flow of a packet.
+/// Returns the flow of a packet.
 #[inline]
 pub fn flow(header: &Header) -> FiveTuple {
     FiveTuple {
@@ -66,13 +66,13 @@ pub fn flow(header: &Header) -> FiveTuple {
     }
 }
 
-/// Bytes of the packet, Ethernet header included, as its IPv4 header says.
+/// Returns the length of the packet, Ethernet header included, from its IPv4 header.
 #[inline]
 pub fn length(header: &Header) -> u32 {
     u32::from(word(header, IP + 2)) + IP as u32
 }
 
-/// Another source, with both checksums updated by the difference (RFC 1624, Eqn. 3).
+/// Rewrites the source and updates both checksums incrementally (RFC 1624, Eqn. 3).
 #[inline]
 pub fn rewrite_source(header: &mut Header, source: u32, port: u16) {
     let old = [word(header, SOURCE), word(header, SOURCE + 2), word(header, UDP)];
@@ -80,7 +80,7 @@ pub fn rewrite_source(header: &mut Header, source: u32, port: u16) {
     let ip = updated(word(header, IP_CHECKSUM), &old[..2], &new[..2]);
     put(header, IP_CHECKSUM, ip);
     let before = word(header, UDP_CHECKSUM);
-    // Zero says that there is none; what comes to zero is written as its other form (RFC 768).
+    // Zero means that there is no checksum; a computed zero is written as 0xffff (RFC 768).
     if before != 0 {
         let after = updated(before, &old, &new);
         put(header, UDP_CHECKSUM, if after == 0 { 0xffff } else { after });
@@ -89,7 +89,8 @@ pub fn rewrite_source(header: &mut Header, source: u32, port: u16) {
     put(header, UDP, port);
 }
 
-/// One hop less, and the address of the next one; `false` if there is none left.
+/// Decrements the time to live and writes the next hop's address; `false` if the time to live has
+/// run out.
 #[inline]
 pub fn hop(header: &mut Header, next: u32) -> bool {
     if header[TTL] <= 1 {
@@ -104,7 +105,7 @@ pub fn hop(header: &mut Header, next: u32) -> bool {
     true
 }
 
-/// The sum of 16-bit words, folded once; an odd byte at the end is the high half of a word.
+/// Returns the sum of 16-bit words, folded once; an odd last byte is the high half of a word.
 pub fn sum_of(bytes: &[u8]) -> u32 {
     let pairs = bytes.chunks_exact(2);
     let odd = pairs.remainder().first().map_or(0, |&high| u64::from(high) << 8);
@@ -157,7 +158,7 @@ fn put_address(header: &mut Header, at: usize, value: u32) {
     header[at..at + 4].copy_from_slice(&value.to_be_bytes());
 }
 
-/// Whether both checksums are right, computed from all bytes.
+/// Returns true if both checksums are correct, computed from all bytes.
 #[cfg(test)]
 pub fn intact(header: &Header, payload: &[u8]) -> bool {
     let ip = folded(sum_of(&header[IP..UDP])) == 0xffff;

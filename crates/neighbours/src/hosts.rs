@@ -1,4 +1,4 @@
-//! Functions and accelerators as work of threads.
+//! Functions and accelerators as work for threads.
 
 use std::collections::VecDeque;
 use std::hint::spin_loop;
@@ -13,12 +13,12 @@ use crate::spec::{AcceleratorSpec, FunctionSpec, Pattern};
 use crate::stage::{Stage, Verdict};
 use crate::work::{Served, Work};
 
-/// Packets in a turn, as a driver hands them over.
+/// Packets in a turn, the burst size of a driver.
 const BURST: usize = 32;
-/// How often to look whether there is room in a queue before the turn ends.
+/// Most checks for room in a queue before a turn ends.
 const LOOKS: usize = 1000;
 
-/// Stages one behind the other, and the packets for them.
+/// The stages of a function, and their packets.
 struct Front {
     packets: Packets,
     stages: Vec<Box<dyn Stage>>,
@@ -32,14 +32,14 @@ impl Front {
         let seed = spec.traffic.seed;
         let stages: Result<Vec<_>, _> = spec.stages.iter().map(|one| stage(one, seed)).collect();
         let (mut stages, bytes) = (stages?, spec.traffic.packet_bytes as u64);
-        // Tables are full before anything is measured: all flows have been there.
+        // Fill the tables before the measurement: one packet of each flow.
         for number in 0..spec.traffic.flows {
             through(&mut stages, &mut packets.header_of(number));
         }
         Ok(Front { packets, stages, served: Served::default(), bytes })
     }
 
-    /// Takes a packet through the stages: its payload, if it comes out of them.
+    /// Sends the next packet through the stages. Returns the number of its payload if it passes.
     #[inline]
     fn next(&mut self) -> Option<usize> {
         let (at, header) = self.packets.receive();
@@ -55,7 +55,7 @@ fn through(stages: &mut [Box<dyn Stage>], header: &mut Header) -> bool {
     stages.iter_mut().all(|stage| stage.process(header) == Verdict::Pass)
 }
 
-/// Everything in one thread.
+/// A function of the pattern run-to-completion.
 struct Complete {
     front: Front,
     accelerator: Option<Accelerator>,
@@ -73,7 +73,7 @@ impl Work for Complete {
             let Some(payload) = self.front.next() else { continue };
             let Some(accelerator) = &mut self.accelerator else { continue };
             accelerator.submit(payload);
-            // Others may be in front. With the own one there is always one to be served.
+            // Serve requests in front of this one first. The own request ends the loop.
             while accelerator.serve().is_some_and(|client| client != 0) {}
         }
     }
@@ -84,7 +84,7 @@ impl Work for Complete {
     }
 }
 
-/// The first half of a pipeline.
+/// The header thread of a pipeline.
 struct Headers {
     front: Front,
     queue: SyncSender<usize>,
@@ -114,7 +114,7 @@ impl Work for Headers {
     }
 }
 
-/// The other half: an accelerator with a thread of its own.
+/// A thread with only an accelerator: that of a pipeline, or a busy one.
 struct Alone {
     accelerator: Accelerator,
 }
@@ -137,13 +137,13 @@ impl Work for Alone {
     }
 }
 
-/// Work, and its CPU.
+/// A thread's work, and its CPU.
 pub type Placed = (usize, Box<dyn Work>);
 
-/// The threads of a function, by their CPUs and what they are for: headers first.
+/// Creates the threads of a function with their CPUs, the header thread first.
 ///
 /// # Errors
-/// If it makes no sense, or there is no memory for it.
+/// If the description is invalid, or there is not enough memory.
 pub fn function(spec: &FunctionSpec) -> Result<Vec<Placed>, NeighbourError> {
     spec.check()?;
     let front = Front::new(spec)?;
@@ -166,10 +166,10 @@ pub fn function(spec: &FunctionSpec) -> Result<Vec<Placed>, NeighbourError> {
     }
 }
 
-/// The thread of an accelerator that is always busy.
+/// Creates the thread of an accelerator that is always busy.
 ///
 /// # Errors
-/// If it makes no sense, or there is no memory for it.
+/// If the description is invalid, or there is not enough memory.
 pub fn accelerator(spec: &AcceleratorSpec) -> Result<Box<dyn Work>, NeighbourError> {
     spec.check()?;
     let payloads = Packets::new(&spec.traffic)?.payloads();

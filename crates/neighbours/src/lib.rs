@@ -1,21 +1,22 @@
-//! Network functions in user space beside competitors, on chosen CPUs of this machine.
+//! Runs network functions in user space beside competitors, on chosen CPUs of this machine.
 //!
-//! A [`Mix`] has subjects, whose speed is asked for, and competitors, which share caches, memory or
-//! an accelerator with them. [`Mix::block`] runs the subjects for a while, alone or beside all
-//! competitors, and says what each of them did, and how much of the time its thread had the CPU.
+//! A [`Mix`] has subjects, whose speed is measured, and competitors, which share caches, memory or
+//! an accelerator with them. [`Mix::block`] runs the subjects for a while, either alone or beside
+//! all competitors. It returns the work of each thread, and the share of the time in which the
+//! thread had its CPU.
 //!
-//! Functions are a data plane in memory: packets of generated flows ([`Traffic`]) stand in a ring of
-//! buffers, as a driver would leave them; stages look at their headers, and an accelerator in
-//! software scans or compresses their payloads. It serves bounded queues round robin, one request of
-//! each in a turn, as Wu et al. found of BlueField-2 ("Tomur", section 4.1.1). A function that runs
-//! to completion does all of it in one thread, that of the accelerator included; a pipeline has a
-//! thread for headers and another one for the accelerator. Competitors are the paper's `mem-bench`,
+//! Functions form an in-memory data plane. Packets of generated flows ([`Traffic`]) lie in a ring
+//! of buffers, as a driver would leave them. Stages process their headers, and an accelerator in
+//! software scans or compresses their payloads. The accelerator serves bounded queues round robin,
+//! one request per queue and turn, as Wu et al. found on BlueField-2 ("Tomur", section 4.1.1). A
+//! function of the pattern run-to-completion does all this in one thread; a pipeline has one thread
+//! for headers and another one for the accelerator. The competitors are the paper's `mem-bench`,
 //! `regex-bench` and `compression-bench` (section 6).
 //!
-//! Where there are no hardware counters, a probe shows how much a competitor disturbs: it waits for
-//! one random access after the other, as the reporter of Mars et al. does ("Bubble-Up", MICRO 2011).
+//! Without hardware counters, a probe measures the pressure of a competitor by dependent random
+//! accesses, like the reporter of Mars et al. ("Bubble-Up", MICRO 2011).
 //!
-//! How often to run a block, and what figures mean, is not known here.
+//! The caller decides how often to run a block, and interprets the figures.
 
 mod accelerator;
 mod clock;

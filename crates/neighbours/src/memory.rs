@@ -1,4 +1,4 @@
-//! `mem-bench`: accesses to a working set, at a stated rate or as fast as they go.
+//! `mem-bench`: accesses to a working set, at a given rate or as fast as possible.
 
 use std::hint::spin_loop;
 use std::time::{Duration, Instant};
@@ -11,14 +11,14 @@ use crate::work::{Served, Work};
 
 const WORD: usize = size_of::<u64>();
 const LINE: usize = 64 / WORD;
-/// Accesses in a turn: few enough that a slow rate is kept evenly.
+/// Accesses in a turn: few enough to keep a slow rate even.
 const TURN: u64 = 64;
-/// What is left of a turn that is not due for longer waits for the next one.
+/// Longest wait for a turn that is not due yet; then it is left to a later call.
 const PATIENCE: Duration = Duration::from_micros(50);
-/// Whoever is later than this does not catch up.
+/// Largest delay that is caught up.
 const LATEST: Duration = Duration::from_millis(1);
 
-/// A working set, and what is done with it.
+/// A working set, and the accesses to it.
 pub struct MemBench {
     words: Vec<u64>,
     touch: Touch,
@@ -30,10 +30,10 @@ pub struct MemBench {
 }
 
 impl MemBench {
-    /// A working set of zeros, touched once.
+    /// Creates a working set of zeros and touches it once.
     ///
     /// # Errors
-    /// If a number makes no sense, or there is no memory.
+    /// If a number is out of range, or there is not enough memory.
     pub fn new(spec: &MemorySpec) -> Result<MemBench, NeighbourError> {
         spec.check()?;
         let words = zeros("the working set of mem-bench", spec.bytes / WORD)?;
@@ -128,7 +128,7 @@ mod tests {
         let mut bench = MemBench::new(&spec).unwrap();
         bench.begin(true);
         (0..3).for_each(|_| bench.turn());
-        // The first turn is due at once, the next one after a minute.
+        // The first turn is due at once, the next one 64 seconds later.
         assert_eq!(bench.served()[0].items, 64);
         assert!(MemBench::new(&MemorySpec { rate: Some(0.0), ..spec }).is_err());
         assert!(MemBench::new(&MemorySpec { bytes: 0, ..spec }).is_err());

@@ -1,4 +1,4 @@
-//! Subjects and competitors, and blocks of time in which they run.
+//! Subjects and competitors, and the blocks of time in which they run.
 
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -17,39 +17,39 @@ use crate::probe::Probe;
 use crate::spec::{MixSpec, WorkSpec};
 use crate::work::{Served, Work};
 
-/// How long to sleep before looking whether to go on.
+/// Interval between two checks of whether to go on.
 const SLICE: Duration = Duration::from_millis(10);
-/// How long threads may take to begin.
+/// Longest wait for all threads to begin.
 const PATIENCE: Duration = Duration::from_secs(2);
 const WARMING: u8 = 0;
 const MEASURING: u8 = 1;
 const OVER: u8 = 2;
 
-/// What a thread did while it was measured.
+/// Results of one thread in a measured block.
 #[derive(Clone, Debug, Serialize)]
 pub struct Reading {
-    /// Which subject or competitor it belongs to, from 0.
+    /// Number of its subject or competitor, from 0.
     pub of: usize,
-    /// What it is, such as `function`.
+    /// Kind of the thread, such as `function`.
     pub name: &'static str,
-    /// Its CPU.
+    /// CPU of the thread.
     pub cpu: usize,
-    /// How long it was measured.
+    /// Duration of the measurement.
     pub seconds: f64,
-    /// How much of that it had the CPU; null where the system does not tell.
+    /// CPU time of the thread in this duration; null if the system does not provide it.
     pub cpu_seconds: Option<f64>,
-    /// What it did: by itself first, then for each client of the accelerator that it hosts.
+    /// Work done: by the thread itself first, then for each client of its accelerator.
     pub served: Vec<Served>,
-    /// What the CPU counted; null where it does not.
+    /// Hardware counters; null if there are none.
     pub counted: Option<Counted>,
 }
 
-/// What all threads did.
+/// Results of all threads in a block.
 #[derive(Clone, Debug, Serialize)]
 pub struct Block {
-    /// Threads of subjects.
+    /// Results of the subjects' threads.
     pub subjects: Vec<Reading>,
-    /// Threads of competitors; none in blocks without them.
+    /// Results of the competitors' threads; empty in blocks without them.
     pub competitors: Vec<Reading>,
 }
 
@@ -67,11 +67,12 @@ pub struct Mix {
 }
 
 impl Mix {
-    /// Makes packets, tables and working sets; nothing runs yet. `given` is the work that
-    /// [`WorkSpec::Given`] stands for; each can run in one place.
+    /// Allocates packets, tables and working sets, without running anything. `given` is the work
+    /// that [`WorkSpec::Given`] refers to; each item can be used once.
     ///
     /// # Errors
-    /// If something makes no sense, the process may not use the CPUs, or there is no memory.
+    /// If the description is invalid, the process may not use the CPUs, or there is not enough
+    /// memory.
     pub fn new(spec: &MixSpec, given: Vec<Box<dyn Work>>) -> Result<Mix, NeighbourError> {
         let mut given: Vec<_> = given.into_iter().map(Some).collect();
         let sides = [(false, &spec.subjects), (true, &spec.competitors)];
@@ -91,10 +92,12 @@ impl Mix {
         Ok(Mix { slots })
     }
 
-    /// Runs subjects, and competitors if `beside`, for `warm` and then, measured, for `time`.
+    /// Runs the subjects, and the competitors if `beside`: unmeasured for `warm`, then measured for
+    /// `time`.
     ///
     /// # Errors
-    /// [`NeighbourError::Stopped`] when `go_on` says no; or if a thread could not be started.
+    /// [`NeighbourError::Stopped`] if `go_on` returns false; others if a thread fails or cannot be
+    /// started.
     pub fn block(
         &self,
         beside: bool,
@@ -106,7 +109,7 @@ impl Mix {
         let active: Vec<&Slot> =
             self.slots.iter().filter(|slot| beside || !slot.competes).collect();
         let readings = thread::scope(|scope| {
-            // Whatever happens here, the threads see that it is over.
+            // Ends the threads even if this closure returns early.
             let _over = Over(&phase);
             let mut threads = Vec::new();
             for &slot in &active {
@@ -138,8 +141,8 @@ impl Mix {
     }
 }
 
-/// Waits until so many threads have begun, but not for long: where the CPUs belong to others, the
-/// readings tell it.
+/// Waits until `count` threads have begun, at most [`PATIENCE`]. If the CPUs are busy with other
+/// processes, the readings show it.
 fn wait_for(
     begun: &AtomicUsize,
     count: usize,
@@ -152,7 +155,7 @@ fn wait_for(
     Ok(())
 }
 
-/// Ends what is under way when it goes.
+/// A guard that ends the block when dropped.
 struct Over<'a>(&'a AtomicU8);
 
 impl Drop for Over<'_> {
@@ -175,7 +178,7 @@ fn wait(time: Duration, go_on: &dyn Fn() -> bool) -> Result<(), NeighbourError> 
     }
 }
 
-/// A look at a thread, from inside of it.
+/// A snapshot of a thread's clocks and counters, taken by the thread itself.
 struct Look {
     moment: Moment,
     served: Vec<Served>,
@@ -228,7 +231,7 @@ fn run(
     })
 }
 
-/// What CPUs are for.
+/// Returns the purposes of a work's CPUs, for error messages.
 fn purposes(work: &WorkSpec, competes: bool) -> Vec<(String, usize)> {
     let whose = if competes { "a competitor's " } else { "the " };
     let named = |what: &str, cpu: usize| (format!("{whose}{what}"), cpu);

@@ -1,7 +1,8 @@
-//! Packets as a driver leaves them: a ring of buffers, in which headers are new each time.
+//! Packets as a driver leaves them: a ring of buffers that receive new headers each time.
 //!
-//! Which flow a packet is of is drawn when it is received, so that there can be more flows than
-//! buffers. Writing the header stands for what a network card does; it is part of the time of a packet.
+//! The flow of a packet is chosen at random on reception, so that there can be more flows than
+//! buffers. Writing the header stands for the work of a network card and is part of the packet's
+//! time.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::header::{BYTES, Header, made, sum_of};
 use crate::payloads::Payloads;
 use crate::traffic::{Traffic, flow_of};
 
-/// Where packets come from.
+/// A source of packets.
 pub struct Packets {
     traffic: Traffic,
     headers: Vec<Header>,
@@ -23,10 +24,10 @@ pub struct Packets {
 }
 
 impl Packets {
-    /// Packets of this traffic.
+    /// Creates a source of packets of this traffic.
     ///
     /// # Errors
-    /// If payloads are too small for their matches, or there is no memory.
+    /// If payloads are too small for their matches, or there is not enough memory.
     pub fn new(traffic: &Traffic) -> Result<Packets, NeighbourError> {
         let Traffic { ring, mtbr, seed, .. } = *traffic;
         let payloads = Arc::new(Payloads::new(ring, traffic.payload_bytes(), mtbr, seed)?);
@@ -43,18 +44,18 @@ impl Packets {
         Ok(Packets { traffic: *traffic, headers, sums, payloads, random, next: 0 })
     }
 
-    /// The payloads of the ring.
+    /// Returns the payloads of the ring.
     pub fn payloads(&self) -> Arc<Payloads> {
         Arc::clone(&self.payloads)
     }
 
-    /// The header of a packet of a flow, by its number below that of flows.
+    /// Returns the header of a packet of the flow with this number.
     pub fn header_of(&self, number: u64) -> Header {
         let length = self.traffic.payload_bytes() as u16;
         made(&flow_of(number, self.traffic.seed), length, self.sums.first().copied().unwrap_or(0))
     }
 
-    /// The next packet: its place in the ring, and its header.
+    /// Receives the next packet. Returns its place in the ring, and its header.
     #[inline]
     pub fn receive(&mut self) -> (usize, &mut Header) {
         let at = self.next;

@@ -1,15 +1,16 @@
-//! Payloads with a stated number of matches, and the rules that match.
+//! Payloads with a given number of matches, and the matching rules.
 //!
-//! The paper takes payloads of exrex for rules of L7-filter (section 7.1). Here rules and payloads are
-//! made together, so that the number of matches is exact: the text between matches has small letters
-//! and spaces only, and each match has what these lack.
+//! The paper generates payloads with exrex from rules of L7-filter (section 7.1). Here rules and
+//! payloads are made for each other, so that the number of matches is exact. The text between
+//! matches has only small letters and spaces, and each match contains other characters.
 
 use slowpath_random::Random;
 
 use crate::error::NeighbourError;
 
-/// Rules as payload scanners have them: alternatives, classes and repetitions, no plain texts that
-/// a search for words would find without looking at each byte. No match is part of another one.
+/// Rules in the style of payload scanners: alternatives, classes and repetitions. They contain no
+/// long literals, which a substring search could find without looking at each byte. No match is
+/// part of another one.
 pub const RULES: [&str; 8] = [
     r"[A-D][0-9]{3,5}-[A-D]",
     r"[E-H]{2}[0-9]{2}/(get|put)",
@@ -21,7 +22,7 @@ pub const RULES: [&str; 8] = [
     r"<[X-Z][0-9]{2,6}>",
 ];
 
-/// A text that each rule matches.
+/// A matching text for each rule.
 const MATCHES: [&[u8]; 8] = [
     b"A1234-D",
     b"EH42/get",
@@ -32,7 +33,7 @@ const MATCHES: [&[u8]; 8] = [
     b"UVW2024?",
     b"<X4711>",
 ];
-/// Bytes that a match takes at most, with one byte between it and the next.
+/// Most bytes of a match, including one byte of distance to the next.
 const SLOT: usize = 9;
 const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz      ";
 
@@ -44,11 +45,11 @@ pub struct Payloads {
 }
 
 impl Payloads {
-    /// `count` payloads of `size` bytes each, with `mtbr` matches in a megabyte, at places that
-    /// `seed` decides.
+    /// Creates `count` payloads of `size` bytes each, with `mtbr` matches per megabyte at places
+    /// that depend on `seed`.
     ///
     /// # Errors
-    /// If payloads have not room enough, or there is no memory.
+    /// If the payloads are too small for the matches, or there is not enough memory.
     pub fn new(
         count: usize,
         size: usize,
@@ -68,7 +69,7 @@ impl Payloads {
                 "payloads are too small for so many matches per megabyte",
             ));
         }
-        // The first of all places in random order.
+        // A partial shuffle: the first `matches` of all places in random order.
         let mut places: Vec<usize> = (0..all).collect();
         for at in 0..matches {
             let other = at + random.below((all - at) as u64) as usize;
@@ -82,12 +83,12 @@ impl Payloads {
         Ok(Payloads { bytes, size })
     }
 
-    /// How many there are.
+    /// Returns the number of payloads.
     pub fn count(&self) -> usize {
         self.bytes.len().checked_div(self.size).unwrap_or(0)
     }
 
-    /// One of them.
+    /// Returns a payload.
     #[inline]
     pub fn get(&self, number: usize) -> &[u8] {
         let start = number * self.size;

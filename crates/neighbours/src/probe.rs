@@ -1,5 +1,5 @@
-//! The probe: a random walk over all lines of a working set, each step of which waits for the one
-//! before it. What others do to caches and memory makes steps take longer.
+//! The probe: a random walk over all lines of a working set, by dependent loads. Pressure of other
+//! threads on caches and memory slows its steps down.
 
 use slowpath_random::Random;
 
@@ -9,12 +9,12 @@ use crate::work::{Served, Work};
 
 const TURN: u64 = 256;
 
-/// A line of the cache: where the walk goes next.
+/// A cache line that holds the number of the next line on the walk.
 #[derive(Clone, Copy, Default)]
 #[repr(align(64))]
 struct Line(u32);
 
-/// A walk.
+/// A random walk over a working set.
 pub struct Probe {
     lines: Vec<Line>,
     at: u32,
@@ -22,11 +22,11 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// A cycle through all lines, in random order (Sattolo, "An algorithm to generate a random cyclic
+    /// Creates a random cycle through all lines (Sattolo, "An algorithm to generate a random cyclic
     /// permutation", 1986).
     ///
     /// # Errors
-    /// If it is too small or too large, or there is no memory.
+    /// If the size is out of range, or there is not enough memory.
     pub fn new(spec: &ProbeSpec) -> Result<Probe, NeighbourError> {
         spec.check()?;
         let count = spec.bytes / size_of::<Line>();

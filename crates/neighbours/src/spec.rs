@@ -1,4 +1,4 @@
-//! What runs: subjects, whose speed is asked for, and competitors; and what of it makes no sense.
+//! Descriptions of subjects, whose speed is measured, and of competitors, with their checks.
 
 use serde::Deserialize;
 
@@ -7,19 +7,19 @@ use crate::traffic::Traffic;
 
 /// Least and most bytes of a working set.
 const WORKING_SET: (f64, f64) = (4096.0, 68_719_476_736.0);
-/// Least and most accesses or requests a second.
+/// Least and most accesses or requests per second.
 const RATES: (f64, f64) = (1.0, 1e10);
 const QUEUE: (f64, f64) = (1.0, 65_536.0);
 const QUEUES: (f64, f64) = (1.0, 64.0);
 
-/// Subjects and competitors.
+/// Description of subjects and competitors.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MixSpec {
-    /// What is measured, alone and beside the competitors.
+    /// Subjects, which are measured alone and beside the competitors.
     #[serde(default)]
     pub subjects: Vec<WorkSpec>,
-    /// What disturbs it.
+    /// Competitors, which disturb the subjects.
     #[serde(default)]
     pub competitors: Vec<WorkSpec>,
 }
@@ -32,38 +32,38 @@ pub enum WorkSpec {
     Function(FunctionSpec),
     /// An accelerator that one client keeps busy.
     Accelerator(AcceleratorSpec),
-    /// `mem-bench`.
+    /// The competitor `mem-bench`.
     Memory(MemorySpec),
-    /// The probe.
+    /// The probe, which measures pressure on caches and memory.
     Probe(ProbeSpec),
-    /// Work that the caller hands over.
+    /// Work that the caller provides.
     Given(GivenSpec),
 }
 
-/// A network function: stages for headers, then an accelerator for payloads, either of which may be
+/// A network function: stages for headers, then an accelerator for payloads. Either part may be
 /// missing.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FunctionSpec {
-    /// CPU of its thread.
+    /// CPU of the function's thread.
     pub cpu: usize,
-    /// CPU of the accelerator, of a pipeline.
+    /// CPU of the accelerator's thread, in a pipeline.
     #[serde(default)]
     pub accelerator_cpu: Option<usize>,
-    /// How it uses the accelerator.
+    /// Execution pattern.
     pub pattern: Pattern,
-    /// What it gets.
+    /// Traffic of the function.
     pub traffic: Traffic,
-    /// What it does with headers, in order.
+    /// Stages that process headers, in order.
     #[serde(default)]
     pub stages: Vec<HeaderStage>,
-    /// What the accelerator does.
+    /// Service of the accelerator; none without it.
     #[serde(default)]
     pub service: Option<Service>,
-    /// Requests that its queue at the accelerator has room for.
+    /// Capacity of the function's queue at the accelerator, in requests.
     #[serde(default = "default_queue")]
     pub queue: usize,
-    /// Who else sends requests to the accelerator, in blocks beside competitors.
+    /// Other clients of the accelerator, active in blocks with competitors.
     #[serde(default)]
     pub clients: Vec<ClientSpec>,
 }
@@ -72,34 +72,34 @@ fn default_queue() -> usize {
     256
 }
 
-/// An accelerator, whose first client always has a request.
+/// An accelerator whose first client always has a request.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AcceleratorSpec {
     /// CPU of its thread.
     pub cpu: usize,
-    /// What it does.
+    /// Service of the accelerator.
     pub service: Service,
-    /// Payloads of the first client.
+    /// Traffic that the payloads of the first client come from.
     pub traffic: Traffic,
-    /// Who else sends requests, in blocks beside competitors.
+    /// Other clients, active in blocks with competitors.
     #[serde(default)]
     pub clients: Vec<ClientSpec>,
 }
 
-/// `regex-bench` or `compression-bench`, by the accelerator that it sends its requests to. Requests
-/// are there when they are due, without a thread that makes them.
+/// `regex-bench` or `compression-bench`, depending on the accelerator. Requests appear when they
+/// are due; no thread generates them.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientSpec {
-    /// Bytes of the packets whose payloads it sends.
+    /// Bytes of the packets whose payloads the client sends.
     pub packet_bytes: usize,
-    /// Matches in a megabyte of them.
+    /// Matches per megabyte of payload.
     pub mtbr: f64,
-    /// Requests a second, of all its queues; without, all have one at any time.
+    /// Requests per second over all queues; without a rate, each queue always has a request.
     #[serde(default)]
     pub rate: Option<f64>,
-    /// How many queues it has.
+    /// Number of queues.
     #[serde(default = "one")]
     pub queues: usize,
 }
@@ -108,17 +108,17 @@ fn one() -> usize {
     1
 }
 
-/// `mem-bench`.
+/// The competitor `mem-bench`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemorySpec {
     /// CPU of its thread.
     pub cpu: usize,
-    /// Its working set.
+    /// Bytes of the working set.
     pub bytes: usize,
-    /// What it does there.
+    /// Kind of accesses.
     pub touch: Touch,
-    /// Accesses a second; without, as many as it can.
+    /// Accesses per second; without a rate, as many as possible.
     #[serde(default)]
     pub rate: Option<f64>,
 }
@@ -129,28 +129,28 @@ pub struct MemorySpec {
 pub struct ProbeSpec {
     /// CPU of its thread.
     pub cpu: usize,
-    /// Its working set.
+    /// Bytes of the working set.
     pub bytes: usize,
 }
 
-/// Work that is not made here, of one thread.
+/// Work of one thread that the caller provides.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GivenSpec {
     /// CPU of its thread.
     pub cpu: usize,
-    /// Its number among what is handed over.
+    /// Number of the work in the caller's list.
     pub work: usize,
 }
 
-/// How a function uses the accelerator.
+/// The execution pattern of a function.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// One thread does everything for a packet before the next one, the accelerator's work included:
-    /// while its request waits, it serves those of others in front of it.
+    /// One thread processes each packet to the end before the next one, including the accelerator's
+    /// work. While its request waits, it serves the other clients' requests in front of it.
     RunToCompletion,
-    /// Headers in one thread, the accelerator in another, a bounded queue between them.
+    /// One thread for headers and one for the accelerator, connected by a bounded queue.
     Pipeline,
 }
 
@@ -158,23 +158,23 @@ pub enum Pattern {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum HeaderStage {
-    /// Packets and bytes of each flow.
+    /// Counts packets and bytes of each flow.
     FlowStatistics,
     /// Source network address translation.
     Nat,
-    /// The longest prefix says where a packet goes.
+    /// Routes by longest-prefix matching.
     Router {
-        /// How many there are.
+        /// Number of prefixes.
         prefixes: usize,
     },
-    /// The first rule says whether a packet passes.
+    /// Filters packets: the first matching rule decides.
     Acl {
-        /// How many there are.
+        /// Number of rules.
         rules: usize,
     },
 }
 
-/// What an accelerator does.
+/// The service of an accelerator.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Service {
@@ -184,21 +184,21 @@ pub enum Service {
     Compression,
 }
 
-/// How `mem-bench` uses its working set.
+/// The kind of accesses of `mem-bench`.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Touch {
     /// Reads and writes words at random.
     Updates,
-    /// Copies one half over the other, a line of 64 bytes an access.
+    /// Copies one half over the other; each access copies a line of 64 bytes.
     Copies,
 }
 
 impl FunctionSpec {
-    /// Finds out whether it makes sense.
+    /// Checks the description.
     ///
     /// # Errors
-    /// If it does not.
+    /// If it is invalid.
     pub fn check(&self) -> Result<(), NeighbourError> {
         self.traffic.check()?;
         within("requests in a queue", self.queue as f64, QUEUE.0, QUEUE.1)?;
@@ -220,10 +220,10 @@ impl FunctionSpec {
 }
 
 impl AcceleratorSpec {
-    /// Finds out whether it makes sense.
+    /// Checks the description.
     ///
     /// # Errors
-    /// If it does not.
+    /// If it is invalid.
     pub fn check(&self) -> Result<(), NeighbourError> {
         self.traffic.check()?;
         self.clients.iter().try_for_each(ClientSpec::check)
@@ -240,10 +240,10 @@ impl ClientSpec {
 }
 
 impl MemorySpec {
-    /// Finds out whether it makes sense.
+    /// Checks the description.
     ///
     /// # Errors
-    /// If it does not.
+    /// If it is invalid.
     pub fn check(&self) -> Result<(), NeighbourError> {
         within("bytes of a working set", self.bytes as f64, WORKING_SET.0, WORKING_SET.1)?;
         self.rate.map_or(Ok(()), |rate| within("accesses a second", rate, RATES.0, RATES.1))
@@ -251,10 +251,10 @@ impl MemorySpec {
 }
 
 impl ProbeSpec {
-    /// Finds out whether it makes sense.
+    /// Checks the description.
     ///
     /// # Errors
-    /// If it does not.
+    /// If it is invalid.
     pub fn check(&self) -> Result<(), NeighbourError> {
         within("bytes of the probe", self.bytes as f64, WORKING_SET.0, WORKING_SET.1)
     }

@@ -1,18 +1,18 @@
-//! What a function does with the headers of a packet.
+//! Stages of functions, which process the headers of packets.
 
 use crate::header::Header;
 
-/// What becomes of a packet.
+/// The decision about a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes on.
+    /// The packet continues to the next stage.
     Pass,
-    /// It ends here.
+    /// The packet is dropped.
     Drop,
 }
 
-/// A stage that looks at headers. Nothing of it allocates for each packet, but tables that grow.
+/// A stage that processes headers. Allocates only to grow its tables.
 pub trait Stage: Send {
-    /// Does its work for one packet.
+    /// Processes one packet.
     fn process(&mut self, header: &mut Header) -> Verdict;
 }

@@ -1,10 +1,11 @@
-//! What can be felt of others on the same processor, which a virtual machine does not see.
+//! Detects the effects of other load on the same processor, which a virtual machine cannot see
+//! directly.
 //!
-//! How long a line of the cache takes from one CPU to another and back tells where they are: virtual
-//! CPUs are moved, and while two of them are behind different last-level caches they share nothing
-//! that competitors could take away. How long a loop takes that needs nothing but its core tells
-//! whether somebody else has a part of that core: a thread beside ours, on the same one. Where that
-//! is our own other thread, the loop takes longer beside it than while it sleeps.
+//! The round-trip time of a cache line between two CPUs shows where they are. Virtual CPUs migrate,
+//! and while two of them are behind different last-level caches, they share no cache that
+//! competitors could use up. The time of a loop that needs only its core shows whether another
+//! hardware thread uses the same core. If this is our own second thread, the loop takes longer
+//! while that thread runs than while it sleeps.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,37 +18,37 @@ use serde::Serialize;
 use crate::cpus;
 use crate::error::NeighbourError;
 
-/// Handovers, there and back, in a row.
+/// Round trips in a row.
 const ROUNDS: u64 = 100;
-/// How long they are tried.
+/// Time for which round trips are tried.
 const TIME: Duration = Duration::from_millis(1);
-/// Turns of an empty loop after which somebody looks whether to go on.
+/// Iterations of a busy wait between two checks of whether to go on.
 const LOOK: u32 = 1 << 10;
-/// How often the loop is timed, the shortest counts.
+/// Number of times that the loop is timed; the shortest counts.
 const PACES: usize = 10;
 const STEPS: u64 = 20_000;
 
-/// What was felt on two CPUs.
+/// Observations on two CPUs.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Surroundings {
-    /// Seconds that a line of the cache takes from one to the other and back; none where the other
-    /// one did not answer in time.
+    /// Round-trip time in seconds of a cache line between the two CPUs; `None` if the second one
+    /// did not answer in time.
     pub handover: Option<f64>,
-    /// Seconds that a loop takes on the first one while the other one does nothing.
+    /// Seconds of a loop on the first CPU while the second one sleeps.
     pub alone: f64,
-    /// Seconds that it takes on each, at the same time.
+    /// Seconds of the loop on both CPUs at the same time.
     pub paces: [f64; 2],
 }
 
-/// A line that two threads write in turns, by themselves on it.
+/// A cache line that two threads write in turns.
 #[derive(Default)]
 #[repr(align(128))]
 struct Line(AtomicU64);
 
-/// Looks at two CPUs for some milliseconds.
+/// Observes two CPUs for some milliseconds.
 ///
 /// # Errors
-/// If a thread cannot be started, or kept on its CPU.
+/// If a thread cannot be started or pinned to its CPU.
 pub fn surroundings(one: usize, other: usize) -> Result<Surroundings, NeighbourError> {
     let purpose = || "a look at CPUs".to_owned();
     let failed = |cause| NeighbourError::Thread { purpose: purpose(), cause };
@@ -57,7 +58,7 @@ pub fn surroundings(one: usize, other: usize) -> Result<Surroundings, NeighbourE
     thread::scope(|scope| {
         let answers = thread::Builder::new().spawn_scoped(scope, move || {
             cpus::pin(other)?;
-            // Asleep, until there is something to answer or nobody who asks.
+            // Sleep until the asking thread starts, or has failed.
             let _ = begun.recv();
             answer(line, over);
             Ok(pace())
@@ -73,7 +74,7 @@ pub fn surroundings(one: usize, other: usize) -> Result<Surroundings, NeighbourE
             over.store(true, Ordering::Relaxed);
             Ok((found?, pace()))
         });
-        // Whatever became of the one that asks, the other one must not wait for it.
+        // Even if the asking thread failed, the answering one must end.
         let asked = asks.map(|thread| thread.join());
         over.store(true, Ordering::Relaxed);
         let defect = |_| NeighbourError::Defect(purpose());
@@ -83,7 +84,8 @@ pub fn surroundings(one: usize, other: usize) -> Result<Surroundings, NeighbourE
     })
 }
 
-/// Writes odd numbers, and waits for the even ones behind them: the shortest time of both.
+/// Writes odd numbers and waits for the even ones that answer them. Returns the shortest round-trip
+/// time.
 fn ask(line: &Line) -> Option<f64> {
     let start = Instant::now();
     let (mut at, mut least) = (0, None);
@@ -107,7 +109,7 @@ fn ask(line: &Line) -> Option<f64> {
     least
 }
 
-/// Writes the next even number behind each odd one.
+/// Answers each odd number with the next even one.
 fn answer(line: &Line, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         let at = line.0.load(Ordering::Acquire);
@@ -119,7 +121,7 @@ fn answer(line: &Line, over: &AtomicBool) {
     }
 }
 
-/// Seconds of a loop that keeps several units of a core busy at once, without memory.
+/// Returns the seconds of a loop that keeps several units of a core busy without memory accesses.
 fn pace() -> f64 {
     let times = (0..PACES).map(|_| {
         let begun = Instant::now();
@@ -150,7 +152,7 @@ mod tests {
             eprintln!("skipped: there is one CPU only");
             return;
         };
-        // On a busy machine the other one may not answer in time: tried again.
+        // On a busy machine the other CPU may not answer in time, so try again.
         let found = (0..200).map(|_| surroundings(one, other).unwrap());
         let found = found.into_iter().find(|look| look.handover.is_some());
         let look = found.expect("the other CPU never answered");

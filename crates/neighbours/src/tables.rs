@@ -1,4 +1,4 @@
-//! Hash tables of flows: those of the standard library, with a hash function that costs little.
+//! Hash tables of flows: those of the standard library with a cheap hash function.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -7,13 +7,13 @@ use slowpath_random::mixed;
 
 use crate::header::FiveTuple;
 
-/// A table by flow; it doubles when it is seven eighths full.
+/// A table with a flow as key; it doubles when it is seven eighths full.
 pub type FlowTable<V> = Table<FiveTuple, V>;
 
-/// A table by keys of a few words.
+/// A table with keys of a few words.
 pub type Table<K, V> = HashMap<K, V, BuildHasherDefault<Mixing>>;
 
-/// Mixes whatever is written, a word at a time.
+/// A hasher that mixes its input word by word.
 #[derive(Clone, Debug, Default)]
 pub struct Mixing(u64);
 
@@ -53,7 +53,7 @@ impl Hasher for Mixing {
     }
 }
 
-/// Two words that have all of a flow, so that it is hashed in two steps.
+/// Packs a flow into two words, so that two mixing steps hash it.
 impl Hash for FiveTuple {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(u64::from(self.source) << 32 | u64::from(self.destination));

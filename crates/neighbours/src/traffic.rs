@@ -1,4 +1,4 @@
-//! What packets are like: how many flows, how large, and how much of their payloads rules match.
+//! Traffic parameters: number of flows, packet size, and density of matches.
 
 use serde::Deserialize;
 use slowpath_random::mixed;
@@ -6,29 +6,29 @@ use slowpath_random::mixed;
 use crate::error::{NeighbourError, within};
 use crate::header::{self, FiveTuple};
 
-/// Most flows of a mix: a table of them then takes some gigabytes.
+/// Most flows: a table of them then takes some gigabytes.
 const MOST_FLOWS: f64 = 16_777_216.0;
 /// Smallest and largest packet, Ethernet header included.
 const SIZES: (f64, f64) = (64.0, 9000.0);
-/// Most matches in a megabyte: each takes some bytes.
+/// Most matches per megabyte; each takes some bytes.
 const MOST_MATCHES: f64 = 20_000.0;
-/// Packets in the ring of a driver.
+/// Least and most packet buffers.
 const RING: (f64, f64) = (16.0, 65_536.0);
 
-/// Traffic that a function gets.
+/// Traffic of a function.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Traffic {
-    /// How many flows; each packet is of one of them, drawn evenly.
+    /// Number of flows; each packet belongs to a random one, uniformly.
     pub flows: u64,
     /// Bytes of each packet, Ethernet header included.
     pub packet_bytes: usize,
-    /// Matches in a megabyte (1,000,000 bytes) of payload.
+    /// Matches per megabyte (1,000,000 bytes) of payload.
     pub mtbr: f64,
-    /// How many packet buffers are used in turn.
+    /// Number of packet buffers, used in turn.
     #[serde(default = "default_ring")]
     pub ring: usize,
-    /// What everything that is drawn depends on.
+    /// Seed of all random numbers.
     #[serde(default)]
     pub seed: u64,
 }
@@ -38,7 +38,7 @@ fn default_ring() -> usize {
 }
 
 impl Traffic {
-    /// Finds out whether it makes sense.
+    /// Checks the parameters.
     ///
     /// # Errors
     /// If a number is outside of its limits.
@@ -49,18 +49,19 @@ impl Traffic {
         within("packet buffers", self.ring as f64, RING.0, RING.1)
     }
 
-    /// Bytes of each payload.
+    /// Returns the bytes of each payload.
     pub fn payload_bytes(&self) -> usize {
         self.packet_bytes.saturating_sub(header::BYTES)
     }
 }
 
-/// The flow of a number: flows of different numbers differ, and look random.
+/// Returns the flow with a number: different numbers give different flows, which look random.
 #[inline]
 pub fn flow_of(number: u64, seed: u64) -> FiveTuple {
     let drawn = mixed(number.wrapping_add(seed.rotate_left(17)));
     FiveTuple {
-        // Different numbers have different sources, as multiplying by an odd number keeps them apart.
+        // Multiplication by an odd number is injective, so different numbers have different
+        // sources.
         source: (number as u32).wrapping_mul(0x9e37_79b1).wrapping_add(seed as u32),
         destination: drawn as u32,
         source_port: (drawn >> 32) as u16 | 1024,

@@ -1,22 +1,22 @@
-//! Work that a thread does in small turns, so that it can be looked at in between.
+//! Work that a thread does in small turns, so that it can be observed in between.
 
 use serde::Serialize;
 
-/// What was done so far, for one client.
+/// Totals of the work done for one client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Served {
-    /// Packets, requests or accesses.
+    /// Number of packets, requests or accesses.
     pub items: u64,
-    /// Their bytes.
+    /// Total bytes of the items.
     pub bytes: u64,
-    /// What came of them: matches, or bytes after compression.
+    /// Total results: matches, or bytes after compression.
     pub results: u64,
-    /// How long the accelerator worked for them; zero elsewhere.
+    /// Total time of the accelerator; zero for other work.
     pub nanoseconds: u64,
 }
 
 impl Served {
-    /// What was added since another look.
+    /// Returns the increase since `before`.
     #[must_use]
     pub fn since(&self, before: &Served) -> Served {
         Served {
@@ -30,16 +30,17 @@ impl Served {
 
 /// Work of a thread.
 pub trait Work: Send {
-    /// A block begins, with competitors or without.
+    /// Prepares for a block, with competitors if `beside`.
     fn begin(&mut self, beside: bool);
 
-    /// Does a little: for tens of microseconds, and never waits for another thread for longer.
+    /// Does a small part of the work, in tens of microseconds. Waits no longer than that for other
+    /// threads.
     fn turn(&mut self);
 
-    /// What was done so far: by itself first, then for each client of the accelerator that it hosts.
+    /// Returns the totals: of the work itself first, then for each client of its accelerator.
     fn served(&self) -> Vec<Served>;
 
-    /// Why it cannot go on, if so.
+    /// Returns the reason why the work cannot go on, if so.
     fn failure(&self) -> Option<String> {
         None
     }

@@ -1,4 +1,4 @@
-//! Mixes on this machine: what happens, never how fast.
+//! Mixes on this machine; times are not tested.
 
 use slowpath_neighbours::{Mix, MixSpec, NeighbourError, allowed_cpus};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ fn traffic() -> &'static str {
     r#"{"flows": 100, "packet_bytes": 256, "mtbr": 600, "ring": 64}"#
 }
 
-/// Two CPUs, or a skip that says why.
+/// Returns two CPUs, or skips the test with a message.
 fn two() -> Option<[usize; 2]> {
     match *allowed_cpus().as_slice() {
         [one, other, ..] => Some([one, other]),
@@ -75,7 +75,7 @@ fn own_and_other_requests_take_turns_beside_competitors_only() {
     assert_eq!(alone.served[2].items, 0);
     let beside = mix.block(true, SHORT, SHORT, &|| true).unwrap().subjects.remove(0);
     let (own, others) = (beside.served[1].items, beside.served[2].items);
-    // A look may be in the middle of a round.
+    // A snapshot may be taken in the middle of a round.
     assert!(own > 0 && others.abs_diff(2 * own) <= 4, "{own} and {others}");
 }
 

@@ -1,7 +1,8 @@
-//! An access control list: the first rule that a packet fits says whether it passes.
+//! An access control list: the first matching rule decides whether a packet passes.
 //!
-//! Rules that look at the same bits share a hash table, and all tables are asked: tuple space search
-//! (Srinivasan, Suri and Varghese, "Packet Classification using Tuple Space Search", SIGCOMM 1999).
+//! Rules that match the same bits share a hash table, and each packet is looked up in all tables.
+//! This is tuple space search (Srinivasan, Suri and Varghese, "Packet Classification using Tuple
+//! Space Search", SIGCOMM 1999).
 
 use slowpath_random::Random;
 
@@ -12,17 +13,17 @@ use crate::tables::Table;
 
 const MOST_RULES: f64 = 1_000_000.0;
 
-/// A rule. Bits beyond its prefixes are zero.
+/// A rule. The prefixes are zero beyond their lengths.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     pub source: (u32, u8),
     pub destination: (u32, u8),
-    /// The port of the destination; `None` for any.
+    /// Destination port; `None` for any.
     pub port: Option<u16>,
     pub verdict: Verdict,
 }
 
-/// Which bits rules look at: lengths of prefixes, and whether at the port.
+/// The bits that a rule matches: lengths of the prefixes, and use of the port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
     source: u8,
@@ -38,21 +39,21 @@ impl Shape {
     }
 }
 
-/// Rules of one shape, with their numbers.
+/// Rules of one shape, with their numbers in the list.
 struct Tuple {
     shape: Shape,
     rules: Table<(u64, u16), (usize, Verdict)>,
-    /// The least number.
+    /// Least number of these rules.
     first: usize,
 }
 
-/// Rules, ready to be looked up. What no rule fits passes.
+/// A compiled access control list. Packets that match no rule pass.
 pub struct Acl {
     tuples: Vec<Tuple>,
 }
 
 impl Acl {
-    /// Rules that deny, but a few that permit, of a dozen shapes.
+    /// Generates rules of a dozen shapes; one in 16 permits, the others deny.
     pub fn generated(rules: usize, seed: u64) -> Result<Acl, NeighbourError> {
         within("rules", rules as f64, 1.0, MOST_RULES)?;
         let mut random = Random::new(seed ^ 0x0061_636c);
@@ -71,7 +72,7 @@ impl Acl {
         Ok(Acl::new(&made.collect::<Vec<_>>()))
     }
 
-    /// A list of these rules.
+    /// Compiles rules.
     pub fn new(rules: &[Rule]) -> Acl {
         let mut tuples: Vec<Tuple> = Vec::new();
         for (number, rule) in rules.iter().enumerate() {
@@ -87,13 +88,13 @@ impl Acl {
             if at == tuples.len() {
                 tuples.push(Tuple { shape, rules: Table::default(), first: number });
             }
-            // The first of equal rules is the one that counts.
+            // Of rules with equal keys, the first one applies.
             tuples[at].rules.entry(shape.key(&example)).or_insert((number, rule.verdict));
         }
         Acl { tuples }
     }
 
-    /// The number and the verdict of the first rule that fits.
+    /// Returns the number and the verdict of the first matching rule.
     #[inline]
     fn look_up(&self, flow: &FiveTuple) -> Option<(usize, Verdict)> {
         let mut found: Option<(usize, Verdict)> = None;
@@ -133,7 +134,7 @@ mod tests {
     }
 
     prop_compose! {
-        // Few bits vary, so that several rules fit a packet.
+        // Few bits vary, so that several rules match a packet.
         fn any_rule()(source in 0..4u32, destination in 0..4u32, lengths in (29..=32u8, 0..=32u8),
             port in proptest::option::of(0..3u16), drop: bool) -> Rule
         {

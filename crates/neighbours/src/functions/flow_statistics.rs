@@ -1,17 +1,17 @@
-//! Statistics of flows: packets and bytes of each.
+//! Flow statistics: packets and bytes of each flow.
 
 use crate::header::{Header, flow, length};
 use crate::stage::{Stage, Verdict};
 use crate::tables::FlowTable;
 
-/// What is kept of a flow.
+/// Statistics of one flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     pub packets: u64,
     pub bytes: u64,
     pub shortest: u32,
     pub longest: u32,
-    /// Numbers of its first and its last packet, among all.
+    /// Numbers of the first and the last packet of the flow, counted over all flows.
     pub first: u64,
     pub last: u64,
 }

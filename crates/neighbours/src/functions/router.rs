@@ -1,7 +1,8 @@
-//! A router: the longest prefix that an address has says where the packet goes.
+//! A router: longest-prefix matching of the destination address selects the next hop.
 //!
-//! A table for the first 24 bits, and one of 256 entries for each of them that has longer prefixes, as
-//! in Gupta, Lin and McKeown, "Routing Lookups in Hardware at Memory Access Speeds" (INFOCOM 1998).
+//! A first table is indexed by the first 24 bits. Each of its entries with longer prefixes has a
+//! second table of 256 entries. See Gupta, Lin and McKeown, "Routing Lookups in Hardware at Memory
+//! Access Speeds" (INFOCOM 1998).
 
 use slowpath_random::Random;
 
@@ -10,11 +11,11 @@ use crate::header::{Header, flow, hop, mask};
 use crate::stage::{Stage, Verdict};
 
 const FIRST: u8 = 24;
-/// Says that an entry is the number of a second table.
+/// Marks an entry that is the number of a second-level table.
 const LONGER: u32 = 1 << 31;
 const MOST_PREFIXES: f64 = 1_000_000.0;
 
-/// A prefix of addresses, and the hop behind it, which is not zero and below 2^31.
+/// A prefix of addresses, and its next hop, which is above 0 and below 2^31.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
     pub prefix: u32,
@@ -22,18 +23,18 @@ pub struct Route {
     pub next: u32,
 }
 
-/// Routes, ready to be looked up. Zero says that there is none.
+/// A compiled routing table. Zero entries have no route.
 pub struct Router {
     first: Vec<u32>,
     second: Vec<[u32; 256]>,
 }
 
 impl Router {
-    /// Prefixes as routers have them: most of them of 24 bits, from 8 up to 32.
+    /// Generates prefixes with lengths as in routers: most of 24 bits, from 8 up to 32.
     pub fn generated(prefixes: usize, seed: u64) -> Result<Router, NeighbourError> {
         within("prefixes", prefixes as f64, 1.0, MOST_PREFIXES)?;
         let mut random = Random::new(seed ^ 0x0072_6f75_7465);
-        // A route for everything: traffic is drawn from all addresses, and none is to end here.
+        // A default route: traffic comes from all addresses, and no packet shall be dropped here.
         let mut routes = vec![Route { prefix: 0, length: 0, next: 1 }];
         while routes.len() < prefixes {
             let length = match random.below(100) {
@@ -48,7 +49,7 @@ impl Router {
         Router::new(routes)
     }
 
-    /// A router of these routes; of two with the same prefix, the later one.
+    /// Compiles routes; of two with the same prefix, the later one applies.
     pub fn new(mut routes: Vec<Route>) -> Result<Router, NeighbourError> {
         routes.sort_by_key(|route| route.length);
         let mut router = Router { first: zeros("routes", 1 << FIRST)?, second: Vec::new() };
@@ -58,7 +59,7 @@ impl Router {
         Ok(router)
     }
 
-    /// Adds a route that is no shorter than those that are there.
+    /// Adds a route that is at least as long as all earlier ones.
     fn add(&mut self, Route { prefix, length, next }: Route) {
         let start = (prefix >> (32 - FIRST)) as usize;
         if length <= FIRST {
@@ -75,7 +76,7 @@ impl Router {
         table[start..start + (1usize << (32 - length))].fill(next);
     }
 
-    /// The next hop of an address, or zero.
+    /// Returns the next hop of an address, or zero.
     #[inline]
     fn look_up(&self, address: u32) -> u32 {
         let entry = self.first[(address >> (32 - FIRST)) as usize];
@@ -100,14 +101,14 @@ mod tests {
     use crate::stage::{Stage, Verdict};
     use proptest::prelude::*;
 
-    /// The hop of the last of the longest prefixes, one after the other.
+    /// Scans all routes; returns the hop of the longest matching prefix, of equal ones the last.
     fn scanned(routes: &[Route], address: u32) -> u32 {
         let fit = routes.iter().filter(|route| address & mask(route.length) == route.prefix);
         fit.max_by_key(|route| route.length).map_or(0, |route| route.next)
     }
 
     prop_compose! {
-        // Few bits vary, so that prefixes are within each other.
+        // Few bits vary, so that prefixes contain each other.
         fn any_route()(bits in any::<u32>(), length in 0..=32u8, next in 1..1000u32) -> Route {
             Route { prefix: (0x0a00_0000 | bits & 0x0003_0187) & mask(length), length, next }
         }
