@@ -1,17 +1,17 @@
-//! Addresses that programs write into maps: the kernel has its own, and the interpreter others.
+//! Addresses that programs write into maps: those of the kernel differ from the interpreter's.
 
 use slowpath_ir::InputKind;
 
 use crate::pair::Pair;
 
-/// Addresses of the kernel start here (x86-64 and arm64 with at most 48 bits below it).
+/// Lowest address of the kernel (x86-64 and arm64 with at most 48 bits below it).
 const KERNEL: u64 = 0xffff_0000_0000_0000;
-/// How far from the start of a region an address of it can be.
+/// Longest distance of an address from the start of its region.
 const REACH: u64 = 1 << 24;
 
 impl Pair {
-    /// A value that the interpreter wrote, with the kernel's addresses where both wrote one. That
-    /// they mean the same place is not known.
+    /// Replaces addresses in a value of the interpreter by the kernel's, if both wrote an address
+    /// at the same offset. Whether both mean the same object is not checked.
     pub fn with_their_addresses(&self, theirs: Option<&[u8]>, ours: Vec<u8>) -> Vec<u8> {
         let Some(theirs) = theirs.filter(|theirs| theirs.len() == ours.len()) else { return ours };
         let mut ours = ours;

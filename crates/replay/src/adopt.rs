@@ -1,4 +1,4 @@
-//! The interpreter's maps from those of the kernel.
+//! Synchronisation of the interpreter's maps with those of the kernel.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,8 @@ use crate::entry::{Entry, install_at};
 use crate::pair::Pair;
 
 impl Pair {
-    /// Forgets what the interpreter knows of maps that can be read back, and reads them.
+    /// Discards the interpreter's content of all maps that can be read back, and reads it from the
+    /// kernel.
     pub fn adopt(&mut self) -> Result<(), MapError> {
         let lifted = self.lifted.clone();
         let readable = || lifted.layout.maps.iter().filter(|layout| is_readable(layout.kind));
@@ -48,7 +49,7 @@ impl Pair {
         Ok(())
     }
 
-    /// The elements of a map, but for those of arrays that are zero.
+    /// Reads the elements of a map, except zeros in arrays.
     fn content(&self, map: &Map, layout: &MapLayout) -> Result<Vec<Entry>, MapError> {
         let keys = map.keys()?.into_iter();
         let entries = keys.filter_map(|key| Some(Entry { value: self.theirs(map, &key)?, key }));

@@ -1,4 +1,4 @@
-//! What stays of a run for the next one: maps keep what it wrote.
+//! Commit of a run: the content of maps persists for the next run.
 
 use std::collections::HashMap;
 
@@ -11,12 +11,12 @@ use crate::entry::set_value;
 use crate::pair::Pair;
 
 impl Pair {
-    /// Maps keep what the run wrote; of bytes that are open, what the kernel has.
+    /// Keeps the map content that the run wrote. For open bytes, takes the kernel's values.
     pub fn commit(&mut self, agreed: &Agreed) {
         let Agreed { run, touched, open_bytes, .. } = agreed;
         let lifted = self.lifted.clone();
         for (&place, &byte) in &run.written {
-            // What is known at the start of every run is no content of maps.
+            // Content that is fixed at the start of every run is not map content.
             let region = &lifted.program.regions[place.0.index()];
             if region.kind == RegionKind::Map && region.content.is_none() {
                 self.environment.memory.insert(place, byte);
@@ -34,11 +34,12 @@ impl Pair {
                 let fewer = i64::from(before.is_some()) - i64::from(theirs.is_some());
                 *freed.entry(room.free).or_default() += fewer;
             }
-            // Elements that were moved start the next run at their own place.
+            // In the interpreter, moved elements return to their own place for the next run.
             if !open_bytes && layout.moved.is_none() && theirs == ours {
                 continue;
             }
-            // Of a trie, these are the numbers of places; whether a key finds one is known.
+            // With an identity region, `present` holds answers for keys of a trie, which do not
+            // change here.
             if let Some(present) = layout.present.filter(|_| layout.identity.is_none()) {
                 let there = theirs.is_some().into();
                 self.environment.memory.insert((present, *number), there);
@@ -53,7 +54,7 @@ impl Pair {
         }
     }
 
-    /// Elements of queues are numbered from the oldest on in every run.
+    /// Renumbers the elements of queues, which start from the oldest element in every run.
     fn commit_queues(&mut self, run: &Run) {
         let lifted = self.lifted.clone();
         let regs = &lifted.program.regs;

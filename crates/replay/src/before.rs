@@ -1,4 +1,4 @@
-//! What the kernel knows before a run and the interpreter has to be told.
+//! Preparation of a run: state of the kernel that the interpreter needs.
 
 use std::collections::HashSet;
 
@@ -12,14 +12,15 @@ use crate::entry::intern;
 use crate::pair::{Pair, is_queue};
 
 /// Most elements that each CPU keeps free for itself in an LRU map (`LOCAL_FREE_TARGET` of
-/// `kernel/bpf/bpf_lru_list.c`): before so few are left, none is evicted.
+/// `kernel/bpf/bpf_lru_list.c`). No element is evicted while more are left.
 const KEPT_FREE: u64 = 128;
 
-/// `BPF_F_NO_COMMON_LRU`: each CPU evicts elements of its own.
+/// `BPF_F_NO_COMMON_LRU`: each CPU evicts from its own list.
 const NO_COMMON_LRU: u32 = 1 << 1;
 
 impl Pair {
-    /// Tells the interpreter what the kernel knows before a run: how full maps are, what time it is.
+    /// Copies state of the kernel into the interpreter before a run: the room in maps, and the
+    /// time.
     pub fn prepare(&mut self) -> Result<(), MapError> {
         if self.recount {
             let lifted = self.lifted.clone();
@@ -43,7 +44,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Tells the interpreter how large and how full the maps are that maps of maps can hold.
+    /// Copies sizes and fill levels of the maps inside maps of maps.
     fn fill_inner_maps(&mut self) -> Result<(), MapError> {
         let lifted = self.lifted.clone();
         let told = |map: &&MapLayout| map.fill.is_some() || map.sizes.is_some();
@@ -62,7 +63,8 @@ impl Pair {
                 let size = map.definition().max_entries;
                 let address = base + ((number as u64) << outer.element_bits);
                 if let Some(fill) = layout.fill {
-                    // What counts is how many more there is room for.
+                    // Only the remaining room matters, so the fill level is adjusted to the
+                    // layout's size.
                     let free = size.saturating_sub(map.keys()?.len() as u32);
                     there.push((fill.used, address, fill.max_entries.saturating_sub(free)));
                 }
@@ -78,7 +80,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Whether elements of a map may be gone without anybody having deleted them.
+    /// Returns true if the kernel may have evicted elements of a map.
     pub fn may_evict(&self, layout: &MapLayout) -> bool {
         let Some(map) = self.loaded.map(&layout.name).filter(|_| layout.kind.evicts()) else {
             return false;
@@ -89,11 +91,11 @@ impl Pair {
             || inserted.saturating_add(kept) >= map.definition().max_entries.into()
     }
 
-    /// Forgets elements that a run looks for and that the kernel has evicted. Of the others that it
-    /// looks for, it is certain from here on that they exist.
+    /// Removes elements that a run looks up but that the kernel has evicted. Records the other
+    /// elements that it looks up as certain to exist.
     ///
     /// # Errors
-    /// What the interpreter says against the run.
+    /// If the interpreter cannot complete the run.
     pub fn forget_evicted(&mut self) -> Result<(), ConcreteError> {
         self.certain.clear();
         let lifted = self.lifted.clone();
@@ -130,7 +132,8 @@ impl Pair {
         }
     }
 
-    /// Elements that a run looked for and that are taken to exist, although nobody asked the kernel.
+    /// Returns the elements that a run looked up and assumed to exist without confirmation by the
+    /// kernel.
     pub fn believed(&self, read: &[(RegionId, u64)]) -> HashSet<(RegionId, u64)> {
         let believed = |place: &&(RegionId, u64)| {
             !self.certain.contains(place) && self.byte(None, **place) != 0

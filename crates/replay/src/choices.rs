@@ -1,5 +1,4 @@
-//! The search for a choice among open values that does what the kernel did: the most promising
-//! choices come first.
+//! Search for open values that reproduce the kernel's run, most promising choices first.
 
 use std::collections::{BTreeSet, BinaryHeap, HashSet};
 
@@ -11,58 +10,57 @@ use crate::elements::Touched;
 use crate::outcome::{Outcome, differing_outcome};
 use crate::pair::{OTHERS, Pair, hex, other};
 
-/// Choices among open values that are tried for one packet.
+/// Most choices of open values that are tried for one packet.
 const MAX_CHOICES: usize = 3000;
 
-/// The same where the program says which path it takes.
+/// The same limit for programs that record their path.
 const MAX_CHOICES_FOR_PATH: usize = 20_000;
 
-/// Greatest number of a place that an element of a map gets; elements have small numbers at the start.
+/// Largest number of a place that an element of a map may get; initial elements have small numbers.
 const PLACES: u64 = (1 << 33) - 1;
 
-/// Open values with no more possibilities than this beside the least stand for a choice: all are
-/// tried.
+/// Largest range of open values that are all tried.
 const NAMED: u64 = 16;
 
-/// A run that does what the kernel did.
+/// A run of the interpreter that agrees with the kernel's.
 #[derive(Debug)]
 pub struct Agreed {
     pub run: Run,
     pub choices: Vec<Choice>,
     pub touched: Vec<Touched>,
-    /// Whether bytes were left open, so that the kernel's count.
+    /// True if some bytes depend on open values, so that the kernel's bytes are taken.
     pub open_bytes: bool,
-    /// Whether the run would have gone another way with other open values.
+    /// True if other open values would have led to another path.
     pub open_path: bool,
 }
 
-/// What became of the search.
+/// Result of the search.
 #[derive(Debug)]
 pub enum Search {
-    /// There is such a run.
+    /// A run agrees with the kernel's.
     Agreed(Box<Agreed>),
-    /// There is none.
+    /// No tried run agrees.
     Differs {
-        /// How the first that was tried differs.
+        /// Difference of the first tried run.
         difference: String,
-        /// What that did.
+        /// Outcome of the first tried run.
         ours: Option<Outcome>,
-        /// Why there may be one nevertheless.
+        /// Reason why an untried run might agree, if any.
         undecided: Option<&'static str>,
     },
 }
 
-/// A choice that waits: how promising it is, what comes first among those, the values, and which of
-/// them was changed last.
+/// A choice to be tried: its promise, its rank among equally promising ones, its values, and the
+/// index of the value that was changed last.
 type Pending = (usize, usize, Vec<u64>, Option<usize>);
 
 impl Pair {
-    /// Looks for a run that does what the kernel did. Bytes that depend on what is open differ from
-    /// those of the same run with other open values: by chance one may not, and then further values
-    /// are tried.
+    /// Looks for a run that agrees with the kernel's. To find bytes that depend on open values,
+    /// each run is compared with the same run under other open values. A byte may be equal in both
+    /// by chance; then further values are tried.
     ///
     /// # Errors
-    /// Why the interpreter cannot complete a run.
+    /// If the interpreter cannot complete a run.
     pub fn search(&mut self, theirs: &Outcome) -> Result<Search, ConcreteError> {
         let mut first = None;
         for which in 0..OTHERS {
@@ -75,7 +73,7 @@ impl Pair {
         first.map_or_else(|| self.search_against(theirs, 0).map(|(found, _)| found), Ok)
     }
 
-    /// The same for one kind of other open values; whether there were any.
+    /// Searches with one set of other open values. Also returns whether there were open bytes.
     fn search_against(
         &mut self,
         theirs: &Outcome,
@@ -83,7 +81,8 @@ impl Pair {
     ) -> Result<(Search, bool), ConcreteError> {
         let mut any_open = false;
         let (mut first, mut seen) = (None, HashSet::new());
-        // The most promising choice comes first; among those the last or, with a path, the first.
+        // Order: promise first; among equal ones the latest, or the earliest if the program records
+        // its path.
         let mut pending: BinaryHeap<Pending> = BinaryHeap::from([(0, 0, Vec::new(), None)]);
         let telling = self.path_bytes() > 0;
         let most = if telling { MAX_CHOICES_FOR_PATH } else { MAX_CHOICES };
@@ -95,7 +94,7 @@ impl Pair {
             let mut chosen: Vec<u64> = drawn.iter().map(|drawn| drawn.min).collect();
             let fits = |(d, value): (&Drawn, &u64)| (d.min..=d.max).contains(value);
             if !drawn.iter().zip(&choice).all(fits) {
-                // Chosen for another path.
+                // The choice was made for another path.
                 continue;
             }
             let common = choice.len().min(chosen.len());
@@ -150,7 +149,7 @@ impl Pair {
         Ok((Search::Differs { difference, ours, undecided }, any_open))
     }
 
-    /// The same run with other values where there are many possibilities, if there are such.
+    /// Runs the same choice with other values of large ranges; `None` if there are no such values.
     fn otherwise(
         &mut self,
         which: usize,
@@ -170,8 +169,9 @@ impl Pair {
         self.interpret(&most, Some(which)).map(Some)
     }
 
-    /// What to try next: which value, and what for. Those of few possibilities come first, and behind
-    /// them those of many; of either kind, what comes later depends on what comes before.
+    /// Returns the next changes to try, as index and value. Values with few possibilities come
+    /// before those with many. Within each kind, only values after the last changed one are
+    /// changed, because later values depend on earlier ones.
     fn changes(&self, drawn: &[Drawn], changed: Option<usize>) -> Vec<(usize, u64)> {
         let many = |&at: &usize| drawn[at].wide();
         let later = |at: &usize| match changed {
@@ -190,7 +190,7 @@ impl Pair {
         order.into_iter().flat_map(|at| values(at).into_iter().map(move |v| (at, v))).collect()
     }
 
-    /// The keys in the kernel's maps that are numbers.
+    /// Returns the keys in the kernel's hash maps that are at most 8 bytes long, as numbers.
     fn numbers_of_keys(&self) -> Vec<u64> {
         let maps = self.lifted.layout.maps.iter().filter_map(|map| self.loaded.map(&map.name));
         let tables = maps.filter(|map| map.definition().kind == MapKind::HASH);
@@ -200,7 +200,7 @@ impl Pair {
         keys.filter(|key| key.len() <= 8).map(number).collect()
     }
 
-    /// Values other than the least that are worth trying for an open value.
+    /// Returns the values to try for an open value, besides the smallest.
     fn alternatives(&self, drawn: &Drawn) -> Vec<u64> {
         let &Drawn { min, max, .. } = drawn;
         let many = drawn.many();
@@ -211,17 +211,17 @@ impl Pair {
             return (min + 1..=max).rev().collect();
         }
         if max == PLACES {
-            // Those of elements that had small numbers at the start.
+            // Places of the initial elements, which have small numbers.
             return (0..16).map(|number| (1 << 32) + number).collect();
         }
         let mut values: BTreeSet<u64> = BTreeSet::from([min + 1, max]);
         if max - min > 1 {
-            // Results that the program kept: numbers, or errors.
+            // Results that the program recorded: numbers, or negated errors.
             for word in self.told().as_chunks::<8>().0 {
                 let word = u64::from_le_bytes(*word);
                 values.extend([word, word.wrapping_neg()]);
                 if many {
-                    // It may have kept a part.
+                    // The program may have recorded only a part of the value.
                     values.extend([8, 16, 32, 40, 48, 56].map(|bits| word << bits));
                 }
             }
@@ -229,14 +229,14 @@ impl Pair {
         values.into_iter().filter(|value| (min + 1..=max).contains(value)).collect()
     }
 
-    /// What the program kept of its way in a run.
+    /// Returns access to the path record that a run of the interpreter left.
     fn told_here(&self, run: &Run) -> Option<impl Fn(u64) -> u8> {
         let telling = self.telling.as_ref()?;
         let map = self.lifted.layout.maps.iter().find(|map| map.name == telling.map)?;
         Some(move |at| self.byte(Some(run), (map.values, at)))
     }
 
-    /// Whether a run took another path than the kernel's.
+    /// Describes the difference if a run took another path than the kernel's.
     fn differing_path(&self, run: &Run) -> Option<String> {
         let ours: Vec<u8> = (0..self.path_bytes()).map(self.told_here(run)?).collect();
         let theirs = self.told();
@@ -244,8 +244,8 @@ impl Pair {
         Some(format!("path {} in the kernel, {} here", hex(theirs), hex(&ours)))
     }
 
-    /// How far a run went as the kernel's did, where the program says which way it goes: bits of its
-    /// path and bytes of the results behind it.
+    /// Returns how far the path record of a run agrees with the kernel's: in bits of the path and
+    /// bytes of the results after it. 0 for programs without a record.
     fn common_results(&self, run: &Run) -> usize {
         let Some(ours) = self.told_here(run).filter(|_| self.path_bytes() > 0) else { return 0 };
         let theirs = self.told();

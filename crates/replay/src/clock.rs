@@ -1,8 +1,8 @@
-//! The kernel's clocks, as programs read them.
+//! The kernel's clocks that programs read.
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Nanoseconds that the clock of a helper shows now, if a name tells which clock that is.
+/// Returns the nanoseconds of a helper's clock, if the name belongs to such a helper.
 pub fn now(name: &str) -> Option<u64> {
     let clock = match name {
         _ if name.starts_with("bpf_ktime_get_ns") => ClockId::Monotonic,

@@ -1,16 +1,16 @@
-//! Stays on one CPU: maps have a value for each, and the one of the CPU that runs the program is
-//! compared. A thread that measures is pinned for ever, by `slowpath-kernel`; here it belongs to
-//! somebody else, and gets its CPUs back.
+//! Temporary pinning to one CPU: per-CPU maps have a value for each CPU, and that of the CPU that
+//! runs the program is compared. `slowpath-kernel` pins its measuring threads for good; the thread
+//! here belongs to the caller and gets its affinity back.
 
 use std::marker::PhantomData;
 
-/// Keeps the calling thread on one CPU until it is dropped. Where that is forbidden or unknown,
-/// nothing happens.
+/// A guard that pins the calling thread to one CPU until it is dropped. Has no effect if pinning is
+/// forbidden or unsupported.
 #[derive(Debug)]
 pub struct Pinned {
     #[cfg(target_os = "linux")]
     before: Option<rustix::thread::CpuSet>,
-    /// It is about the thread that made it.
+    /// Makes the type `!Send`, because it restores the affinity of the thread that created it.
     of_this_thread: PhantomData<*const ()>,
 }
 
@@ -37,13 +37,13 @@ mod linux {
     impl Drop for Pinned {
         fn drop(&mut self) {
             if let Some(before) = &self.before {
-                // Where the thread may not go back, it stays.
+                // If the affinity cannot be restored, the thread stays pinned.
                 let _: rustix::io::Result<()> = sched_setaffinity(None, before);
             }
         }
     }
 
-    /// The CPU that the calling thread is on.
+    /// Returns the CPU of the calling thread.
     pub fn current() -> usize {
         sched_getcpu()
     }
@@ -60,7 +60,7 @@ impl Pinned {
     }
 }
 
-/// No kernel runs programs here.
+/// Returns 0, because this system has no kernel that runs BPF programs.
 #[cfg(not(target_os = "linux"))]
 pub fn current() -> usize {
     0

@@ -1,4 +1,4 @@
-//! What is told of a packet on which the two differ.
+//! Report of a packet on which kernel and interpreter disagree.
 
 use std::fmt;
 
@@ -10,25 +10,25 @@ use slowpath_kernel::Context;
 use crate::outcome::Outcome;
 use crate::pair::{Pair, hex, is_queue};
 
-/// Most elements of a map that are told.
+/// Most elements of a map in a report.
 const MOST: usize = 10_000;
 
-/// The kernel did something that the interpreter does not do, whatever is open: a defect of slowpath,
-/// or something that the program depends on and the model leaves out.
+/// A behaviour of the kernel that no choice of open values reproduces. The cause is a defect of
+/// slowpath, or an input that the model leaves out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Disagreement {
     /// Name of the program.
     pub program: String,
-    /// How the two differ, in a sentence.
+    /// Difference, in a sentence.
     pub difference: String,
-    /// Packet, context and maps before the run, in the form of a witness:
-    /// [`Replay::install`](crate::Replay::install) takes it.
+    /// Packet, context and maps before the run, as a witness for
+    /// [`Replay::install`](crate::Replay::install).
     pub reproducer: Value,
-    /// What the kernel did.
+    /// Outcome in the kernel.
     pub kernel: Outcome,
-    /// What the interpreter did, if it came to an end.
+    /// Outcome in the interpreter, if it completed the run.
     pub interpreter: Option<Outcome>,
-    /// Why it may be none: not everything was tried that is open.
+    /// Reason why this may not be a disagreement: not all open values were tried.
     pub undecided: Option<&'static str>,
 }
 
@@ -47,8 +47,8 @@ impl fmt::Display for Disagreement {
 }
 
 impl Disagreement {
-    /// A text to report it with: what differs, and everything that is needed to see it again but for
-    /// the object file.
+    /// Returns a text for a bug report, with all data to reproduce the disagreement except the
+    /// object file.
     pub fn report(&self) -> String {
         let details = serde_json::to_string_pretty(self).unwrap_or_else(|_| format!("{self:?}"));
         format!(
@@ -60,7 +60,7 @@ impl Disagreement {
 }
 
 impl Pair {
-    /// Packet, context and maps as they are before a run, in the form of a witness.
+    /// Returns packet, context and maps before a run, as a witness.
     pub fn reproducer(&self, packet: &[u8], context: &Context) -> Value {
         let environment = json!([
             {"name": "ingress_ifindex", "value": context.ingress_ifindex},
@@ -68,8 +68,8 @@ impl Pair {
         ]);
         let bytes: Bytes = self.environment.memory.iter().map(|(&k, &v)| (k, v)).collect();
         let mut maps = Map::new();
-        // Read-only data is as the object says, and nobody can write it; what goes to user space
-        // cannot be put back.
+        // Skip read-only data, which the object defines, and maps that pass data to user space,
+        // which cannot be restored.
         let given = |layout: &&MapLayout| {
             entry_keys(layout.kind) != EntryKeys::None
                 && self.loaded.map(&layout.name).is_none_or(|map| !map.definition().read_only)
@@ -89,7 +89,7 @@ impl Pair {
             hex(&bytes)
         };
         if layout.identity.is_some() && !layout.holds_maps() {
-            // Of a trie, what a key finds is known; its elements stand beside.
+            // For a trie, memory has only the answers for known keys; the elements are in `tries`.
             let size = u64::from(layout.value_size);
             let entry = |(place, key): (u64, &[u8])| {
                 let start = place << layout.element_bits;

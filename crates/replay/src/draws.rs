@@ -1,4 +1,4 @@
-//! The values that a run drew: what the interpreter lets open.
+//! Open values: values that a run of the interpreter draws instead of computing.
 
 use serde::Serialize;
 use slowpath_exec::concrete::Run;
@@ -6,52 +6,52 @@ use slowpath_ir::{DrawId, Op};
 
 use crate::pair::Pair;
 
-/// Open values with more possibilities than this make bytes open.
+/// Largest range of an open value that does not make dependent bytes open.
 const FEW: u64 = 4096;
 
-/// How the element's key is called that the kernel tells a callback.
+/// Name of the open value for the element's key that the kernel passes to a callback.
 const KEY: &str = "the element's key";
 
-/// An open value that a run met.
+/// An open value that a run used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drawn {
-    /// What is called so.
+    /// Identity of the draw.
     pub draw: DrawId,
-    /// The least that it can be.
+    /// Smallest possible value.
     pub min: u64,
-    /// The greatest.
+    /// Largest possible value.
     pub max: u64,
-    /// Whether it is the key of an element that the kernel goes through.
+    /// True if it is the key of an element that the kernel iterates over.
     pub key: bool,
 }
 
 impl Drawn {
-    /// Whether it can be too much for all to be tried.
+    /// Returns true if the range may be too large to try all values.
     pub fn many(&self) -> bool {
         self.max - self.min > FEW
     }
 
-    /// The same, but for keys: these are tried.
+    /// Returns true if the range is large and the value is not a key; keys are tried from the map.
     pub fn wide(&self) -> bool {
         self.many() && !self.key
     }
 }
 
-/// An open value and what it was in a run.
+/// An open value and its value in a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Choice {
-    /// What yields it: a helper, or an instruction.
+    /// Source of the value: a helper, or an instruction.
     pub call: String,
-    /// Which of its results it is.
+    /// Name of the result among those of the source.
     pub result: String,
-    /// The value that does what the kernel did; where it is not determined, the least.
+    /// Value that reproduces the kernel's behaviour, or the smallest one if it is not determined.
     pub value: u64,
-    /// Whether the kernel's is known to be the same: of clocks and random numbers it is not.
+    /// True if the kernel must have used the same value; false for clocks and random numbers.
     pub determined: bool,
 }
 
 impl Pair {
-    /// The open values that a run met, in order.
+    /// Returns the open values that a run used, in order.
     pub fn drawn(&self, run: &Run) -> Vec<Drawn> {
         if run.unknowns == 0 {
             return Vec::new();
@@ -69,7 +69,7 @@ impl Pair {
         ops.filter_map(|origin| drawn(origin.op)).collect()
     }
 
-    /// The open values with what they were.
+    /// Returns the open values together with their values.
     pub fn choices(&self, drawn: &[Drawn], chosen: &[u64]) -> Vec<Choice> {
         let choice = |(drawn, &value): (&Drawn, &u64)| {
             let draw = &self.lifted.program.draws[drawn.draw.index()];

@@ -1,4 +1,4 @@
-//! What a run changed in the kernel, so that it can be undone.
+//! Changes of a run in the kernel, as a basis for undoing them.
 
 use std::collections::BTreeSet;
 
@@ -11,54 +11,55 @@ use crate::elements::is_readable;
 use crate::outcome::{Moved, Outcome, digits};
 use crate::pair::{Pair, hex};
 
-/// What a run changed.
+/// Changes of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Effects {
-    /// Bytes of the packet as it came in that are others now, those that were cut off included.
+    /// Changed bytes of the original packet, including bytes that were cut off.
     pub packet: Vec<PacketChange>,
-    /// How far the ends of the packet were moved.
+    /// Moves of the ends of the packet.
     pub moved: Moved,
-    /// Elements of maps that were written and are others now.
+    /// Map elements whose value changed.
     pub maps: Vec<MapChange>,
-    /// What changed, or may have, and cannot be read back.
+    /// Actual or possible changes that cannot be read back.
     pub unreadable: Vec<Unreadable>,
 }
 
 impl Effects {
-    /// Whether nothing changed, as far as it can be known.
+    /// Returns true if no change is known.
     pub fn is_empty(&self) -> bool {
         *self == Effects::default()
     }
 }
 
-/// Adjacent bytes of a packet that were changed.
+/// A range of changed bytes of a packet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PacketChange {
-    /// Place of the first, from the start of the packet as it came in.
+    /// Offset of the first byte from the start of the original packet.
     pub offset: usize,
-    /// What they were.
+    /// Original bytes.
     #[serde(serialize_with = "digits")]
     pub before: Vec<u8>,
-    /// What they are.
+    /// New bytes.
     #[serde(serialize_with = "digits")]
     pub after: Vec<u8>,
 }
 
-/// An element of a map that was changed, inserted or deleted. Of a map with a value for each CPU, the
-/// one of the CPU that ran the program.
+/// A map element that was changed, inserted or deleted. In a per-CPU map, the value of the CPU that
+/// ran the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MapChange {
-    /// Name of the map; of a map in a map of maps, `OUTER.inner`.
+    /// Name of the map; for a map inside a map of maps, `OUTER.inner`.
     pub map: String,
-    /// Of a map in a map of maps, its number, see [`Replay::changed_map`](crate::Replay::changed_map).
+    /// Number of a map inside a map of maps, see
+    /// [`Replay::changed_map`](crate::Replay::changed_map).
     pub inner: Option<usize>,
-    /// Its key.
+    /// Key of the element.
     #[serde(serialize_with = "digits")]
     pub key: Vec<u8>,
-    /// What it was, if it existed.
+    /// Value before the run, if the element existed.
     #[serde(serialize_with = "optional_digits")]
     pub before: Option<Vec<u8>>,
-    /// What it is, if it exists.
+    /// Value after the run, if the element exists.
     #[serde(serialize_with = "optional_digits")]
     pub after: Option<Vec<u8>>,
 }
@@ -66,9 +67,10 @@ pub struct MapChange {
 /// A change that cannot be read back.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Unreadable {
-    /// What makes it: a helper, without `bpf_`.
+    /// Name of the responsible helper, without `bpf_`.
     pub call: String,
-    /// The maps that it may change, by name: all of its type. None for what is no map.
+    /// Names of the maps that it may have changed: all of its type. Empty if it does not change
+    /// maps.
     pub maps: Vec<String>,
 }
 
@@ -79,8 +81,8 @@ fn optional_digits<S: Serializer>(
     bytes.as_deref().map(hex).serialize(serializer)
 }
 
-/// Helpers that change what cannot be read back, and the type of map; without one, what the class of
-/// their work says (`call.HELPER.TYPE`).
+/// Helpers whose changes cannot be read back, with the type of map. `None` means that the cost
+/// class has the type (`call.HELPER.TYPE`).
 const CALLS: [(&str, Option<&str>); 10] = [
     ("ringbuf_output", Some("ringbuf")),
     ("ringbuf_reserve", Some("ringbuf")),
@@ -95,7 +97,7 @@ const CALLS: [(&str, Option<&str>); 10] = [
 ];
 
 impl Pair {
-    /// What a run changed; before it is committed.
+    /// Returns the changes of a run; must be called before the run is committed.
     pub fn effects(&self, packet: &[u8], theirs: &Outcome, agreed: &Agreed) -> Effects {
         let moved = self.moved(&agreed.run, packet.len());
         let maps = &self.lifted.layout.maps;
@@ -118,8 +120,8 @@ impl Pair {
         }
     }
 
-    /// Bytes of the packet that a run changed. Where the packet is afterwards, the kernel says what
-    /// they are.
+    /// Returns the bytes of the packet that a run changed. The new bytes are the kernel's where
+    /// they are still part of the packet.
     fn changed_bytes(
         &self,
         packet: &[u8],
@@ -151,7 +153,7 @@ impl Pair {
         changes
     }
 
-    /// What cannot be read back, by the work that a run did.
+    /// Returns the changes that cannot be read back, derived from the cost classes of the run.
     fn unreadable(&self, agreed: &Agreed) -> Vec<Unreadable> {
         let lifted = &self.lifted;
         let names = |wanted: &dyn Fn(&MapLayout) -> bool| -> Vec<String> {
@@ -172,7 +174,7 @@ impl Pair {
                 found.insert(Unreadable { call: call.to_owned(), maps });
             }
         }
-        // An insertion makes room for itself.
+        // An insertion may evict another element.
         for element in agreed.touched.iter().filter(|element| element.before.is_none()) {
             let layout = &lifted.layout.maps[element.map];
             if self.may_evict(layout) {

@@ -1,4 +1,4 @@
-//! What a run does to elements of maps, against those that the kernel has.
+//! Map elements that a run writes, compared with those of the kernel.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,7 +11,7 @@ use slowpath_kernel::witness::out_of_range;
 use crate::outcome::bytes_match;
 use crate::pair::{Pair, hex};
 
-/// Types of maps whose elements can be read back and are compared.
+/// Types of maps whose elements can be read back and compared.
 const READABLE: [MapKind; 7] = [
     MapKind::ARRAY,
     MapKind::PERCPU_ARRAY,
@@ -22,31 +22,31 @@ const READABLE: [MapKind; 7] = [
     MapKind::LPM_TRIE,
 ];
 
-/// Whether elements of maps of a type can be read back.
+/// Returns true if elements of maps of a type can be read back.
 pub fn is_readable(kind: MapKind) -> bool {
     READABLE.contains(&kind)
 }
 
-/// An element that a run wrote, with what became of it.
+/// An element that a run wrote, before and after the run.
 #[derive(Clone, Debug)]
 pub struct Touched {
-    /// Its map, as a number in the layout.
+    /// Index of its map in the layout.
     pub map: usize,
-    /// Its number in the layout of the map.
+    /// Number of the element in the layout of the map.
     pub number: u64,
     pub key: Vec<u8>,
-    /// In which of several maps.
+    /// Address that identifies the map inside a map of maps.
     pub which: Option<u64>,
-    /// Its value before the run.
+    /// Value before the run.
     pub before: Option<Vec<u8>>,
-    /// Its value after the run, in the kernel.
+    /// Value after the run, in the kernel.
     pub theirs: Option<Vec<u8>>,
-    /// The same in the interpreter.
+    /// Value after the run, in the interpreter.
     pub ours: Option<Vec<u8>>,
 }
 
 impl Pair {
-    /// The elements that a run wrote, or the same run with other open values.
+    /// Returns the elements that a run wrote, or that the same run with other open values wrote.
     pub fn touched(&self, run: &Run, other: Option<&Run>) -> Vec<Touched> {
         let mut all = Vec::new();
         for (index, layout) in self.lifted.layout.maps.iter().enumerate() {
@@ -66,7 +66,8 @@ impl Pair {
         all
     }
 
-    /// The numbers and keys of the elements of a map that a run wrote, and in which map they are.
+    /// Returns the elements of a map that a run wrote: number, key, and the address of an inner
+    /// map.
     fn written(&self, layout: &MapLayout, run: &Run) -> BTreeSet<(u64, Vec<u8>, Option<u64>)> {
         let mut numbers = BTreeSet::new();
         for &(region, offset) in run.written.keys() {
@@ -93,7 +94,7 @@ impl Pair {
         elements.into_iter().filter_map(|e| Some((e.number, e.key?, e.which))).collect()
     }
 
-    /// Where an element's value is after a run, or before the next.
+    /// Returns the place of an element's value after a run, or before the next one.
     fn place(&self, layout: &MapLayout, run: Option<&Run>, number: u64) -> u64 {
         let (Some(moved), Some(run)) = (layout.moved, run) else { return number };
         let byte =
@@ -101,7 +102,7 @@ impl Pair {
         (0..8).fold(number, |place, n| place ^ byte(n) << (8 * n))
     }
 
-    /// The value of an element after a run, or before the next, if it exists.
+    /// Returns the value of an element after a run, or before the next one, if it exists.
     fn value(
         &self,
         layout: &MapLayout,
@@ -123,13 +124,14 @@ impl Pair {
         })
     }
 
-    /// How the elements that a run wrote differ from those in the kernel, if they do.
+    /// Describes the first difference between the elements that a run wrote and those of the
+    /// kernel.
     pub fn differing_elements(&self, touched: &[Touched], other: Option<&Run>) -> Option<String> {
         for element in touched {
             let Touched { number, key, which, theirs, ours, .. } = element;
             let layout = &self.lifted.layout.maps[element.map];
             if theirs.is_none() && layout.kind.evicts() {
-                // It may go with any insertion.
+                // Any insertion may have evicted it.
                 continue;
             }
             let or = other.and_then(|other| {
@@ -144,8 +146,8 @@ impl Pair {
         None
     }
 
-    /// Where the maps of the two differ, one sentence each. Maps out of maps of maps and those of
-    /// which not all is known here are left out.
+    /// Describes all differences between the maps of kernel and interpreter, one sentence each.
+    /// Skips inner maps, and maps whose content is only partly known.
     pub fn differing_maps(&self) -> Vec<String> {
         let bytes: Bytes = self.environment.memory.iter().map(|(&k, &v)| (k, v)).collect();
         let mut differing = Vec::new();
@@ -191,7 +193,7 @@ fn element_fault(
     format!("{map} at {}: {} in the kernel, {} here", hex(key), shown(theirs), shown(ours))
 }
 
-/// Whether a value is the one expected, where both expectations are the same.
+/// Returns true if a value is the expected one; if two expectations differ, any value is accepted.
 fn matches(theirs: Option<&[u8]>, ours: Option<&[u8]>, other: Option<Option<&[u8]>>) -> bool {
     let Some(other) = other else { return theirs == ours };
     match (theirs, ours, other) {

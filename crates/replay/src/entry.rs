@@ -1,4 +1,4 @@
-//! Elements that are in maps before a run, in the environment of the interpreter.
+//! Initial map elements in the environment of the interpreter.
 
 use slowpath_bpf::lift::{Keying, MapLayout};
 use slowpath_exec::concrete::Environment;
@@ -6,13 +6,14 @@ use slowpath_exec::concrete::Environment;
 /// An element of a map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// As many bytes as keys of the map have.
+    /// Key, with the key size of the map.
     pub key: Vec<u8>,
-    /// As many bytes as values of the map have.
+    /// Value, with the value size of the map.
     pub value: Vec<u8>,
 }
 
-/// Notes an element of a map, which is the one at an address if that is given; its number.
+/// Adds an element to a map, or to the inner map at the address `which`. Returns the element's
+/// number.
 pub fn install_at(
     layout: &MapLayout,
     which: Option<u64>,
@@ -27,7 +28,7 @@ pub fn install_at(
     number
 }
 
-/// Notes the value at a place of a map.
+/// Sets the value at a place of a map.
 pub fn set_value(layout: &MapLayout, place: u64, value: &[u8], environment: &mut Environment) {
     let start = place << layout.element_bits;
     for (offset, &byte) in (0u64..).zip(value) {
@@ -35,7 +36,8 @@ pub fn set_value(layout: &MapLayout, place: u64, value: &[u8], environment: &mut
     }
 }
 
-/// The number of the element with a key: the key itself, or what stands for its words from now on.
+/// Returns the number of the element with a key: the key itself, or the number interned for its
+/// words.
 fn number(
     layout: &MapLayout,
     which: Option<u64>,
@@ -61,7 +63,7 @@ fn number(
     number
 }
 
-/// The number of a pair.
+/// Returns the number of a pair, assigning a new one if necessary.
 pub fn intern(pair: (u64, u64), environment: &mut Environment) -> u64 {
     let free = environment.unnumbered.unwrap_or(0);
     let number = *environment.interned.entry(pair).or_insert(free);

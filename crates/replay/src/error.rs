@@ -1,4 +1,4 @@
-//! Why a program or a packet is not replayed. Each error is one line.
+//! Errors of replaying a program or packet. Each error is one line.
 
 use slowpath_bpf::ObjectError;
 use slowpath_bpf::lift::LiftError;
@@ -8,28 +8,28 @@ use thiserror::Error;
 
 use crate::disagreement::Disagreement;
 
-/// Why a program or a packet is not replayed.
+/// An error that prevents the replay of a program or packet.
 #[derive(Debug, Error)]
 pub enum ReplayError {
-    /// The object layer refuses the program.
+    /// The object could not be linked.
     #[error(transparent)]
     Object(#[from] ObjectError),
-    /// It is not lifted.
+    /// The program could not be lifted.
     #[error(transparent)]
     Lift(#[from] LiftError),
-    /// The kernel does not load it.
+    /// The kernel did not load the program.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// An element of a map is not read or written.
+    /// An element of a map could not be read or written.
     #[error(transparent)]
     Map(#[from] MapError),
-    /// Map content is not installed.
+    /// Map content could not be installed.
     #[error(transparent)]
     Install(#[from] InstallError),
-    /// The kernel does not run the packet.
+    /// The kernel did not run the packet.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// There is no such map.
+    /// The map does not exist.
     #[error("program {program} has no map {map}")]
     NoMap {
         /// Name of the program.
@@ -37,17 +37,17 @@ pub enum ReplayError {
         /// Name of the map.
         map: String,
     },
-    /// The lifted program takes packets without metadata only.
+    /// The packet has metadata, which the lifted program does not support.
     #[error(
         "program {program}: a packet with {len} bytes of metadata; its model takes packets without"
     )]
     Metadata {
         /// Name of the program.
         program: String,
-        /// In bytes.
+        /// Length of the metadata in bytes.
         len: usize,
     },
-    /// What the interpreter does not know cannot be read back from the kernel.
+    /// Map content that the interpreter lost cannot be read back from the kernel.
     #[error(
         "program {program}: after a run that was not followed, the content of {map} is not known; start anew"
     )]
@@ -57,18 +57,18 @@ pub enum ReplayError {
         /// Name of the map.
         map: String,
     },
-    /// The interpreter does not complete the run.
+    /// The interpreter could not complete the run.
     #[error("program {program}: the interpreter gives up: {cause}")]
     GivenUp {
         /// Name of the program.
         program: String,
-        /// Why.
+        /// Reason.
         cause: ConcreteError,
     },
-    /// The kernel does something else than the interpreter.
+    /// Kernel and interpreter behave differently.
     #[error("{0}; this is a defect of slowpath, please report it")]
     Disagreement(Box<Disagreement>),
-    /// Whether the kernel does the same is not known. The interpreter has its maps again.
+    /// Kernel and interpreter may or may not agree. The interpreter has the kernel's maps again.
     #[error("{0}")]
     Undecided(Box<Disagreement>),
 }

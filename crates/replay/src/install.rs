@@ -1,4 +1,4 @@
-//! What is in maps before a run, in both.
+//! Initial content of maps, in kernel and interpreter.
 
 use serde_json::Value;
 use slowpath_bpf::MapKind;
@@ -10,11 +10,11 @@ use crate::entry::{Entry, install_at};
 use crate::error::ReplayError;
 use crate::pair::{Pair, is_queue};
 
-/// Types of maps whose elements the kernel's side chooses, where a witness only says that they exist.
+/// Types of maps whose values the kernel's side chooses; the witness only lists their keys.
 const CHOSEN: [MapKind; 3] = [MapKind::DEVMAP, MapKind::DEVMAP_HASH, MapKind::CPUMAP];
 
 impl Pair {
-    /// Installs what a witness says about maps.
+    /// Fills the maps from a witness.
     pub fn install_witness(&mut self, witness: &Value) -> Result<(), ReplayError> {
         let installed = install(&self.loaded, witness)?;
         self.installed.push(installed);
@@ -57,7 +57,7 @@ impl Pair {
         Ok(())
     }
 
-    /// A map of maps holds the map that the last witness calls so.
+    /// Puts an inner map of the last witness into a map of maps.
     fn hold(&mut self, layout: &MapLayout, key: &[u8], within: &str) {
         let witness = self.installed.len().saturating_sub(1);
         let known = self.inner.iter().position(|(of, name)| *of == witness && name == within);
@@ -66,7 +66,7 @@ impl Pair {
             self.inner.len() - 1
         });
         let number = (self.maps + place) as u32;
-        // The element has no value of its own: its place is that of the map.
+        // The element has no value; it refers to the map by number.
         let entry = Entry { key: key.to_owned(), value: Vec::new() };
         let element = install_at(layout, None, &entry, &mut self.environment);
         if let Some(identity) = layout.identity {
@@ -76,7 +76,7 @@ impl Pair {
         }
     }
 
-    /// Entries of the maps that the last witness puts into maps of maps.
+    /// Fills the inner maps of the last witness.
     fn install_into_inner(&mut self, layout: &MapLayout, witness: &Value) {
         let last = self.installed.len().saturating_sub(1);
         for entry in entries(witness, &layout.name) {
@@ -91,13 +91,13 @@ impl Pair {
         }
     }
 
-    /// The address that stands for the map with a number, in a map of maps.
+    /// Returns the address that stands for the map with a number in a map of maps.
     fn address(&self, layout: &MapLayout, number: usize) -> Option<u64> {
         let outer = self.outer(layout)?;
         Some(self.base(outer.values)?.wrapping_add((number as u64) << outer.element_bits))
     }
 
-    /// Puts an element into a map.
+    /// Puts an element into a map, in kernel and interpreter.
     pub fn put(&mut self, name: &str, entry: &Entry) -> Result<(), ReplayError> {
         let lifted = self.lifted.clone();
         let map = self.loaded.map(name).ok_or_else(|| self.no_map(name))?;
@@ -111,14 +111,14 @@ impl Pair {
         match layout {
             Some(layout) if is_queue(layout) => self.enqueued(layout, &entry.value),
             Some(layout) => self.tries.install(layout, entry, &mut self.environment),
-            // The program does not look at it.
+            // The program does not use this map.
             None => {}
         }
         Ok(())
     }
 
-    /// Puts an element into a map of the object that a map of maps holds; `name` is its own, and
-    /// `outer` that of the map of maps.
+    /// Puts an element into an inner map that belongs to the object. `name` is the name of the
+    /// inner map, `outer` that of the map of maps.
     pub fn put_inner(&mut self, outer: &str, name: &str, entry: &Entry) -> Result<(), ReplayError> {
         let lifted = self.lifted.clone();
         let called = |map: &Map| map.definition().name == name;
@@ -135,7 +135,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Notes an element of a queue or stack.
+    /// Adds an element to a queue or stack in the interpreter.
     fn enqueued(&mut self, layout: &MapLayout, value: &[u8]) {
         let Some(room) = layout.room else { return };
         let free = self.environment.inputs.get(&room.free).copied().unwrap_or_default();
@@ -152,7 +152,7 @@ impl Pair {
         ReplayError::NoMap { program, map: name.to_owned() }
     }
 
-    /// How many elements there are in maps that evict, as the kernel says.
+    /// Reads the number of elements in evicting maps from the kernel.
     pub fn count_evicting(&mut self) -> Result<(), MapError> {
         let lifted = self.lifted.clone();
         for layout in lifted.layout.maps.iter().filter(|layout| layout.kind.evicts()) {

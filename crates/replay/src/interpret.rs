@@ -7,11 +7,11 @@ use slowpath_kernel::Context;
 
 use crate::pair::{Pair, other};
 
-/// More blocks than programs execute whose loops the engine unrolls.
+/// Most blocks of a run: more than in any program whose loops the engine unrolls.
 const MAX_BLOCKS: usize = 1_000_000;
 
 impl Pair {
-    /// The next runs are of this packet.
+    /// Sets the packet for the next runs.
     pub fn set_packet(&mut self, packet: &[u8], context: &Context) {
         let region = self.lifted.layout.packet;
         for (offset, &byte) in (0..).zip(packet) {
@@ -24,7 +24,7 @@ impl Pair {
         if let Some(input) = self.lifted.program.packet_length {
             self.environment.inputs.insert(input, packet.len() as u64);
         }
-        // Without a device it is the loopback device, whose number is 1.
+        // Test runs without a device use the loopback device, whose number is 1.
         let device = context.ingress_ifindex.max(1);
         for (name, value) in
             [("ingress_ifindex", device), ("rx_queue_index", context.rx_queue_index)]
@@ -35,8 +35,8 @@ impl Pair {
         }
     }
 
-    /// Interprets the program with these open values, and the least of those behind them; the open
-    /// inputs have other values if a number of such is given.
+    /// Interprets the program with these open values; further ones take their smallest value. If
+    /// `others` is given, open inputs take the values of that set.
     pub fn interpret(
         &mut self,
         choice: &[u64],
@@ -55,12 +55,12 @@ impl Pair {
         let result = loop {
             let run = concrete::run(&lifted.program, &self.environment, MAX_BLOCKS);
             let Ok(run) = run else { break run };
-            // The same numbers in every later run.
+            // Pairs keep their numbers in all later runs.
             let next = run.interned.values().max().map_or(0, |number| number.saturating_add(1));
             let known = self.environment.unnumbered.unwrap_or(0);
             self.environment.unnumbered = Some(known.max(next));
             self.environment.interned.extend(&run.interned);
-            // A trie's answer to a new key has to be known before the run.
+            // The answer of a trie to a new key must be in memory before the run, so run again.
             if !self.tries.answer(&lifted.layout.maps, &run, &mut self.environment) {
                 break Ok(run);
             }
@@ -74,7 +74,7 @@ impl Pair {
         result
     }
 
-    /// Keys that a packet makes the program look for in a map, as far as numbers stand for them.
+    /// Returns the interned keys that a packet makes the program look up in a map.
     pub fn keys(&mut self, layout: &MapLayout, packet: &[u8], context: &Context) -> Vec<Vec<u8>> {
         self.set_packet(packet, context);
         let (Ok(run), Some(present)) = (self.interpret(&[], None), layout.present) else {

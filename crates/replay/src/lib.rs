@@ -1,20 +1,22 @@
-//! A program in the running kernel and in the concrete interpreter, side by side: each packet runs in
-//! both, on the same maps, and action, packet and map content are compared.
+//! Runs a program in the kernel and in the concrete interpreter side by side. Each packet runs in
+//! both, on the same maps; then action, packet and map content are compared.
 //!
-//! [`Replay::new`] loads and lifts a program, [`Replay::install`] puts what a witness says into the
-//! maps of both, and [`Replay::run`] runs a packet: which path it takes, how many instructions that
-//! is, and what it changes ([`Step`]). What the interpreter lets open (is there room in a map, what
-//! time is it) the kernel decides: the two agree if some choice among what is open does what the
-//! kernel did. Bytes that depend on an open value of many bits (clock, random number) may be
-//! anything. If there is no such choice, the model of BPF is wrong: a [`Disagreement`] has everything
-//! that is needed to see it again.
+//! [`Replay::new`] loads and lifts a program, [`Replay::install`] fills the maps of both from a
+//! witness, and [`Replay::run`] runs a packet. The result ([`Step`]) has the path of the packet,
+//! the number of instructions, and the changes.
 //!
-//! From the bottom: `entry` and `tries` write elements of maps into the interpreter's memory. `pair`
-//! is the two and what they share. Methods of it by subject: `install` (map content), `before` (what
-//! the interpreter is told before a run), `interpret` (its runs), `sought` (what they look for), `outcome`, `elements` and
-//! `addresses` (what runs
-//! do), `draws` and `choices` (what is open), `after` (what stays), `adopt`, `effects`,
-//! `disagreement`. `replay` is what others use.
+//! Some values are open for the interpreter, such as the room left in a map or the time; the kernel
+//! decides them. The two agree if some choice of open values reproduces the kernel's behaviour.
+//! Bytes that depend on an open value of many bits (clock, random number) may be anything. If no
+//! choice reproduces the kernel's behaviour, the model of BPF is wrong: a [`Disagreement`] has all
+//! data to reproduce it.
+//!
+//! From the bottom up: `entry` and `tries` write map elements into the interpreter's memory. `pair`
+//! holds kernel program, interpreter and their common state. Its methods are spread over modules by
+//! subject: `install` (map content), `before` (preparation of a run), `interpret` (runs of the
+//! interpreter), `sought` (elements that a run looks up), `outcome`, `elements` and `addresses`
+//! (effects of runs), `draws` and `choices` (open values), `after` (state that persists), `adopt`,
+//! `effects`, `disagreement`. `replay` is the public interface.
 
 mod addresses;
 mod adopt;

@@ -1,4 +1,4 @@
-//! What a run does to a packet.
+//! Effects of a run on its packet.
 
 use serde::{Serialize, Serializer};
 use slowpath_exec::concrete::Run;
@@ -7,20 +7,20 @@ use slowpath_kernel::TestRun;
 
 use crate::pair::{Pair, hex};
 
-/// What a run did to a packet.
+/// Result of a run for its packet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Outcome {
-    /// What the program returned.
+    /// Return value of the program.
     pub action: u32,
-    /// The packet afterwards.
+    /// The packet after the run.
     #[serde(serialize_with = "digits")]
     pub packet: Vec<u8>,
-    /// The metadata in front of it afterwards.
+    /// The metadata in front of the packet after the run.
     #[serde(serialize_with = "digits")]
     pub metadata: Vec<u8>,
 }
 
-/// Bytes as hexadecimal digits.
+/// Serialises bytes as hexadecimal digits.
 pub fn digits<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&hex(bytes))
 }
@@ -32,7 +32,7 @@ impl From<TestRun> for Outcome {
 }
 
 impl Pair {
-    /// What a run of the interpreter did to the packet.
+    /// Returns the result of a run of the interpreter.
     pub fn outcome(&self, run: &Run) -> Outcome {
         let layout = &self.lifted.layout;
         let byte = |region: RegionId, offset: u64| self.byte(Some(run), (region, offset));
@@ -52,8 +52,8 @@ impl Pair {
         }
     }
 
-    /// How far a run of the interpreter moved start and end of the packet, and where its metadata
-    /// starts then, seen from its start before, in bytes.
+    /// Returns how far a run of the interpreter moved start and end of the packet, in bytes. The
+    /// start of the metadata is relative to the old start of the packet.
     pub fn moved(&self, run: &Run, length: usize) -> Moved {
         let context = self.lifted.layout.context;
         let field = |offset: u64| {
@@ -71,18 +71,18 @@ impl Pair {
     }
 }
 
-/// How far a run moved the ends of a packet, in bytes; negative to the front.
+/// Moves of the ends of a packet by a run, in bytes; negative towards the front.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Moved {
-    /// The first byte.
+    /// Move of the first byte.
     pub head: i64,
-    /// The end.
+    /// Move of the end.
     pub tail: i64,
-    /// The start of the metadata, which is that of the packet before the run.
+    /// Move of the start of the metadata, which is the start of the packet before the run.
     pub metadata: i64,
 }
 
-/// Whether bytes are as expected; where two expectations differ, they may be anything.
+/// Returns true if bytes are as expected. Where the two expectations differ, any byte is accepted.
 pub fn bytes_match(theirs: &[u8], ours: &[u8], other: &[u8]) -> bool {
     if ours.len() != other.len() {
         return true;
@@ -91,7 +91,7 @@ pub fn bytes_match(theirs: &[u8], ours: &[u8], other: &[u8]) -> bool {
     theirs.len() == ours.len() && theirs.iter().zip(expected).all(|(t, (a, b))| a != b || t == a)
 }
 
-/// How outcomes differ, in a few words.
+/// Describes the difference between outcomes in a few words.
 pub fn differing_outcome(
     theirs: &Outcome,
     ours: &Outcome,

@@ -1,5 +1,5 @@
-//! A program twice: in the kernel, and lifted in the concrete interpreter, on the same maps; and what
-//! the interpreter's next run starts from.
+//! A program in the kernel and in the concrete interpreter, on the same maps, with the initial
+//! state of the interpreter's next run.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -15,53 +15,53 @@ use crate::clock::now;
 use crate::cpu;
 use crate::tries::Tries;
 
-/// Where a program says which way it went, for programs that do: then the interpreter has to find
-/// that way, whatever it takes for open values.
+/// The path record of an instrumented program. The interpreter must find the recorded path,
+/// whatever open values it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Telling {
-    /// An array whose only element has these bits at its start, and behind them what calls
-    /// returned.
+    /// Name of an array whose only element starts with the bits of the path, followed by the
+    /// results of calls.
     pub map: String,
-    /// How many bytes tell ways apart.
+    /// Number of bytes of the path.
     pub path_bytes: u64,
 }
 
-/// The two.
+/// The program in kernel and interpreter.
 #[derive(Debug)]
 pub struct Pair {
     pub loaded: Loaded,
     pub lifted: Arc<Lifted>,
-    /// What the interpreter's next run starts from.
+    /// Initial state of the interpreter's next run.
     pub environment: Environment,
-    /// The open inputs, with the least and the greatest that they can be.
+    /// Ranges of the open inputs.
     pub others: BTreeMap<InputId, (u64, u64)>,
     pub tries: Tries,
     /// Length of the packet in memory.
     pub length: usize,
     pub telling: Option<Telling>,
-    /// Where the program runs.
+    /// CPU that runs the program.
     pub cpu: usize,
-    /// How many CPUs the kernel keeps elements for.
+    /// Number of CPUs for which the kernel keeps elements.
     pub cpus: usize,
-    /// What witnesses need to stay as they are.
+    /// Guards that keep the installed witnesses alive.
     pub installed: Vec<Installed>,
-    /// Maps of theirs that maps of maps hold: of which witness, and what it calls them. They are
-    /// numbered behind those of the object.
+    /// Inner maps of witnesses: index of the witness, and name of the map in it. Their numbers
+    /// follow those of the object's maps.
     pub inner: Vec<(usize, String)>,
-    /// How many maps the object has.
+    /// Number of maps of the object.
     pub maps: usize,
-    /// Whether the kernel has to be asked how full maps are.
+    /// True if the fill levels of maps must be read from the kernel again.
     pub recount: bool,
-    /// Inputs that are times, with the helper that tells them.
+    /// Inputs that are times, with the helper that returns them.
     pub clocks: Vec<(InputId, String)>,
-    /// How many elements were ever put into maps that evict, by the region of their values.
+    /// Number of elements ever inserted into each evicting map, by the region of its values.
     pub inserted: HashMap<RegionId, u64>,
-    /// Elements of maps that evict of which the kernel has just said that they exist.
+    /// Elements of evicting maps that the kernel just confirmed to exist.
     pub certain: HashSet<(RegionId, u64)>,
 }
 
 impl Pair {
-    /// A loaded program and a lifted one, with all maps as the kernel makes them.
+    /// Combines a loaded and a lifted program, with all maps as the kernel creates them.
     pub fn new(loaded: Loaded, object: &Object, lifted: Arc<Lifted>, cpus: usize) -> Pair {
         let mut environment = Environment::with_fill(&lifted.program, 0);
         environment.unnumbered = Some(0);
@@ -95,7 +95,7 @@ impl Pair {
                 environment.inputs.insert(id, cpu as u64);
                 continue;
             }
-            // The device is given, everything else that is open differs.
+            // The receiving device is given; all other unknown inputs are open.
             if input.kind == InputKind::Unknown
                 && !input.name.ends_with("_index")
                 && !input.name.ends_with("_ifindex")
@@ -127,51 +127,51 @@ impl Pair {
         }
     }
 
-    /// The address that stands for the start of a region.
+    /// Returns the address that stands for the start of a region.
     pub fn base(&self, region: RegionId) -> Option<u64> {
         let kind = InputKind::BaseAddress(region);
         let input = self.lifted.program.inputs.iter().position(|input| input.kind == kind)?;
         self.environment.inputs.get(&InputId::from(input)).copied()
     }
 
-    /// The input with a name.
+    /// Returns the input with a name.
     pub fn input(&self, name: &str) -> Option<InputId> {
         let mut inputs = self.lifted.program.inputs.iter();
         inputs.position(|input| input.name == name).map(InputId::from)
     }
 
-    /// A byte after a run, or before the next.
+    /// Returns a byte of memory after a run, or before the next one.
     pub fn byte(&self, run: Option<&Run>, place: (RegionId, u64)) -> u8 {
         let written = run.and_then(|run| run.written.get(&place));
         let known = written.or_else(|| self.environment.memory.get(&place));
         known.copied().unwrap_or(self.environment.fill)
     }
 
-    /// The map of maps that holds the maps with this layout.
+    /// Returns the map of maps that holds the maps with this layout.
     pub fn outer(&self, layout: &MapLayout) -> Option<&MapLayout> {
         let outer = layout.name.strip_suffix(".inner").filter(|_| layout.inner)?;
         self.lifted.layout.maps.iter().find(|map| map.name == outer)
     }
 
-    /// The kernel's map, of those out of a map of maps the one at an address.
+    /// Returns the map in the kernel; for an inner map, the one at the address `which`.
     pub fn kernels(&self, layout: &MapLayout, which: Option<u64>) -> Option<&Map> {
         let Some(which) = which else { return self.loaded.map(&layout.name) };
         self.numbered(self.number_at(layout, which)?)
     }
 
-    /// The number of the map in a map of maps that an address stands for.
+    /// Returns the number of the inner map that an address stands for.
     pub fn number_at(&self, layout: &MapLayout, which: u64) -> Option<usize> {
         let outer = self.outer(layout)?;
         let distance = which.checked_sub(self.base(outer.values)?)?;
         usize::try_from(distance >> outer.element_bits).ok()
     }
 
-    /// How many numbers maps have.
+    /// Returns the number of numbered maps.
     pub fn numbers(&self) -> usize {
         self.maps + self.inner.len()
     }
 
-    /// The map with a number: one of the object, or one that a witness puts into a map of maps.
+    /// Returns the map with a number: one of the object, or an inner map of a witness.
     pub fn numbered(&self, number: usize) -> Option<&Map> {
         let Some(further) = number.checked_sub(self.maps) else {
             return self.loaded.map_at(number);
@@ -180,34 +180,35 @@ impl Pair {
         self.installed.get(*witness)?.inner(name)
     }
 
-    /// The value of a key in the kernel, of several CPUs that of the one that runs the program.
+    /// Returns the value of a key in the kernel. In a per-CPU map, it is that of the CPU that runs
+    /// the program.
     pub fn theirs(&self, map: &Map, key: &[u8]) -> Option<Vec<u8>> {
         let mut values = map.lookup_all(key).ok().flatten()?;
         let at = if values.len() > 1 { self.cpu } else { 0 };
         (at < values.len()).then(|| values.swap_remove(at))
     }
 
-    /// What the program kept of its way and of what calls returned, in the kernel.
+    /// Returns the record of the path and the results of calls, from the kernel.
     pub fn told(&self) -> Vec<u8> {
         let map = self.telling.as_ref().and_then(|telling| self.loaded.map(&telling.map));
         map.and_then(|map| map.lookup(&[0; 4]).ok().flatten()).unwrap_or_default()
     }
 
-    /// How many bytes tell the kernel's way.
+    /// Returns the length of the path record in bytes.
     pub fn path_bytes(&self) -> u64 {
         self.telling.as_ref().map_or(0, |telling| telling.path_bytes)
     }
 }
 
-/// Whether elements come out in an order, and not by keys.
+/// Returns true if elements of a map have an order instead of keys.
 pub fn is_queue(map: &MapLayout) -> bool {
     entry_keys(map.kind) == EntryKeys::Order
 }
 
-/// How many other values there are for what is open.
+/// Number of sets of other open values.
 pub const OTHERS: usize = 4;
 
-/// A value in a range that has no byte in common with a small one, and one with another number.
+/// Returns an unusual value in a range: no byte equals one of a small number or of another set.
 pub fn other(which: usize, min: u64, max: u64) -> u64 {
     const BYTES: [u64; OTHERS] = [
         0x3b5d_9f27_c3a1_e695,
@@ -218,7 +219,7 @@ pub fn other(which: usize, min: u64, max: u64) -> u64 {
     (BYTES[which % OTHERS] & max).clamp(min, max)
 }
 
-/// Bytes as hexadecimal digits.
+/// Formats bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

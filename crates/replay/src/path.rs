@@ -1,4 +1,4 @@
-//! Which path a run takes.
+//! Identity of paths.
 
 use std::fmt;
 use std::hash::Hasher;
@@ -7,17 +7,17 @@ use fnv::FnvHasher;
 use serde::{Serialize, Serializer};
 use slowpath_exec::concrete::Taken;
 
-/// Identity of a path through a lifted program: the same for two runs if they go through the same
-/// blocks in the same order, and different otherwise but for a chance of 2^-64. It is the same in
-/// every process that lifts the same object with the same options.
+/// Identity of a path through a lifted program. Two runs have the same identity if they pass
+/// through the same blocks in the same order. Other runs have different ones, except for a chance
+/// of 2^-64. All processes that lift the same object with the same options agree on it.
 ///
-/// A block is an instruction together with the calls that lead to it, so that look-ups which find
-/// something and look-ups which do not, and rounds of loops, are told apart.
+/// A block is an instruction together with its call chain. Lookups that hit and lookups that miss,
+/// and different iterations of loops, are therefore different paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PathId(pub u64);
 
 impl PathId {
-    /// The identity of these blocks in this order (FNV-1a).
+    /// Computes the identity of a sequence of blocks (FNV-1a).
     pub fn of(path: &[Taken]) -> PathId {
         let mut hasher = FnvHasher::default();
         for taken in path {

@@ -1,4 +1,4 @@
-//! Packets through a program in the kernel and in the interpreter.
+//! Replay of packets through a program in kernel and interpreter.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -21,26 +21,26 @@ use crate::path::PathId;
 use crate::sought;
 use crate::step::Step;
 
-/// What of a run is worth a snapshot, by path and number of instructions.
+/// Decides by path and number of instructions whether a run needs a snapshot.
 type Worth<'a> = &'a mut dyn FnMut(PathId, u64) -> bool;
 
-/// A program in the kernel and in the interpreter, on the same maps. Each packet meets the maps as the
-/// one before left them.
+/// A program in the kernel and in the interpreter, on the same maps. Each packet finds the maps as
+/// the one before left them.
 ///
-/// Packets run on the CPU on which the value was made, as long as the thread may run there.
+/// Packets run on the CPU on which the value was created, if the thread's affinity allows it.
 #[derive(Debug)]
 pub struct Replay {
     pair: Pair,
-    /// A map whose content is not known any more.
+    /// Name of a map whose content is unknown since a failed run.
     lost: Option<String>,
 }
 
 impl Replay {
     /// Loads and lifts the program with this number in [`Object::programs`]. All maps are as the
-    /// kernel makes them.
+    /// kernel creates them.
     ///
     /// # Errors
-    /// [`ReplayError`], if it is not read, lifted or loaded.
+    /// [`ReplayError`] if the program cannot be linked, lifted or loaded.
     pub fn new(kernel: &Kernel, object: &Object, program: usize) -> Result<Replay, ReplayError> {
         Replay::of(kernel, object, program, Replay::lift(kernel, object, program)?)
     }
@@ -48,7 +48,7 @@ impl Replay {
     /// Lifts the program with this number, for [`Replay::of`].
     ///
     /// # Errors
-    /// [`ReplayError`], if it is not read or lifted.
+    /// [`ReplayError`] if the program cannot be linked or lifted.
     pub fn lift(kernel: &Kernel, object: &Object, program: usize) -> Result<Lifted, ReplayError> {
         let linked = object.link(program, kernel.types())?;
         let mut options = LiftOptions {
@@ -60,15 +60,16 @@ impl Replay {
         if !lifted.layout.maps.iter().any(is_queue) {
             return Ok(lifted);
         }
-        // What is left in a queue, registers say at the end.
+        // Registers hold the content of a queue at the end of a run, so their operations must be
+        // kept.
         options.keeps_dead_operations = true;
         Ok(lift(object, &linked, &options)?)
     }
 
-    /// Loads a program that is lifted already, with maps of its own.
+    /// Loads a program that is already lifted, with its own maps.
     ///
     /// # Errors
-    /// [`ReplayError`], if the kernel does not load it.
+    /// [`ReplayError`] if the kernel does not load the program.
     pub fn of(
         kernel: &Kernel,
         object: &Object,
@@ -80,64 +81,65 @@ impl Replay {
         Ok(Replay { pair, lost: None })
     }
 
-    /// The program in the kernel. Who changes its maps has to say so ([`Replay::reread`]).
+    /// Returns the program in the kernel. After changing its maps, call [`Replay::reread`].
     pub fn loaded(&self) -> &Loaded {
         &self.pair.loaded
     }
 
-    /// The lifted program.
+    /// Returns the lifted program.
     pub fn lifted(&self) -> &Arc<Lifted> {
         &self.pair.lifted
     }
 
-    /// The program itself says which way it goes.
+    /// Uses the path record of an instrumented program.
     pub fn listen(&mut self, telling: Telling) {
         self.pair.telling = Some(telling);
     }
 
-    /// Installs what a witness says about maps, in both; see [`slowpath_kernel::witness`].
+    /// Fills the maps of kernel and interpreter from a witness; see [`slowpath_kernel::witness`].
     ///
     /// # Errors
-    /// [`ReplayError`], if the kernel does not take it.
+    /// [`ReplayError`] if the kernel rejects the content.
     pub fn install(&mut self, witness: &Value) -> Result<(), ReplayError> {
         self.pair.install_witness(witness)
     }
 
-    /// Puts an element into a map, in both; into queues and stacks without a key.
+    /// Puts an element into a map, in kernel and interpreter. The key is ignored for queues and
+    /// stacks.
     ///
     /// # Errors
-    /// [`ReplayError`], if there is no such map or the kernel does not take the element.
+    /// [`ReplayError`] if the map does not exist or the kernel rejects the element.
     pub fn put(&mut self, map: &str, entry: &Entry) -> Result<(), ReplayError> {
         self.pair.put(map, entry)
     }
 
-    /// Puts an element into a map of the object that a map of maps holds, in both.
+    /// Puts an element into an inner map that belongs to the object, in kernel and interpreter.
     ///
     /// # Errors
-    /// [`ReplayError`], if there is no such map or the kernel does not take the element.
+    /// [`ReplayError`] if the map does not exist or the kernel rejects the element.
     pub fn put_inner(&mut self, outer: &str, map: &str, entry: &Entry) -> Result<(), ReplayError> {
         self.pair.put_inner(outer, map, entry)
     }
 
-    /// The interpreter takes over what the kernel's maps contain now, which takes as long as they are
-    /// large. Queues and what else cannot be read back it takes to be as before.
+    /// Copies the content of the kernel's maps into the interpreter; takes time in proportion to
+    /// their size. Queues and other maps that cannot be read back are assumed to be unchanged.
     ///
     /// # Errors
-    /// [`ReplayError`], if a map is not read.
+    /// [`ReplayError`] if a map cannot be read.
     pub fn reread(&mut self) -> Result<(), ReplayError> {
         Ok(self.pair.adopt()?)
     }
 
-    /// Keys that a packet makes the program look for in a map, as far as numbers stand for them.
+    /// Returns the interned keys that a packet makes the program look up in a map.
     pub fn keys(&mut self, layout: &MapLayout, packet: &[u8]) -> Vec<Vec<u8>> {
         self.pair.keys(layout, packet, &Context::default())
     }
 
-    /// What the interpreter looks for in maps with a packet, where the least of what is open is taken;
-    /// nothing is changed. `None` if it does not get to the end.
+    /// Returns the elements that the interpreter looks up for a packet, with the smallest open
+    /// values. Changes no state. `None` if the interpreter does not complete the run.
     ///
     /// # Errors
-    /// [`ReplayError`], if it cannot be read how full maps are.
+    /// [`ReplayError`] if the fill levels of maps cannot be read.
     pub fn sought(
         &mut self,
         packet: &[u8],
@@ -146,7 +148,7 @@ impl Replay {
         Ok(self.pair.sought(packet, context)?)
     }
 
-    /// The map with a change.
+    /// Returns the map that a change belongs to.
     pub fn changed_map(&self, change: &MapChange) -> Option<&Map> {
         match change.inner {
             Some(number) => self.pair.numbered(number),
@@ -154,26 +156,26 @@ impl Replay {
         }
     }
 
-    /// Where the maps of the two differ, one sentence each: all elements are compared, which
-    /// [`Replay::run`] does with those only that the program touches.
+    /// Describes all differences between the maps of kernel and interpreter, one sentence each.
+    /// Compares all elements, whereas [`Replay::run`] compares only those that the program writes.
     pub fn differing_maps(&self) -> Vec<String> {
         let _pinned = Pinned::to(self.pair.cpu);
         self.pair.differing_maps()
     }
 
-    /// Runs a packet in both and compares what they do.
+    /// Runs a packet in kernel and interpreter and compares the results.
     ///
     /// # Errors
     /// [`ReplayError::Disagreement`] if they differ. [`ReplayError::Undecided`] if the interpreter
-    /// did not find what the kernel did, but has not tried everything that is open. After both, the
+    /// did not reproduce the kernel's run but has not tried all open values. After both errors, the
     /// interpreter has the kernel's maps, and further packets can be run.
     pub fn run(&mut self, packet: &[u8], context: &Context) -> Result<Step, ReplayError> {
         Ok(self.step(packet, context, &mut |_, _| false)?.0)
     }
 
-    /// Runs a packet as [`Replay::run`] does. Of runs that `worth` says yes to, by path and number of
-    /// instructions: packet, context and maps as they were before, in the form of a witness
-    /// ([`Replay::install`] takes it). That takes as long as maps are full.
+    /// Runs a packet as [`Replay::run`] does. If `worth` accepts the path and number of
+    /// instructions, also returns packet, context and maps before the run as a witness for
+    /// [`Replay::install`]. This takes time in proportion to the content of the maps.
     ///
     /// # Errors
     /// As [`Replay::run`].
@@ -186,7 +188,7 @@ impl Replay {
         self.step(packet, context, &mut worth)
     }
 
-    /// Lengths of packets that the lifted program takes, in bytes.
+    /// Returns the lengths of packets that the lifted program supports, in bytes.
     pub fn lengths() -> RangeInclusive<usize> {
         let (shortest, longest) = Receive::TEST_RUN.length;
         usize::from(shortest)..=usize::from(longest)
@@ -208,7 +210,7 @@ impl Replay {
         let _pinned = Pinned::to(self.pair.cpu);
         self.pair.set_packet(packet, context);
         self.pair.prepare()?;
-        // What the interpreter has against the run, it says again below.
+        // If the interpreter cannot complete the run, the search below reports it again.
         let _: Result<(), ConcreteError> = self.pair.forget_evicted();
         let theirs: Outcome = self.pair.loaded.run_in(packet, 1, context)?.into();
         let fault = match self.pair.search(&theirs) {
@@ -216,7 +218,7 @@ impl Replay {
                 let effects = self.pair.effects(packet, &theirs, &agreed);
                 let instructions = agreed.run.costs.len() as u64;
                 let path = PathId::of(&agreed.run.path);
-                // The maps are still as before.
+                // The maps of the interpreter are still as before the run.
                 let before =
                     worth(path, instructions).then(|| self.pair.reproducer(packet, context));
                 self.pair.commit(&agreed);
@@ -255,7 +257,7 @@ impl Replay {
         })
     }
 
-    /// After a run that the interpreter did not follow: what can be read back, is.
+    /// Reads all readable maps back after a run that the interpreter did not reproduce.
     fn recover(&mut self) -> Result<(), ReplayError> {
         let queue = self.pair.lifted.layout.maps.iter().find(|layout| is_queue(layout));
         self.lost = queue.map(|layout| layout.name.clone());

@@ -1,4 +1,4 @@
-//! Which elements of maps a packet makes the program look for.
+//! Map elements that a packet makes the program look up.
 
 use std::collections::BTreeSet;
 
@@ -9,27 +9,27 @@ use slowpath_kernel::{Context, MapError};
 
 use crate::pair::{Pair, is_queue};
 
-/// An element that is looked for.
+/// An element that is looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sought {
-    /// Its map.
+    /// Name of the map.
     pub map: String,
-    /// The key that is asked for; in a trie, the element may have a shorter one.
+    /// Key of the lookup; in a trie, the matching element may have a shorter prefix.
     pub key: Vec<u8>,
 }
 
-/// What the interpreter does with a packet, before the kernel has seen it.
+/// Interpretation of a packet before the kernel runs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Search {
-    /// How many instructions it takes.
+    /// Number of executed instructions.
     pub instructions: u64,
-    /// What is looked for, map by map. Elements of arrays count when they are read or written.
+    /// Looked-up elements, map by map. Elements of arrays count if they are read or written.
     pub elements: Vec<Sought>,
 }
 
 impl Pair {
-    /// Interprets a packet, with the least of what is open; nothing is changed. `None` if the
-    /// interpreter does not get to the end.
+    /// Interprets a packet with the smallest open values, without changing state. `None` if the
+    /// interpreter does not complete the run.
     pub fn sought(&mut self, packet: &[u8], context: &Context) -> Result<Option<Search>, MapError> {
         self.set_packet(packet, context);
         self.prepare()?;
@@ -44,7 +44,8 @@ impl Pair {
     }
 }
 
-/// Where a look-up in a map reads first, and by how many bits numbers of elements are shifted there.
+/// Returns the region that a lookup in a map reads first, and the shift from element numbers to
+/// offsets.
 fn asked(layout: &MapLayout) -> (RegionId, u8) {
     match (layout.lengths, layout.present) {
         (Some(lengths), _) => (lengths, 1),
@@ -53,7 +54,7 @@ fn asked(layout: &MapLayout) -> (RegionId, u8) {
     }
 }
 
-/// What a run looks for in a map, in order.
+/// Returns the elements of a map that a run looks up, in order.
 fn of_map(layout: &MapLayout, run: &Run) -> Vec<Sought> {
     let (region, shift) = asked(layout);
     let inside = |place: &&(RegionId, u64)| place.0 == region;

@@ -1,4 +1,4 @@
-//! A packet that ran in both.
+//! Result of a packet in kernel and interpreter.
 
 use slowpath_exec::concrete::Run;
 
@@ -7,22 +7,22 @@ use crate::effects::Effects;
 use crate::outcome::Outcome;
 use crate::path::PathId;
 
-/// A packet that ran in both, which agree.
+/// Result of a packet on which kernel and interpreter agree.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What the kernel did to the packet.
+    /// Outcome for the packet in the kernel.
     pub outcome: Outcome,
-    /// How many instructions were executed, a 64-bit immediate load as one.
+    /// Number of executed instructions; a 64-bit immediate load counts as one.
     pub instructions: u64,
-    /// The path.
+    /// Identity of the path.
     pub path: PathId,
-    /// The interpreter's run: blocks and work in order, with the instructions that they come from.
+    /// Run of the interpreter: blocks and costs in order, with the instructions they come from.
     pub run: Run,
-    /// What was open, in order, and what it was.
+    /// Open values, in order, with the values that reproduce the kernel's run.
     pub choices: Vec<Choice>,
-    /// Whether the path is uncertain: with another time or random number it would have been another,
-    /// and nothing tells which of them the kernel took.
+    /// True if the path is uncertain: another time or random number would lead to another path, and
+    /// the kernel's choice cannot be observed.
     pub open_path: bool,
-    /// What the run changed.
+    /// Changes of the run.
     pub effects: Effects,
 }

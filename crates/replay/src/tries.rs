@@ -1,5 +1,5 @@
-//! Which element of a trie a key finds: the longest prefix that the key has. The lifted program lets
-//! it open, so that the interpreter has to be told before a run.
+//! Longest-prefix lookups in tries. The lifted program leaves their result open, so it must be
+//! computed before a run.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -10,15 +10,15 @@ use slowpath_ir::RegionId;
 
 use crate::entry::{Entry, install_at, set_value};
 
-/// Bytes of a key in front of its prefix, which hold the length of the prefix.
+/// Bytes at the start of a key that hold the length of its prefix.
 const LENGTH: usize = 4;
 
-/// The prefixes of a trie.
+/// The elements of one trie.
 #[derive(Clone, Debug, Default)]
 struct Trie {
-    /// Keys of the elements; the place in the list is the element's.
+    /// Keys of the elements; the index is the place of the element.
     keys: Vec<Vec<u8>>,
-    /// By the length of their prefix in bits, places of elements by what is behind the length.
+    /// Places of elements, by prefix length in bits and prefix.
     places: BTreeMap<u32, HashMap<Vec<u8>, usize>>,
 }
 
@@ -26,12 +26,12 @@ struct Trie {
 #[derive(Clone, Debug, Default)]
 pub struct Tries {
     tries: HashMap<RegionId, Trie>,
-    /// Where answers are in memory.
+    /// Regions that contain answers.
     answers: BTreeSet<RegionId>,
 }
 
 impl Trie {
-    /// The place of a key's element, which is new or known.
+    /// Returns the place of a key's element, adding it if it is new.
     fn place(&mut self, key: &[u8]) -> usize {
         let next = self.keys.len();
         let prefixes = self.places.entry(prefix_length(key)).or_default();
@@ -42,7 +42,8 @@ impl Trie {
         place
     }
 
-    /// The element whose prefix is the longest that the key starts with, and no longer than its own.
+    /// Returns the element with the longest prefix that the key starts with and that is at most as
+    /// long as the key's own.
     fn longest(&self, key: &[u8]) -> Option<usize> {
         let length = prefix_length(key);
         if u64::from(length) > 8 * key.len().saturating_sub(LENGTH) as u64 {
@@ -54,13 +55,13 @@ impl Trie {
 }
 
 impl Tries {
-    /// Notes an element that is in the kernel's map.
+    /// Adds an element of the kernel's map.
     pub fn install(&mut self, layout: &MapLayout, entry: &Entry, environment: &mut Environment) {
         if layout.kind != MapKind::LPM_TRIE {
             install_at(layout, None, entry, environment);
             return;
         }
-        // A longer prefix may answer differently.
+        // A longer prefix may change earlier answers.
         for region in [layout.lengths, layout.present.filter(|_| layout.identity.is_some())] {
             if region.is_some_and(|region| self.answers.remove(&region)) {
                 environment.memory.retain(|place, _| Some(place.0) != region);
@@ -76,8 +77,7 @@ impl Tries {
         set_value(layout, place as u64, &entry.value, environment);
     }
 
-    /// Answers look-ups of a run that have no answer yet; whether there were any that find
-    /// something.
+    /// Computes the answers to new lookups of a run. Returns true if any of them found an element.
     pub fn answer(&mut self, maps: &[MapLayout], run: &Run, environment: &mut Environment) -> bool {
         let mut news = false;
         let numbered = |region: RegionId, byte: u8| -> Bytes {
@@ -114,7 +114,7 @@ impl Tries {
         news
     }
 
-    /// Answers look-ups in a trie whose elements are numbered by their keys.
+    /// Computes the answers for a trie whose elements are numbered by their keys.
     fn compared(
         &self,
         layout: &MapLayout,
@@ -140,20 +140,20 @@ impl Tries {
         news
     }
 
-    /// The elements of a trie with these places.
+    /// Returns the elements of a trie at these places.
     pub fn keys(&self, layout: &MapLayout, places: &BTreeSet<u64>) -> Vec<(u64, Vec<u8>)> {
         let Some(trie) = self.tries.get(&layout.values) else { return Vec::new() };
         let key = |place: u64| trie.keys.get(usize::try_from(place).ok()?).cloned();
         places.iter().filter_map(|&at| Some((at, key(at)?))).collect()
     }
 
-    /// All elements of a trie: their places and keys.
+    /// Returns the places and keys of all elements of a trie.
     pub fn all(&self, layout: &MapLayout) -> impl Iterator<Item = (u64, &[u8])> {
         let keys = self.tries.get(&layout.values).map_or(&[][..], |trie| &trie.keys);
         (0..).zip(keys.iter().map(Vec::as_slice))
     }
 
-    /// Forgets all elements.
+    /// Removes all elements.
     pub fn clear(&mut self) {
         self.tries.clear();
         self.answers.clear();
@@ -164,14 +164,15 @@ fn prefix_length(key: &[u8]) -> u32 {
     key.first_chunk().map_or(0, |length| u32::from_le_bytes(*length))
 }
 
-/// The first bits of what is behind the length, those behind them cleared.
+/// Returns the first `bits` bits after the length, with the rest cleared.
 fn prefix(key: &[u8], bits: u32) -> Vec<u8> {
     let kept = |offset: u32| bits.saturating_sub(8 * offset).min(8);
     let bytes = (0u32..).zip(key.iter().skip(LENGTH));
     bytes.map(|(offset, &byte)| byte & (0xff00u32 >> kept(offset)) as u8).collect()
 }
 
-/// A key with the bits behind its prefix cleared: all keys with this prefix are one.
+/// Returns a key with the bits after its prefix cleared, so that all keys with this prefix are
+/// equal.
 pub fn cut(key: &[u8]) -> Vec<u8> {
     let length = key.iter().take(LENGTH).copied();
     length.chain(prefix(key, prefix_length(key))).collect()

@@ -1,4 +1,4 @@
-//! What a replayed packet tells: path, instructions, effects; and what becomes of a disagreement.
+//! Results of replayed packets: path, instructions and effects; and reports of disagreements.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ fn object(below: &str) -> Object {
     Object::parse(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// A program of the kernel crate's objects that has one program for each feature.
+/// Prepares a program of the kernel crate's object with one program for each feature.
 fn features(kernel: &Kernel, name: &str) -> Replay {
     let object = object("crates/kernel/tests/objects/features.bpf.o");
     let number = object.programs.iter().position(|p| p.name == name).expect("it is there");
@@ -47,7 +47,7 @@ fn a_packet_has_a_path_and_effects_that_can_be_undone() {
     assert_eq!(change.key, 1u32.to_ne_bytes());
     assert_eq!(change.before, Some(10u64.to_ne_bytes().to_vec()));
     assert_eq!(change.after, Some(15u64.to_ne_bytes().to_vec()));
-    // The first packet inserts what the second finds.
+    // The first packet inserts elements that the second one finds.
     let inserted = first.effects.maps.iter().filter(|change| change.before.is_none()).count();
     assert!(inserted > 0, "{:?}", first.effects.maps);
     let unreadable: Vec<&str> = first.effects.unreadable.iter().map(|u| u.call.as_str()).collect();
@@ -86,7 +86,7 @@ fn a_wrong_model_is_told_with_all_that_shows_it() {
     let object = object("crates/kernel/tests/objects/features.bpf.o");
     let number = object.programs.iter().position(|p| p.name == "all_maps").expect("it is there");
     let mut lifted = Replay::lift(&kernel, &object, number).expect("is lifted");
-    // Where the program adds 5, the model adds 6.
+    // Corrupt the model: it adds 6 where the program adds 5.
     let ops = lifted.program.blocks.iter_mut().flat_map(|block| &mut block.ops);
     let mut changed = 0;
     for origin in ops {
@@ -103,14 +103,14 @@ fn a_wrong_model_is_told_with_all_that_shows_it() {
     assert!(fault.to_string().contains("table at 01000000: 0f00"), "{fault}");
     assert_eq!(fault.to_string().lines().count(), 1);
     assert!(disagreement.report().contains("\"reproducer\""));
-    // The reproducer leads there again, and a right model has nothing against it.
+    // With the reproducer, the correct model agrees with the kernel.
     let witness = &disagreement.reproducer;
     assert_eq!(witness["maps"]["table"][0]["value"], "0a00000000000000", "{witness}");
     let mut right = Replay::new(&kernel, &object, number).expect("loads");
     right.install(witness).expect("installs");
     let step = right.run(&bytes(&witness["packet"]), &context(witness)).expect("agrees");
     assert_eq!(step.outcome, disagreement.kernel);
-    // Further packets can be run.
+    // The replay can run further packets.
     assert!(matches!(replay.run(&[0; 60], &Context::default()), Err(ReplayError::Disagreement(_))));
     Oracle::Kernel.compared(2, "replayed packets");
 }
