@@ -9,13 +9,13 @@ use pyo3::types::PyDict;
 use slowpath::{Options, Poll, ProgramRequest};
 use std::time::Duration;
 
-/// How long to wait for the engine before looking for a pending signal.
+/// Interval between two checks for a pending signal while waiting for the engine.
 const SLICE: Duration = Duration::from_millis(50);
 
 /// The analysis of one program, started when it is created.
 ///
-/// Iterating yields `Bound`, `Path` and `SoFar` events and at last a `Result`; `None` where nothing
-/// has happened for a while, so that the stage can be looked at.
+/// Iterating yields `Bound`, `Path` and `SoFar` events and finally a `Result`. It yields `None` if
+/// nothing happens for a while, so that the caller can read the stage.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Analysis {
     inner: slowpath::Analysis,
@@ -23,10 +23,10 @@ pub struct Analysis {
 
 #[pymethods]
 impl Analysis {
-    /// Starts the analysis of program number `program` of `object` in a thread of its own.
+    /// Starts the analysis of program number `program` of `object` in its own thread.
     ///
-    /// `options` has fields of `slowpath::Options`, and no others; those that it does not have are
-    /// the default.
+    /// `options` may have any fields of `slowpath::Options` and no others; missing fields have
+    /// their defaults.
     #[new]
     fn new(
         file: String,
@@ -42,12 +42,12 @@ impl Analysis {
         Ok(Analysis { inner: slowpath::Analysis::start(request) })
     }
 
-    /// Asks the analysis to stop with what it has; iterate on for its result.
+    /// Asks the analysis to stop with its results so far; keep iterating to get them.
     fn stop(&self) {
         self.inner.stop();
     }
 
-    /// What is being done, such as `unrolling the program`.
+    /// Current stage, such as `unrolling the program`.
     #[getter]
     fn stage(&self) -> &'static str {
         self.inner.stage()

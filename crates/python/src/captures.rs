@@ -6,7 +6,7 @@ use slowpath::Error;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// A packet: what was captured of it, its length on the wire, and when that was, in nanoseconds.
+/// A packet: its captured bytes, its length on the wire, and its timestamp in nanoseconds.
 type Packet = (Vec<u8>, usize, Option<u64>);
 
 /// A capture file that is being read.
@@ -27,9 +27,10 @@ impl Capture {
         Ok(Capture { inner: Mutex::new(inner) })
     }
 
-    /// The next packets, so many at most; none at the end.
+    /// Returns up to `count` further packets; none at the end.
     ///
-    /// Raises an `Error` where the file is damaged, instead of the packets in front of that place.
+    /// Raises an `Error` if the file is damaged, and then loses the packets of this call before the
+    /// damage.
     fn packets(&self, py: Python<'_>, count: usize) -> PyResult<Vec<Packet>> {
         let read = py.detach(|| {
             let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);

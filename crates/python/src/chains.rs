@@ -1,4 +1,4 @@
-//! Chains of programs: what a description names, and its objects as one file.
+//! Chains of programs: the parts of a description, and the chain's objects combined into one file.
 
 use crate::errors;
 use crate::objects::{Btf, Object};
@@ -13,33 +13,32 @@ use slowpath_specialise::Mode;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A chain of programs, as its description has it. Raises `Error` when that is none.
+/// A chain of programs, read from its description. Raises `Error` if the description is invalid.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Chain {
     inner: slowpath_chain::Chain,
 }
 
-/// What is known of runs through a chain before they begin.
+/// Knowledge about runs through a chain: facts about arriving packets and content of maps.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct KnownStart {
     inner: slowpath_chain::KnownStart,
 }
 
-/// The name of a program in a chain, its file, and its name there, if that is said.
+/// Name of a program in the chain, its file, and its name in the file, if stated.
 type Member = (String, String, Option<String>);
 
-/// How programs are rewritten, what they are called as one, and whether graphs are asked for.
+/// Mode of rewriting, name of the fused program, and whether control-flow graphs are requested.
 type How = (Option<String>, Option<String>, bool);
 
-/// A report as JSON text, the objects of rewritten programs, the one of all programs as one, what
-/// rewritten programs can be tried on, and the control-flow graphs as JSON text. What they can be
-/// tried on is for each the JSON text of a list of packets, in hexadecimal, with the `maps` of a
-/// witness.
+/// Result of rewriting: the report as JSON text, the object of each rewritten program, the fused
+/// program, test inputs for each program, and graphs as JSON text. Test inputs are the JSON text of
+/// a list of packets, in hexadecimal, each with the `maps` of a witness.
 type Rewritten = (String, Vec<Option<Vec<u8>>>, Option<Fused>, Vec<String>, Option<String>);
 
-/// The object of all programs as one; one with the programs that call each other, to compare it with,
-/// with the name of the first, or why there is none; the names of maps in both, by those in the chain;
-/// and what they can be tried on.
+/// The fused program, in five parts. Its object. An object with separate programs that call each
+/// other, for comparison. The name of the first of these, or the reason why there are none. Names
+/// of maps in both, by their names in the chain. Test inputs.
 type Fused = (Vec<u8>, Option<Vec<u8>>, String, BTreeMap<String, String>, String);
 
 #[pymethods]
@@ -50,14 +49,15 @@ impl Chain {
         Ok(Chain { inner })
     }
 
-    /// Raises `Error` unless these are facts about packets, in words, that go together.
+    /// Checks facts about packets, given in words. Raises `Error` if they are invalid or
+    /// contradictory.
     #[staticmethod]
     fn check_assumed(py: Python<'_>, assumed: Vec<String>) -> PyResult<()> {
         let read = slowpath_chain::assumed(&assumed);
         read.map(|_| ()).map_err(|why| errors::exception(py, &Error::Input(why)))
     }
 
-    /// The programs, in the order of the description.
+    /// Programs in the order of the description.
     #[getter]
     fn members(&self) -> Vec<Member> {
         let member = |member: &slowpath_chain::Member| {
@@ -66,19 +66,19 @@ impl Chain {
         self.inner.members.iter().map(member).collect()
     }
 
-    /// The line of the description that names each program.
+    /// Line of the description that names each program.
     #[getter]
     fn lines(&self) -> Vec<u64> {
         self.inner.members.iter().map(|member| member.line).collect()
     }
 
-    /// The devices that programs run on, in the order of the programs.
+    /// Device of each program, in the order of the programs.
     #[getter]
     fn devices(&self) -> Vec<Option<String>> {
         self.inner.devices().into_iter().map(|device| device.map(str::to_owned)).collect()
     }
 
-    /// The targets of devices, as far as they are said: device, target, and the line of the description.
+    /// Stated targets of devices: device, target, and line of the description.
     #[getter]
     fn targets(&self) -> Vec<(String, String, u64)> {
         let target =
@@ -86,16 +86,16 @@ impl Chain {
         self.inner.targets.iter().map(target).collect()
     }
 
-    /// The numbers of the programs that run on a device.
+    /// Returns the numbers of the programs that run on a device.
     #[pyo3(signature = (device))]
     fn on_device(&self, device: Option<&str>) -> Vec<usize> {
         self.inner.on_device(device).into_iter().collect()
     }
 
-    /// One file of the objects of all programs, each with the number of its program there; of several
-    /// devices, the work of one counts. The programs with the numbers `compiled` run as something that
-    /// they were compiled to. It is about packets that are `known` to arrive, with maps as they are
-    /// known; about any if nothing is. Raises `Error` when they do not fit together.
+    /// Combines the objects of all programs into one file; each object comes with the number of its
+    /// program. With several devices, only the work of `device` counts. The programs with the
+    /// numbers `compiled` run in compiled form. The file is for packets and maps that match
+    /// `known`, or for any without it. Raises `Error` if the objects do not fit together.
     #[pyo3(signature = (name, objects, device=None, compiled=Vec::new(), known=None))]
     fn combine(
         &self,
@@ -113,8 +113,8 @@ impl Chain {
         Ok(Object::of(file.map_err(|error| wrong(py, &error))?))
     }
 
-    /// As `combine`, but the work of one program counts only, by its number: what it costs for packets
-    /// that get to it.
+    /// Combines objects as `combine` does, but counts only the work of one program, by its number:
+    /// its cost for packets that reach it.
     fn combine_for(
         &self,
         py: Python<'_>,
@@ -130,9 +130,9 @@ impl Chain {
         Ok(Object::of(file.map_err(|error| wrong(py, &error))?))
     }
 
-    /// One of the programs by itself, by its number, for the packets that those in front of it let
-    /// through; `compiled` and `known` as with `combine_for`. Raises `Error` when the programs of a
-    /// dispatcher cannot be put in order.
+    /// Returns the program with number `member` alone, for the packets that the programs before it
+    /// pass on. `compiled` and `known` are as for `combine`. Raises `Error` if the programs of a
+    /// dispatcher cannot be ordered.
     fn arriving(
         &self,
         py: Python<'_>,
@@ -148,8 +148,9 @@ impl Chain {
         Ok(Object::of(file.map_err(|error| wrong(py, &error))?))
     }
 
-    /// The conditions under which the programs `compiled` do to packets on their way to one what their
-    /// BPF programs do. Raises `Error` when the programs of a dispatcher cannot be put in order.
+    /// Returns the conditions under which the programs `compiled` treat packets on their way to
+    /// `member` like their BPF programs. Raises `Error` if the programs of a dispatcher cannot be
+    /// ordered.
     fn as_compiled(
         &self,
         py: Python<'_>,
@@ -163,9 +164,9 @@ impl Chain {
         sentences.map_err(|error| wrong(py, &error))
     }
 
-    /// How packets get to a program: the numbers of the programs in front of it, in their order, each
-    /// with the results with which they go on; of several ways one of the shortest. Raises `Error` when
-    /// the programs of a dispatcher cannot be put in order.
+    /// Returns a shortest way of packets to a program: the numbers of the programs before it, in
+    /// order. Each has the results with which packets go on. Raises `Error` if the programs of a
+    /// dispatcher cannot be ordered.
     fn way_to(
         &self,
         py: Python<'_>,
@@ -176,9 +177,9 @@ impl Chain {
         self.inner.way_to(&loaded, member).map_err(|error| wrong(py, &error))
     }
 
-    /// The objects with `variables` (`NAME=VALUE`, or `PROGRAM:NAME=VALUE`) and read-only data as
-    /// `maps`, a file with content of maps, have them. Raises `Error` when there is no such variable, or
-    /// a value does not fit.
+    /// Returns the objects with `variables` (`NAME=VALUE`, or `PROGRAM:NAME=VALUE`) set and with
+    /// read-only data from `maps`, the text of a file with map content. Raises `Error` if a
+    /// variable is unknown or a value does not fit.
     fn configured(
         &self,
         py: Python<'_>,
@@ -193,8 +194,8 @@ impl Chain {
         Ok(configured.into_iter().map(object).collect())
     }
 
-    /// What a file with content of maps says as the `maps` of a witness of the whole chain, as JSON
-    /// text. Raises `Error` when it cannot be read.
+    /// Converts a file with map content into the `maps` of a witness of the whole chain, as JSON
+    /// text. Raises `Error` if the file cannot be read.
     fn start_maps(
         &self,
         py: Python<'_>,
@@ -206,10 +207,10 @@ impl Chain {
         Ok(maps.map_err(|error| errors::exception(py, &error))?.to_string())
     }
 
-    /// What is known of runs before they begin: facts about packets that arrive at the first program, in
-    /// words; what maps of `frozen` hold, by the text of a file with content of maps; and that the maps
-    /// of `generations` are zero. Maps are told by the number of their program and their name in its
-    /// object. Raises `Error` when facts or text cannot be read.
+    /// Collects knowledge about runs. `assumed` are facts, in words, about packets that arrive at
+    /// the first program. `maps` is the text of a file with content for the maps `frozen`. The maps
+    /// `generations` are zero. A map is given by the number of its program and its name in the
+    /// object. Raises `Error` if facts or text cannot be read.
     fn known_start(
         &self,
         py: Python<'_>,
@@ -233,14 +234,16 @@ impl Chain {
         Ok(KnownStart { inner: read.map_err(|error| errors::exception(py, &error))? })
     }
 
-    /// Finds out what holds of packets that arrive at each program, as JSON text, and where programs
-    /// are rewritten for it the objects to load instead, in the order of the description, the object of
-    /// all as one, what they can be tried on, and the control-flow graphs as JSON text. `how` is
-    /// `trust` or `guard`, or `None` where nothing is rewritten; what all programs as one are called,
-    /// if they are to become one; and whether graphs are asked for. `stop` ends it with what is known
-    /// by then. `assumed` are facts about packets that arrive at the first program, `maps` the text of
-    /// a file with content of maps that is frozen, `receive` says how packets arrive. Raises `Error`
-    /// when a program cannot be linked, and when these cannot be read.
+    /// Derives facts about the packets that arrive at each program, and optionally rewrites the
+    /// programs for these facts.
+    ///
+    /// Results are the report as JSON text, the rewritten objects in the order of the description,
+    /// the fused object, test inputs, and graphs as JSON text. `how` has three parts: the mode
+    /// (`trust`, `guard`, or `None` for no rewriting), the name of a fused program to build, and
+    /// true to request control-flow graphs. `stop` ends the work with the results so far. `assumed`
+    /// are facts about packets that arrive at the first program. `maps` is the text of a file with
+    /// content of frozen maps, and `receive` names the receiving environment. Raises `Error` if a
+    /// program cannot be linked, or an argument is invalid.
     #[pyo3(signature = (objects, how, btf, stop, assumed=Vec::new(), maps=None, receive=None))]
     #[allow(clippy::too_many_arguments, reason = "arguments of the Python function")]
     fn rewrite(
@@ -284,17 +287,18 @@ impl Chain {
     }
 }
 
-/// A chain that is being rewritten. Iterating yields what is known so far each time that there is
-/// more, at last all, and `None` where nothing is new. Raises `Error` when a program cannot be linked.
+/// A chain that is being rewritten. Iterating yields the results so far each time there are new
+/// ones, finally all of them, and `None` if nothing is new. Raises `Error` if a program cannot be
+/// linked.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Rewriting {
     running: Running<Said>,
 }
 
-/// What is known so far, or why nothing is.
+/// Results so far, or the error.
 type Said = Result<Message, slowpath_chain::ChainError>;
 
-/// A report as JSON text, or what is wrong with it, and the rest of [`Rewritten`].
+/// A report as JSON text with the rest of [`Rewritten`], or a conversion error.
 type Message = Result<Rewritten, String>;
 
 fn message(rewritten: &slowpath_chain::Rewritten, graphs: bool) -> Message {
@@ -332,14 +336,15 @@ impl Rewriting {
     }
 }
 
-/// A chain, the objects of its programs, each with its number there, and the number of one of them.
+/// A chain, the objects of its programs, each with the number of its program, and the number of one
+/// program.
 type Behind = (Py<Chain>, Vec<(Py<Object>, usize)>, usize);
 
-/// Compares programs of two objects, by their numbers there, for packets of which the facts `assumed`
-/// hold and that arrive as `receive` says; what came of it, as JSON text
-/// (`slowpath_chain::verify::VerifyReport`). With `behind`, both take the place of a program of a chain,
-/// and the packets are those that arrive at its first one. Raises `Error` when a program cannot be
-/// linked or analysed; when `stop` says so, it ends with what is known by then.
+/// Compares two programs, given by object and number. The packets satisfy the facts `assumed` and
+/// arrive in the environment `receive`. Returns the result as JSON text
+/// (`slowpath_chain::verify::VerifyReport`). With `behind`, both programs take the place of one
+/// program of a chain. The facts are then about packets at the first program of the chain. Raises
+/// `Error` if a program cannot be linked or analysed. `stop` ends the work with the results so far.
 #[pyfunction]
 #[pyo3(signature = (first, second, assumed, btf, stop, receive=None, behind=None))]
 #[allow(clippy::too_many_arguments, reason = "arguments of the Python function")]
@@ -382,7 +387,7 @@ pub fn verify(
     serde_json::to_string(&report).map_err(|error| errors::defect(py, &error))
 }
 
-/// The objects of a chain's programs, each with the number of its program there.
+/// Converts the objects of a chain's programs, each with the number of its program.
 fn loaded(py: Python<'_>, objects: Vec<(Py<Object>, usize)>) -> PyResult<Vec<Loaded>> {
     let loaded = |(object, program): (Py<Object>, usize)| {
         let object: Option<Arc<_>> = object.get().shared().object();
@@ -395,7 +400,7 @@ fn loaded(py: Python<'_>, objects: Vec<(Py<Object>, usize)>) -> PyResult<Vec<Loa
     objects.into_iter().map(loaded).collect()
 }
 
-/// What programs can be tried on, as JSON text.
+/// Formats test inputs as JSON text.
 fn covered(covers: &[Cover]) -> String {
     let one = |cover: &Cover| {
         let packet: String = cover.packet.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -1,4 +1,4 @@
-//! Programs of BPF objects compiled for a device, and the proof that they do the same there.
+//! Compilation of BPF programs for a device, and proof that the result is equivalent.
 
 use crate::errors;
 use crate::objects::{Btf, Object};
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use slowpath::{Options, ProgramRequest};
 
-/// A file's name, what is in it, the number of a program there, and the kernel that it is for.
+/// Name of a file, its content, the number of a program in it, and the types of its kernel.
 type Subject = (String, Py<Object>, usize, Option<Py<Btf>>);
 
 fn request(
@@ -22,8 +22,8 @@ fn request(
     Ok(ProgramRequest { file, object, program, kernel, options })
 }
 
-/// A program as a device runs it, as JSON text. `options` are as those of an `Analysis`. Raises
-/// `Error` when the device cannot run the program, or `stop` says so.
+/// Compiles a program for a device. Returns the result as JSON text. `options` are as for
+/// `Analysis`. Raises `Error` if the device cannot run the program, or if `stop` ends the work.
 #[pyfunction]
 pub fn compile_program(
     py: Python<'_>,
@@ -37,8 +37,9 @@ pub fn compile_program(
     compiled.map_err(|error| errors::exception(py, &error))
 }
 
-/// Whether the compiled program does what the BPF program does with packets of `target`, as JSON
-/// text. Raises `Error` as `compile_program` does. `stop` ends it with what is known by then.
+/// Checks whether the compiled program is equivalent to the BPF program for packets of `target`.
+/// Returns the result as JSON text. Raises `Error` as `compile_program` does. `stop` ends the work
+/// with the results so far.
 #[pyfunction]
 pub fn verify_program(
     py: Python<'_>,

@@ -15,12 +15,12 @@ pyo3::create_exception!(
      instructions."
 );
 
-/// An error as an exception.
+/// Converts an error into an exception.
 pub fn exception(py: Python<'_>, error: &slowpath::Error) -> PyErr {
     fielded(py, error).unwrap_or_else(|problem| problem)
 }
 
-/// A defect here, as an exception.
+/// Converts an internal defect into an exception.
 pub fn defect(py: Python<'_>, what: &dyn std::fmt::Display) -> PyErr {
     exception(py, &slowpath::Error::Panic(what.to_string()))
 }

@@ -1,4 +1,4 @@
-//! Paths as a core sees them, and what targets estimate that they take.
+//! Paths in the form that the model of a core uses, and time estimates of targets.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::errors::Error;
 use crate::measure::Case;
 use crate::target::Target;
 
-/// The instructions of a path in order, with what is known of each.
+/// The instructions of a path in order, with their properties.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Flow {
     inner: Arc<slowpath_estimate::Path>,
@@ -16,46 +16,47 @@ pub struct Flow {
 
 #[pymethods]
 impl Flow {
-    /// The path that `text` was written for.
+    /// Reads a path from JSON text, as written by `text`.
     ///
     /// # Errors
-    /// When it is none.
+    /// If the text is invalid.
     #[new]
     fn new(text: &str) -> PyResult<Self> {
         let path = slowpath_estimate::Path::from_json(text).map_err(Error::new_err)?;
         Ok(Flow { inner: Arc::new(path) })
     }
 
-    /// The path as JSON.
+    /// Returns the path as JSON text.
     fn text(&self) -> String {
         self.inner.to_json()
     }
 
-    /// Of each call of the kernel: helper and type of map, bytes that it works on, whether it returns 0.
+    /// For each kernel call: helper and type of map, number of processed bytes, and whether it
+    /// returns 0.
     #[getter]
     fn calls(&self) -> Vec<(String, u32, Option<bool>)> {
         let calls = self.inner.calls().iter();
         calls.map(|call| (call.name.clone(), call.bytes, call.zero)).collect()
     }
 
-    /// How many instructions it has.
+    /// Number of instructions.
     #[getter]
     fn instructions(&self) -> usize {
         self.inner.len()
     }
 }
 
-/// The path of a case as a core sees it; `None` where it is not known.
+/// Returns the path of a case; `None` if it is unknown.
 #[pyfunction]
 pub fn flow(case: &Case) -> Option<Flow> {
     case.inner.flow().cloned().map(|inner| Flow { inner })
 }
 
-/// Estimates each path on a target: nanoseconds of the kernel's loop with it, with
-/// so many entries in each map; 0: those that a path needs.
+/// Estimates each path on a target: nanoseconds of one iteration of the kernel's loop. Each map has
+/// `entries` entries; 0 stands for those that the path needs.
 ///
 /// # Errors
-/// When the target does not estimate.
+/// If the target has no time estimates.
 #[pyfunction]
 #[pyo3(signature = (flows, target, entries = 1))]
 pub fn nanoseconds(

@@ -1,29 +1,28 @@
-//! What an analysis reports, as immutable Python objects.
+//! Events of an analysis, as immutable Python objects.
 
 use pyo3::prelude::*;
 
-/// The bound got tighter.
+/// The bound became tighter.
 #[pyclass(frozen, get_all, module = "slowpath._core")]
 pub struct Bound {
-    /// What the program is guaranteed so far, in the unit of the metric: bit/s, packets/s, or a
-    /// count.
+    /// Guarantee so far, in the unit of the metric: bit/s, packets/s, or a count.
     pub value: f64,
     /// Seconds since the start.
     pub seconds: f64,
-    /// Paths looked at so far.
+    /// Number of paths examined so far.
     pub candidates: u64,
-    /// Reasons why paths are impossible, found so far.
+    /// Number of reasons found so far why paths are impossible.
     pub nogoods: u64,
 }
 
 /// A satisfiable path was found.
 #[pyclass(frozen, get_all, module = "slowpath._core")]
 pub struct Path {
-    /// Its number, from 1.
+    /// Number of the path, from 1.
     pub index: u64,
 }
 
-/// What the result would be if the analysis ended here.
+/// The result if the analysis ended now.
 #[pyclass(frozen, get_all, module = "slowpath._core")]
 pub struct SoFar {
     /// One entry of `results`, as a JSON object, without its profile and all but one of its paths.
@@ -35,11 +34,11 @@ pub struct SoFar {
 pub struct Result {
     /// One entry of `results`, as a JSON object.
     pub json: String,
-    /// What only the human report shows, as a JSON object.
+    /// Additional data for the human-readable report, as a JSON object.
     pub detail: String,
 }
 
-/// An event as a Python object.
+/// Converts an event into a Python object.
 pub fn to_python(py: Python<'_>, event: slowpath::Event) -> PyResult<Py<PyAny>> {
     match event {
         slowpath::Event::Bound { value, seconds, candidates, nogoods } => {

@@ -19,9 +19,9 @@ impl Kernel {
 
 #[pymethods]
 impl Kernel {
-    /// Finds out by trying whether programs can be loaded and run here.
+    /// Tests whether programs can be loaded and run on this machine.
     ///
-    /// Raises an `Error` of kind `unavailable` that says what is missing, and what to do about it.
+    /// Raises an `Error` of kind `unavailable` with the missing requirement and a remedy.
     #[staticmethod]
     fn open(py: Python<'_>) -> PyResult<Self> {
         let opened = py.detach(slowpath_kernel::Kernel::available);
@@ -31,9 +31,9 @@ impl Kernel {
         Ok(Kernel { inner: Arc::new(inner) })
     }
 
-    /// Numbers of all programs, maps and links that the kernel has, whoever made them.
+    /// Returns the numbers of all programs, maps and links in the kernel, of all processes.
     ///
-    /// Raises `OSError` where they are not told.
+    /// Raises `OSError` if the kernel does not list them.
     fn objects(&self) -> PyResult<(Vec<u32>, Vec<u32>, Vec<u32>)> {
         let (programs, maps) = (listing::programs()?, listing::maps()?);
         Ok((programs, maps, listing::links()?))

@@ -1,7 +1,7 @@
 //! The Python module `slowpath._core`: the Rust API of `slowpath` as Python objects.
 //!
-//! Conversion only: no analysis, no defaults, no text for users. Python waits for events with the
-//! interpreter lock released and notices Ctrl-C while it waits. The typed face of this module is
+//! Only converts: the analyses, defaults and texts for users are elsewhere. While Python waits for
+//! events, the interpreter lock is released and Ctrl-C is noticed. The type stub of this module is
 //! `python/slowpath/_core.pyi`.
 
 mod analysis;
@@ -29,19 +29,19 @@ mod worker;
 
 use pyo3::prelude::*;
 
-/// The version of the engine.
+/// Returns the version of the engine.
 #[pyfunction]
 fn version() -> &'static str {
     slowpath::version()
 }
 
-/// Names of the built-in targets.
+/// Returns the names of the built-in targets.
 #[pyfunction]
 fn target_names() -> Vec<&'static str> {
     slowpath::target_names()
 }
 
-/// The description of a built-in target, or `None` when there is none of that name.
+/// Returns the description of a built-in target, or `None` if the name is unknown.
 #[pyfunction]
 fn target_text(name: &str) -> Option<&'static str> {
     slowpath::target_text(name)

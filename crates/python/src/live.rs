@@ -14,7 +14,7 @@ pub struct LiveCase {
 
 #[pymethods]
 impl LiveCase {
-    /// Finds out whether live packets take a path, so many at a time.
+    /// Tests whether live packets take a path, in batches of `batch`.
     ///
     /// Raises an `Error` if they do not.
     #[new]
@@ -26,19 +26,19 @@ impl LiveCase {
         Ok(LiveCase { inner: Arc::new(prepared?) })
     }
 
-    /// Whether each packet has to be written anew.
+    /// True if each packet must be rewritten.
     #[getter]
     fn rewritten(&self) -> bool {
         self.inner.rewritten()
     }
 
-    /// How many packets were seen to take it: no more are timed in one load.
+    /// Number of packets that were seen to take the path; a load times at most as many.
     #[getter]
     fn counted(&self) -> u32 {
         self.inner.counted()
     }
 
-    /// Why nothing is known of a device that receives these packets; `None` if something is.
+    /// Reason why these packets cannot be received by a device; `None` if they can.
     #[getter]
     fn unreceived(&self) -> Option<&str> {
         self.inner.unreceived()
@@ -53,9 +53,9 @@ pub struct LiveLoad {
 
 #[pymethods]
 impl LiveLoad {
-    /// Loads them anew, with devices of their own.
+    /// Loads the paths, with their own devices.
     ///
-    /// Raises an `Error` if the kernel does not take one of them.
+    /// Raises an `Error` if the kernel rejects one of them.
     #[new]
     #[allow(clippy::needless_pass_by_value, reason = "a list of Python objects")]
     fn new(py: Python<'_>, station: &Station, cases: Vec<PyRef<'_, LiveCase>>) -> PyResult<Self> {
@@ -66,9 +66,9 @@ impl LiveLoad {
         Ok(LiveLoad { inner: Arc::new(loaded?) })
     }
 
-    /// Times a path by its number, or what it is held against (see
-    /// `slowpath_measure::live::LiveSubject::ALL`): nanoseconds until all packets were sent, how many
-    /// these were, how many arrived, and how many found no room.
+    /// Times a subject of a path, given by the number of the path and that of the subject (see
+    /// `slowpath_measure::live::LiveSubject::ALL`). Returns the nanoseconds until all packets were
+    /// sent, and the numbers of sent, arrived and dropped packets.
     fn sample(
         &self,
         py: Python<'_>,

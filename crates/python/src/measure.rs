@@ -11,8 +11,8 @@ use slowpath_measure::{MeasureError, Reference};
 use slowpath_replay::ReplayError;
 use std::sync::Arc;
 
-/// The thread that programs are timed on, in a private network namespace. Who waits for it looks for
-/// signals meanwhile.
+/// The thread on which programs are timed, in a private network namespace. Callers check for
+/// signals while they wait for it.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Station {
     pub kernel: Arc<slowpath_kernel::Kernel>,
@@ -22,9 +22,9 @@ pub struct Station {
 
 #[pymethods]
 impl Station {
-    /// Starts the thread, on this CPU and before other work, as far as that is possible.
+    /// Starts the thread, if possible pinned to this CPU and with real-time priority.
     ///
-    /// Raises an `Error` of kind `unavailable` where there are no namespaces.
+    /// Raises an `Error` of kind `unavailable` if namespaces cannot be created.
     #[new]
     #[pyo3(signature = (kernel, cpu))]
     fn new(py: Python<'_>, kernel: &Kernel, cpu: Option<usize>) -> PyResult<Self> {
@@ -41,34 +41,34 @@ impl Station {
         Ok(Station { kernel, inner, waiting })
     }
 
-    /// Asks to end soon: what takes much longer from now on is not waited for.
+    /// Asks to end soon: jobs that take much longer are no longer waited for.
     fn stop(&self) {
         self.waiting.stop();
     }
 
-    /// The CPU that the thread is pinned to, if it is.
+    /// CPU that the thread is pinned to, if any.
     #[getter]
     fn cpu(&self) -> Option<usize> {
         self.inner.scheduling().cpu
     }
 
-    /// Whether other work waits for it.
+    /// True if the thread has real-time priority.
     #[getter]
     fn real_time(&self) -> bool {
         self.inner.scheduling().real_time
     }
 
-    /// The number of the thread in the system.
+    /// Thread ID in the operating system.
     #[getter]
     fn thread(&self) -> i32 {
         self.inner.scheduling().thread
     }
 
-    /// Finds out how a path of a program can be timed: `witness` is the JSON text of its witness,
-    /// `instructions` how many it is known to take, `maps` the text of `--maps`.
+    /// Finds a way to time a path of a program. `witness` is the JSON text of its witness,
+    /// `instructions` the known number of instructions, and `maps` the text of `--maps`.
     ///
-    /// Raises an `Error`; of kind `defect` if kernel and interpreter disagree, with all that it takes
-    /// to see it again in `report`.
+    /// Raises an `Error`. If kernel and interpreter disagree, its kind is `defect` and its `report`
+    /// has all data to reproduce the problem.
     #[pyo3(signature = (content, program, witness, instructions, maps))]
     #[allow(clippy::too_many_arguments, reason = "arguments of the Python method")]
     fn prepare(
@@ -86,11 +86,12 @@ impl Station {
         })?;
         let prepared = self.perform(py, || {
             let mut witness = serde_json::from_str(witness)?;
-            // Before variables with any value get one: a witness has those that are writable.
+            // The witness contains the writable variables; set them before other variables get
+            // arbitrary values.
             slowpath::with_stated(&object, &mut witness);
             let object = slowpath::as_witnessed(&object, &witness);
             let Station { kernel, inner, .. } = self;
-            // What cannot be filled is left out: whether the path is taken without, the run shows.
+            // Map content that cannot be installed is left out; the run shows whether it matters.
             if let Some(Ok(content)) = maps.map(|text| slowpath::start_maps(text, &object)) {
                 witness =
                     slowpath_measure::with_content(kernel, &object, program, witness, &content)?;
@@ -101,7 +102,7 @@ impl Station {
         Ok(Case { inner })
     }
 
-    /// Loads cases anew, each with maps of its own.
+    /// Loads cases, each with its own maps.
     #[allow(clippy::needless_pass_by_value, reason = "a list of Python objects")]
     fn load(&self, py: Python<'_>, cases: Vec<PyRef<'_, Case>>) -> PyResult<Load> {
         let cases = cases.iter().map(|case| Arc::clone(&case.inner)).collect();
@@ -118,31 +119,31 @@ impl Station {
         Ok(Busy { inner: Arc::new(loaded) })
     }
 
-    /// Times it, in one call with so many runs: nanoseconds of all of them, how many
-    /// these are, and what the last one returned.
+    /// Times the busy loop in one call of `repeat` runs. Returns the total nanoseconds, the number
+    /// of runs, and the last return value.
     fn sample_busy(&self, py: Python<'_>, busy: &Busy, repeat: u32) -> PyResult<(u64, u64, u32)> {
         let sample = self.perform(py, || busy.inner.sample(&self.inner, repeat))?;
         Ok((sample.nanoseconds, sample.runs, sample.return_value))
     }
 
-    /// Loads programs that tell how fast the CPU itself is.
+    /// Loads the programs that measure the speed of the CPU.
     fn load_pace(&self, py: Python<'_>) -> PyResult<Pace> {
         let Station { kernel, inner, .. } = self;
         let loaded = self.perform(py, || slowpath_measure::Pace::new(inner, kernel))?;
         Ok(Pace { inner: Arc::new(loaded) })
     }
 
-    /// Times them, in calls with so many runs: nanoseconds of an addition that waits for the one before
-    /// it, and of one that waits for none.
+    /// Times these programs in calls of `repeat` runs. Returns the nanoseconds of an addition that
+    /// depends on the one before it, and of an independent one.
     fn pace(&self, py: Python<'_>, pace: &Pace, repeat: u32) -> PyResult<(f64, f64)> {
         let paced = self.perform(py, || pace.inner.sample(&self.inner, repeat))?;
         Ok((paced.dependent, paced.independent))
     }
 
-    /// Finds packets of many flows that take the path of a case and whose elements of maps exceed a
-    /// last-level cache of so many bytes.
+    /// Finds packets of many flows that take the path of a case and whose map elements exceed a
+    /// last-level cache of `cache_bytes` bytes.
     ///
-    /// Raises an `Error` that says why there are none.
+    /// Raises an `Error` with the reason if there are none.
     fn cool(&self, py: Python<'_>, case: &Case, cache_bytes: u64) -> PyResult<Cold> {
         let Station { kernel, inner, .. } = self;
         let found = self
@@ -151,7 +152,7 @@ impl Station {
         Ok(Cold { inner })
     }
 
-    /// Loads cold cases anew, each followed by an empty program that gets the same packets.
+    /// Loads cold cases, each followed by an empty program that gets the same packets.
     #[allow(clippy::needless_pass_by_value, reason = "a list of Python objects")]
     fn load_cold(&self, py: Python<'_>, cases: Vec<PyRef<'_, Cold>>) -> PyResult<Load> {
         let cases = cases.iter().map(|case| Arc::clone(&case.inner)).collect();
@@ -161,9 +162,9 @@ impl Station {
         Ok(Load { inner })
     }
 
-    /// Times a case of a load by its number, or a reference by its negative one (see
-    /// `slowpath_measure::Reference::ALL`), in one call with so many runs: nanoseconds of all of them,
-    /// how many these are, and what the last one returned.
+    /// Times a case of a load by its number, or a reference by its negative number (see
+    /// `slowpath_measure::Reference::ALL`), in one call of `repeat` runs. Returns the total
+    /// nanoseconds, the number of runs, and the last return value.
     fn sample(
         &self,
         py: Python<'_>,
@@ -186,9 +187,9 @@ impl Station {
 }
 
 impl Station {
-    /// Does what waits for the thread, with the interpreter lock released.
+    /// Runs a job that waits for the thread, with the interpreter lock released.
     ///
-    /// Raises an `Error`, or what the handler of a signal raised meanwhile.
+    /// Raises an `Error`, or the exception of a signal handler.
     pub fn perform<T: Send>(
         &self,
         py: Python<'_>,
@@ -203,13 +204,13 @@ impl Station {
     }
 }
 
-/// A busy loop, which tells whether something disturbed what was timed beside it.
+/// A busy loop that detects disturbances of the programs that are timed next to it.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Busy {
     inner: Arc<slowpath_measure::Busy>,
 }
 
-/// Programs that tell how fast the CPU itself is.
+/// Programs that measure the speed of the CPU.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Pace {
     inner: Arc<slowpath_measure::Pace>,
@@ -223,62 +224,63 @@ pub struct Case {
 
 #[pymethods]
 impl Case {
-    /// How repetitions are made to take the path: `repeated` or `restored`.
+    /// Way in which repetitions are made to take the path: `repeated` or `restored`.
     #[getter]
     fn arrangement(&self) -> String {
         self.inner.arrangement().to_string()
     }
 
-    /// Whether ring buffers are emptied between calls, of which a sample is then several.
+    /// True if ring buffers are emptied between calls; a sample then consists of several calls.
     #[getter]
     fn drained(&self) -> bool {
         self.inner.is_drained()
     }
 
-    /// How many repetitions may be timed with the maps of one load.
+    /// Number of repetitions that may be timed with the maps of one load.
     #[getter]
     fn repetitions(&self) -> u32 {
         self.inner.repetitions()
     }
 
-    /// What the program returns (`enum xdp_action`).
+    /// Return value of the program (`enum xdp_action`).
     #[getter]
     fn action(&self) -> u32 {
         self.inner.action()
     }
 
-    /// How many instructions the kernel counts.
+    /// Number of instructions, counted by the kernel.
     #[getter]
     fn instructions(&self) -> u64 {
         self.inner.instructions()
     }
 
-    /// What further packets do; `None` if they take the same path.
+    /// Behaviour of the packets after the first one; `None` if they take the same path.
     #[getter]
     fn later(&self) -> Option<Later> {
         self.inner.later().cloned().map(|inner| Later { inner })
     }
 
-    /// Which path it is, as digits; `None` where that is not known.
+    /// Identity of the path in hexadecimal; `None` if unknown.
     #[getter]
     fn path(&self) -> Option<String> {
         self.inner.path().map(|path| path.to_string())
     }
 
-    /// Helpers whose answer is given.
+    /// Helpers whose result is replaced.
     #[getter]
     fn answered(&self) -> Vec<&str> {
         self.inner.answered()
     }
 
-    /// Helpers that are not called.
+    /// Helpers that are not called, because a call would have effects; the time does not include
+    /// them.
     #[getter]
     fn omitted(&self) -> Vec<&str> {
         self.inner.omitted()
     }
 }
 
-/// What packets do that find the maps as a first one left them.
+/// Behaviour of the packets after the first one, which find its changes in the maps.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Later {
     inner: slowpath_measure::Later,
@@ -286,32 +288,32 @@ pub struct Later {
 
 #[pymethods]
 impl Later {
-    /// What a second packet returns (`enum xdp_action`).
+    /// Return value for a second packet (`enum xdp_action`).
     #[getter]
     fn action(&self) -> u32 {
         self.inner.action()
     }
 
-    /// How many instructions the kernel counts for a second packet.
+    /// Number of instructions for a second packet, counted by the kernel.
     #[getter]
     fn instructions(&self) -> u64 {
         self.inner.instructions()
     }
 
-    /// The path of all packets from the second one on; `None` if they have none in common.
+    /// Path of all packets from the second one on; `None` if they have no common path.
     #[getter]
     fn case(&self) -> Option<Case> {
         self.inner.case().ok().map(|case| Case { inner: Arc::clone(case) })
     }
 
-    /// Why they have none in common; `None` if they have.
+    /// Reason why they have no common path; `None` if they have one.
     #[getter]
     fn reason(&self) -> Option<&str> {
         self.inner.case().err()
     }
 }
 
-/// A path that many flows take, each with other elements of maps.
+/// A path that many flows take, each with other map elements.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Cold {
     inner: Arc<slowpath_measure::Cold>,
@@ -319,38 +321,38 @@ pub struct Cold {
 
 #[pymethods]
 impl Cold {
-    /// How many flows there are.
+    /// Number of flows.
     #[getter]
     fn flows(&self) -> usize {
         self.inner.flows()
     }
 
-    /// Bytes of the elements of maps that they touch.
+    /// Total bytes of the map elements that the flows touch.
     #[getter]
     fn entry_bytes(&self) -> u64 {
         self.inner.entry_bytes()
     }
 
-    /// Which bytes of the packet differ: offsets and lengths.
+    /// Ranges of packet bytes that differ between flows: offsets and lengths.
     #[getter]
     fn varied(&self) -> Vec<(u32, u32)> {
         self.inner.rotation().places.clone()
     }
 
-    /// Why the elements are not more than the cache holds; `None` if they are.
+    /// Reason why the elements do not exceed the cache; `None` if they do.
     #[getter]
     fn limited(&self) -> Option<&str> {
         self.inner.limited()
     }
 }
 
-/// Cases in the kernel.
+/// Cases that are loaded in the kernel.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Load {
     inner: Arc<slowpath_measure::Load>,
 }
 
-/// An error as an exception; one that is a defect here has a `report`.
+/// Converts an error into an exception; for internal defects it has a `report`.
 fn exception(py: Python<'_>, error: &MeasureError) -> PyErr {
     let (kind, report) = match error {
         MeasureError::Replay(ReplayError::Disagreement(what)) => {

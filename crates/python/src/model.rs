@@ -1,46 +1,46 @@
-//! Models of components in descriptions of targets.
+//! Models of components, from the descriptions of targets.
 
 use pyo3::prelude::*;
 
-/// What a component takes by one parameter, as an experiment came to.
+/// A model of the time of a component as a function of one parameter, fitted to an experiment.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Model {
     target: slowpath::Target,
-    /// The experiment.
+    /// Name of the experiment.
     #[pyo3(get)]
     name: String,
-    /// What was measured.
+    /// Description of the measured component.
     #[pyo3(get)]
     description: String,
-    /// What was varied.
+    /// Name of the varied parameter.
     #[pyo3(get)]
     parameter: String,
-    /// The least and the greatest value that was measured.
+    /// Smallest and largest measured value of the parameter.
     #[pyo3(get)]
     range: (f64, f64),
-    /// How many segments with a function of their own it has.
+    /// Number of segments, each with its own function.
     #[pyo3(get)]
     segments: usize,
-    /// Symmetric mean absolute percentage error in parts.
+    /// Symmetric mean absolute percentage error, as a fraction.
     #[pyo3(get)]
     error: f64,
-    /// The same of points that it was not fitted to.
+    /// The same error on points that were not part of the fit.
     #[pyo3(get)]
     held_out: Option<f64>,
-    /// Calls of the kernel whose price grows as it says.
+    /// Kernel calls whose price follows the model.
     #[pyo3(get)]
     calls: Vec<String>,
 }
 
 #[pymethods]
 impl Model {
-    /// Nanoseconds at a value of the parameter; `None` where it has none.
+    /// Returns the nanoseconds at a value of the parameter; `None` if the model has no value.
     fn at(&self, value: f64) -> Option<f64> {
         self.target.models().get(&self.name)?.at(value)
     }
 }
 
-/// All models of a target, by their names.
+/// Returns all models of a target, ordered by name.
 pub fn models(target: &slowpath::Target) -> Vec<Model> {
     let known = target.models().iter();
     known

@@ -11,8 +11,8 @@ use slowpath_neighbours::{MixSpec, NeighbourError, Work};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// An XDP program that gets packets: its file, its number there, and the JSON text of a
-/// `slowpath_ingress::TrafficSpec`.
+/// An XDP program with its traffic: the object, the number of the program in it, and the JSON text
+/// of a `slowpath_ingress::TrafficSpec`.
 type Fed = (Py<Object>, usize, String);
 
 /// Subjects and competitors, ready to run.
@@ -23,10 +23,10 @@ pub struct Mix {
 
 #[pymethods]
 impl Mix {
-    /// Makes packets, tables and working sets of what `spec` says, the JSON text of a
-    /// `slowpath_neighbours::MixSpec`, whose given work is `programs`, which run in `kernel`.
+    /// Allocates packets, tables and working sets for `spec`, the JSON text of a
+    /// `slowpath_neighbours::MixSpec`. Its given work is `programs`, which run in `kernel`.
     ///
-    /// Raises an `Error`; of kind `unavailable` where the machine has not what it takes.
+    /// Raises an `Error`, of kind `unavailable` if the machine lacks a requirement.
     #[new]
     #[pyo3(signature = (spec, stop, kernel=None, programs=Vec::new()))]
     fn new(
@@ -63,8 +63,9 @@ impl Mix {
         Ok(Mix { inner })
     }
 
-    /// Runs subjects, and competitors if `beside`, for `warm` seconds and, measured, for `seconds`:
-    /// the JSON text of a `slowpath_neighbours::Block`, or `None` if it had to stop before.
+    /// Runs the subjects, and the competitors if `beside`: unmeasured for `warm` seconds, then
+    /// measured for `seconds`. Returns the JSON text of a `slowpath_neighbours::Block`, or `None`
+    /// if `stop` ended it early.
     ///
     /// Raises an `Error`.
     fn block(
@@ -95,13 +96,14 @@ impl Mix {
     }
 }
 
-/// Numbers of the CPUs that this process may use.
+/// Returns the numbers of the CPUs that this process may use.
 #[pyfunction]
 pub fn allowed_cpus() -> Vec<usize> {
     slowpath_neighbours::allowed_cpus()
 }
 
-/// What can be felt of others on two CPUs: the JSON text of a `slowpath_neighbours::Surroundings`.
+/// Detects the effects of other load on two CPUs. Returns the JSON text of a
+/// `slowpath_neighbours::Surroundings`.
 ///
 /// Raises an `Error`.
 #[pyfunction]
@@ -111,7 +113,7 @@ pub fn surroundings(py: Python<'_>, one: usize, other: usize) -> PyResult<String
     serde_json::to_string(&found).map_err(|error| errors::defect(py, &error))
 }
 
-/// Why there are no hardware counters for this process; `None` where there are.
+/// Returns the reason why this process has no hardware counters; `None` if it has.
 #[pyfunction]
 pub fn why_no_counters() -> Option<String> {
     slowpath_neighbours::why_no_counters()

@@ -1,4 +1,4 @@
-//! Files with programs, what they contain, and the types of the kernel they are for.
+//! Files with programs, their content, and the types of their kernels.
 
 use crate::errors;
 use crate::worker::{self, Stop};
@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use slowpath::{ProgramFile, ShowRequest};
 use std::sync::Arc;
 
-/// Types (BTF) of the kernel that programs are for. Raises `Error` when they cannot be read.
+/// Types (BTF) of the kernel that programs are for. Raises `Error` if they cannot be read.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Btf {
     inner: Arc<slowpath::KernelTypes>,
@@ -28,8 +28,8 @@ impl Btf {
     }
 }
 
-/// The content of a file with programs, read once: a BPF object, or an NFP listing. Raises `Error`
-/// when it cannot be read.
+/// The content of a file with programs, read once: a BPF object or an NFP listing. Raises `Error`
+/// if it cannot be read.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Object {
     inner: ProgramFile,
@@ -54,8 +54,9 @@ impl Object {
         Ok(Object { inner })
     }
 
-    /// The same with `variables` (`NAME=VALUE`) and read-only data as `maps`, a file with content
-    /// of maps, have them. Raises `Error` when there is no such variable, or a value does not fit.
+    /// Returns the object with `variables` (`NAME=VALUE`) set and with read-only data from `maps`,
+    /// the text of a file with map content. Raises `Error` if a variable is unknown or a value does
+    /// not fit.
     fn configured(
         &self,
         py: Python<'_>,
@@ -66,7 +67,7 @@ impl Object {
         Ok(Object { inner: configured.map_err(|error| errors::exception(py, &error))? })
     }
 
-    /// The names of the maps of a BPF object; a listing has none.
+    /// Returns the names of the maps of a BPF object; none for a listing.
     fn map_names(&self) -> Vec<String> {
         let object = self.inner.object();
         object.map_or_else(Vec::new, |object| {
@@ -74,9 +75,10 @@ impl Object {
         })
     }
 
-    /// What maps hold when a run begins, as JSON text: what `text`, a file with content of maps, says,
-    /// and what the object puts into program arrays and maps of maps that it does not name. Raises
-    /// `Error` when it cannot be read, or the content is no BPF object.
+    /// Returns the initial content of maps for a run, as JSON text. The content comes from `text`,
+    /// a file with map content. Program arrays and maps of maps that it does not name have the
+    /// object's own content. Raises `Error` if the text cannot be read, or the file is not a BPF
+    /// object.
     fn run_maps(&self, py: Python<'_>, text: &str) -> PyResult<String> {
         let object = self.inner.object().ok_or_else(|| {
             let what = "it is a listing; its maps are not known".to_owned();
@@ -86,7 +88,7 @@ impl Object {
         Ok(maps.map_err(|error| errors::exception(py, &error))?.to_string())
     }
 
-    /// The programs of a BPF object; `None` for a listing.
+    /// Returns the programs of a BPF object; `None` for a listing.
     fn programs(&self, py: Python<'_>) -> Option<Vec<Program>> {
         let programs = py.detach(|| self.inner.programs())?;
         let converted = |program: slowpath::ProgramInfo| {
@@ -97,22 +99,23 @@ impl Object {
     }
 }
 
-/// A program of an object, for choosing.
+/// Description of a program of an object.
 #[pyclass(frozen, get_all, module = "slowpath._core")]
 pub struct Program {
-    /// Its number in the object.
+    /// Number of the program in the object.
     pub index: usize,
     /// Section of its entry function.
     pub section: String,
     /// Name of its entry function.
     pub name: String,
-    /// `xdp`, `sched_cls`, ...; `unknown` when nothing tells.
+    /// Type of the program: `xdp`, `sched_cls`, ...; `unknown` if it cannot be derived.
     pub kind: String,
-    /// Whether it depends on the types of the kernel that it runs on.
+    /// True if the program depends on the types of the running kernel.
     pub needs_kernel: bool,
 }
 
-/// What programs of a BPF object contain, as JSON text. Raises `Error` when it is none.
+/// Shows the content of programs of a BPF object, as JSON text. Raises `Error` if the file is not a
+/// BPF object.
 #[pyfunction]
 #[pyo3(signature = (file, object, programs, btf, stop, *, listing, deadline_seconds))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of the Python function")]

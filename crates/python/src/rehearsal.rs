@@ -1,4 +1,4 @@
-//! Rewritten programs beside the original in the running kernel.
+//! Comparison of a rewritten program with the original in the running kernel.
 
 use crate::errors;
 use crate::kernel::Kernel;
@@ -14,25 +14,26 @@ use slowpath_rehearsal::{
     rehearse as run,
 };
 
-/// A program that comes first: its file, its number there, results with which packets go on, and
+/// An upstream program: its object, its number in it, the results with which packets go on, and the
 /// content of its maps.
 type Upstream = (Py<Object>, usize, Vec<u32>, String);
 
-/// Runs packets through `upstream` and what gets through through both programs; what came of it, as
-/// JSON text (`slowpath_rehearsal::Rehearsal`); where the verifier refuses the rewritten program,
-/// `refused` alone, which says why.
+/// Runs packets through `upstream`, and those that get through in both programs. Returns the result
+/// as JSON text (`slowpath_rehearsal::Rehearsal`). If the verifier rejects the rewritten program,
+/// the result has only `refused`, with the reason.
 ///
-/// `rewritten` is the content of an object; of several XDP programs in it, the one that is called as
-/// the original. `seeds` are packets as they arrive at the chain. `maps` is the JSON text of the
-/// `maps` of a witness, or empty; so is the last one of each that comes first. `covers` is the JSON
-/// text of a list of packets, in hexadecimal, each with the `maps` of a witness, which go to both
-/// programs before all others: what came of it is `covered` (`slowpath_rehearsal::Covered`). `rounds`
-/// says how often both are timed; `more` is the content of maps that only the rewritten program has.
-/// `assumed` are facts about packets that arrive at the chain, in words, which hold of all that go
-/// through it. So many `frames` go to both on virtual Ethernet in each mode of XDP whose packets arrive
-/// as `receive` says; of others, the result says that they were left out.
+/// `rewritten` is the content of an object; if it has several XDP programs, the one with the
+/// original's name is used. `seeds` are packets as they arrive at the chain. `maps` is the JSON
+/// text of the `maps` of a witness, or empty, like the last field of each upstream program.
+/// `covers` is the JSON text of a list of packets, in hexadecimal, each with the `maps` of a
+/// witness. They go to both programs first; their result is `covered`
+/// (`slowpath_rehearsal::Covered`). `rounds` is the number of timed rounds. `more` is the content
+/// of maps that only the rewritten program has. `assumed` are facts, in words, about all packets
+/// that go through the chain. `frames` is the number of frames for each XDP mode of virtual
+/// Ethernet that delivers packets in the environment `receive`. The result lists other modes as
+/// left out.
 ///
-/// Raises an `Error`; when `stop` says so, it ends with what is known by then.
+/// Raises an `Error`. `stop` ends the work with the results so far.
 #[pyfunction]
 #[pyo3(signature = (kernel, upstream, original, rewritten, seeds, maps, covers, packets, arbitrary, rounds, stop, more="", assumed=Vec::new(), frames=0, receive=None))]
 #[allow(clippy::too_many_arguments, reason = "arguments of the Python function")]
@@ -92,7 +93,7 @@ pub fn rehearse(
                 contents.get(number).map_or(Ok(None), |maps| fill(loaded, maps))
             }
             Place::Original => fill(loaded, &own),
-            // It may not need all maps any more.
+            // The rewritten program may lack some of the maps.
             Place::Rewritten => fill(loaded, &within(loaded, &of_rewritten)),
         };
         let original = (&*object_of_original, program);
@@ -124,7 +125,7 @@ pub fn rehearse(
     text.map_err(|error| errors::defect(py, &error))
 }
 
-/// The note about devices whose packets do not arrive as they are to.
+/// Returns notes about devices that do not deliver packets in the requested environment.
 fn left_out(devices: &Devices, receive: &str) -> Vec<OnDevice> {
     let modes = [("native", devices.native), ("generic", devices.generic)];
     let without = modes.into_iter().filter(|(_, arrives)| devices.frames > 0 && !arrives);
@@ -133,13 +134,13 @@ fn left_out(devices: &Devices, receive: &str) -> Vec<OnDevice> {
     without.map(one).collect()
 }
 
-/// Packets that need the same content of maps.
+/// Packets that need the same map content.
 struct Group {
     maps: Value,
     packets: Vec<Vec<u8>>,
 }
 
-/// Packets to try, by the content of maps that they need, in the order in which they come first.
+/// Groups packets by the map content they need, in order of their first packets.
 fn grouped(covers: &str) -> Result<Vec<Group>, Error> {
     let mut groups = Vec::<Group>::new();
     if covers.trim().is_empty() {
@@ -158,14 +159,14 @@ fn grouped(covers: &str) -> Result<Vec<Group>, Error> {
     Ok(groups)
 }
 
-/// What fills maps before packets are tried.
+/// Returns the function that fills the maps for a group.
 fn filler(
     maps: &Value,
 ) -> impl Fn(Place, &Loaded) -> Result<Option<Installed>, InstallError> + Sync + '_ {
     move |_, loaded| fill(loaded, &within(loaded, maps))
 }
 
-/// The number of the rewritten program in its file.
+/// Returns the number of the rewritten program in its file.
 fn rewritten_program(file: &ProgramFile, name: &str) -> Result<usize, Error> {
     let programs = file.programs().unwrap_or_default();
     let xdp: Vec<_> = programs.iter().filter(|program| program.kind == "xdp").collect();
@@ -179,7 +180,7 @@ fn rewritten_program(file: &ProgramFile, name: &str) -> Result<usize, Error> {
     }
 }
 
-/// What is said of maps, as a witness says it.
+/// Parses map content into the form of a witness.
 fn content_of(maps: &str) -> Result<Value, Error> {
     if maps.trim().is_empty() {
         return Ok(Value::Null);
@@ -189,13 +190,13 @@ fn content_of(maps: &str) -> Result<Value, Error> {
     Ok(json!({ "maps": maps }))
 }
 
-/// Content of maps, and that of others.
+/// Merges two contents of maps.
 fn joined(content: &Value, more: &Value) -> Value {
     let maps = [content, more].map(|content| content["maps"].as_object().cloned());
     json!({ "maps": maps.into_iter().flatten().flatten().collect::<serde_json::Map<_, _>>() })
 }
 
-/// The same for the maps that a program has.
+/// Restricts map content to the maps that a program has.
 fn within(loaded: &Loaded, content: &Value) -> Value {
     let maps = content["maps"].as_object().into_iter().flatten();
     let own =

@@ -5,12 +5,12 @@ use pyo3::prelude::*;
 use slowpath::Error;
 use slowpath_nicsim::{Device, Functions, NicError, Scenario, run_all};
 
-/// How many runs a thread does before anybody looks whether it is to stop.
+/// Runs of each thread between two checks for signals.
 const RUNS: usize = 2;
 
-/// What comes of scenarios (a JSON list of `slowpath_nicsim::Scenario`), as a JSON list of
-/// `slowpath_nicsim::Outcome` in the same order, on so many threads. Raises `Error` for what cannot
-/// be; Ctrl-C is noticed between runs.
+/// Simulates scenarios (a JSON list of `slowpath_nicsim::Scenario`) in parallel threads. Returns a
+/// JSON list of `slowpath_nicsim::Outcome` in the same order. Raises `Error` if a scenario is
+/// invalid; Ctrl-C is noticed between runs.
 #[pyfunction]
 pub fn simulate_nic(py: Python<'_>, scenarios: &str, threads: usize) -> PyResult<String> {
     let input = |why: String| errors::exception(py, &Error::Input(why));
@@ -27,7 +27,7 @@ pub fn simulate_nic(py: Python<'_>, scenarios: &str, threads: usize) -> PyResult
     serde_json::to_string(&outcomes).map_err(|error| errors::defect(py, &error))
 }
 
-/// Names of the functions and competitors that can be simulated.
+/// Returns the names of the functions and competitors that can be simulated.
 #[pyfunction]
 pub fn simulated_functions(py: Python<'_>) -> PyResult<Vec<String>> {
     let functions = Functions::built_in().map_err(|error| errors::defect(py, &error))?;

@@ -1,4 +1,4 @@
-//! Paths in stretches.
+//! Paths, cut into stretches.
 
 use pyo3::prelude::*;
 
@@ -7,25 +7,26 @@ use crate::measure::{Case, Station};
 /// A part of a path.
 #[pyclass(frozen, get_all, module = "slowpath._core")]
 pub struct Stretch {
-    /// The path up to its end; of the last one all of it, with the questions at all points.
+    /// The path up to the end of the stretch. The last case is the whole path, with queries at all
+    /// points.
     case: Py<Case>,
-    /// How many questions the case asks.
+    /// Number of queries that the case executes.
     questions: usize,
-    /// Its first instruction.
+    /// First instruction of the stretch.
     from_instruction: usize,
-    /// The first instruction behind it; None: the end of the program.
+    /// First instruction after the stretch; None at the end of the program.
     to_instruction: Option<usize>,
-    /// How many instructions it executes.
+    /// Number of executed instructions.
     instructions: usize,
-    /// What it calls, if that is one thing.
+    /// Name of the only callee.
     call: Option<String>,
-    /// Source file, line and its text.
+    /// Source file, line number and text.
     source: Option<(String, u32, String)>,
 }
 
-/// Cuts a path into stretches; also the instructions at which it could not be cut.
+/// Cuts a path into stretches. Also returns the instructions at which it could not be cut.
 ///
-/// Raises an `Error` if it is not known which instructions the path takes.
+/// Raises an `Error` if the sequence of instructions is unknown.
 #[pyfunction]
 pub fn stretches(
     py: Python<'_>,

@@ -4,7 +4,8 @@ use pyo3::prelude::*;
 
 use crate::model::Model;
 
-/// A target, read once. One that is not valid is an error of each program that is analysed for it.
+/// A target, read once. An invalid target is reported as an error of each program that is analysed
+/// for it.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Target {
     inner: slowpath::Target,
@@ -18,7 +19,7 @@ impl Target {
 
 #[pymethods]
 impl Target {
-    /// The built-in target of a name, or the one that `text` describes.
+    /// Returns the built-in target with a name, or the one that `text` describes.
     #[new]
     #[pyo3(signature = (name, text = None))]
     fn new(name: &str, text: Option<String>) -> Self {
@@ -29,50 +30,50 @@ impl Target {
         Target { inner }
     }
 
-    /// What its user calls it.
+    /// Name that the user gave.
     #[getter]
     fn name(&self) -> &str {
         self.inner.name()
     }
 
-    /// Everything that is wrong with its description, also what keeps nobody from using it.
+    /// Returns all problems of the description, including those that leave it usable.
     fn problems(&self) -> Vec<String> {
         self.inner.problems()
     }
 
-    /// The metrics of a target that counts; `None` for other targets and for what is none.
+    /// Metrics of a counting target; `None` for other targets and for invalid ones.
     #[getter]
     fn counters(&self) -> Option<Vec<String>> {
         self.inner.counters()
     }
 
-    /// Bytes of the longest packet unless an option says otherwise; `None` for what is no target.
+    /// Default of the longest packet in bytes; `None` for invalid targets.
     #[getter]
     fn max_packet(&self) -> Option<u32> {
         self.inner.max_packet()
     }
 
-    /// The machine whose times it estimates, and when these were measured; `None` where it does not
-    /// estimate.
+    /// The machine whose times the target estimates, and the date of the measurement; `None`
+    /// without estimates.
     #[getter]
     fn machine(&self) -> Option<(String, String)> {
         self.inner.machine()
     }
 
-    /// The reason against the calibration as the default of that machine; `None` where it is good enough,
-    /// or where it does not say.
+    /// Reason against using the calibration as the default of that machine; `None` if it is good
+    /// enough or not stated.
     #[getter]
     fn doubt(&self) -> Option<String> {
         self.inner.doubt()
     }
 
-    /// The models of components that its estimates can use, by their names.
+    /// Models of components for the estimates, ordered by name.
     #[getter]
     fn models(&self) -> Vec<Model> {
         crate::model::models(&self.inner)
     }
 
-    /// Whether programs of BPF objects are compiled for it.
+    /// True if BPF programs are compiled for the target.
     #[getter]
     fn compiles(&self) -> bool {
         self.inner.compiles()

@@ -1,4 +1,4 @@
-//! Topologies of programs: what a description names, and what a plan for it comes to.
+//! Topologies of programs: the parts of a description, and plans for it.
 
 use crate::errors;
 use crate::objects::{Btf, Object};
@@ -10,13 +10,13 @@ use slowpath_chain::plan::{PlanOptions, Subject};
 use slowpath_specialise::Mode;
 use std::path::PathBuf;
 
-/// Programs on the paths of a network, as a description has them. Raises `Error` when that is none.
+/// Programs on the paths of a network, read from a description. Raises `Error` if it is invalid.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Topology {
     inner: slowpath_chain::plan::Topology,
 }
 
-/// The name of a program, its file, and its name there, if that is said.
+/// Name of a program, its file, and its name in the file, if stated.
 type Member = (String, String, Option<String>);
 
 #[pymethods]
@@ -28,7 +28,7 @@ impl Topology {
         Ok(Topology { inner })
     }
 
-    /// The programs, in the order of the description.
+    /// Programs in the order of the description.
     #[getter]
     fn members(&self) -> Vec<Member> {
         let member = |program: &slowpath_chain::plan::PlacedProgram| {
@@ -37,17 +37,19 @@ impl Topology {
         self.inner.programs.iter().map(member).collect()
     }
 
-    /// The line of the description that names each program.
+    /// Line of the description that names each program.
     #[getter]
     fn lines(&self) -> Vec<u64> {
         self.inner.programs.iter().map(|program| program.line).collect()
     }
 
-    /// Which variants of the programs pay, as JSON text, and the object with each of them, in the
-    /// order in which they are reported. Each of the objects comes with the number of its program
-    /// there, and the digest of its file. `mode` is `trust` or `guard`; `cache` is a folder, `build`
-    /// tells what results in it rest on besides, `identity` this topology from others. `stop` ends it
-    /// with what is known by then. Raises `Error` when a program cannot be linked.
+    /// Chooses the variants of programs that pay off. Returns the report as JSON text, and the
+    /// object of each variant in the order of the report.
+    ///
+    /// Each of `objects` comes with the number of its program and the digest of its file. `mode` is
+    /// `trust` or `guard`. `cache` is a folder for results, `build` identifies their other inputs,
+    /// and `identity` distinguishes this topology from others. `stop` ends the work with the
+    /// results so far. Raises `Error` if a program cannot be linked.
     #[pyo3(signature = (objects, btf, stop, *, mode, neighbours, variants, threads, cache, build,
                         identity))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments of the Python function")]

@@ -1,4 +1,4 @@
-//! Traces on their way through programs.
+//! Traces that are run through programs.
 
 use crate::errors;
 use crate::measure::Station;
@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A capture file on its way through a program, on the thread of a station.
+/// A capture file that is run through a program, on the thread of a station.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Trace {
     inner: slowpath_measure::Trace,
@@ -16,7 +16,7 @@ pub struct Trace {
 #[pymethods]
 impl Trace {
     /// Opens the file and loads the program. `maps` is the text of `--maps`; maps that it does not
-    /// name are as the kernel makes them.
+    /// name are as the kernel creates them.
     ///
     /// Raises an `Error`.
     #[new]
@@ -46,26 +46,26 @@ impl Trace {
         Ok(Trace { inner: started? })
     }
 
-    /// Runs packets for about so many milliseconds; whether there may be more.
+    /// Runs packets for about `milliseconds`. Returns true if more may follow.
     fn advance(&self, py: Python<'_>, station: &Station, milliseconds: u64) -> PyResult<bool> {
         let time = Duration::from_millis(milliseconds);
         station.perform(py, || self.inner.advance(&station.inner, time))
     }
 
-    /// How many packets were read until now.
+    /// Number of packets read so far.
     #[getter]
     fn packets(&self, py: Python<'_>) -> u64 {
         py.detach(|| self.inner.packets())
     }
 
-    /// What is known by now, as JSON text (`slowpath_measure::TraceReport`).
+    /// Returns the results so far, as JSON text (`slowpath_measure::TraceReport`).
     fn report(&self, py: Python<'_>) -> PyResult<String> {
         let text = py.detach(|| serde_json::to_string(&self.inner.report()));
         text.map_err(|error| errors::exception(py, &slowpath::Error::Input(error.to_string())))
     }
 
-    /// A packet that stands for the path with a number, with the maps before it: the JSON text of a
-    /// witness. `None` if none was kept.
+    /// Returns an example packet of the path with a number and the maps before it, as JSON text of
+    /// a witness; `None` if no packet was kept.
     fn witness(&self, py: Python<'_>, path: usize) -> Option<String> {
         py.detach(|| self.inner.witness(path))
     }

@@ -1,4 +1,5 @@
-//! Plain data on both sides of the border: `None`, numbers, texts, lists and tables.
+//! Conversion of plain data between Rust and Python: `None`, numbers, strings, lists and
+//! dictionaries.
 
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
@@ -8,13 +9,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// A Python table as a structure of fields of the same names. Raises `TypeError` for fields that
-/// there are not, and for values of other types.
+/// Converts a Python dictionary into a structure with fields of the same names. Raises `TypeError`
+/// for unknown fields, and for values of other types.
 pub fn from_table<T: DeserializeOwned>(table: &Bound<'_, PyDict>) -> PyResult<T> {
     serde_json::from_value(to_json(table)?).map_err(|error| PyTypeError::new_err(error.to_string()))
 }
 
-/// A structure as Python data.
+/// Converts a structure into Python data.
 pub fn to_python(py: Python<'_>, value: &impl Serialize) -> PyResult<Py<PyAny>> {
     let value = serde_json::to_value(value);
     from_json(py, &value.map_err(|error| PyTypeError::new_err(error.to_string()))?)

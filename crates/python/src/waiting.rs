@@ -1,13 +1,13 @@
-//! How long Python waits for the thread that programs are timed on.
+//! Limits of how long Python waits for the thread on which programs are timed.
 
 use pyo3::prelude::*;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a job is waited for once somebody asked to end.
+/// Longest wait for a job after a request to end.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Whether to go on waiting: until a signal's handler raises, or somebody asked to end a while ago.
+/// State of waiting, which ends if a signal handler raises, or some time after a request to end.
 #[derive(Default)]
 pub struct Waiting {
     asked: OnceLock<Instant>,
@@ -15,7 +15,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Runs handlers of signals that have come, and says whether to go on.
+    /// Runs handlers of pending signals. Returns true if waiting should go on.
     pub fn goes_on(&self) -> bool {
         if let Err(raised) = Python::attach(|py| py.check_signals()) {
             *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(raised);
@@ -24,12 +24,12 @@ impl Waiting {
         self.asked.get().is_none_or(|asked| asked.elapsed() < GRACE)
     }
 
-    /// Asks to end.
+    /// Requests to end.
     pub fn stop(&self) {
         self.asked.get_or_init(Instant::now);
     }
 
-    /// What a handler raised, once.
+    /// Takes the exception that a handler raised, if any.
     pub fn raised(&self) -> Option<PyErr> {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

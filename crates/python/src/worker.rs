@@ -1,5 +1,5 @@
-//! Work of the engine that Python waits for: on a thread of its own, with the interpreter lock
-//! released, and stopped by signals.
+//! Work of the engine that Python waits for: it runs on its own thread with the interpreter lock
+//! released, and signals stop it.
 
 use crate::errors;
 use pyo3::prelude::*;
@@ -8,14 +8,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// How long to wait for the engine before looking for a pending signal.
+/// Interval between two checks for a pending signal while waiting for the engine.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// Stack of the worker: long chains of merged states are followed recursively.
+/// Stack size of the worker: long chains of merged states are followed recursively.
 const STACK_BYTES: usize = 512 << 20;
 
-/// Says when work has to stop with what it has: when asked, at a deadline, or when the process takes
-/// too much memory.
+/// Conditions under which work must stop with its results so far: a request, a deadline, or a
+/// memory limit of the process.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Stop {
     inner: slowpath::Stop,
@@ -23,7 +23,7 @@ pub struct Stop {
 
 #[pymethods]
 impl Stop {
-    /// The limits begin to count.
+    /// Starts the limits.
     #[new]
     #[pyo3(signature = (deadline_seconds, memory_bytes))]
     fn new(deadline_seconds: Option<f64>, memory_bytes: Option<u64>) -> Self {
@@ -32,24 +32,24 @@ impl Stop {
         Stop { inner: slowpath::Stop::new(options.limits()) }
     }
 
-    /// Asks; the work ends soon.
+    /// Requests to stop; the work ends soon.
     fn set(&self) {
         self.inner.ask();
     }
 
-    /// Why the work has to stop, if it has to.
+    /// Reason why the work must stop, if it must.
     #[getter]
     fn reason(&self) -> Option<String> {
         self.inner.reason().map(|reason| reason.to_string())
     }
 
-    /// What is being done, such as `compiling the program for the card`.
+    /// Current stage, such as `compiling the program for the card`.
     #[getter]
     fn stage(&self) -> &'static str {
         self.inner.stage()
     }
 
-    /// What is being done: to what, the stage, how much of it is done, and in which unit.
+    /// Current progress: subject, stage, completed amount, and unit of the amount.
     #[getter]
     fn doing(&self) -> (String, &'static str, u64, &'static str) {
         let slowpath::Doing { subject, stage, done, unit } = self.inner.doing();
@@ -57,8 +57,8 @@ impl Stop {
     }
 }
 
-/// Does `work`, which polls whether it has to stop, and waits for it. A signal whose handler raises
-/// ends the waiting, and stops the work.
+/// Runs `work`, which polls whether it must stop, and waits for it. If a signal handler raises,
+/// stops the work and returns at once.
 pub fn run<T: Send + 'static>(
     py: Python<'_>,
     stop: &Stop,
@@ -67,7 +67,7 @@ pub fn run<T: Send + 'static>(
     let (sender, receiver) = channel();
     let polled = stop.inner.clone();
     thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
-        // Nobody listens any more after an interrupt.
+        // The receiver is gone after an interrupt.
         let _ = sender.send(work(&polled));
     })?;
     let receiver = Mutex::new(receiver);
@@ -90,23 +90,23 @@ pub fn run<T: Send + 'static>(
     }
 }
 
-/// Work that says several things while it is done.
+/// Work that sends several messages.
 pub struct Running<M> {
     receiver: Mutex<Receiver<Option<M>>>,
     stop: slowpath::Stop,
 }
 
-/// What came next.
+/// Result of waiting for the next message.
 pub enum Next<M> {
-    /// Nothing for a while.
+    /// No message for a while.
     Pending,
-    /// Something was said.
+    /// A message.
     Said(M),
-    /// All is done.
+    /// The work has finished.
     Finished,
 }
 
-/// Starts `work`, which polls whether it has to stop, and is given what to say things with.
+/// Starts `work`, which polls whether it must stop, and gets a function to send messages.
 pub fn start<M: Send + 'static>(
     stop: &Stop,
     work: impl FnOnce(&slowpath::Stop, &dyn Fn(M)) + Send + 'static,
@@ -114,7 +114,7 @@ pub fn start<M: Send + 'static>(
     let (sender, receiver) = channel();
     let polled = stop.inner.clone();
     thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
-        // Nobody listens any more after an interrupt.
+        // The receiver is gone after an interrupt.
         work(&polled, &|said| drop(sender.send(Some(said))));
         drop(sender.send(None));
     })?;
@@ -122,7 +122,7 @@ pub fn start<M: Send + 'static>(
 }
 
 impl<M: Send> Running<M> {
-    /// What comes next within a short time. A signal whose handler raises stops the work.
+    /// Waits a short time for the next message. If a signal handler raises, stops the work.
     pub fn next(&self, py: Python<'_>) -> PyResult<Next<M>> {
         if let Err(interrupt) = py.check_signals() {
             self.stop.ask();
