@@ -1,10 +1,12 @@
-//! What tests compare the product with, and how much they compared. Nothing but tests uses it.
+//! Oracles for tests: independent sources that results are compared with, and a record of these
+//! comparisons. Only tests use this crate.
 //!
-//! A test that asks an oracle says how much it compared ([`Oracle::compared`]), or why it could not
-//! ([`Oracle::missing`]) and passes without it. `make test` collects that in the folder which the
-//! environment variable [`FOLDER`] names, and prints it at its end with the program of this crate.
-//! [`REQUIRE`] names oracles that have to be there, with commas between: a test that misses one
-//! fails, and so does `make test` where nothing was compared with one.
+//! A test that uses an oracle records how much it compared ([`Oracle::compared`]). If the oracle is
+//! not available, the test records the reason ([`Oracle::missing`]) and passes. `make test`
+//! collects the records in the folder that the environment variable [`FOLDER`] names, and prints a
+//! summary with the program of this crate. [`REQUIRE`] is a comma-separated list of required
+//! oracles. A test that misses a required oracle fails, and `make test` fails if nothing was
+//! compared with one.
 
 mod names;
 mod published;
@@ -21,8 +23,8 @@ pub use summary::summary;
 use std::fmt;
 
 impl Oracle {
-    /// A test compared so many of something (a plural: "packets") with it. Numbers of the same
-    /// things are added up over all tests.
+    /// Records that a test compared `count` items of some kind (a plural: "packets") with the
+    /// oracle. Counts of the same kind are summed over all tests.
     ///
     /// # Panics
     ///
@@ -33,11 +35,12 @@ impl Oracle {
         records::write(&records::Record::Compared { oracle: self, count, what: what.to_owned() });
     }
 
-    /// A test does without it, for this reason: what is missing and where to get it.
+    /// Records that a test runs without the oracle. `reason` is the missing requirement, and a way
+    /// to get it.
     ///
     /// # Panics
     ///
-    /// If it is required, or [`REQUIRE`] has a name that is none.
+    /// If the oracle is required, or [`REQUIRE`] contains an unknown name.
     #[track_caller]
     pub fn missing(self, reason: impl fmt::Display) {
         let reason = reason.to_string();

@@ -1,6 +1,6 @@
-//! Prints what the tests of a run compared with which oracles, from the folder that
-//! `SLOWPATH_ORACLES` names; exits with 1 when one of `SLOWPATH_REQUIRE` is missing, with 2 when
-//! there is nothing to print.
+//! Prints a summary of all comparisons with oracles, from the folder that `SLOWPATH_ORACLES` names.
+//! Exits with 1 if an oracle of `SLOWPATH_REQUIRE` is missing, and with 2 if the variable is not
+//! set.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,13 +1,13 @@
-//! The oracles that there are, and what they are called.
+//! All oracles and their names.
 
 use std::fmt;
 
-/// Something that knows better, or at least independently.
+/// An independent source of correct results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Oracle {
-    /// The running Linux kernel, where it lets us load and run XDP programs.
+    /// The running Linux kernel, if it lets this process load and run XDP programs.
     Kernel,
-    /// Types and functions that the running kernel tells (`CONFIG_DEBUG_INFO_BTF`).
+    /// Types and functions that the running kernel publishes (`CONFIG_DEBUG_INFO_BTF`).
     KernelTypes,
     /// The solver Z3.
     Z3,
@@ -15,17 +15,18 @@ pub enum Oracle {
     Proof,
     /// The compiler clang with its back end for BPF.
     Clang,
-    /// The library libbpf, by way of bpftool: its reader of objects.
+    /// The library libbpf, through bpftool: its reader of objects.
     Libbpf,
     /// A disassembler for the Netronome flow processor.
     Disassembler,
-    /// The library DPDK: its reader of `.spec` files, and the pipelines that it runs.
+    /// The library DPDK: its reader of `.spec` files, and its pipelines.
     Dpdk,
     /// Listings of the published programs, in the folder `SLOWPATH_LISTINGS`.
     Listings,
-    /// The published objects that these listings were compiled from, beside them.
+    /// The published objects that these listings were compiled from, in the same folder.
     Objects,
-    /// What was published about these programs, measurements too, in the folder `SLOWPATH_RESULTS`.
+    /// Published results for these programs, including measurements, in the folder
+    /// `SLOWPATH_RESULTS`.
     Results,
     /// Published measurements beside competitors on BlueField-2, in the folder
     /// `SLOWPATH_BLUEFIELD2`.
@@ -35,7 +36,7 @@ pub enum Oracle {
     Insights,
 }
 
-/// All of them with their names, in the order in which they are printed.
+/// All oracles with their names, in the order of the summary.
 pub(crate) const NAMES: [(Oracle, &str); 13] = [
     (Oracle::Kernel, "kernel"),
     (Oracle::KernelTypes, "kernel-types"),
@@ -53,12 +54,12 @@ pub(crate) const NAMES: [(Oracle, &str); 13] = [
 ];
 
 impl Oracle {
-    /// The one with this name.
+    /// Returns the oracle with a name.
     pub fn named(name: &str) -> Option<Oracle> {
         NAMES.iter().find(|(_, known)| *known == name).map(|&(oracle, _)| oracle)
     }
 
-    /// How [`REQUIRE`](crate::REQUIRE) calls it.
+    /// Returns the name that [`REQUIRE`] uses.
     pub fn name(self) -> &'static str {
         NAMES.iter().find(|&&(oracle, _)| oracle == self).map_or("", |&(_, name)| name)
     }

@@ -1,19 +1,19 @@
-//! What is published about programs for the card, and is no part of this repository: Krude et al.,
+//! Published data about programs for the card, which are not part of this repository: Krude et al.,
 //! "Determination of Throughput Guarantees for Processor-based SmartNICs", CoNEXT 2021, artifact.
 
 use std::path::{Path, PathBuf};
 
 use crate::Oracle;
 
-/// How many programs have a published listing.
+/// Number of programs with a published listing.
 pub const PUBLISHED: usize = 28;
 
-/// The folder with all published listings, `PROGRAM.asm`, which the environment variable
-/// `SLOWPATH_LISTINGS` names; without it, says why the test does without.
+/// Returns the folder with all published listings, `PROGRAM.asm`, that the environment variable
+/// `SLOWPATH_LISTINGS` names. Without it, records why the test runs without the oracle.
 ///
 /// # Panics
 ///
-/// If the folder has fewer listings: some would not be compared.
+/// If the folder has fewer listings, because some would not be compared.
 pub fn published_listings() -> Option<PathBuf> {
     let folder = named(Oracle::Listings, "SLOWPATH_LISTINGS", "published listings")?;
     let found = with_extension(&folder, "asm");
@@ -22,12 +22,13 @@ pub fn published_listings() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// The folder with the published results, `summary.json` and `PROGRAM.jsonl.gz`, which the
-/// environment variable `SLOWPATH_RESULTS` names; without it, says why the test does without.
+/// Returns the folder with the published results, `summary.json` and `PROGRAM.jsonl.gz`, that the
+/// environment variable `SLOWPATH_RESULTS` names. Without it, records why the test runs without the
+/// oracle.
 ///
 /// # Panics
 ///
-/// If the folder has no `summary.json`, which says what else it has.
+/// If the folder has no `summary.json`, which lists the other files.
 pub fn published_results() -> Option<PathBuf> {
     let folder = named(Oracle::Results, "SLOWPATH_RESULTS", "published results")?;
     let summary = folder.join("summary.json");
@@ -43,7 +44,7 @@ fn named(oracle: Oracle, variable: &str, what: &str) -> Option<PathBuf> {
     folder
 }
 
-/// How many files of a folder have an extension.
+/// Returns the number of files in a folder with an extension.
 fn with_extension(folder: &Path, extension: &str) -> usize {
     let entries = std::fs::read_dir(folder);
     let entries = entries.unwrap_or_else(|fault| panic!("{}: {fault}", folder.display()));

@@ -1,4 +1,4 @@
-//! What tests report: lines of words with tabs between, in one file for each test program.
+//! Records of tests: lines with tab-separated fields, in one file for each test program.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -6,15 +6,15 @@ use std::path::Path;
 
 use crate::Oracle;
 
-/// The environment variable with the folder for what tests report; without it they only print it.
+/// The environment variable with the folder for records; without it, tests only print them.
 pub const FOLDER: &str = "SLOWPATH_ORACLES";
 
-/// What one test reports about one oracle.
+/// A record of one test about one oracle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
-    /// So many things were compared with it.
+    /// The test compared this number of items with the oracle.
     Compared { oracle: Oracle, count: usize, what: String },
-    /// It was not there, and why.
+    /// The oracle was not available.
     Missing { oracle: Oracle, reason: String },
 }
 
@@ -42,12 +42,12 @@ impl Record {
     }
 }
 
-/// A text in one line.
+/// Puts a text into one line.
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Adds a record to those of this test program, and prints it.
+/// Prints a record, and appends it to the file of this test program.
 pub fn write(record: &Record) {
     eprint!("oracle: {}", record.line());
     let Some(folder) = std::env::var_os(FOLDER) else { return };
@@ -58,16 +58,16 @@ pub fn write(record: &Record) {
         .create(true)
         .append(true)
         .open(&file)
-        // One write, so that lines of several threads do not mix.
+        // A single write, so that lines of several threads do not mix.
         .and_then(|mut open| open.write_all(record.line().as_bytes()));
     written.unwrap_or_else(|fault| panic!("{}: {fault}", file.display()));
 }
 
-/// All records in a folder.
+/// Reads all records of a folder.
 ///
 /// # Errors
 ///
-/// A folder or file that cannot be read, and a line that is no record.
+/// If the folder or a file cannot be read, or a line is not a record.
 pub fn read(folder: &Path) -> Result<Vec<Record>, String> {
     let located = |path: &Path, fault: std::io::Error| format!("{}: {fault}", path.display());
     let mut records = Vec::new();

@@ -1,29 +1,29 @@
-//! Which oracles have to be there.
+//! Oracles that must be available.
 
 use crate::names::{NAMES, Oracle};
 
-/// The environment variable with the oracles that have to be there.
+/// The environment variable with the names of required oracles.
 pub const REQUIRE: &str = "SLOWPATH_REQUIRE";
 
-/// The oracles that have to be there.
+/// A set of required oracles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Required(Vec<Oracle>);
 
 impl Required {
-    /// What [`REQUIRE`] says; without it, none.
+    /// Reads [`REQUIRE`]; empty if it is not set.
     ///
     /// # Errors
     ///
-    /// A name that no oracle has, with those that there are.
+    /// If a name is unknown; the error lists the known names.
     pub fn from_environment() -> Result<Required, String> {
         Required::parse(&std::env::var(REQUIRE).unwrap_or_default())
     }
 
-    /// Names with commas between.
+    /// Parses a comma-separated list of names.
     ///
     /// # Errors
     ///
-    /// A name that no oracle has, with those that there are.
+    /// If a name is unknown; the error lists the known names.
     pub fn parse(text: &str) -> Result<Required, String> {
         let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
         let named = names.map(|name| {
@@ -35,7 +35,7 @@ impl Required {
         named.collect::<Result<_, _>>().map(Required)
     }
 
-    /// Whether this one has to be there.
+    /// Returns true if an oracle is required.
     pub fn contains(&self, oracle: Oracle) -> bool {
         self.0.contains(&oracle)
     }

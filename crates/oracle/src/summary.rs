@@ -1,4 +1,4 @@
-//! What all tests reported together, as a table.
+//! Summary of the records of all tests, as a table.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,19 +7,19 @@ use crate::names::NAMES;
 use crate::records::{Record, read};
 use crate::{Oracle, REQUIRE, Required};
 
-/// What was reported about one oracle.
+/// Records about one oracle.
 #[derive(Default)]
 struct Reported {
     counts: BTreeMap<String, usize>,
     reasons: BTreeSet<String>,
 }
 
-/// The table of what tests reported into a folder.
+/// Summarises the records in a folder as a table.
 ///
 /// # Errors
 ///
-/// The table and, behind it, the oracles that are required and missing or with which nothing was
-/// compared; or what is wrong with the folder.
+/// If a required oracle is missing or nothing was compared with it; the error has the table and
+/// these oracles. Also if the folder cannot be read.
 pub fn summary(folder: &Path, required: &Required) -> Result<String, String> {
     let mut all: BTreeMap<Oracle, Reported> = BTreeMap::new();
     for record in read(folder)? {
@@ -50,7 +50,7 @@ pub fn summary(folder: &Path, required: &Required) -> Result<String, String> {
     if faults.is_empty() { Ok(table) } else { Err(table + &faults) }
 }
 
-/// The rows of one oracle: its name, how many, of what.
+/// Returns the rows of one oracle: name, count and kind of items.
 fn rows_of(name: &str, reported: &Reported) -> Vec<[String; 3]> {
     let mut largest: Vec<_> = reported.counts.iter().collect();
     largest.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
@@ -65,7 +65,7 @@ fn rows_of(name: &str, reported: &Reported) -> Vec<[String; 3]> {
     cells.into_iter().enumerate().map(named).collect()
 }
 
-/// A number with commas between thousands.
+/// Formats a number with commas between thousands.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();

@@ -2,7 +2,7 @@ use super::names::NAMES;
 use super::{Oracle, Required, summary};
 use std::path::{Path, PathBuf};
 
-/// A folder with these reports, for one test.
+/// Creates a folder with these records, for one test.
 fn folder(test: &str, reports: &[&str]) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("slowpath-{}-{test}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
