@@ -6,30 +6,30 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// How to call it.
+/// Usage text.
 pub const USAGE: &str = "usage: ablation [--deadline SECONDS] [--repeat N] [--csv FILE] \
                          [--target NAME] [--metric NAME] [--cores N] [--unroll N] [FILE...]";
 
-/// What to measure.
+/// Command-line arguments.
 #[derive(Debug)]
 pub struct Arguments {
-    /// Listings and objects; the examples when there are none.
+    /// Listings and objects; without any, the examples are used.
     pub files: Vec<PathBuf>,
-    /// How programs are analysed.
+    /// Settings of the analysis.
     pub settings: Settings,
-    /// The longest that a search may take.
+    /// Time limit of a search.
     pub deadline: Duration,
-    /// How often each search is done that comes to its end.
+    /// Number of repetitions of each search that completes.
     pub repeat: usize,
-    /// Where all figures go.
+    /// File for all figures as CSV.
     pub csv: Option<PathBuf>,
 }
 
 impl Arguments {
-    /// Reads them.
+    /// Parses the arguments.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// If an argument is invalid.
     pub fn parse(given: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let mut arguments = Arguments {
             files: Vec::new(),

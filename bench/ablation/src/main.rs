@@ -1,8 +1,8 @@
-//! What each part of the search is worth: the same programs, with one part left out at a time.
+//! Ablation study of the search: the same programs, with one part left out at a time.
 //!
-//! Prints, for every program and variant, the median seconds of the search alone, how many paths
-//! it looked at, questions to the solver and nogoods. Exits with 1 when two variants contradict
-//! each other about the slowest path, with 2 when there is nothing to measure.
+//! For each program and variant, prints the median seconds of the search alone, and the numbers of
+//! examined paths, solver queries and nogoods. Exits with 1 if two variants contradict each other
+//! about the slowest path, and with 2 if there is nothing to measure.
 
 mod arguments;
 mod measured;
@@ -39,7 +39,7 @@ fn report(line: &str) {
     println!("{line}");
 }
 
-/// Measures everything; whether the variants agree.
+/// Measures all programs. Returns true if the variants agree.
 fn run(arguments: &Arguments) -> Result<bool, String> {
     let files = match arguments.files.as_slice() {
         [] => examples(Path::new("examples"))?,
@@ -84,7 +84,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     Ok(fine)
 }
 
-/// The listings and objects of a folder.
+/// Returns the listings and objects of a folder.
 fn examples(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let located = |error: std::io::Error| format!("{}: {error}", folder.display());
     let mut files = Vec::new();

@@ -1,4 +1,4 @@
-//! All runs of one program: medians, and whether the variants agree.
+//! All runs of one program: medians, and agreement of the variants.
 
 use crate::program::Program;
 use crate::run::{End, Run};
@@ -10,19 +10,19 @@ use std::time::Duration;
 pub struct Row {
     /// The variant's name.
     pub variant: &'static str,
-    /// Its runs; those that are not exact are not repeated. None where it does not apply.
+    /// Runs of the variant; inexact ones are not repeated. Empty if the variant does not apply.
     pub runs: Vec<Run>,
 }
 
 impl Row {
-    /// The median of the seconds, if it applies.
+    /// Returns the median of the seconds, if the variant applies.
     pub fn seconds(&self) -> Option<f64> {
         let mut seconds: Vec<f64> = self.runs.iter().map(|run| run.seconds).collect();
         seconds.sort_by(f64::total_cmp);
         seconds.get(seconds.len() / 2).copied()
     }
 
-    /// How it ended, in words.
+    /// Returns the result in words.
     pub fn result(&self) -> &str {
         match self.runs.last().map(|run| &run.end) {
             None => "does not apply",
@@ -32,10 +32,10 @@ impl Row {
     }
 }
 
-/// Searches a program by all variants, which take turns.
+/// Searches a program with all variants in turns.
 ///
 /// # Errors
-/// What unrolling, execution or the solver cannot do, behind the variant's name.
+/// If unrolling, execution or the solver fails, preceded by the variant's name.
 pub fn measure(
     program: &Program,
     variants: &[Variant],
@@ -56,8 +56,8 @@ pub fn measure(
     Ok(rows)
 }
 
-/// What the results contradict each other in: the slowness of the slowest path of those that found
-/// it, which no bound of the others may be below.
+/// Returns the contradictions between results. All variants that completed must agree on the
+/// slowness of the slowest path, and no bound of the others may be below it.
 pub fn contradictions(rows: &[Row]) -> Vec<String> {
     let runs = || rows.iter().flat_map(|row| row.runs.iter().map(|run| (row.variant, &run.end)));
     let exact = runs().find_map(|(variant, end)| match end {

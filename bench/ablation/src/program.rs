@@ -1,5 +1,5 @@
-//! From a file to what the search needs: a program in the intermediate representation, its prices
-//! and what is asked for. Knows no variants.
+//! Preparation of a program for the search: its intermediate representation, its prices and the
+//! metric. Independent of variants.
 
 use slowpath_bpf::lift::{LiftOptions as ObjectOptions, Receive};
 use slowpath_bpf::{BpfProgram, Object, ProgramKind};
@@ -11,43 +11,43 @@ use std::fmt::Display;
 use std::path::Path;
 use std::rc::Rc;
 
-/// The target of listings.
+/// Target of listings.
 const CARD: &str = "agilio-cx-2x40";
 
-/// The target that counts instructions of objects.
+/// Target that counts the instructions of objects.
 const COUNTING: &str = "ebpf";
 
-/// How programs are analysed, as options of `slowpath bound` say it.
+/// Settings of the analysis, like the options of `slowpath bound`.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// The name of a target; of objects, both by default.
+    /// Name of the target; the default for objects is both targets.
     pub target: Option<String>,
-    /// `bitrate` (the default) or `packetrate`; what a target counts.
+    /// `bitrate` (the default) or `packetrate`, or a metric of a counting target.
     pub metric: Option<String>,
-    /// Cores that run the program; all by default.
+    /// Number of cores that run the program; all by default.
     pub cores: Option<u32>,
-    /// Limit of every loop.
+    /// Iteration limit of every loop.
     pub unroll: Option<u32>,
 }
 
 /// A program ready to be searched.
 #[derive(Debug)]
 pub struct Program {
-    /// The name of its file, and what tells it from others of the same file.
+    /// Name of the file, extended if the file has several programs.
     pub name: String,
-    /// What is to be bounded.
+    /// Metric to be bounded.
     pub metric: Metric,
-    /// What it runs on.
+    /// Target.
     pub target: Target,
-    /// The prices of its operations.
+    /// Prices of its operations.
     pub model: CostModel,
     lifted: Rc<slowpath_ir::Program>,
     limits: UnrollLimits,
 }
 
 impl Program {
-    /// The programs of a file, once for each target; instead of those that cannot be had, the name
-    /// and the reason.
+    /// Reads the programs of a file, once for each target. An unusable program has an error with
+    /// its name.
     pub fn read(path: &Path, settings: &Settings) -> Vec<Result<Self, String>> {
         let named = |error: &dyn Display| format!("{}: {error}", path.display());
         let data = match std::fs::read(path) {
@@ -87,16 +87,16 @@ impl Program {
         programs
     }
 
-    /// Executes the program symbolically, all paths together.
+    /// Executes all paths of the program symbolically.
     ///
     /// # Errors
-    /// Loops without a bound, and what execution cannot do.
+    /// If a loop has no limit, or execution fails.
     pub fn unroll(&self) -> Result<Unrolled, String> {
         unroll(Rc::clone(&self.lifted), &self.limits, &Stop::never())
             .map_err(|error| error.to_string())
     }
 
-    /// Least and greatest packet length in bytes.
+    /// Returns the least and the greatest packet length in bytes.
     pub fn packets(&self) -> (u32, u32) {
         (self.target.min_packet, self.target.max_packet)
     }
@@ -178,7 +178,7 @@ fn listing_options(target: &Target) -> LiftOptions {
     }
 }
 
-/// A program of an object, compiled for the card.
+/// Compiles a program of an object for the card.
 fn compiled(
     name: &str,
     object: &Object,

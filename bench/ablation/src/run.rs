@@ -1,4 +1,5 @@
-//! One search of one program by one variant, up to the slowest path or the deadline.
+//! One search of a program with one variant, until the slowest path is found or the deadline is
+//! reached.
 
 use crate::program::Program;
 use crate::variant::{Backend, Order, Variant};
@@ -8,40 +9,41 @@ use slowpath_stop::{Limits, Stop};
 use slowpath_target::Slowness;
 use std::time::{Duration, Instant};
 
-/// How a search ended.
+/// The end of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub enum End {
-    /// With the slowest path, if there is any path.
+    /// The slowest path was found; `None` if no path is possible.
     Exact(Option<Slowness>),
-    /// Before that.
+    /// The search stopped early.
     Stopped {
-        /// Why.
+        /// Reason.
         why: String,
-        /// What no path is slower than, as far as that is known.
+        /// Upper bound of the slowness of all paths, if known.
         bound: Option<Slowness>,
     },
 }
 
-/// What a search took.
+/// Result and effort of a search.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Seconds of the search alone: no reading, no unrolling.
+    /// Seconds of the search alone, without reading and unrolling.
     pub seconds: f64,
-    /// Paths (of [`Order::EveryBranch`]: ends of paths, possible or not) looked at.
+    /// Number of examined paths; with [`Order::EveryBranch`] that of ends of paths, possible or
+    /// not.
     pub candidates: u64,
-    /// Questions to the solver.
+    /// Number of solver queries.
     pub solver_checks: u64,
-    /// Nogoods learnt.
+    /// Number of learnt nogoods.
     pub nogoods: usize,
-    /// How it ended.
+    /// End of the search.
     pub end: End,
 }
 
 impl Run {
-    /// Searches a program; `None` when the variant does not apply to it.
+    /// Searches a program; `None` if the variant does not apply to it.
     ///
     /// # Errors
-    /// What unrolling, execution or the solver cannot do.
+    /// If unrolling, execution or the solver fails.
     pub fn of(
         program: &Program,
         variant: &Variant,
@@ -68,18 +70,18 @@ impl Run {
         Ok(sum)
     }
 
-    /// Whether the slowest path is known.
+    /// Returns true if the slowest path is known.
     pub fn is_exact(&self) -> bool {
         matches!(self.end, End::Exact(_))
     }
 
-    /// This one and then another, for the slower of their paths.
+    /// Combines two successive runs; the result is the slower of their paths.
     fn and(self, other: Run) -> Run {
         let end = match (self.end, other.end) {
             (End::Exact(one), End::Exact(other)) => End::Exact(one.max(other)),
             (End::Stopped { why, bound }, End::Exact(known))
             | (End::Exact(known), End::Stopped { why, bound }) => {
-                // Without a bound on one component, there is none.
+                // Without a bound on one component, the combination has none.
                 End::Stopped {
                     why,
                     bound: bound.map(|bound| known.map_or(bound, |k| k.max(bound))),

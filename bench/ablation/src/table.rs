@@ -1,8 +1,8 @@
-//! How runs are printed, for people and as CSV.
+//! Output of runs, for people and as CSV.
 
 use crate::measured::Row;
 
-/// The heading of the table.
+/// Returns the heading of the table.
 pub fn heading() -> String {
     format!(
         "{:28} {:20} {:>10} {:>10} {:>10} {:>8}  result",
@@ -10,7 +10,7 @@ pub fn heading() -> String {
     )
 }
 
-/// A line of the table.
+/// Formats a line of the table.
 pub fn line(program: &str, row: &Row) -> String {
     let variant = row.variant;
     let Some((run, seconds)) = row.runs.last().zip(row.seconds()) else {
@@ -25,12 +25,12 @@ pub fn line(program: &str, row: &Row) -> String {
     )
 }
 
-/// The heading of the CSV.
+/// Returns the heading of the CSV file.
 pub fn csv_heading() -> String {
     "program,variant,seconds,candidates,solver_checks,nogoods,result\n".into()
 }
 
-/// A line of the CSV.
+/// Formats a line of the CSV file.
 pub fn csv_line(program: &str, row: &Row) -> String {
     let figures = match row.runs.last().zip(row.seconds()) {
         Some((run, seconds)) => {
@@ -41,7 +41,7 @@ pub fn csv_line(program: &str, row: &Row) -> String {
     format!("{},{},{figures},{}\n", field(program), field(row.variant), field(row.result()))
 }
 
-/// A text as CSV has it.
+/// Quotes a field of the CSV file if necessary.
 fn field(text: &str) -> String {
     if text.contains([',', '"', '\n']) {
         format!("\"{}\"", text.replace('"', "\"\""))

@@ -1,22 +1,22 @@
-//! The searches that are compared: all of it, and each with one part left out or done otherwise.
+//! Variants of the search: the complete one, and others with one part left out or replaced.
 //!
-//! In the manner of Table 4 of "throughput guarantees" (§ 6.3), whose checks at each branch, lack
-//! of static analysis and separate analysis of components have their counterparts here.
+//! Modelled on Table 4 of "throughput guarantees" (§ 6.3). Its checks at each branch, lack of
+//! static analysis and separate analysis of components have counterparts here.
 
 use slowpath_search::SearchOptions;
 
-/// In which order paths are looked at.
+/// The order in which paths are examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The slowest first, by all components together.
+    /// Slowest first, for all components together.
     SlowestFirst,
-    /// The same, by one component after the other.
+    /// Slowest first, for one component after the other.
     Separate,
-    /// Depth first with a check at every branch, as symbolic execution does: all paths.
+    /// Depth first with a check at every branch, through all paths, like symbolic execution.
     EveryBranch,
 }
 
-/// What decides conditions.
+/// The solver for conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
     /// [`slowpath_smt::BitSolver`].
@@ -25,20 +25,20 @@ pub enum Backend {
     Z3,
 }
 
-/// A way to search.
+/// A variant of the search.
 #[derive(Clone, Copy, Debug)]
 pub struct Variant {
-    /// Its name in tables.
+    /// Name in tables.
     pub name: &'static str,
-    /// What the search does to be quick.
+    /// Enabled optimisations of the search.
     pub options: SearchOptions,
-    /// The order of paths.
+    /// Order of paths.
     pub order: Order,
-    /// The solver.
+    /// Solver.
     pub backend: Backend,
 }
 
-/// All of them; the first one is the search as users have it.
+/// Returns all variants, starting with the search in its default form.
 pub fn variants() -> Vec<Variant> {
     let whole = Variant {
         name: "whole",

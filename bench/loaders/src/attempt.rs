@@ -1,5 +1,5 @@
-//! One try of one loader with one program. The process that makes it says what came of it in a line
-//! of JSON for each program that it is asked for.
+//! One attempt of a loader with a program. Each attempt runs in its own process, which prints one
+//! JSON line for each requested program.
 
 use std::error::Error;
 use std::io::Write;
@@ -15,19 +15,19 @@ use crate::{ours, with_aya, with_libbpf};
 /// The loaders, ours first.
 pub const LOADERS: [&str; 3] = ["ours", "aya", "libbpf"];
 
-/// Why a program is not loaded.
+/// The reason why a program was not loaded.
 #[derive(Debug, Default)]
 pub struct Failure {
-    /// What the library's error says.
+    /// Error of the library.
     pub error: String,
-    /// What it said beside that: libbpf prints where others return.
+    /// Output printed besides: libbpf prints messages that others return.
     pub printed: String,
 }
 
-/// A result of a loader: what keeps the program loaded.
+/// Result of a loader: an object that keeps the program loaded, or an error.
 pub type Held = Result<Box<dyn std::any::Any>, Failure>;
 
-/// What came of a try.
+/// Result of an attempt.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Attempt {
     pub section: String,
@@ -35,23 +35,23 @@ pub struct Attempt {
     pub loaded: bool,
     /// First line of the error.
     pub error: String,
-    /// Lines of the error, and of what was printed beside it.
+    /// Number of lines of the error, and of the printed output.
     pub error_lines: usize,
     pub printed_lines: usize,
-    /// The last lines that were printed, as one.
+    /// Last printed lines, as one string.
     pub printed: String,
-    /// How many programs and maps are in the kernel for it.
+    /// Numbers of programs and maps in the kernel that belong to the loaded program.
     pub programs: usize,
     pub maps: usize,
-    /// The kernel's hash of the instructions, file descriptors of maps left out.
+    /// The kernel's hash of the instructions, which excludes file descriptors of maps.
     pub tag: String,
-    /// Whether the program has the object's types.
+    /// True if the loaded program has the object's types.
     pub types: bool,
-    /// Milliseconds, from the bytes of the file on.
+    /// Milliseconds, starting from the bytes of the file.
     pub milliseconds: f64,
 }
 
-/// Tries the programs that are asked for on the standard input.
+/// Attempts to load the programs that standard input lists.
 pub fn answer(loader: &str, object: &Path) -> Result<(), Box<dyn Error>> {
     let wanted: Vec<Wanted> = serde_json::from_reader(std::io::stdin().lock())?;
     let data = std::fs::read(object)?;

@@ -1,4 +1,5 @@
-//! What the kernel keeps for this process, whichever library asked for it: `/proc/self/fdinfo`.
+//! Programs and maps that this process holds in the kernel, independent of the library: read from
+//! `/proc/self/fdinfo`.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -9,19 +10,19 @@ use libbpf_rs::query::ProgInfoIter;
 pub struct InKernel {
     pub programs: usize,
     pub maps: usize,
-    /// Of the program that was asked for.
+    /// Hash of the requested program.
     pub tag: String,
-    /// Whether it has types.
+    /// True if the requested program has types.
     pub types: bool,
 }
 
 impl InKernel {
-    /// Looks for the program with this name.
+    /// Finds the objects of this process, and among them the program with a name.
     pub fn of_this_process(name: &str) -> Result<InKernel, Box<dyn Error>> {
         let mut programs: BTreeMap<u32, String> = BTreeMap::new();
         let mut maps: BTreeMap<u32, ()> = BTreeMap::new();
         for entry in std::fs::read_dir("/proc/self/fdinfo")? {
-            // The directory's own descriptor is gone by now.
+            // The descriptor of the directory itself is closed by now.
             let Ok(text) = std::fs::read_to_string(entry?.path()) else { continue };
             if let Some(id) = field(&text, "prog_id") {
                 programs

@@ -1,8 +1,8 @@
-//! Which loader takes which object: every XDP program of the survey's manifest is loaded by our own
-//! loader, by aya and by libbpf-rs, each (object, loader) in a process of its own.
+//! Compares loaders: every XDP program of the survey's manifest is loaded by our own loader, by aya
+//! and by libbpf-rs. Each pair of object and loader has its own process.
 //!
-//! `survey` writes one row for each program and loader, `table` makes Markdown of them; `try` is what
-//! `survey` starts. The result is in docs/loading.md.
+//! `survey` writes one row for each program and loader, `table` formats the rows as Markdown, and
+//! `try` is the subcommand that `survey` starts. The results are in docs/loading.md.
 
 mod attempt;
 mod in_kernel;

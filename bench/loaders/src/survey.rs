@@ -1,5 +1,5 @@
-//! All objects, all loaders: one process each, in a mount namespace of its own with a file system of
-//! its own for what libraries pin.
+//! Survey of all objects and loaders. Each pair runs in one process, with its own mount namespace
+//! and BPF file system for pinned objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -45,10 +45,10 @@ pub struct Row {
     pub milliseconds: f64,
 }
 
-/// Seconds that a process has for an object.
+/// Time limit of a process for one object, in seconds.
 const LIMIT: &str = "300";
 
-/// What a process is started in.
+/// Shell command that isolates a process.
 const ISOLATED: &str = "mount -t bpf bpf /sys/fs/bpf && exec \"$0\" \"$@\"";
 
 /// Runs the survey and writes its rows.
@@ -99,7 +99,8 @@ fn row(project: &str, object: &str, sha256: &str, loader: &str, attempt: Attempt
     }
 }
 
-/// What a loader does with the programs of an object; how its process ended where it said nothing.
+/// Runs a loader on the programs of an object. Programs without output get the exit status as their
+/// error.
 fn attempts(
     loader: &str,
     object: &Path,
@@ -134,7 +135,7 @@ fn attempts(
     Ok(attempts)
 }
 
-/// Numbers of the programs and maps of the whole machine.
+/// Returns the numbers of all programs and maps of the machine.
 fn in_kernel() -> (BTreeSet<u32>, BTreeSet<u32>) {
     (
         ProgInfoIter::default().map(|info| info.id).collect(),
@@ -142,8 +143,8 @@ fn in_kernel() -> (BTreeSet<u32>, BTreeSet<u32>) {
     )
 }
 
-/// What is there that was not before. The kernel frees with some delay, and others may work on the
-/// same machine: what stays for ten seconds counts.
+/// Returns the programs and maps that are new. The kernel frees objects with some delay, and other
+/// processes may use it, so only objects that stay for ten seconds count.
 fn left(before: &(BTreeSet<u32>, BTreeSet<u32>)) -> Vec<String> {
     let new = || {
         let (programs, maps) = in_kernel();

@@ -1,4 +1,4 @@
-//! Markdown of a survey's rows.
+//! Formatting of a survey's rows as Markdown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::attempt::LOADERS;
 use crate::survey::Row;
 
-/// What is in an error, and the kind of failure that it then is. The first that fits counts.
+/// Kinds of failures, each with a text that its errors contain. The first match counts.
 const KINDS: [(&str, &str); 20] = [
     (
         "legacy map definitions",
@@ -62,7 +62,7 @@ fn line(first: &str, cells: [String; 3]) {
 
 fn count(columns: &[Vec<&Row>; 3], which: impl Fn(&Row, &Row) -> bool) -> [String; 3] {
     [0, 1, 2].map(|n| {
-        // Rows are in the same order for every loader within an object, and objects are in order.
+        // Rows have the same order for every loader, since objects and their programs are ordered.
         let pairs = columns[n].iter().zip(&columns[0]);
         pairs.filter(|(row, ours)| which(row, ours)).count().to_string()
     })
@@ -96,7 +96,7 @@ fn summary(columns: &[Vec<&Row>; 3]) {
     );
 }
 
-/// The kind of failure of a row.
+/// Returns the kind of failure of a row.
 fn kind(row: &Row) -> &'static str {
     let text = format!("{}\n{}", row.error, row.printed);
     KINDS.iter().find(|(words, _)| text.contains(words)).map_or("other", |(_, kind)| kind)

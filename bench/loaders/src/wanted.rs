@@ -1,5 +1,5 @@
-//! What all loaders are told beside the object: which program, how many elements maps have that
-//! leave it to their own loader, and which other programs the object puts into program arrays.
+//! Inputs that all loaders get besides the object: the program, sizes that the object leaves open,
+//! and the other programs in its program arrays.
 
 use std::collections::BTreeSet;
 
@@ -13,19 +13,19 @@ pub struct Wanted {
     pub program: String,
 }
 
-/// Elements of maps that have none.
+/// Number of elements of maps without a stated size.
 pub const SOME: u32 = 64;
 
-/// Types whose number of elements every loader chooses by itself.
+/// Types of maps whose size every loader chooses itself.
 const CHOSEN: [MapKind; 2] = [MapKind::PERF_EVENT_ARRAY, MapKind::RINGBUF];
 
-/// The maps whose number of elements the object does not say.
+/// Returns the maps whose size the object does not state.
 pub fn unsized_maps(object: &Object) -> impl Iterator<Item = &str> {
     let maps = object.maps.iter();
     maps.filter(|map| map.max_entries == 0 && !CHOSEN.contains(&map.kind)).map(|m| m.name.as_str())
 }
 
-/// The programs that the object itself puts into program arrays.
+/// Returns the programs that the object puts into program arrays.
 pub fn in_slots(object: &Object) -> BTreeSet<Wanted> {
     let slots = object.maps.iter().flat_map(|map| &map.slots);
     let programs = slots.filter_map(|(_, slot)| match slot {

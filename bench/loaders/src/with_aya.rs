@@ -1,5 +1,5 @@
-//! aya. It creates all maps of the object and has no programs but those whose section it knows; maps
-//! that the object wants pinned it pins.
+//! The loader aya. It creates all maps of the object, pins those that request it, and supports only
+//! programs in sections with known names.
 
 use std::error::Error;
 
@@ -31,7 +31,7 @@ pub fn load(data: &[u8], wanted: &Wanted) -> Held {
     Ok(Box::new(object))
 }
 
-/// The error with its causes, as far as they do not say the same again.
+/// Formats an error with its causes, without repetitions.
 fn failure(error: &dyn Error) -> Failure {
     let mut text = error.to_string();
     let mut cause = error.source();

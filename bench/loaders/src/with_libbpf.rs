@@ -1,5 +1,5 @@
-//! libbpf, by libbpf-rs. Sections that it does not know get the type XDP, as `bpftool prog load` can
-//! be told to; what it says about failures goes to a callback.
+//! The loader libbpf, through libbpf-rs. Programs in unknown sections get the type XDP, as with an
+//! option of `bpftool prog load`. Messages about failures go to a callback.
 
 use std::sync::Mutex;
 
@@ -30,7 +30,7 @@ pub fn load(data: &[u8], wanted: &Wanted) -> Held {
 }
 
 fn open_and_load(data: &[u8], wanted: &Wanted) -> Result<Box<dyn std::any::Any>, String> {
-    // With its causes.
+    // The alternate format includes the causes.
     let text = |why: libbpf_rs::Error| format!("{why:#}");
     let ours = Object::parse(data).ok();
     let unsized_names: Vec<&str> = ours.iter().flat_map(unsized_maps).collect();

@@ -1,9 +1,8 @@
-//! The machine code that the running kernel executes along paths of XDP programs.
+//! Returns the machine code that the running kernel executes along paths of XDP programs.
 //!
-//! Takes a line of JSON for each path from its input: the file of the object, the name of the program,
-//! and the path as `slowpath._core.Flow.text` writes it. Gives a line for each: the bytes of each
-//! instruction of the path, `null` for calls of the kernel; or why there are none. `bench/machine_code.py`
-//! starts it.
+//! Reads one JSON line for each path: the file of the object, the name of the program, and the path
+//! as `slowpath._core.Flow.text` writes it. Writes one line for each: the bytes of each instruction
+//! of the path, `null` for kernel calls, or an error. `bench/machine_code.py` starts this program.
 
 mod path;
 
@@ -33,7 +32,7 @@ fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            // Nobody may be reading any more.
+            // The reader may be gone.
             let _ = writeln!(std::io::stderr(), "error: {why}");
             ExitCode::from(2)
         }

@@ -1,4 +1,4 @@
-//! From a path to its machine code: which instruction each step is, and what the kernel made of it.
+//! Mapping of a path to its machine code: the instruction of each step, and its compiled bytes.
 
 #[cfg(test)]
 mod tests;
@@ -9,39 +9,39 @@ use slowpath_bpf::insn::{Call, Insn};
 use slowpath_estimate::{Code, Path};
 use slowpath_kernel::MachineCode;
 
-/// The step calls the kernel.
+/// Kind of a step that calls the kernel.
 const KERNEL: &str = "call";
-/// `jmp` with a distance of one byte, and of four.
+/// Opcodes of `jmp` with a distance of one byte and of four bytes.
 const SHORT: u8 = 0xeb;
 const LONG: u8 = 0xe9;
 
-/// What a step does, which registers it reads and writes, whether it jumps; and what the estimate
-/// knows besides.
+/// Kind of a step, registers it reads, register it writes, true if it jumps, and further data for
+/// the estimate.
 type Step = (String, Vec<u8>, Option<u8>, bool, Option<(u32, bool)>, Option<u32>);
 
-/// A path as it is stored.
+/// A path in its stored form.
 #[derive(Deserialize)]
 pub struct Flow {
     steps: Vec<Step>,
 }
 
-/// A program, and what the kernel made of it.
+/// A program with its compiled machine code.
 pub struct Loaded {
     machine: MachineCode,
     code: Code,
 }
 
 impl Loaded {
-    /// The machine code of a program of an object.
+    /// Combines machine code with its object.
     pub fn new(machine: MachineCode, object: &Object) -> Loaded {
         let code = Code::new(machine.insns.clone(), object);
         Loaded { machine, code }
     }
 
-    /// The bytes of each step as digits; `None` of calls of the kernel.
+    /// Returns the bytes of each step in hexadecimal; `None` for kernel calls.
     ///
     /// # Errors
-    /// Why the path is not one through this program that can be followed.
+    /// If the path does not belong to this program or cannot be followed.
     pub fn code(&self, flow: &Flow) -> Result<Vec<Option<String>>, &'static str> {
         let slots = slots(&self.machine.insns, flow)?;
         self.check(flow, &slots)?;
@@ -50,7 +50,7 @@ impl Loaded {
         Ok(bytes.collect())
     }
 
-    /// Each step has to do what the instruction does that it was found to be.
+    /// Checks that each step matches the instruction that was found for it.
     fn check(&self, flow: &Flow, slots: &[usize]) -> Result<(), &'static str> {
         let different = "the path is not one of this program";
         let path = Path::new(&self.code, slots.iter().map(|&slot| (slot as u32, "")));
@@ -63,7 +63,8 @@ impl Loaded {
         same.then_some(()).ok_or(different)
     }
 
-    /// The code of an instruction; the first return of a function has what the others jump to.
+    /// Returns the machine code of an instruction. If a return jumps to shared code, that code is
+    /// included.
     fn bytes(&self, slot: usize) -> Vec<u8> {
         let Some(part) = self.machine.part(slot) else { return Vec::new() };
         let mut bytes = self.machine.bytes[part.clone()].to_vec();
@@ -77,7 +78,7 @@ impl Loaded {
     }
 }
 
-/// Where bytes at an offset jump to.
+/// Returns the target of a jump at an offset.
 fn jump(from: usize, bytes: &[u8]) -> Option<usize> {
     let (length, distance) = match *bytes {
         [SHORT, distance, ..] => (2, i32::from(distance as i8)),
@@ -91,7 +92,7 @@ fn digits(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The slots of a path's instructions, by where its jumps lead.
+/// Finds the slots of a path's instructions by following its jumps.
 fn slots(insns: &[Insn], flow: &Flow) -> Result<Vec<usize>, &'static str> {
     let (mut slots, mut callers, mut next) = (Vec::new(), Vec::new(), Some(0));
     for (_, _, _, jumps, _, _) in &flow.steps {

@@ -1,4 +1,4 @@
-//! The published files.
+//! Readers of the published files.
 
 use flate2::read::GzDecoder;
 use serde::Deserialize;
@@ -7,18 +7,18 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// `summary.json`.
+/// The file `summary.json`.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
 pub struct Summary {
-    /// By program name.
+    /// Programs by name.
     pub programs: BTreeMap<String, ProgramInfo>,
 }
 
-/// What the summary says about a program.
+/// Data of the summary about a program.
 #[derive(Debug, Deserialize)]
 pub struct ProgramInfo {
-    /// Cores that ran it.
+    /// Number of cores that ran the program.
     pub cores: u32,
 }
 
@@ -35,20 +35,20 @@ impl Summary {
 pub struct Record {
     /// Block starts; `->` for taken branches, `--` for the others.
     pub path: String,
-    /// Cycles on a core, overhead included.
+    /// Cycles on a core, including the overhead.
     pub cycles: u64,
     /// Cycles of the DRAM engine.
     pub dram_cycles: f64,
-    /// Hexadecimal, `--` for any byte.
+    /// Packet in hexadecimal, `--` for any byte.
     pub packet: String,
     /// Map bytes by offset.
     pub map: BTreeMap<String, u8>,
-    /// Cores × clock / measured packet rate.
+    /// Measured cycles: cores × clock / measured packet rate.
     pub measured_cycles: Option<f64>,
 }
 
 impl Record {
-    /// Reads a file of one JSON object a line.
+    /// Reads a file with one JSON object per line.
     pub fn read(path: &Path) -> Result<Vec<Self>, String> {
         let lines = BufReader::new(GzDecoder::new(open(path)?)).lines();
         let mut records = Vec::new();

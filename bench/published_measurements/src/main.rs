@@ -1,11 +1,11 @@
-//! Predicted against published measured cycles, path by path.
+//! Compares predicted cycles with published measured ones, path by path.
 //!
-//! Replays every published witness (Krude et al., CoNEXT 2021, artifact) through the concrete
-//! interpreter, prices the run with the built-in target `agilio-cx-2x40`, and compares with the
-//! published model and with the throughput that was measured on the real card. Needs two folders
+//! Replays every published witness (Krude et al., CoNEXT 2021, artifact) with the concrete
+//! interpreter and prices the run with the built-in target `agilio-cx-2x40`. Compares the result
+//! with the published model and with the throughput measured on the real card. Needs two folders
 //! that are not part of this repository: the published results (`PROGRAM.jsonl.gz` and
-//! `summary.json`) and the listings (`PROGRAM.asm`). Exits with 1 when a figure is worse than stated in
-//! `docs/targets.md`, with 2 when they are missing.
+//! `summary.json`) and the listings (`PROGRAM.asm`). Exits with 1 if a figure is worse than stated
+//! in `docs/targets.md`, and with 2 if the folders are missing.
 
 mod data;
 mod replay;
@@ -15,9 +15,9 @@ use replay::Replay;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Most that a prediction may exceed the measured rate, as a share of it: 1.8 % after rounding.
+/// Largest excess of a prediction over the measured rate, as a share of it: 1.8 % after rounding.
 const MAX_OPTIMISM: f64 = 0.0185;
-/// Most that a prediction may fall behind the measured rate, limited by the cores (8.7 %) and by
+/// Largest shortfall of a prediction below the measured rate, limited by the cores (8.7 %) and by
 /// DRAM (18.4 %), after rounding.
 const MAX_PESSIMISM: [f64; 2] = [0.0875, 0.1845];
 
@@ -56,13 +56,13 @@ struct Deviations {
     by_bottleneck: [Vec<f64>; 2],
 }
 
-/// What a comparison came to.
+/// Result of a comparison.
 struct Outcome {
-    /// Whether all figures are as stated.
+    /// True if all figures are as stated.
     fine: bool,
-    /// Paths that were replayed.
+    /// Number of replayed paths.
     replayed: usize,
-    /// Paths with a measured rate among them.
+    /// Number of replayed paths with a measured rate.
     measured: usize,
 }
 
@@ -108,7 +108,7 @@ fn run(results: &Path, listings: &Path) -> Result<Outcome, String> {
     Ok(Outcome { fine, replayed, measured })
 }
 
-/// One line a bottleneck; whether the figures hold.
+/// Prints one line for each bottleneck. Returns true if the figures are as stated.
 fn print_deviations(counts: &str, deviations: &mut Deviations) -> bool {
     let mut fine = true;
     let mut printed = false;

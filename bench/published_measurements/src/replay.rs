@@ -1,4 +1,4 @@
-//! Replays a published witness on a listing.
+//! Replay of a published witness on a listing.
 
 use crate::data::Record;
 use slowpath_exec::concrete::{self, Environment};
@@ -6,7 +6,7 @@ use slowpath_ir::{Destination, Program, RegionId, RegionKind};
 use slowpath_target::{CostModel, Target};
 use std::path::Path;
 
-/// Blocks after which a run counts as endless.
+/// Most blocks of a run; longer ones count as endless.
 const MAX_BLOCKS: usize = 100_000;
 
 /// A listing ready to run.
@@ -16,11 +16,11 @@ pub struct Replay {
     target: Target,
 }
 
-/// What a run did.
+/// Result of a run.
 pub struct Outcome {
-    /// In the notation of the published files.
+    /// Path in the notation of the published files.
     pub path: String,
-    /// Cycles on a core, overhead included.
+    /// Cycles on a core, including the overhead.
     pub cycles: u64,
     /// Cycles of the DRAM engine.
     pub dram_cycles: f64,
@@ -40,7 +40,7 @@ impl Replay {
         Ok(Replay { program, model, target })
     }
 
-    /// Runs a witness; bytes that may be anything are 0xA5.
+    /// Runs a witness; bytes with any value are set to 0xA5.
     pub fn run(&self, record: &Record) -> Result<Outcome, String> {
         let mut environment = Environment::with_fill(&self.program, 0xa5);
         if let Some(length) = self.program.packet_length {
@@ -91,7 +91,7 @@ impl Replay {
         Ok(Outcome { path, cycles: by_name("processing") as u64, dram_cycles: by_name("dram") })
     }
 
-    /// Whether a block ends in a branch instruction rather than running into the next one.
+    /// Returns true if a block ends with a branch instruction instead of falling through.
     fn branches(&self, block: slowpath_ir::BlockId) -> bool {
         let block = self.program.block(block);
         let text =

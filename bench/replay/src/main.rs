@@ -1,11 +1,10 @@
-//! Whether the kernel confirms guarantees: loads the programs of a survey with a counter in each of
-//! their basic blocks, installs the map content of the witness, runs its packet, and compares the
-//! instructions that the kernel executed with those that the guarantee says. Then it runs other
-//! packets, none of which may take more.
+//! Checks whether the kernel confirms guarantees. Loads the programs of a survey with a counter in
+//! each basic block, installs the map content of the witness, and runs its packet. Compares the
+//! number of executed instructions with the guarantee. Then runs other packets, none of which may
+//! execute more.
 //!
-//! Takes the manifest of `bench/survey.py` and the folder of results that it kept. Prints Markdown
-//! tables; exits with 1 when the kernel did something else than a witness says, with 2 when there
-//! is nothing to compare.
+//! Takes the manifest of `bench/survey.py` and its folder of results. Prints Markdown tables. Exits
+//! with 1 if the kernel contradicts a witness, and with 2 if there is nothing to compare.
 
 mod outcome;
 mod packets;
@@ -42,7 +41,7 @@ fn report(line: &str) {
     println!("{line}");
 }
 
-/// Replays everything; whether the kernel did what the witnesses say.
+/// Replays all witnesses. Returns true if the kernel confirms them.
 fn run(manifest: &Path, results: &Path, outcomes: Option<&Path>) -> Result<bool, String> {
     let kernel = Kernel::available().map_err(|e| e.to_string())?;
     let entries = result::manifest(manifest)?;

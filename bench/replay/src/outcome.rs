@@ -1,32 +1,32 @@
-//! What a replay came to.
+//! Result of a replay.
 
-/// What a replay came to.
+/// Result of a replay.
 #[derive(Debug)]
 pub enum Outcome {
-    /// The kernel executed as many instructions as the guarantee says.
+    /// The kernel executed as many instructions as guaranteed.
     Replayed,
-    /// It did so with the answers of the witness put in place of calls which a test run cannot be
-    /// made to answer so.
+    /// The kernel did so with replaced results of these calls, which a test run cannot produce.
     Answered(Vec<String>),
-    /// It executed fewer: the path depends on what a test run cannot be made to have.
+    /// The kernel executed fewer instructions, because the path depends on inputs that a test run
+    /// cannot provide.
     Open {
-        /// What, in the words of the witness.
+        /// These inputs, in the words of the witness.
         on: Vec<String>,
-        /// So many instructions.
+        /// Number of executed instructions.
         executed: u64,
     },
-    /// There is no witness to replay.
+    /// The program has no witness.
     NoWitness,
-    /// The kernel does not take the program.
+    /// The kernel rejected the program.
     Rejected(String),
-    /// It takes the program, but not with counters, or does not run it by itself.
+    /// The kernel rejected the program with counters, or cannot run it alone.
     NotRun(String),
-    /// It did something else.
+    /// The kernel contradicted the witness or the guarantee.
     Different(String),
 }
 
 impl Outcome {
-    /// One word.
+    /// Returns a name for tables.
     pub fn name(&self) -> &'static str {
         match self {
             Outcome::Replayed => "replayed",
@@ -39,7 +39,7 @@ impl Outcome {
         }
     }
 
-    /// Why it is not another.
+    /// Returns the reason for this result.
     pub fn reason(&self) -> String {
         match self {
             Outcome::Replayed | Outcome::NoWitness => String::new(),

@@ -1,9 +1,9 @@
-//! Packets of common kinds, and what becomes of them when bytes change: the same in every run.
+//! Packets of common kinds, with pseudo-random changes that are the same in every run.
 
-/// So many packets.
+/// Number of packets.
 const COUNT: usize = 400;
 
-/// A generator of numbers (Marsaglia, "Xorshift RNGs", 2003).
+/// A pseudo-random generator (Marsaglia, "Xorshift RNGs", 2003).
 struct Numbers(u64);
 
 impl Numbers {
@@ -15,7 +15,7 @@ impl Numbers {
     }
 }
 
-/// Ethernet, IPv4 or IPv6, and a protocol, with room for what it carries.
+/// Returns packets with Ethernet, IPv4 or IPv6 and a protocol header, with room for payload.
 fn seeds() -> Vec<Vec<u8>> {
     let ethernet = |kind: [u8; 2]| [&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2][..], &kind].concat();
     let ipv4 = |protocol: u8| {
@@ -30,14 +30,14 @@ fn seeds() -> Vec<Vec<u8>> {
     seeds.extend([1, 6, 17, 47, 4].map(ipv4));
     seeds.extend([58, 6, 17, 0, 44, 41].map(ipv6));
     for seed in &mut seeds {
-        // Ports, flags of TCP, a query.
+        // Ports, TCP flags, a DNS query.
         seed.extend([0x30, 0x39, 0, 53, 0, 64, 0, 0, 0, 1, 0, 0, 0x50, 2, 1, 0, 0, 1]);
         seed.resize(128, 0);
     }
     seeds
 }
 
-/// Packets of common kinds and ones like `witness`.
+/// Returns packets of common kinds, and variants of `witness`.
 pub fn packets(witness: Option<Vec<u8>>) -> Vec<Vec<u8>> {
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
     let mut seeds = seeds();
@@ -45,7 +45,7 @@ pub fn packets(witness: Option<Vec<u8>>) -> Vec<Vec<u8>> {
     seeds.extend(witness);
     let mut packets = seeds.clone();
     while packets.len() < COUNT {
-        // Every second is like the witness.
+        // Every second packet is a variant of the witness.
         let last = seeds.len() - 1;
         let of =
             if like && packets.len().is_multiple_of(2) { last } else { numbers.below(last + 1) };

@@ -1,4 +1,4 @@
-//! One witness in the kernel.
+//! Replay of one witness in the kernel.
 
 #[cfg(test)]
 mod tests;
@@ -36,7 +36,7 @@ pub fn replay(kernel: &Kernel, entry: &Entry, surveyed: &Surveyed) -> Outcome {
     }
 }
 
-/// Replays a witness, with answers in place of calls only where it has to be.
+/// Replays a witness; replaces results of calls only if necessary.
 fn replay_witness(
     kernel: &Kernel,
     object: &Object,
@@ -62,8 +62,8 @@ fn replay_witness(
     }
 }
 
-/// How some packet takes more instructions than the guarantee says, if one of those tried does:
-/// with the maps as they are at the start, and then with the content of the witness.
+/// Looks for a packet that executes more instructions than guaranteed: first with the initial maps,
+/// then with the content of the witness. Returns a description of the first one.
 fn exceeding(
     kernel: &Kernel,
     object: &Object,
@@ -91,7 +91,7 @@ fn exceeding(
     Ok(None)
 }
 
-/// The object of a program, and its number there.
+/// Reads the object of a program, and finds the program's number.
 fn read(entry: &Entry) -> Result<(Object, usize), String> {
     let data = std::fs::read(&entry.object).map_err(|e| e.to_string())?;
     let object = Object::parse(&data).map_err(|e| e.to_string())?;
@@ -101,7 +101,7 @@ fn read(entry: &Entry) -> Result<(Object, usize), String> {
     Ok((object, number))
 }
 
-/// Sizes of maps that the object leaves to its own loader: as the witness says, or some.
+/// Sets the sizes of maps that the object leaves open: those of the witness, or a default.
 fn choose_sizes(object: &mut Object, surveyed: &Surveyed) {
     const SOME: u64 = 64;
     let witness = match surveyed {
@@ -118,7 +118,7 @@ fn choose_sizes(object: &mut Object, surveyed: &Surveyed) {
     }
 }
 
-/// Makes everything as the witness says, and runs its packet.
+/// Installs the state of the witness, and runs its packet.
 fn compare(kernel: &Kernel, counted: &Counted, guarantee: &Guarantee) -> Result<Outcome, Outcome> {
     let Guarantee { instructions: expected, witness, .. } = guarantee;
     let different = |why: &dyn std::fmt::Display| Outcome::Different(why.to_string());
@@ -129,7 +129,7 @@ fn compare(kernel: &Kernel, counted: &Counted, guarantee: &Guarantee) -> Result<
     let run = counted.run(&packet, &context);
     let (_, executed) = run.map_err(|e| match context == Context::default() {
         true => Outcome::NotRun(e.to_string()),
-        // Only a device that is there, and its queues, can be given.
+        // A test run accepts only existing devices and queues.
         false => {
             Outcome::Open { on: vec!["ingress_ifindex, rx_queue_index".to_owned()], executed: 0 }
         }
@@ -145,7 +145,7 @@ fn compare(kernel: &Kernel, counted: &Counted, guarantee: &Guarantee) -> Result<
     Ok(Outcome::Open { on, executed })
 }
 
-/// Puts a program into the empty slots of those program arrays in which the witness wants one.
+/// Fills the empty slots of program arrays in which the witness needs a program.
 fn fill_slots(kernel: &Kernel, loaded: &Loaded, witness: &Value) -> Result<(), String> {
     let unknowns = witness["unknowns"].as_array().into_iter().flatten();
     let wanted = unknowns
@@ -166,7 +166,8 @@ fn fill_slots(kernel: &Kernel, loaded: &Loaded, witness: &Value) -> Result<(), S
     Ok(())
 }
 
-/// Runs on the CPU that the witness names, or on the first. Where it may not, the run shows it.
+/// Pins the thread to the CPU of the witness, or to the first one. Without permission, the run
+/// shows the difference.
 fn pin(witness: &Value) {
     let given = witness["environment"].as_array().into_iter().flatten();
     let mut named = given.filter(|given| given["name"] == "bpf_get_smp_processor_id");

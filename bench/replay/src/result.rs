@@ -1,4 +1,4 @@
-//! What there is to replay: the manifest of a survey, and what `slowpath bound` said about its
+//! Inputs of the replay: the manifest of a survey, and the results of `slowpath bound` for its
 //! programs (`docs/json.md`).
 
 use serde::Deserialize;
@@ -14,12 +14,12 @@ pub struct Entry {
     pub program: String,
 }
 
-/// What was said about a program.
+/// Survey result of a program.
 #[derive(Debug)]
 pub enum Surveyed {
-    /// There is no guarantee.
+    /// The program has no guarantee.
     Refused,
-    /// So many instructions at most, if that was reached, without a packet that takes them.
+    /// An upper bound of the number of instructions, if one was reached, without a witness.
     Bound(Option<u64>),
     /// A guarantee with a witness.
     Guarantee(Guarantee),
@@ -28,15 +28,15 @@ pub enum Surveyed {
 /// A guarantee with a witness.
 #[derive(Debug)]
 pub struct Guarantee {
-    /// Instructions at most.
+    /// Largest number of instructions.
     pub instructions: u64,
-    /// Where it depends on something, on what.
+    /// Assumptions of the guarantee; empty if it is unconditional.
     pub assumptions: Vec<String>,
     pub witness: Value,
 }
 
 impl Surveyed {
-    /// No packet takes more instructions.
+    /// Returns the largest number of instructions of any packet, if known.
     pub fn most(&self) -> Option<u64> {
         match self {
             Surveyed::Refused => None,
@@ -52,7 +52,7 @@ pub fn manifest(file: &Path) -> Result<Vec<Entry>, String> {
     serde_json::from_str(&text).map_err(|e| faulty(&e))
 }
 
-/// Reads a result. Where nothing was kept the program was refused before there was one.
+/// Reads a result. If the file is missing, the program was refused before the analysis.
 pub fn read(file: &Path) -> Surveyed {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let all: Value = serde_json::from_str(&text).unwrap_or_default();

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 type Row = (Entry, Surveyed, Outcome);
 
-/// How slowpath answered.
+/// Returns the kind of answer that slowpath gave.
 fn answer(surveyed: &Surveyed) -> &'static str {
     match surveyed {
         Surveyed::Guarantee(Guarantee { assumptions, .. }) if assumptions.is_empty() => "exact",
@@ -21,7 +21,7 @@ const ANSWERS: [&str; 4] = ["exact", "conditional", "bounds", "refused"];
 const OUTCOMES: [&str; 7] =
     ["replayed", "answered", "open", "no witness", "not run", "rejected", "DIFFERENT"];
 
-/// All tables.
+/// Formats all tables.
 pub fn markdown(rows: &[Row]) -> String {
     let mut text = String::from("| answer | programs |");
     for name in OUTCOMES {
@@ -64,7 +64,7 @@ pub fn markdown(rows: &[Row]) -> String {
     text
 }
 
-/// How many programs there are for each reason, the most frequent first.
+/// Counts the programs for each reason, most frequent first.
 fn reasons(heading: &str, rows: &[Row], of: &dyn Fn(&Outcome) -> Vec<String>) -> String {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for reason in rows.iter().flat_map(|(_, _, outcome)| of(outcome)) {
@@ -79,7 +79,7 @@ fn reasons(heading: &str, rows: &[Row], of: &dyn Fn(&Outcome) -> Vec<String>) ->
     text
 }
 
-/// An error without the name of the program, its place in it and numbers.
+/// Generalises an error: drops the name of the program, the location and numbers.
 fn general(why: &str) -> String {
     let why = why.split(" (instruction ").next().unwrap_or(why);
     let why =
@@ -95,7 +95,7 @@ fn general(why: &str) -> String {
     text
 }
 
-/// One object for each program.
+/// Formats one JSON object for each program.
 pub fn json(rows: &[Row]) -> String {
     let row = |(entry, surveyed, outcome): &Row| {
         let Entry { project, object, section, program } = entry;

@@ -1,24 +1,24 @@
 //! Command-line arguments.
 
-/// How it is called.
+/// Usage text.
 pub const USAGE: &str = "usage: solvers [--repeat N] [--programs N] [--markdown]";
 
-/// What is wanted.
+/// Command-line arguments.
 pub struct Arguments {
-    /// Runs of each solver.
+    /// Number of runs of each solver.
     pub repeat: usize,
-    /// Random programs.
+    /// Number of random programs.
     pub programs: u64,
-    /// Whether to print a table for a page.
+    /// True if the output is a Markdown table.
     pub markdown: bool,
 }
 
 impl Arguments {
-    /// Reads them.
+    /// Parses the arguments.
     ///
     /// # Errors
     ///
-    /// What is not known, or no number.
+    /// If an argument is unknown or not a number.
     pub fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut read = Arguments { repeat: 5, programs: 200, markdown: false };
         while let Some(word) = words.next() {

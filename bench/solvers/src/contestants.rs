@@ -1,4 +1,4 @@
-//! The solvers, each with what its interface needs.
+//! The compared solvers, with adapters to their interfaces.
 
 use crate::record::{Asked, Recording};
 use batsat::{BasicSolver, Lit, SolverInterface, lbool};
@@ -8,18 +8,19 @@ use slowpath_smt::ClauseSolver;
 /// A solver that answers recordings.
 pub struct Contestant {
     pub name: &'static str,
-    /// Seconds of processor time for all of them, or the first wrong answer.
+    /// Replays all recordings. Returns the seconds of CPU time, or the first wrong answer.
     pub replay: fn(&[Recording]) -> Result<f64, String>,
 }
 
-/// The one in use first.
+/// The compared solvers, starting with our own.
 pub const CONTESTANTS: [Contestant; 3] = [
     Contestant { name: "slowpath", replay: own },
     Contestant { name: "batsat", replay: batsat },
     Contestant { name: "CaDiCaL", replay: cadical },
 ];
 
-/// Lets fresh solvers, one a recording, answer; `clause` and `solve` are what they are told.
+/// Replays each recording with a fresh solver. `clause` adds a clause to a solver, and `solve` asks
+/// for satisfiability.
 fn replay<S>(
     recordings: &[Recording],
     fresh: impl Fn() -> S,

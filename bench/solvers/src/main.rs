@@ -1,16 +1,16 @@
-//! The SAT solver in use beside CaDiCaL and batsat, on the questions that searches ask it.
+//! Compares our SAT solver with CaDiCaL and batsat, on the queries of searches.
 //!
-//! Searches in the examples and in random programs are recorded: every clause and every question,
-//! in order. Each solver then answers all of it, incrementally, with the same assumptions; they take
-//! turns, and the median of the runs counts. An answer that is not the recorded one ends it all with
-//! exit code 1.
+//! Searches in the examples and in random programs are recorded: every clause and every query, in
+//! order. Each solver then answers all queries incrementally with the same assumptions. The solvers
+//! take turns, and the median of the runs counts. An answer that differs from the recorded one ends
+//! the program with exit code 1.
 
 mod arguments;
 mod contestants;
 mod record;
 mod table;
 
-// Those of the tests, which use more of them.
+// Shared with the tests, which use more of these modules.
 #[allow(dead_code)]
 #[path = "../../../crates/slowpath/tests/solvers/programs.rs"]
 mod programs;
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Lets all solvers answer, by turns.
+/// Runs all solvers in turns.
 fn measured(name: &str, recordings: &[Recording], repeat: usize) -> Result<Row, String> {
     let mut seconds = vec![Vec::new(); CONTESTANTS.len()];
     for round in 0..repeat {

@@ -1,4 +1,4 @@
-//! What a solver is asked, taken down.
+//! Recordings of a solver's input.
 
 use crate::programs::Case;
 use crate::searches::{Enough, Way, search};
@@ -11,15 +11,15 @@ use slowpath_target::Target;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-/// One set of clauses that grows, and the questions about it.
+/// A growing set of clauses, and the queries on it.
 #[derive(Default)]
 pub struct Recording {
     pub steps: Vec<Asked>,
-    /// Conflicts from which the solver learnt while it was recorded.
+    /// Number of clauses that the solver learnt during the recording.
     pub learnt: usize,
 }
 
-/// One thing that a solver is told.
+/// One input of a solver.
 pub enum Asked {
     Clause(Vec<i32>),
     Question { assumptions: Vec<i32>, relevant: Vec<i32>, satisfiable: bool },
@@ -34,7 +34,7 @@ impl Recording {
         self.steps.len() - self.clauses()
     }
 
-    /// What of it are questions; one that the solver gave up is left out.
+    /// Converts events into a recording; drops queries that the solver did not finish.
     fn of(events: Vec<Event>) -> Recording {
         let mut recording = Recording::default();
         let mut open = None;
@@ -64,7 +64,7 @@ impl Recording {
     }
 }
 
-/// Takes down what one solver does; those that it makes besides, too.
+/// A recorder of one solver, and of the solvers that it creates.
 #[derive(Clone, Debug)]
 struct Recorder {
     all: Arc<Mutex<Vec<Vec<Event>>>>,
@@ -91,7 +91,7 @@ impl Trace for Recorder {
     }
 }
 
-/// Takes down what `run` asks the solvers that it makes.
+/// Records the input of all solvers that `run` creates.
 fn recorded(run: impl FnOnce(&dyn Fn() -> BitSolver)) -> Vec<Recording> {
     let all = Arc::new(Mutex::new(Vec::new()));
     run(&|| BitSolver::traced(Box::new(Recorder::of(Arc::clone(&all)))));
@@ -100,7 +100,7 @@ fn recorded(run: impl FnOnce(&dyn Fn() -> BitSolver)) -> Vec<Recording> {
     recordings.filter(|recording| recording.questions() > 0).collect()
 }
 
-/// The questions of searches in programs.
+/// Records the queries of searches in programs.
 pub fn searched(cases: &[Case], way: Way, more: bool) -> Vec<Recording> {
     let (steps, queries) = if more { (4000, 2000) } else { (0, 0) };
     let enough = Enough { steps, queries, seconds: f64::INFINITY };
@@ -111,7 +111,7 @@ pub fn searched(cases: &[Case], way: Way, more: bool) -> Vec<Recording> {
     })
 }
 
-/// The questions of searches for the most instructions of random programs.
+/// Records the queries of searches for the largest number of instructions in random programs.
 pub fn random(count: u64) -> Vec<Recording> {
     let target = Target::builtin("ebpf").expect("it is built in").expect("it is valid");
     let programs = Programs::new(Features { max_slots: 300, ..Features::all() }, 12);
@@ -125,7 +125,7 @@ pub fn random(count: u64) -> Vec<Recording> {
             let unrolled = unrolled.expect("its loops are bounded");
             let model = target.cost_model(&program.cost_classes).expect("all classes have prices");
             let (device, metric) = (target.clone(), Metric::Component(0));
-            // All that can be a question is one.
+            // Without shortcuts, every condition becomes a query.
             let options = SearchOptions { facts: false, guess: false, ..SearchOptions::default() };
             let mut search = Search::with_options(
                 unrolled,

@@ -1,15 +1,16 @@
-//! What was measured, as a table.
+//! Tables of results.
 
 use crate::contestants::CONTESTANTS;
 use crate::record::Recording;
 
-/// What was measured on one set of recordings.
+/// Results of one set of recordings.
 pub struct Row {
     cells: Vec<String>,
 }
 
 impl Row {
-    /// Counts, and for each solver the median of its seconds; of others, as a multiple of the first.
+    /// Creates a row: counts, the median seconds of each solver, and their ratios to the first
+    /// solver.
     pub fn new(name: &str, recordings: &[Recording], seconds: Vec<Vec<f64>>) -> Self {
         let sum = |count: fn(&Recording) -> usize| recordings.iter().map(count).sum::<usize>();
         let counts = [sum(Recording::questions), sum(Recording::clauses), sum(|r| r.learnt)];
@@ -34,7 +35,7 @@ fn heading() -> Vec<String> {
     cells
 }
 
-/// With columns aligned.
+/// Formats an aligned table.
 pub fn text(rows: &[Row]) -> String {
     let all: Vec<Vec<String>> =
         std::iter::once(heading()).chain(rows.iter().map(|row| row.cells.clone())).collect();
@@ -49,7 +50,7 @@ pub fn text(rows: &[Row]) -> String {
     all.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// For a page.
+/// Formats a Markdown table.
 pub fn markdown(rows: &[Row]) -> String {
     let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
     let heading = heading();

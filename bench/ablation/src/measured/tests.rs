@@ -1,4 +1,4 @@
-//! The variants agree on listings of the examples; what does not agree is seen.
+//! The variants agree on examples, and contradictions are detected.
 
 use super::{Row, contradictions, measure};
 use crate::program::{Program, Settings};

@@ -1,5 +1,5 @@
-//! What is told apart, on an example: a right count, a wrong one, one that depends on a clock, and
-//! a guarantee that a packet exceeds.
+//! Outcomes on an example: a correct count, a wrong one, one that depends on a clock, and a
+//! guarantee that a packet exceeds.
 
 use super::replay;
 use crate::outcome::Outcome;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
 
-/// The program of an example.
+/// Returns the program of an example.
 fn entry(example: &str) -> Entry {
     let file = format!("{}/../../examples/{example}.bpf.o", env!("CARGO_MANIFEST_DIR"));
     let data = std::fs::read(&file).unwrap_or_else(|e| panic!("{file}: {e}"));
@@ -27,7 +27,7 @@ fn guarantee(instructions: u64, witness: &Value) -> Surveyed {
     Surveyed::Guarantee(Guarantee { instructions, assumptions, witness })
 }
 
-/// Instructions of the shortest packet's path, found by asking with another number.
+/// Counts the instructions of the shortest packet's path, from the message about a wrong count.
 fn executed(kernel: &Kernel, entry: &Entry, witness: &Value) -> u64 {
     match replay(kernel, entry, &guarantee(u64::MAX, witness)) {
         Outcome::Different(how) => {
@@ -47,7 +47,7 @@ fn outcomes_are_told_apart() {
     let packet = "00".repeat(14);
     let witness = json!({ "packet": packet });
     let count = executed(&kernel, &entry, &witness);
-    // Longer packets take longer: what is no slowest path is no guarantee.
+    // Longer packets execute more instructions, so this path does not give a guarantee.
     let exceeded = replay(&kernel, &entry, &guarantee(count, &witness));
     assert!(matches!(&exceeded, Outcome::Different(how) if how.contains("more than")));
     let timed = json!({
