@@ -1,8 +1,8 @@
-//! Facts as `--assume` has them, one in each line of the input: all together are exactly one of
+//! Facts in the format of `--assume`, one in each line of the input. Together they are exactly one
+//! of
 //!
-//! - facts about bytes that the longest packet has, the same whatever their order, and however often
-//!   they are said;
-//! - an error that names one of them.
+//! - facts about bytes within the longest packet, independent of the order and of repetitions;
+//! - an error that names one of the facts.
 
 #![no_main]
 

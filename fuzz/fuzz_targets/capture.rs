@@ -1,5 +1,5 @@
-//! Capture files, pcap or pcapng: every input gives packets, whose bytes are some of the input, and
-//! then the end or one error of one line; nothing comes behind that.
+//! Capture files, pcap or pcapng: every input yields packets, made of bytes of the input. Then
+//! follows either the end or one error of one line. Nothing follows.
 
 #![no_main]
 
@@ -8,7 +8,7 @@ use std::io::Cursor;
 use libfuzzer_sys::fuzz_target;
 use slowpath_capture::{Capture, CaptureError};
 
-/// The fewest bytes of a file that a packet takes: the length of a simple packet's block, twice.
+/// Least file bytes per packet: the length field of a simple packet's block, stored twice.
 const LEAST: usize = 8;
 
 fn one_line(error: &CaptureError) {

@@ -1,8 +1,8 @@
 //! Descriptions of chains: every text is exactly one of
 //!
-//! - a chain, whose edges lead from one of its programs to another, and to every program but the
-//!   entry; of which no program runs behind itself; and which a second reading gives again;
-//! - an error of one line that is in a line of the text, or about all of it.
+//! - a chain with these properties: edges connect two of its programs; every program but the entry
+//!   has an incoming edge; the graph has no cycle; and parsing the text again gives an equal chain;
+//! - an error of one line, about a line of the text or the whole text.
 
 #![no_main]
 
@@ -44,7 +44,7 @@ fuzz_target!(|text: &str| {
 fn located(error: &ChainError, text: &str) {
     assert_eq!(error.to_string().lines().count(), 1, "{error:?}");
     if let ChainError::Line { line, .. } = error {
-        // What is missing is missing behind the last line.
+        // A missing item is reported for the line after the last one.
         let lines = text.split(['\n', '\r']).count() as u64;
         assert!((1..=lines + 1).contains(line), "{error:?}");
     }

@@ -1,8 +1,8 @@
-//! Content of maps, as `--maps` has it, for one of several objects (the first byte): every text is
-//! exactly one of
+//! Map content in the format of `--maps`, for one of several objects (chosen by the first byte):
+//! every text is exactly one of
 //!
-//! - content of maps that the object has, whose keys and values are as long as these have them, no
-//!   more of them than fit;
+//! - content of the object's maps, with keys and values of the right lengths and at most as many
+//!   elements as fit;
 //! - an error of one line.
 
 #![no_main]
@@ -50,7 +50,7 @@ fuzz_target!(|input: (u8, &str)| {
     }
 });
 
-/// The map of this name, and whether it is what the maps in a map look like.
+/// Returns the map with a name, and true if it is the template of inner maps.
 fn named<'a>(object: &'a Object, name: &str) -> Option<(&'a MapDef, bool)> {
     let find = |name: &str| object.maps.iter().find(|map| map.name == name);
     let inner = || Some((find(name.strip_suffix(".inner")?)?.inner.as_deref()?, true));

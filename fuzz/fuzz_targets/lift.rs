@@ -1,12 +1,12 @@
 //! Programs of real objects with changed instructions: every input is exactly one of
 //!
-//! - an object each of whose programs is lifted to a well-formed program whose layout names its
-//!   regions, or is refused with a message of one line; and is compiled for the card to instructions
-//!   that have words and a meaning, or is refused in the same way;
+//! - an object, each of whose programs is either lifted or refused with a message of one line, and
+//!   likewise either compiled for the card or refused. A lifted program is well formed and its
+//!   layout refers to its regions; compiled instructions can be encoded and decoded;
 //! - an error of one line.
 //!
-//! The first byte of the input chooses the object, each eight bytes behind it change an instruction;
-//! behind 255, the input is an object itself.
+//! The first byte of the input chooses the object, and each group of eight further bytes changes an
+//! instruction. After a first byte of 255, the rest of the input is an object itself.
 
 #![no_main]
 
@@ -78,7 +78,7 @@ fn check_compiled(compiled: &Compiled) {
     }
 }
 
-/// An object with changed instructions.
+/// Changes instructions of an object.
 fn changed(object: &[u8], changes: &[u8]) -> Vec<u8> {
     let mut data = object.to_vec();
     let Ok(file) = object::File::parse(object) else { return data };
@@ -101,7 +101,7 @@ fn changed(object: &[u8], changes: &[u8]) -> Vec<u8> {
             1 => data[at + 1] = value[0],
             2 => data[at + 2..at + 4].copy_from_slice(&value[..2]),
             3 => data[at + 4..at + 8].copy_from_slice(&value[..4]),
-            // A short jump distance, a small number.
+            // Short jump distances and small constants.
             4 => data[at + 2..at + 4].copy_from_slice(&i16::from(value[0] as i8).to_le_bytes()),
             5 => data[at + 4..at + 8].copy_from_slice(&i32::from(value[0] as i8).to_le_bytes()),
             6 => {

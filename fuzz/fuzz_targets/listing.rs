@@ -1,7 +1,7 @@
 //! NFP listings: every input is exactly one of
 //!
-//! - a listing whose printed form reads back as the same instructions and prints the same bytes,
-//!   and which either has a well-formed meaning or is refused at an instruction;
+//! - a listing whose printed form parses to the same instructions and prints the same bytes. It is
+//!   either lifted to a well-formed program or refused at an instruction;
 //! - an error with a line number and a message of one line.
 
 #![no_main]

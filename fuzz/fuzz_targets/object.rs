@@ -1,8 +1,8 @@
 //! BPF objects: every input is exactly one of
 //!
-//! - an object each of whose programs is linked, with jumps and calls that lead to instructions,
-//!   references that name existing maps, and unresolved instructions that are listed, or is refused
-//!   with a message of one line;
+//! - an object, each of whose programs is either linked or refused with a message of one line. In
+//!   linked programs, jumps and calls lead to instructions, references name existing maps, and
+//!   unresolved instructions are listed;
 //! - an error of one line.
 //!
 //! CO-RE relocations are resolved against the object's own types.

@@ -1,8 +1,8 @@
 //! Descriptions of topologies: every text is exactly one of
 //!
-//! - a topology, whose paths pass nodes that are there, none of them twice, and have all traffic
-//!   together; and which a second reading gives again;
-//! - an error of one line that is in a line of the text, or about all of it.
+//! - a topology whose paths pass existing nodes, each at most once, and together carry all traffic;
+//!   parsing the text again gives an equal topology;
+//! - an error of one line, about a line of the text or the whole text.
 
 #![no_main]
 
@@ -37,7 +37,7 @@ fuzz_target!(|text: &str| {
 fn located(error: &ChainError, text: &str) {
     assert_eq!(error.to_string().lines().count(), 1, "{error:?}");
     if let ChainError::Line { line, .. } = error {
-        // What is missing is missing behind the last line.
+        // A missing item is reported for the line after the last one.
         let lines = text.split(['\n', '\r']).count() as u64;
         assert!((1..=lines + 1).contains(line), "{error:?}");
     }
