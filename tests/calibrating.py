@@ -4,13 +4,13 @@ from collections import Counter
 from pathlib import Path
 
 import oracles
+from slowpath.calibrate.experiments.bed import Bed, Limits
 from slowpath.calibrate.experiments.documents import CalibratedExperiment
 from slowpath.calibrate.experiments.evaluation import evaluate
 from slowpath.calibrate.experiments.folder import RunFolder
 from slowpath.calibrate.experiments.running import Audience, run, run_settings
 from slowpath.calibrate.experiments.specification import Experiment
 from slowpath.calibrate.testbeds import TESTBEDS
-from slowpath.calibrate.testbeds.bed import Bed, Limits
 from slowpath.calibrate.testbeds.dpdk_process import missing
 from slowpath.core.command import load
 from slowpath.core.jobs.stopping import Stopping

@@ -14,9 +14,6 @@ import pytest
 
 from slowpath.insights.accelerators.groups import sensible
 from slowpath.insights.accelerators.harness.bench import noise_of
-from slowpath.insights.accelerators.harness.confinement import can_refuse_calls, limit, refuse_calls
-from slowpath.insights.accelerators.harness.native import SIZE, Region
-from slowpath.insights.accelerators.harness.trials import Attempt, Fates, Series
 from slowpath.insights.accelerators.proofs.crc import kernel_and_solution, prove_crc
 from slowpath.insights.accelerators.proofs.routing import Roles
 from slowpath.insights.accelerators.references import ciphers
@@ -39,6 +36,9 @@ from slowpath.insights.accelerators.references.sums import (
     reverse,
 )
 from slowpath.insights.accelerators.sequences import GAP, mine, occurs
+from slowpath.insights.sandbox.confinement import can_refuse_calls, limit, refuse_calls
+from slowpath.insights.sandbox.native import SIZE, Region
+from slowpath.insights.sandbox.trials import Attempt, Fates, Series
 from slowpath.insights.source.functions import Function
 
 TEXT = b"123456789"

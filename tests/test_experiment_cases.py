@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from slowpath.calibrate.experiments.bed import Job
 from slowpath.calibrate.experiments.reading import shipped_experiment
 from slowpath.calibrate.experiments.specification import points_of, with_range
 from slowpath.calibrate.testbeds import xdp_cases
-from slowpath.calibrate.testbeds.bed import Job
 from slowpath.calibrate.testbeds.xdp_cases import Cases, Room
 from slowpath.calibrate.testbeds.xdp_files import Compiler
 from slowpath.core.engine import estimates, kernel, objects

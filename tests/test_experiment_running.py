@@ -5,12 +5,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from slowpath.calibrate.experiments.bed import Job, Limits, Measured
 from slowpath.calibrate.experiments.documents import Sample
 from slowpath.calibrate.experiments.folder import RunFolder
 from slowpath.calibrate.experiments.reading import shipped_experiment
 from slowpath.calibrate.experiments.running import Audience, blocks_left, run, run_settings
 from slowpath.calibrate.experiments.specification import Experiment, Metric
-from slowpath.calibrate.testbeds.bed import Job, Limits, Measured
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.measure import environment
 from slowpath.measure.bench import Paced

@@ -19,7 +19,7 @@ from slowpath.insights.blocks.counted import count, load
 from slowpath.insights.blocks.documents import TARGET, Question
 from slowpath.insights.blocks.elf import Code
 from slowpath.insights.blocks.report import blocks_text
-from slowpath.insights.blocks.steps import language, lowered
+from slowpath.insights.source.bpf_steps import language, lowered
 from support import GOLDEN, ROOT, check_golden, slowpath
 
 pytest.importorskip("llvmlite.binding")

@@ -16,7 +16,7 @@ from slowpath.insights.blocks.learnt import NOTHING, Taken, Tree, shipped_tree
 from slowpath.insights.blocks.lowering import Prepared, legal, lower, symbols
 from slowpath.insights.blocks.machine.instructions import assembled
 from slowpath.insights.blocks.machine.tokens import Described
-from slowpath.insights.blocks.steps import language, lowered
+from slowpath.insights.source.bpf_steps import language, lowered
 from support import ROOT, slowpath
 from test_insights_blocks import blocks_of, predicted
 

@@ -20,9 +20,9 @@ np = pytest.importorskip("numpy")
 from slowpath.core.errors import InputError  # noqa: E402
 from slowpath.insights.accelerators.harness.bench import noise_of  # noqa: E402
 from slowpath.insights.source.layouts import Field, Spot, Type, descend, locate  # noqa: E402
+from slowpath.insights.source.operands import Touch, callee_of, touches  # noqa: E402
 from slowpath.insights.trace.instrumentation import BEGINS, CALLS, RETURNS, Site  # noqa: E402
 from slowpath.insights.trace.memory import Area, Memory, Structure  # noqa: E402
-from slowpath.insights.trace.operands import Touch, called, touches  # noqa: E402
 from slowpath.insights.trace.recording import RECORDS, Recorder  # noqa: E402
 
 
@@ -87,9 +87,9 @@ def test_copies_read_and_write() -> None:
     assert touches("call", text) == [Touch("write", "%8", "24")]
     text = "%1 = call i32 @memcmp(ptr %x, ptr %y, i64 6) #4"
     assert touches("call", text) == [Touch("read", "%x", "6"), Touch("read", "%y", "6")]
-    assert called(text) == "memcmp"
-    assert called('%1 = call i32 @"a b"(i32 1)') == "a b"
-    assert called("%1 = call i32 %2(ptr @f)") is None
+    assert callee_of(text) == "memcmp"
+    assert callee_of('%1 = call i32 @"a b"(i32 1)') == "a b"
+    assert callee_of("%1 = call i32 %2(ptr @f)") is None
 
 
 BYTE, WORD = Type("uint8_t", 1), Type("uint32_t", 4)

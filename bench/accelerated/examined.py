@@ -11,9 +11,9 @@ from slowpath.core.errors import InputError
 from slowpath.core.sources import Clang
 from slowpath.insights.accelerators.candidates import own, works
 from slowpath.insights.accelerators.classifier import features
-from slowpath.insights.accelerators.harness.confinement import leave_network
 from slowpath.insights.accelerators.identify import Identification
 from slowpath.insights.accelerators.sequences import sequences
+from slowpath.insights.sandbox.confinement import leave_network
 from slowpath.insights.source.calls import reached
 from slowpath.insights.source.sources import load_source
 from slowpath.insights.unit import Program

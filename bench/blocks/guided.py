@@ -17,7 +17,7 @@ from scipy.optimize import nnls
 
 from blocks.generator import KINDS, program
 from slowpath.core.sources import Clang
-from slowpath.insights.blocks.steps import language
+from slowpath.insights.source.bpf_steps import language
 from slowpath.insights.source.functions import functions_of
 
 _MORE = 8.0

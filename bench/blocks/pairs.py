@@ -18,9 +18,9 @@ from slowpath.insights.blocks.lowering import Machine, Prepared, blocks, lower, 
 from slowpath.insights.blocks.machine.instructions import assembled
 from slowpath.insights.blocks.machine.tokens import Described, described
 from slowpath.insights.blocks.machine.values import NUMBER, Given
-from slowpath.insights.blocks.map_types import with_known_maps
-from slowpath.insights.blocks.steps import language, lowered
 from slowpath.insights.blocks.tokens import Describer
+from slowpath.insights.source.bpf_steps import language, lowered
+from slowpath.insights.source.map_types import with_known_maps
 
 
 class Pair(NamedTuple):

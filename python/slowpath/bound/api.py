@@ -15,6 +15,7 @@ from slowpath.bound.report import text_reporter
 from slowpath.bound.requirement import Decision, Judgement, hold_against
 from slowpath.core.engine.analyses import Progress, Run
 from slowpath.core.engine.identity import version
+from slowpath.core.html.elements import preformatted
 from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.core.packet import hex_dump, wire_bytes, witness_bytes, write_pcap
 from slowpath.core.printable import one_line
@@ -38,11 +39,6 @@ def page_part(results: Sequence[Result]) -> str:
     head = "".join(f"<th>{name}</th>" for name in heads)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     return table + (_packet(results[0]) if len(results) == 1 else "")
-
-
-def preformatted(text: str) -> str:
-    """A text with its columns below each other, as HTML."""
-    return f"<pre>{escape(text)}</pre>"
 
 
 def _cells(result: Result) -> Iterator[str]:

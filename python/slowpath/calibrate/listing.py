@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import TypedDict
 
+from slowpath.calibrate.experiments.bed import Bed
 from slowpath.calibrate.experiments.reading import shipped_experiment, shipped_names
 from slowpath.calibrate.experiments.specification import Experiment, Metric
 from slowpath.calibrate.settings import fits
 from slowpath.calibrate.testbeds import TESTBEDS
-from slowpath.calibrate.testbeds.bed import Bed
 from slowpath.core.command import load
 from slowpath.core.engine import identity
 from slowpath.core.errors import ExitCode

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from slowpath.calibrate.experiments.bed import Bed, Limits
 from slowpath.calibrate.experiments.folder import RunFolder
 from slowpath.calibrate.experiments.reading import (
     load_experiment,
@@ -14,7 +15,6 @@ from slowpath.calibrate.experiments.reading import (
 from slowpath.calibrate.experiments.running import metric_on
 from slowpath.calibrate.experiments.specification import Experiment, with_range
 from slowpath.calibrate.testbeds import TESTBEDS
-from slowpath.calibrate.testbeds.bed import Bed, Limits
 from slowpath.core.command import load
 from slowpath.core.errors import InputError, OptionError
 from slowpath.core.inputs import check_page

@@ -308,3 +308,52 @@ def decimal(found: Marked, least: float, most: float = math.inf) -> float:
 
 def _listed(words: Iterable[str]) -> str:
     return ", ".join(words)
+
+
+class Number(NamedTuple):
+    """A parameter that counts something."""
+
+    says: str
+    least: int
+    most: int
+    usual: int
+    step: int = 1  # it is a multiple of this
+
+
+class Word(NamedTuple):
+    """A parameter that is one of some words."""
+
+    says: str
+    words: tuple[str, ...]  # the first is the usual one
+
+
+Parameter = Number | Word
+
+
+def number(found: Marked, limits: Number) -> int:
+    """A whole number; `1e6` and `100_000` are such, too.
+
+    Raises:
+        InputError: when it is none, or beyond its limits.
+    """
+    said = text(found)
+    value = whole(said)
+    if value is None:
+        allowed = f"from {limits.least:,} to {limits.most:,}"
+        found.place.refuse(f"{said!r} is no whole number {allowed}")
+    if not limits.least <= value <= limits.most:
+        found.place.refuse(f"{said} is not between {limits.least:,} and {limits.most:,}")
+    if value % limits.step:
+        found.place.refuse(f"{said} is no multiple of {limits.step}")
+    return value
+
+
+def setting(found: Marked, parameter: Parameter) -> int | str:
+    """The value of a parameter.
+
+    Raises:
+        InputError: when it is none of those that are allowed.
+    """
+    if isinstance(parameter, Number):
+        return number(found, parameter)
+    return word(found, parameter.words)

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Protocol
 
-from slowpath.bound.api import preformatted
 from slowpath.core.errors import InputError, OptionError
+from slowpath.core.html.elements import preformatted
 from slowpath.fit.documents import Errors, FittedModel, Segment
 from slowpath.fit.fitting import need
 from slowpath.fit.parts import (

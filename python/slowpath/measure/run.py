@@ -6,7 +6,6 @@ from typing import NamedTuple
 from slowpath.bound.analyst import RunContext, Session
 from slowpath.bound.outcomes import Analysed, Complaints, Unmatched, note_remarks
 from slowpath.bound.plan import Request
-from slowpath.calibrate.testbeds.bed import chosen_cpu
 from slowpath.core import terminal
 from slowpath.core.engine import identity, kernel
 from slowpath.core.engine.kernel import open_kernel, open_station
@@ -31,7 +30,7 @@ from slowpath.measure.documents import ComparedVersions, MeasuredProgram
 from slowpath.measure.environment import Environment
 from slowpath.measure.live import measure_program_live
 from slowpath.measure.machine.files import Files
-from slowpath.measure.machine.processor import processor
+from slowpath.measure.machine.processor import chosen_cpu, processor
 from slowpath.measure.programs import (
     Choose,
     PreparedProgram,

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from slowpath.bound.outcomes import Analysed
-from slowpath.calibrate.testbeds.bed import chosen_cpu
 from slowpath.core.engine import kernel
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.measure import environment
 from slowpath.measure.bench import PaceMeter
 from slowpath.measure.environment import Environment
+from slowpath.measure.machine.processor import chosen_cpu
 from slowpath.measure.programs import PreparedProgram, measure_together, prepare_program, slowest
 from slowpath.measure.sampling import Progress, Quota
 from slowpath.sweep.documents import SweptTime

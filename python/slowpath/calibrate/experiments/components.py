@@ -3,25 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-
-class Number(NamedTuple):
-    """A parameter that counts something."""
-
-    says: str
-    least: int
-    most: int
-    usual: int
-    step: int = 1  # it is a multiple of this
-
-
-class Word(NamedTuple):
-    """A parameter that is one of some words."""
-
-    says: str
-    words: tuple[str, ...]  # the first is the usual one
-
-
-Parameter = Number | Word
+from slowpath.core.spanned import Number, Parameter, Word
 
 
 class Component(NamedTuple):

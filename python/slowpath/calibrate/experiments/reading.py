@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import cast
 
-from slowpath.calibrate.experiments.components import COMPONENTS, SIZE, Component, Number, Parameter
+from slowpath.calibrate.experiments.components import COMPONENTS, SIZE, Component
 from slowpath.calibrate.experiments.specification import (
     Baseline,
     ComponentPart,
@@ -24,45 +24,17 @@ from slowpath.core.errors import OptionError
 from slowpath.core.inputs import read_text
 from slowpath.core.spanned import (
     Marked,
+    Number,
     items,
     name,
+    number,
     read_marked,
+    setting,
     table,
     text,
-    whole,
     word,
     words_of,
 )
-
-
-def number(found: Marked, limits: Number) -> int:
-    """A whole number; `1e6` and `100_000` are such, too.
-
-    Raises:
-        InputError: when it is none, or beyond its limits.
-    """
-    said = text(found)
-    value = whole(said)
-    if value is None:
-        allowed = f"from {limits.least:,} to {limits.most:,}"
-        found.place.refuse(f"{said!r} is no whole number {allowed}")
-    if not limits.least <= value <= limits.most:
-        found.place.refuse(f"{said} is not between {limits.least:,} and {limits.most:,}")
-    if value % limits.step:
-        found.place.refuse(f"{said} is no multiple of {limits.step}")
-    return value
-
-
-def setting(found: Marked, parameter: Parameter) -> int | str:
-    """The value of a parameter.
-
-    Raises:
-        InputError: when it is none of those that are allowed.
-    """
-    if isinstance(parameter, Number):
-        return number(found, parameter)
-    return word(found, parameter.words)
-
 
 METRICS = ("ns", "cycles", "instructions")
 HEADERS = {"ethernet": 14, "ipv4": 20, "ipv6": 40, "udp": 8, "tcp": 20, "vxlan": 8}

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
 
+from slowpath.calibrate.experiments.bed import Bed, Job, Limits, Measured, Station
 from slowpath.calibrate.experiments.documents import State
 from slowpath.calibrate.experiments.folder import Block, Record, RunFolder, RunSettings, recorded
 from slowpath.calibrate.experiments.specification import Experiment, Metric, points_of
-from slowpath.calibrate.testbeds.bed import Bed, Job, Limits, Measured, Station
 from slowpath.core.engine import identity
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping

@@ -2,8 +2,9 @@
 
 from typing import Literal, NotRequired, TypedDict
 
-from slowpath.calibrate.experiments.components import COMPONENTS, SIZE, Number
+from slowpath.calibrate.experiments.components import COMPONENTS, SIZE
 from slowpath.core.errors import InputError
+from slowpath.core.spanned import Number
 
 Metric = Literal["ns", "cycles", "instructions"]
 Header = Literal["ethernet", "ipv4", "ipv6", "udp", "tcp", "vxlan"]

@@ -5,7 +5,7 @@ The templates are in `templates/dpdk/`, one for each component; `main.h` there s
 
 from pathlib import Path
 
-from slowpath.calibrate.experiments.components import COMPONENTS, SIZE, Word
+from slowpath.calibrate.experiments.components import COMPONENTS, SIZE
 from slowpath.calibrate.experiments.specification import (
     Experiment,
     Settings,
@@ -21,6 +21,7 @@ from slowpath.calibrate.programs.packet import (
     refuse,
 )
 from slowpath.calibrate.programs.template import expand
+from slowpath.core.spanned import Word
 
 FOLDER = Path(__file__).parent / "templates/dpdk"
 _LINE = 64  # bytes of a cache line

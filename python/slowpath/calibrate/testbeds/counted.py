@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from slowpath.bound.analyst import RunContext, Session
 from slowpath.bound.options import WrittenOptions, read_request
+from slowpath.calibrate.experiments.bed import Job, Limits, Measured
 from slowpath.calibrate.experiments.documents import Sample
 from slowpath.calibrate.experiments.specification import Experiment, Metric, points_of
 from slowpath.calibrate.programs.xdp import ENTRY, kinds, xdp_program
-from slowpath.calibrate.testbeds.bed import Job, Limits, Measured
 from slowpath.calibrate.testbeds.xdp_files import FLAGS, Written, XdpFiles
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping

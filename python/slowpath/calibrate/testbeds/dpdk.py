@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from slowpath.calibrate.experiments.bed import Job, Limits
 from slowpath.calibrate.experiments.folder import write
 from slowpath.calibrate.experiments.specification import Experiment, Metric
 from slowpath.calibrate.programs.dpdk import dpdk_program, kinds
-from slowpath.calibrate.testbeds.bed import Job, Limits
 from slowpath.calibrate.testbeds.dpdk_process import Program, Runner, opened
 from slowpath.core.jobs.stopping import Stopping
 

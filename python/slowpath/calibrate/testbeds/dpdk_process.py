@@ -15,12 +15,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from slowpath.calibrate.experiments.bed import Job, Limits, Measured
 from slowpath.calibrate.experiments.documents import IMPRECISE, Sample
 from slowpath.calibrate.experiments.samples import points_from
-from slowpath.calibrate.testbeds.bed import Job, Limits, Measured, chosen_cpu
 from slowpath.core.errors import InputError, UnavailableError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.measure import environment
+from slowpath.measure.machine.processor import chosen_cpu
 
 INSTALL = "apt install libdpdk-dev gcc pkg-config"
 _FEWEST, _MOST = 3, 100_000

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from slowpath.calibrate.experiments.bed import Job, Limits
 from slowpath.calibrate.experiments.folder import write
 from slowpath.calibrate.experiments.specification import Experiment, Metric, points_of
 from slowpath.calibrate.programs.swx import kinds, swx_driver, swx_pipelines
-from slowpath.calibrate.testbeds.bed import Job, Limits
 from slowpath.calibrate.testbeds.dpdk_process import Program, Runner, opened
 from slowpath.core.jobs.stopping import Stopping
 

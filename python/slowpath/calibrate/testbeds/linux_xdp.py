@@ -9,16 +9,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from slowpath.calibrate.experiments.bed import Job, Limits, Measured
 from slowpath.calibrate.experiments.documents import IMPRECISE, Sample
 from slowpath.calibrate.experiments.specification import Experiment, Metric, points_of
 from slowpath.calibrate.programs.xdp import kinds, xdp_program
-from slowpath.calibrate.testbeds.bed import Job, Limits, Measured, chosen_cpu
 from slowpath.calibrate.testbeds.xdp_cases import Cases, Room
 from slowpath.calibrate.testbeds.xdp_files import Compiler
 from slowpath.core.engine import kernel
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.measure import environment
 from slowpath.measure.bench import KernelBench, PaceMeter
+from slowpath.measure.machine.processor import chosen_cpu
 from slowpath.measure.sampling import Outcome, Progress, Quota, measure
 
 

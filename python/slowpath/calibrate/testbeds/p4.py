@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from slowpath.calibrate.experiments.bed import Job, Limits, Measured
 from slowpath.calibrate.experiments.folder import write
 from slowpath.calibrate.experiments.specification import Experiment, Metric, points_of
 from slowpath.calibrate.programs.p4 import kinds, p4_program
-from slowpath.calibrate.testbeds.bed import Job, Limits, Measured
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
 

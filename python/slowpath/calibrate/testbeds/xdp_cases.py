@@ -8,7 +8,7 @@ load of a measurement all the same. Cases with much map content are let go meanw
 from collections.abc import Callable
 from typing import NamedTuple
 
-from slowpath.calibrate.testbeds.bed import Job
+from slowpath.calibrate.experiments.bed import Job
 from slowpath.calibrate.testbeds.xdp_files import Compiler, Pair, Written, XdpFiles
 from slowpath.core.engine import estimates, kernel, objects
 from slowpath.core.errors import InputError

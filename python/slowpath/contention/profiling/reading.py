@@ -7,8 +7,6 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import cast
 
-from slowpath.calibrate.experiments.components import Number
-from slowpath.calibrate.experiments.reading import number
 from slowpath.contention.profiling.setup import (
     ASKING,
     NOTHING_TO_CHOOSE,
@@ -32,7 +30,17 @@ from slowpath.core.inputs import read_text
 from slowpath.core.loading import load_program
 from slowpath.core.selection import meant_by
 from slowpath.core.sources import Clang
-from slowpath.core.spanned import Marked, items, name, read_marked, table, text, word
+from slowpath.core.spanned import (
+    Marked,
+    Number,
+    items,
+    name,
+    number,
+    read_marked,
+    table,
+    text,
+    word,
+)
 
 _PORT = Number("port", 0, 65_535, 53)
 

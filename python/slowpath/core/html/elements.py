@@ -104,3 +104,8 @@ def _row(columns: Sequence[Column], cells: Sequence[Content]) -> Html:
         for one, cell in pairs
     )
     return element("tr", *made)
+
+
+def preformatted(text: str) -> str:
+    """A text with its columns below each other, as HTML."""
+    return f"<pre>{escape(text)}</pre>"

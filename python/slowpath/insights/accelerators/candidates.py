@@ -5,13 +5,13 @@ from collections.abc import Collection, Mapping, Sequence
 
 import llvmlite.binding as llvm
 
-from slowpath.insights.accelerators.harness.externals import is_allowed
-from slowpath.insights.accelerators.harness.native import callable_function
 from slowpath.insights.accelerators.library_calls import Use
 from slowpath.insights.accelerators.sequences import innermost, words
-from slowpath.insights.blocks.wrapping import framework
+from slowpath.insights.sandbox.externals import is_allowed
+from slowpath.insights.sandbox.native import callable_function
 from slowpath.insights.source.calls import reached
 from slowpath.insights.source.framework import SUPPORT, is_ours
+from slowpath.insights.source.framework_calls import framework
 from slowpath.insights.source.functions import Function, loops
 from slowpath.insights.source.metadata import Metadata
 from slowpath.insights.source.modules import Module

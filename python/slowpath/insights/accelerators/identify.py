@@ -19,7 +19,6 @@ from slowpath.insights.accelerators.candidates import (
 )
 from slowpath.insights.accelerators.groups import akin, pairs, parts, sensible, streams, tables
 from slowpath.insights.accelerators.harness.bench import Bench
-from slowpath.insights.accelerators.harness.trials import Attempt, Fates, Series
 from slowpath.insights.accelerators.library_calls import uses
 from slowpath.insights.accelerators.proofs import block_ciphers, stream_ciphers
 from slowpath.insights.accelerators.proofs.digests import stream_attempts
@@ -27,6 +26,7 @@ from slowpath.insights.accelerators.proofs.routing import Roles
 from slowpath.insights.accelerators.proofs.routing_tables import lookup_attempts
 from slowpath.insights.accelerators.proofs.stream_ciphers import rc4_attempts
 from slowpath.insights.accelerators.singles import attempts, left_out, unfound, unproved
+from slowpath.insights.sandbox.trials import Attempt, Fates, Series
 from slowpath.insights.source.calls import reached
 from slowpath.insights.source.metadata import Metadata
 from slowpath.insights.unit import Program

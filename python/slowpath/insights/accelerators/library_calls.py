@@ -14,7 +14,7 @@ from slowpath.insights.source.calls import only_through
 from slowpath.insights.source.framework import is_support
 from slowpath.insights.source.functions import Function, Instruction
 from slowpath.insights.source.metadata import Metadata
-from slowpath.insights.trace.operands import called
+from slowpath.insights.source.operands import callee_of
 
 _DEEPEST = 64
 """Scopes, and calls around an instruction; no more are followed."""
@@ -89,7 +89,7 @@ def _use(
     symbols = [frame.symbol for frame in reversed(frames[:own])]
     within = [frame.symbol for frame in reversed(frames[own:])][1:]
     name = frames[own - 1].name if own else ""
-    target = called(one.text) if one.opcode in ("call", "invoke") else None
+    target = callee_of(one.text) if one.opcode in ("call", "invoke") else None
     calls = False
     if target is not None and target in functions and functions[target].supports:
         calls = True

@@ -116,9 +116,9 @@ def _work(
     """The other process."""
     from slowpath.insights.accelerators.candidates import keep_inlined, without
     from slowpath.insights.accelerators.classifier import classify
-    from slowpath.insights.accelerators.harness.confinement import can_refuse_calls, leave_network
     from slowpath.insights.accelerators.identify import Identification
     from slowpath.insights.accelerators.library_calls import settled
+    from slowpath.insights.sandbox.confinement import can_refuse_calls, leave_network
     from slowpath.insights.source.metadata import Metadata
     from slowpath.insights.source.modules import llvm_version
     from slowpath.insights.unit import Program

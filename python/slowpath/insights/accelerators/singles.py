@@ -26,7 +26,6 @@ from slowpath.insights.accelerators.harness.steps import (
     table_oracles,
     words_oracles,
 )
-from slowpath.insights.accelerators.harness.trials import Attempt
 from slowpath.insights.accelerators.library_calls import Use, told
 from slowpath.insights.accelerators.proofs.block_ciphers import (
     direct_attempts,
@@ -44,6 +43,7 @@ from slowpath.insights.accelerators.proofs.stream_ciphers import (
 )
 from slowpath.insights.accelerators.proofs.sums import prove_sum, prove_update
 from slowpath.insights.accelerators.references.sums import reverse
+from slowpath.insights.sandbox.trials import Attempt
 from slowpath.insights.source.framework import SUPPORT
 from slowpath.insights.source.functions import Function
 

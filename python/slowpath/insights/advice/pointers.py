@@ -15,7 +15,7 @@ from typing import NamedTuple
 from slowpath.insights.source.functions import Function, Instruction
 from slowpath.insights.source.metadata import Metadata
 from slowpath.insights.source.modules import enclosed, separated
-from slowpath.insights.trace.operands import called
+from slowpath.insights.source.operands import called
 
 _VARIABLE = re.compile(r'^@("(?:[^"\\]|\\.)*"|[\w.$-]+) = ([^\n]*)$', re.MULTILINE)
 _TEXT = re.compile(r'\bc"[^"]*"')

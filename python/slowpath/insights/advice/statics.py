@@ -18,9 +18,9 @@ from slowpath.insights.source.framework import is_ours
 from slowpath.insights.source.functions import Function, loops
 from slowpath.insights.source.layouts import Layouts, Variable
 from slowpath.insights.source.metadata import Line, Metadata
+from slowpath.insights.source.operands import touches
 from slowpath.insights.trace.allocations import Allocations
 from slowpath.insights.trace.memory import Structure, survey
-from slowpath.insights.trace.operands import touches
 from slowpath.insights.trace.xdp_maps import tables_of
 
 _VALUE = re.compile(r"^(%\S+) = (\w+) (.*)$")

@@ -5,17 +5,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from slowpath.insights.blocks.pointers import (
-    Kind,
-    Provenance,
-    arguments,
-    called,
-    parts,
-    pointer,
-    value,
-    width,
-)
+from slowpath.insights.blocks.pointers import Kind, Provenance
 from slowpath.insights.source.functions import Block, Instruction
+from slowpath.insights.source.operands import arguments, called, parts, pointer, value, width
 
 _MOST = 8
 """Bytes that one instruction of BPF moves."""

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from slowpath.core.errors import StoppedError
-from slowpath.insights.blocks.steps import CPU, TRIPLE
+from slowpath.insights.source.bpf_steps import CPU, TRIPLE
 
 _REFUSED = re.compile(r"in function ([\w.$-]+)|In function: ([\w.$-]+)")
 _BODY = re.compile(

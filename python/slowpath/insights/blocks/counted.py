@@ -24,10 +24,10 @@ from slowpath.insights.blocks.documents import (
     Uncounted,
 )
 from slowpath.insights.blocks.elf import Code
-from slowpath.insights.blocks.map_types import with_known_maps
 from slowpath.insights.blocks.pointers import Kind, Language, Traced
-from slowpath.insights.blocks.steps import alone, lowered, programs
+from slowpath.insights.source.bpf_steps import alone, lowered, programs
 from slowpath.insights.source.functions import Block, functions_of
+from slowpath.insights.source.map_types import with_known_maps
 
 _KINDS = frozenset({"xdp", UNKNOWN})
 _NO_PROGRAM = ".text"

@@ -14,9 +14,10 @@ from slowpath.insights.blocks.counted import Made, Module, check, count
 from slowpath.insights.blocks.documents import PredictedProgram, Question, Uncounted
 from slowpath.insights.blocks.elf import Code
 from slowpath.insights.blocks.pointers import Kind, Language
-from slowpath.insights.blocks.steps import lowered, optimised, packed, read
-from slowpath.insights.blocks.wrapping import APART, RECEIVING, Wrapped, wrapped
+from slowpath.insights.blocks.wrapping import APART, Wrapped, wrapped
+from slowpath.insights.source.bpf_steps import lowered, optimised, packed, read
 from slowpath.insights.source.entry import WAYS, Entry, Role, choose, wanted, with_given
+from slowpath.insights.source.framework_calls import RECEIVING
 from slowpath.insights.source.functions import functions_of
 from slowpath.insights.source.modules import variables_of
 

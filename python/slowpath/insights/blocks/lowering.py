@@ -22,7 +22,7 @@ from slowpath.insights.blocks.backend import assembler
 from slowpath.insights.blocks.machine.instructions import Assembled, assembled
 from slowpath.insights.blocks.machine.tokens import Described, described
 from slowpath.insights.blocks.machine.values import NUMBER, Context, Given, Pointee, Value, number
-from slowpath.insights.blocks.steps import CPU, LAYOUT, TRIPLE, language, named
+from slowpath.insights.source.bpf_steps import CPU, LAYOUT, TRIPLE, language, named
 from slowpath.insights.source.functions import Parameter, functions_of
 from slowpath.insights.source.modules import enclosed, keep_loops, read_module, separated, set_apart
 from slowpath.insights.source.sources import Source, load_source

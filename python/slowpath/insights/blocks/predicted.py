@@ -20,9 +20,10 @@ from slowpath.insights.blocks.machine.tokens import Described
 from slowpath.insights.blocks.machine.values import Context, Value
 from slowpath.insights.blocks.pointers import Kind, Language, Traced
 from slowpath.insights.blocks.tokens import Describer, Said
-from slowpath.insights.blocks.wrapping import APART, RECEIVING
+from slowpath.insights.blocks.wrapping import APART
 from slowpath.insights.source.calls import find_entry
 from slowpath.insights.source.entry import Entry, wanted
+from slowpath.insights.source.framework_calls import RECEIVING
 from slowpath.insights.source.functions import Block, Function, Parameter, functions_of
 
 _ROUNDED = 2

@@ -28,9 +28,9 @@ from slowpath.insights.blocks.predicted import (
     predict_entry,
     predicted_programs,
 )
-from slowpath.insights.blocks.steps import language, programs
 from slowpath.insights.options import read_limits
 from slowpath.insights.output import show, warn
+from slowpath.insights.source.bpf_steps import language, programs
 from slowpath.insights.source.sources import CPLUSPLUS, is_source, may_have_programs
 from slowpath.insights.unit import attempt, need_compiler
 

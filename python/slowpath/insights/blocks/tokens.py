@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from slowpath.insights.blocks.pointers import (
-    Traced,
+from slowpath.insights.blocks.pointers import Traced
+from slowpath.insights.source.functions import Block, Instruction
+from slowpath.insights.source.operands import (
     arguments,
     called,
     parts,
@@ -21,7 +22,6 @@ from slowpath.insights.blocks.pointers import (
     value,
     width,
 )
-from slowpath.insights.source.functions import Block, Instruction
 
 _NAME = re.compile(r'%(?:"[^"]*"|[\w.$-]+)')
 _ALIGNED = re.compile(r"\balign (\d+)")

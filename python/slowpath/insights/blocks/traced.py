@@ -219,7 +219,7 @@ def _count_programs(asked: Question, ran: frozenset[str], stopping: Stopping) ->
     """The same of an XDP program, and of those that it calls last: all that `ran`, by symbol."""
     from slowpath.insights.blocks.block_map import linked
     from slowpath.insights.blocks.counted import count, load
-    from slowpath.insights.blocks.steps import language
+    from slowpath.insights.source.bpf_steps import language
 
     module = load(asked, language(asked.file, asked.clang))
     functions = module.language.functions
@@ -240,7 +240,7 @@ def _count_programs(asked: Question, ran: frozenset[str], stopping: Stopping) ->
 def _count(asked: Question, stopping: Stopping) -> Iterator[Message]:
     """The other process: the entry's symbol, the module that runs, and what its blocks take."""
     from slowpath.insights.blocks.functions import count_entry, load_plain
-    from slowpath.insights.blocks.steps import for_here
+    from slowpath.insights.source.bpf_steps import for_here
 
     plain = load_plain(asked)
     if len(plain.entries) != 1:

@@ -15,7 +15,7 @@ SETUP = "slowpath_setup_code"
 """The function of code that users have for the set-up (`headers/nic/setup.c`)."""
 ELEMENT = "slowpath_element_"
 """What the symbols of elements begin with, in front of the name of their class."""
-_OURS = "/slowpath/insights/preparation/headers/"
+_OURS = "/slowpath/insights/source/headers/"
 _KERNEL = f"{_OURS}nic/xdp.c"
 _ENGINE = re.compile(r"(_ZL\d+)?nic_engine_")
 _EXPORTED = re.compile(rb"^[ \t]*EXPORT_ELEMENT\(([\w \t-]+)\)", re.MULTILINE)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from slowpath.insights.source.functions import Function
 from slowpath.insights.source.layouts import Layouts, Type
 from slowpath.insights.source.metadata import Line, Metadata
-from slowpath.insights.trace.operands import called
+from slowpath.insights.source.operands import callee_of
 
 ALLOCATORS = frozenset(
     ["malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "_Znwm", "_Znam"]
@@ -57,7 +57,7 @@ class Allocations:
                 continue
             for block in function.blocks:
                 for one in block.instructions:
-                    callee = called(one.text) if one.opcode in ("call", "invoke") else None
+                    callee = callee_of(one.text) if one.opcode in ("call", "invoke") else None
                     if callee is not None and self.allocates(name, callee):
                         yield self.at(name, result_of(one.text), one.place)
 

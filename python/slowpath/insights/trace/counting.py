@@ -10,6 +10,7 @@ from slowpath.insights.source.entry import Entry
 from slowpath.insights.source.functions import Function
 from slowpath.insights.source.layouts import descend
 from slowpath.insights.source.metadata import Line
+from slowpath.insights.source.operands import callee_of
 from slowpath.insights.source.sources import is_source
 from slowpath.insights.trace.documents import (
     CountedBlock,
@@ -25,7 +26,6 @@ from slowpath.insights.trace.documents import (
 )
 from slowpath.insights.trace.execution import Execution, Outcome
 from slowpath.insights.trace.memory import Structure
-from slowpath.insights.trace.operands import called
 
 ACTIONS = ("XDP_ABORTED", "XDP_DROP", "XDP_PASS", "XDP_TX", "XDP_REDIRECT")
 """By what an XDP program returns (include/uapi/linux/bpf.h)."""
@@ -324,7 +324,7 @@ class Counted:
         for at in self._ran():
             place = self.execution.stated.blocks[at]
             for one in self._functions[place.function].blocks[place.number].instructions:
-                name = called(one.text) if one.opcode == "call" else None
+                name = callee_of(one.text) if one.opcode == "call" else None
                 if name is not None and wanted(name):
                     found[name] += self.outcome.tally.runs[at]
         return found

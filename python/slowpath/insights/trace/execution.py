@@ -15,9 +15,9 @@ import numpy as np
 
 from slowpath.core.engine.objects import Captured
 from slowpath.core.errors import InputError, StoppedError
-from slowpath.insights.accelerators.harness.externals import is_allowed
-from slowpath.insights.accelerators.harness.native import SIZE, Code, Region
-from slowpath.insights.accelerators.harness.trials import Series
+from slowpath.insights.sandbox.externals import is_allowed
+from slowpath.insights.sandbox.native import SIZE, Code, Region
+from slowpath.insights.sandbox.trials import Series
 from slowpath.insights.source.calls import find_entry
 from slowpath.insights.source.entry import Entry, with_given
 from slowpath.insights.source.framework import ELEMENT, SUPPORT, is_ours

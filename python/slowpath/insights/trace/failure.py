@@ -9,9 +9,9 @@ from slowpath.core.terminal import first_few
 from slowpath.insights.source.entry import Entry
 from slowpath.insights.source.functions import Function, Instruction
 from slowpath.insights.source.metadata import Line, Metadata
+from slowpath.insights.source.operands import callee_of
 from slowpath.insights.trace.instrumentation import Place, Stated
 from slowpath.insights.trace.memory import Memory
-from slowpath.insights.trace.operands import called
 from slowpath.insights.trace.recording import Tally
 from slowpath.insights.trace.request import LONGEST
 from slowpath.insights.trace.xdp_host_ir import known
@@ -196,7 +196,7 @@ class Ending:
     def _call(self, block: int, name: str) -> Line | None:
         """Where a block calls a function."""
         for one in self._inside(self._stated.blocks[block]):
-            if one.opcode == "call" and one.place is not None and called(one.text) == name:
+            if one.opcode == "call" and one.place is not None and callee_of(one.text) == name:
                 return self._metadata.line(one.place)
         return None
 

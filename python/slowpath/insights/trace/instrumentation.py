@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from slowpath.insights.source.functions import Function, Instruction
+from slowpath.insights.source.operands import Kind, callee_of, touches
 from slowpath.insights.trace.allocations import ALLOCATORS, Allocation, Allocations, result_of
-from slowpath.insights.trace.operands import Kind, called, touches
 
 RECORD = 16
 """Bytes of a record: an address (8), a number (4) and a size (4)."""
@@ -116,7 +116,7 @@ def instrument(  # noqa: PLR0913, PLR0917 - what a module is changed by
 def _in_several_places(functions: Mapping[str, Function]) -> frozenset[str]:
     """Return the symbols of functions that the source calls in several places."""
     found = Counter[str](
-        called(one.text) or ""
+        callee_of(one.text) or ""
         for function in functions.values()
         if not function.supports
         for block in function.blocks
@@ -134,7 +134,7 @@ class _Allocating:
 
     def before(self, function: Function, one: Instruction) -> list[str]:
         """Return what comes in front of a call."""
-        callee = called(one.text)
+        callee = callee_of(one.text)
         if callee is None or not self._allocations.allocates(function.name, callee):
             return []
         number = 0
@@ -189,7 +189,7 @@ class _Body:
             self._begins = self._inside = False
             number = self._first + self._block
             said.append(f'  call void @"slowpath.block"(i32 {number})')
-        name = called(instruction.text) if instruction.opcode in ("call", "invoke") else None
+        name = callee_of(instruction.text) if instruction.opcode in ("call", "invoke") else None
         if name is not None and name not in self._functions and self._ends(name):
             said.append(f'  call void @"slowpath.outside"(i32 {self._number(name)})')
         if name is not None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from slowpath.core.engine.objects import Captured
 from slowpath.core.errors import InputError
-from slowpath.insights.accelerators.harness.native import SIZE, Region
+from slowpath.insights.sandbox.native import SIZE, Region
 from slowpath.insights.source.entry import Entry
 from slowpath.insights.trace.buffers import Buffers
 from slowpath.insights.trace.memory import Memory

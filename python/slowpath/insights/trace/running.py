@@ -83,7 +83,7 @@ def _work(
     source: Source, traffic: str, setting: Setting, seconds: float | None
 ) -> Iterator[Message]:
     """The other process."""
-    from slowpath.insights.accelerators.harness.confinement import leave_network
+    from slowpath.insights.sandbox.confinement import leave_network
     from slowpath.insights.source.entry import choose, guessed
     from slowpath.insights.source.modules import keep_loops
     from slowpath.insights.trace.counting import Counted

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from itertools import count
 
-from slowpath.insights.blocks.steps import MACHINE, USED, for_here
+from slowpath.insights.source.bpf_steps import MACHINE, USED, for_here
 from slowpath.insights.source.modules import enclosed, separated
 from slowpath.insights.trace.xdp_maps import (
     ARRAY,

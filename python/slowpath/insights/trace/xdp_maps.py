@@ -9,8 +9,8 @@ import re
 from typing import NamedTuple
 
 from slowpath.core.errors import InputError
-from slowpath.insights.blocks.map_types import DEFINED, OLD, members, parts_of, value
 from slowpath.insights.source.layouts import Field, Layouts, Type, Variable
+from slowpath.insights.source.map_types import DEFINED, OLD, members, parts_of, value
 from slowpath.insights.source.metadata import Line, Metadata, Node
 
 SIZE = 80

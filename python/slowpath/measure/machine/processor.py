@@ -1,7 +1,9 @@
 """Model, caches, frequency and siblings of the measured CPU."""
 
+import os
 from typing import TypedDict
 
+from slowpath.core.errors import OptionError
 from slowpath.measure.machine.files import Files, parse_size
 
 _SYSTEM = "sys/devices/system/cpu"
@@ -183,3 +185,18 @@ def _caches(files: Files, folder: str) -> list[Cache]:
         for index in files.names(folder)
         if index.startswith("index")
     ]
+
+
+def chosen_cpu(asked: int | None) -> int:
+    """The CPU to measure on: the last one that this process may use, unless one is named.
+
+    Raises:
+        OptionError: when this process may not run there.
+    """
+    allowed = os.sched_getaffinity(0)
+    if asked is None:
+        return max(allowed)
+    if asked not in allowed:
+        listed = ", ".join(map(str, sorted(allowed)))
+        raise OptionError("--cpu", f"this process may not run on CPU {asked}, but on {listed}")
+    return asked

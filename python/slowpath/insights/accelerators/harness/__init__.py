@@ -1,1 +1,1 @@
-"""Execution of untrusted functions with chosen arguments."""
+"""Functions of a module, called with chosen arguments."""

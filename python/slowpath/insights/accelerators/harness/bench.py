@@ -5,7 +5,8 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from slowpath.insights.accelerators.harness.native import (
+from slowpath.insights.accelerators.harness.signatures import Binding
+from slowpath.insights.sandbox.native import (
     SIZE,
     WINDOW,
     Code,
@@ -13,7 +14,6 @@ from slowpath.insights.accelerators.harness.native import (
     Region,
     Variable,
 )
-from slowpath.insights.accelerators.harness.signatures import Binding
 from slowpath.insights.source.calls import reached
 from slowpath.insights.source.functions import Function
 from slowpath.insights.source.modules import Module

@@ -5,8 +5,8 @@ from functools import partial
 from typing import NamedTuple, Protocol
 
 from slowpath.insights.accelerators.harness.bench import Bound, Given, Memory, noise_of
-from slowpath.insights.accelerators.harness.native import changed
 from slowpath.insights.accelerators.harness.signatures import Reading
+from slowpath.insights.sandbox.native import changed
 
 _PROBE = 8
 """Elements of the data of a first call."""

@@ -5,7 +5,6 @@ from functools import partial
 from typing import NamedTuple
 
 from slowpath.insights.accelerators.harness.bench import Bench, Bound, Given, noise_of
-from slowpath.insights.accelerators.harness.native import WINDOW
 from slowpath.insights.accelerators.harness.oracles import (
     Place,
     Seed,
@@ -15,6 +14,7 @@ from slowpath.insights.accelerators.harness.oracles import (
     seeded,
 )
 from slowpath.insights.accelerators.harness.signatures import MOST_PARAMETERS, Slot, number_for
+from slowpath.insights.sandbox.native import WINDOW
 from slowpath.insights.source.functions import Function
 
 _MOST_BYTES = 64

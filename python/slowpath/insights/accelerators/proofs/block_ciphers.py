@@ -21,7 +21,6 @@ from slowpath.insights.accelerators.harness.bench import (
     kinds,
     noise_of,
 )
-from slowpath.insights.accelerators.harness.trials import Attempt
 from slowpath.insights.accelerators.references.ciphers import (
     AES_KEY_SIZES,
     AES_SIZE,
@@ -37,6 +36,7 @@ from slowpath.insights.accelerators.references.ciphers import (
     xtea_decrypt,
     xtea_encrypt,
 )
+from slowpath.insights.sandbox.trials import Attempt
 
 _TRIALS = 24
 _SPARE = (0, 1, 16, 128, 32, 256, 10, 14, 8, 24, 192, 12, 4, 64)

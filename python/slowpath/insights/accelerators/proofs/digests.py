@@ -17,12 +17,12 @@ from slowpath.insights.accelerators.harness.bench import (
     kinds,
     noise_of,
 )
-from slowpath.insights.accelerators.harness.native import changed
 from slowpath.insights.accelerators.harness.oracles import outcomes
 from slowpath.insights.accelerators.harness.signatures import Reading
-from slowpath.insights.accelerators.harness.trials import Attempt
 from slowpath.insights.accelerators.proofs.inputs import finding, some_data
 from slowpath.insights.accelerators.references.digests import DIGESTS, WHOLE, Digest
+from slowpath.insights.sandbox.native import changed
+from slowpath.insights.sandbox.trials import Attempt
 
 _SIZES = (*range(70), 111, 112, 119, 120, 127, 128, 129, 200, 255, 256, 1000)
 _BLOCKS = 48

@@ -17,9 +17,9 @@ from slowpath.insights.accelerators.harness.bench import (
     noise_of,
 )
 from slowpath.insights.accelerators.harness.oracles import Oracle
-from slowpath.insights.accelerators.harness.trials import Attempt
 from slowpath.insights.accelerators.proofs.inputs import Sample, answered, finding, samples
 from slowpath.insights.accelerators.references.hashes import MIXERS, SIMPLE, Hash, siphash, toeplitz
+from slowpath.insights.sandbox.trials import Attempt
 
 _LEAST = 4
 """Bytes of messages that all have one length: hashes of fewer are what other functions are, too."""

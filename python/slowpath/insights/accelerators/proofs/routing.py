@@ -16,8 +16,8 @@ from slowpath.insights.accelerators.harness.bench import (
     kinds,
     noise_of,
 )
-from slowpath.insights.accelerators.harness.trials import Attempt
 from slowpath.insights.accelerators.references.hashes import BITS, Route, lookup
+from slowpath.insights.sandbox.trials import Attempt
 from slowpath.insights.source.functions import Function
 from slowpath.insights.source.metadata import Member
 

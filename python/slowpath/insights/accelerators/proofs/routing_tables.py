@@ -18,8 +18,6 @@ from slowpath.insights.accelerators.harness.bench import (
     kinds,
     noise_of,
 )
-from slowpath.insights.accelerators.harness.native import SIZE
-from slowpath.insights.accelerators.harness.trials import Attempt, Fates
 from slowpath.insights.accelerators.proofs.routing import (
     PLENTY,
     Roles,
@@ -32,6 +30,8 @@ from slowpath.insights.accelerators.proofs.routing import (
     ways,
 )
 from slowpath.insights.accelerators.references.hashes import BITS, Route, lookup
+from slowpath.insights.sandbox.native import SIZE
+from slowpath.insights.sandbox.trials import Attempt, Fates
 
 _SLOT = 16
 """Bytes of memory for a prefix: functions may keep its address."""

@@ -21,8 +21,8 @@ from slowpath.insights.accelerators.harness.bench import (
     kinds,
     noise_of,
 )
-from slowpath.insights.accelerators.harness.trials import Attempt
 from slowpath.insights.accelerators.references import ciphers
+from slowpath.insights.sandbox.trials import Attempt
 
 _BLOCK, _BEHIND = 64, 64
 _OFFSETS = range(0, 80, 4)

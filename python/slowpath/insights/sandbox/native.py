@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
-from slowpath.insights.accelerators.harness.externals import settle
+from slowpath.insights.sandbox.externals import settle
 from slowpath.insights.source.functions import Function
 from slowpath.insights.source.modules import Module, machine
 

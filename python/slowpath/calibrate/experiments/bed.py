@@ -1,6 +1,5 @@
 """Interface of test beds, and the measured CPU."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import NamedTuple, Protocol
 
 from slowpath.calibrate.experiments.documents import Sample
 from slowpath.calibrate.experiments.specification import Experiment, Metric
-from slowpath.core.errors import OptionError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.measure.environment import Environment
 
@@ -98,18 +96,3 @@ class Bed(Protocol):
         Raises:
             InputError: when this machine lacks something; it says what to do.
         """
-
-
-def chosen_cpu(asked: int | None) -> int:
-    """The CPU to measure on: the last one that this process may use, unless one is named.
-
-    Raises:
-        OptionError: when this process may not run there.
-    """
-    allowed = os.sched_getaffinity(0)
-    if asked is None:
-        return max(allowed)
-    if asked not in allowed:
-        listed = ", ".join(map(str, sorted(allowed)))
-        raise OptionError("--cpu", f"this process may not run on CPU {asked}, but on {listed}")
-    return asked

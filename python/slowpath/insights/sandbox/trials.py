@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from slowpath.insights.accelerators.harness.confinement import limit, refuse_calls
+from slowpath.insights.sandbox.confinement import limit, refuse_calls
 
 Attempt = Callable[[], dict[str, Any] | None]
 """Something to try; what was found, in terms of JSON."""

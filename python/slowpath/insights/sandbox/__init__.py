@@ -1,0 +1,1 @@
+"""Execution of untrusted functions: machine code of this process, confined, in forks."""
