@@ -31,7 +31,7 @@ CARGO_TEST_FLAGS ?=
 PYTEST_FLAGS ?=
 BENCH_FLAGS ?=
 # Prints the command of clang, if there is one that is new enough.
-COMPILER := python/slowpath/core/compilers.py
+COMPILER := python/slowpath/core/programs/compilers.py
 CARGO_DENY := 0.20.2
 
 # A toolchain of rustup that is not in the PATH yet.

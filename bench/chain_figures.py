@@ -20,7 +20,7 @@ from chains import fused, growth, walk_through
 from figures import Row
 from measure import ROOT
 
-from slowpath.core.compilers import find_compiler
+from slowpath.core.programs.compilers import find_compiler
 
 PAGE = ROOT / "docs/chains.md"
 FOLDER = ROOT / "docs/chains"

@@ -14,7 +14,7 @@ from slowpath.chain.page_graphs import Graphs, flow_of
 from slowpath.core.engine import chains
 from slowpath.core.html.flow import Flow, picture, shape
 from slowpath.core.jobs.stopping import heeding_signals
-from slowpath.core.sources import Clang
+from slowpath.core.programs.sources import Clang
 
 ROOT = Path(__file__).resolve().parent.parent
 SECONDS = 60.0

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowpath.core.errors import InputError, StoppedError
-from slowpath.core.sources import Clang
+from slowpath.core.programs.sources import Clang
 from slowpath.insights.source.framework import aliases
 from slowpath.insights.source.sources import load_source
 from slowpath.insights.trace.request import Setting

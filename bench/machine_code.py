@@ -32,8 +32,8 @@ from slowpath.calibrate.core_model.observations import observations
 from slowpath.calibrate.experiments.folder import ExperimentFolder, RunFolder
 from slowpath.calibrate.programs.xdp import ENTRY
 from slowpath.calibrate.testbeds.xdp_files import FLAGS
-from slowpath.core.clang import compile_c
-from slowpath.core.sources import Clang
+from slowpath.core.programs.clang import compile_c
+from slowpath.core.programs.sources import Clang
 
 CUTTER = Path(__file__).parent.parent / "target" / "release" / "machine-code"
 HIDDEN = (0, 10, 20, 40, 60, 80)

@@ -27,7 +27,7 @@ import jsonschema
 from leftovers import MARK, Thing, held, namespaces_in_memory
 
 from slowpath.core.errors import ExitCode
-from slowpath.core.packet import pcap_bytes
+from slowpath.core.programs.packet import pcap_bytes
 from slowpath.core.schema.validation import schema
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"

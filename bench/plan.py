@@ -20,7 +20,7 @@ from figures import Column, Row
 from measure import TOOL
 from topologies import Network, Programs, write
 
-from slowpath.core.compilers import find_compiler
+from slowpath.core.programs.compilers import find_compiler
 
 NODES = (10, 20, 50, 100, 200, 500)
 # Another program on each node that runs one.

@@ -1,7 +1,7 @@
 """The compiler of C sources, for tests that cannot do without."""
 
 from oracles import missing
-from slowpath.core.compilers import CompilerError, find_compiler
+from slowpath.core.programs.compilers import CompilerError, find_compiler
 
 
 def needs_clang() -> list[str]:

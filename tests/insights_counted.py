@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from slowpath.core.packet import write_pcap
+from slowpath.core.programs.packet import write_pcap
 from support import ROOT, slowpath
 
 FOLDER = ROOT / "tests/counts"

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from slowpath.core.engine.errors import MapsFile
 from slowpath.core.engine.objects import Captured
-from slowpath.core.sources import Clang
+from slowpath.core.programs.sources import Clang
 from slowpath.insights.accelerators.harness.bench import noise_of
 from slowpath.insights.source.entry import choose
+from slowpath.insights.source.unit import Program
 from slowpath.insights.trace.execution import Execution
 from slowpath.insights.trace.request import Setting
 from slowpath.insights.trace.xdp_map_contents import Start, called_last
 from slowpath.insights.trace.xdp_sources import load_runnable
-from slowpath.insights.unit import Program
 from xdp_kernel import Answer
 
 HERE = Path(__file__).parent / "counts/xdp"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from slowpath.core.clang import BITCODE, compile_c
-from slowpath.core.sources import Clang
+from slowpath.core.programs.clang import BITCODE, compile_c
+from slowpath.core.programs.sources import Clang
 from support import ROOT, slowpath
 
 llvm = pytest.importorskip("llvmlite.binding")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from slowpath.core.loading import load_program
-from slowpath.core.sources import Clang
+from slowpath.core.programs.loading import load_program
+from slowpath.core.programs.sources import Clang
 from support import slowpath
 from test_rehearsal_devices import FRONT, PRELUDE, TRAILER
 from test_schema import check

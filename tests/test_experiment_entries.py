@@ -12,9 +12,9 @@ from running_kernel import needs_kernel
 from slowpath.calibrate.experiments.reading import read_experiment
 from slowpath.calibrate.programs.packet import address_of, prefix_of, prefix_shape
 from slowpath.calibrate.programs.xdp import ENTRY, XdpProgram, xdp_program
-from slowpath.core.clang import compile_c
 from slowpath.core.engine import kernel, objects
-from slowpath.core.sources import Clang
+from slowpath.core.programs.clang import compile_c
+from slowpath.core.programs.sources import Clang
 
 WIDTHS = st.sampled_from([4, 8, 12, 16])
 

@@ -16,10 +16,10 @@ from slowpath.calibrate.experiments.reading import (
 from slowpath.calibrate.experiments.specification import points_of
 from slowpath.calibrate.programs.template import TemplateError, expand
 from slowpath.calibrate.programs.xdp import ENTRY, XdpProgram, kinds, xdp_program
-from slowpath.core.clang import compile_c
 from slowpath.core.engine import kernel, objects
 from slowpath.core.errors import InputError
-from slowpath.core.sources import Clang
+from slowpath.core.programs.clang import compile_c
+from slowpath.core.programs.sources import Clang
 from support import GOLDEN, check_golden
 
 EXPECTED = [

@@ -16,7 +16,7 @@ from slowpath.app import ROOT as COMMANDS
 from slowpath.core import inputs
 from slowpath.core.command import Command, Group, load
 from slowpath.core.errors import InputError
-from slowpath.core.sources import known_as
+from slowpath.core.programs.sources import known_as
 from support import ROOT, slowpath
 
 EXAMPLES = ROOT / "examples/chain"

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from slowpath.core.clang import compile_c
 from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.core.sources import Clang
+from slowpath.core.programs.clang import compile_c
+from slowpath.core.programs.sources import Clang
 from slowpath.insights.blocks.block_map import Placed, layout, linked
 from slowpath.insights.blocks.card import OF_ANY_KIND, depth, is_call, stands_in
 from slowpath.insights.blocks.counted import count, load

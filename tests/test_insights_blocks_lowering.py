@@ -9,7 +9,7 @@ import pytest
 
 from compiler import needs_clang
 from slowpath.core.errors import StoppedError
-from slowpath.core.sources import Clang
+from slowpath.core.programs.sources import Clang
 from slowpath.insights.blocks import backend
 from slowpath.insights.blocks.backend import assembler
 from slowpath.insights.blocks.learnt import NOTHING, Taken, Tree, shipped_tree

@@ -11,10 +11,10 @@ import pytest
 
 from compiler import needs_clang
 from insights_counted import EXAMPLES
-from slowpath.core.compilers import usable_compilers
 from slowpath.core.errors import StoppedError
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.core.sources import Clang
+from slowpath.core.programs.compilers import usable_compilers
+from slowpath.core.programs.sources import Clang
 from slowpath.insights.blocks import run as blocks_run
 from slowpath.insights.blocks.documents import Question
 from support import slowpath

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowpath.core.engine.objects import Captured
-from slowpath.core.sources import Clang
+from slowpath.core.programs.sources import Clang
 from slowpath.insights.source.entry import choose
 from slowpath.insights.source.sources import load_source
+from slowpath.insights.source.unit import Program
 from slowpath.insights.trace.execution import Execution
 from slowpath.insights.trace.request import Setting
-from slowpath.insights.unit import Program
 from support import ROOT
 
 pytest.importorskip("llvmlite.binding")

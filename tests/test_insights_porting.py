@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from insights_counted import FOLDER
 from insights_native import native
 from slowpath.core.engine.objects import captured
-from slowpath.core.packet import write_pcap
+from slowpath.core.programs.packet import write_pcap
 
 llvm = pytest.importorskip("llvmlite.binding")
 np = pytest.importorskip("numpy")

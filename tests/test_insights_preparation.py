@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 llvm = pytest.importorskip("llvmlite.binding")
-preparation = pytest.importorskip("slowpath.insights.unit")
+preparation = pytest.importorskip("slowpath.insights.source.unit")
 
 from slowpath.core.errors import InputError  # noqa: E402
-from slowpath.core.sources import Clang  # noqa: E402
+from slowpath.core.programs.sources import Clang  # noqa: E402
 from slowpath.insights.accelerators import candidates  # noqa: E402
 from slowpath.insights.accelerators.harness.bench import noise_of  # noqa: E402
 from slowpath.insights.source.calls import find_entry, reached, recursive, roots  # noqa: E402

@@ -9,8 +9,8 @@ from insights_counted import EXAMPLES, calls, counted, structures, trace
 from insights_xdp import HERE, orders, ran, requests, traffic
 from running_kernel import needs_kernel
 from slowpath.core.engine.errors import MapsFile
-from slowpath.core.packet import write_pcap
-from slowpath.core.sources import Clang
+from slowpath.core.programs.packet import write_pcap
+from slowpath.core.programs.sources import Clang
 from slowpath.insights.trace.xdp_map_contents import made_up
 from slowpath.insights.trace.xdp_sources import load_runnable
 from support import ROOT, slowpath

@@ -10,9 +10,9 @@ import pytest
 from insights_counted import counted, structures, trace
 from insights_xdp import HERE, orders, ran
 from running_kernel import needs_kernel
-from slowpath.core.clang import compile_c
 from slowpath.core.engine.errors import MapsFile
-from slowpath.core.sources import Clang
+from slowpath.core.programs.clang import compile_c
+from slowpath.core.programs.sources import Clang
 from slowpath.insights.accelerators.harness.bench import noise_of
 from support import slowpath
 from xdp_compared import compare

@@ -1,6 +1,5 @@
-"""The crates depend on each other, and the Python modules on the engine, as documented."""
+"""Crates and folders of the Python package depend on each other as layers.toml permits."""
 
-import ast
 import re
 import tomllib
 from collections.abc import Iterator
@@ -11,16 +10,14 @@ import pytest
 from imports import circles, python_graph, rust_graph
 from support import ROOT
 
-
-def _documented() -> dict[str, set[str]]:
-    """What each crate may use: the table in the architecture page."""
-    page = (ROOT / "docs/ARCHITECTURE.md").read_text()
-    rows = re.findall(r"^\| `(\w+)` \| ([^|]*) \|", page, re.MULTILINE)
-    return {crate: set(re.findall(r"`(\w+)`", uses)) for crate, uses in rows}
+LAYERS = tomllib.loads((ROOT / "layers.toml").read_text())
+CRATES: dict[str, list[str]] = LAYERS["crates"]
+FOLDERS: dict[str, list[str]] = LAYERS["python"]
+PACKAGE = ROOT / "python/slowpath"
 
 
 def _manifests() -> dict[str, set[str]]:
-    """What each crate uses: the dependencies in its manifest, those of its tests left out."""
+    """Return the crates of the project that each crate depends on, without those of its tests."""
     found = {}
     for path in sorted(ROOT.glob("crates/*/Cargo.toml")):
         manifest = tomllib.loads(path.read_text())
@@ -31,27 +28,43 @@ def _manifests() -> dict[str, set[str]]:
     return found
 
 
-def test_every_crate_is_documented() -> None:
-    assert _documented().keys() == _manifests().keys()
-
-
 def test_crates_use_only_what_they_may() -> None:
-    may_use = _documented()
-    unexpected = {name: uses - may_use[name] for name, uses in _manifests().items()}
+    found = _manifests()
+    assert found.keys() == CRATES.keys()
+    unexpected = {name: uses - {*CRATES[name]} for name, uses in found.items()}
     assert not {name: uses for name, uses in unexpected.items() if uses}
 
 
-def test_documented_order_has_no_cycle() -> None:
-    left = _documented()
-    while left:
-        free = {name for name, uses in left.items() if not uses & left.keys()}
-        assert free, f"cycle among {sorted(left)}"
-        left = {name: uses for name, uses in left.items() if name not in free}
+def _entry(file: str) -> str:
+    """Return the entry of layers.toml that a file of the package belongs to."""
+    return file if file in FOLDERS else file.rpartition("/")[0]
+
+
+def test_python_folders_use_only_what_they_may() -> None:
+    core = {name for name in FOLDERS if name.split("/")[0] == "core"}
+    for file, used in python_graph(PACKAGE).items():
+        entry = _entry(file)
+        allowed = {entry, *FOLDERS[entry], *(() if entry in core else core)}
+        assert {_entry(one) for one in used} <= allowed, file
+
+
+@pytest.mark.parametrize("layers", [CRATES, FOLDERS], ids=["crates", "python"])
+def test_layers_use_layers_above_them(layers: dict[str, list[str]]) -> None:
+    """The order of entries rules out circles."""
+    above = set[str]()
+    for name, uses in layers.items():
+        assert {*uses} <= above, name
+        above.add(name)
+
+
+def test_every_entry_has_files() -> None:
+    """An entry without files permits imports that nobody would notice."""
+    entries = {_entry(path.relative_to(PACKAGE).as_posix()) for path in PACKAGE.rglob("*.py")}
+    assert entries == {*FOLDERS}
 
 
 def test_every_path_on_the_page_exists() -> None:
-    page, planned = (ROOT / "docs/ARCHITECTURE.md").read_text().split("## Rooms that are kept free")
-    assert planned
+    page = (ROOT / "docs/ARCHITECTURE.md").read_text()
     named = set(re.findall(r"`([\w.-]*/[\w./-]*|\w+\.(?:rs|py|toml|md|bpf\.c))`", page))
     named |= {f"docs/{link}" for link in re.findall(r"\]\(([\w.-]+)[)#]", page)}
     ends = {f"/{path.relative_to(ROOT).as_posix()}" for path in _files()}
@@ -71,71 +84,12 @@ def _is_an_end(name: str, paths: set[str]) -> bool:
     return any(path.endswith(name) for path in paths)
 
 
-PACKAGE = ROOT / "python/slowpath"
-
-
-def _python_table() -> dict[str, tuple[str, set[str]]]:
-    """By folder, what it may use in words, and its files: the other table in that page."""
-    page = (ROOT / "docs/ARCHITECTURE.md").read_text()
-    rows = re.findall(r"^\| `([\w/]+)/` \| ([^|]*) \| ([^|]*) \|", page, re.MULTILINE)
-    return {name: (uses, set(re.findall(r"`(\w+\.py)`", files))) for name, uses, files in rows}
-
-
-def _may_use() -> dict[str, set[str]]:
-    """By folder, the folders and modules that it may use."""
-    allowed = dict[str, set[str]]()
-    for name, (uses, _) in _python_table().items():
-        named = {use.rstrip("/") for use in re.findall(r"`([\w/]+)`", uses)}
-        shared = {known for known in allowed if not known.startswith("commands/")}
-        allowed[name] = named | (shared if "all above" in uses else set())
-    return allowed
-
-
-def _imports(path: Path) -> set[str]:
-    """What of the package a module imports, wherever in its text: folders, or modules outside."""
-    found = set[str]()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("slowpath"):
-            continue
-        for alias in node.names:
-            target = PACKAGE.parent.joinpath(*(node.module or "").split("."), alias.name)
-            files = (target.with_suffix(".py"), target.with_suffix(".pyi"))
-            if not (target.is_dir() or any(file.exists() for file in files)):
-                target = target.parent
-            inside = target if target.is_dir() else target.parent
-            found.add((target if inside == PACKAGE else inside).relative_to(PACKAGE).as_posix())
-    return found
-
-
-def test_every_python_module_is_documented() -> None:
-    page = (ROOT / "docs/ARCHITECTURE.md").read_text()
-    assert not {p.name for p in PACKAGE.glob("[!_]*.py") if f"`{p.name}`" not in page}
-    folders = {p.parent for p in PACKAGE.rglob("*.py")} - {PACKAGE, PACKAGE / "commands"}
-    found = {
-        folder.relative_to(PACKAGE).as_posix(): {p.name for p in folder.glob("[!_]*.py")}
-        for folder in folders
-    }
-    assert found == {name: files for name, (_, files) in _python_table().items()}
-
-
-def test_python_folders_use_only_what_they_may() -> None:
-    for name, allowed in _may_use().items():
-        for path in (PACKAGE / name).glob("*.py"):
-            used = _imports(path) - {name}
-            assert used <= allowed, f"{path}: {used - allowed}"
-
-
-def test_python_folders_are_neither_large_nor_lonely() -> None:
-    for name, (_, files) in _python_table().items():
-        assert 2 <= len(files) <= 12, name
-
-
 def test_only_one_folder_imports_the_compiled_engine() -> None:
     importing = re.compile(
         r"^\s*(from slowpath import .*\b_core\b|.*slowpath\._core)", re.MULTILINE
     )
     modules = [path for path in PACKAGE.rglob("*.py") if importing.search(path.read_text())]
-    assert {path.relative_to(PACKAGE).parts[0] for path in modules} == {"engine"}
+    assert {path.parent.relative_to(PACKAGE).as_posix() for path in modules} == {"core/engine"}
 
 
 def test_every_file_of_tests_of_a_crate_is_run() -> None:

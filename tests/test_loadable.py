@@ -11,8 +11,8 @@ import pytest
 
 import oracles
 from running_kernel import needs_kernel
-from slowpath.core.clang import compile_c
-from slowpath.core.sources import Clang
+from slowpath.core.programs.clang import compile_c
+from slowpath.core.programs.sources import Clang
 from support import slowpath
 
 pytestmark = pytest.mark.usefixtures("with_clang")

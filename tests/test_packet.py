@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowpath.core.packet import (
+from slowpath.core.programs.packet import (
     Header,
     find_headers,
     hex_dump,

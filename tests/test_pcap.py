@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowpath.core.packet import pcap_bytes, write_pcap
+from slowpath.core.programs.packet import pcap_bytes, write_pcap
 
 
 def read_pcap(data: bytes) -> list[bytes]:

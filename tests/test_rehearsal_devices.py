@@ -13,8 +13,8 @@ from oracles import compared
 from running_kernel import needs_kernel
 from slowpath.core.engine import kernel, objects, rehearsals
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.core.loading import load_program
-from slowpath.core.sources import Clang
+from slowpath.core.programs.loading import load_program
+from slowpath.core.programs.sources import Clang
 from support import ROOT, slowpath
 from test_schema import check
 

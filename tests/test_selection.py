@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from slowpath.core.engine.objects import ProgramInfo
-from slowpath.core.selection import Selection, choose
+from slowpath.core.programs.selection import Selection, choose
 from support import ROOT, slowpath
 
 OBJECT = ROOT / "examples/count_min.1.bpf.o"

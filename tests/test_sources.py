@@ -15,9 +15,9 @@ import pytest
 
 import oracles
 from compiler import needs_clang
-from slowpath.core import clang
-from slowpath.core.compilers import CompilerError, find_compiler, usable_compilers
-from slowpath.core.sources import kind_of
+from slowpath.core.programs import clang
+from slowpath.core.programs.compilers import CompilerError, find_compiler, usable_compilers
+from slowpath.core.programs.sources import kind_of
 from support import ROOT, heed_interrupts, slowpath
 
 OBJECT = ROOT / "examples/alaw2ulaw.bpf.o"
@@ -287,7 +287,7 @@ def test_an_unfit_clang_is_refused_by_name(
         assert (run.returncode, run.stdout.count("guarantee")) == (3, 0)
         assert f"error: {source}: {named} --first {reason}" in run.stderr
         assert "apt install clang-16, or set CLANG" in run.stderr
-    script = str(ROOT / "python/slowpath/core/compilers.py")
+    script = str(ROOT / "python/slowpath/core/programs/compilers.py")
     run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout) == (1, "")
     assert f"error: {named} --first {reason}" in run.stderr

@@ -17,9 +17,9 @@ import oracles
 from compiler import needs_clang
 from running_kernel import needs_kernel
 from slowpath import app as cli
-from slowpath.core import clang
 from slowpath.core.engine import kernel
 from slowpath.core.errors import UnavailableError
+from slowpath.core.programs import clang
 from slowpath.sweep.definitions import (
     Definition,
     check_definitions,

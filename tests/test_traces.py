@@ -18,7 +18,7 @@ import oracles
 from compiler import needs_clang
 from slowpath.core.engine.kernel import open_kernel
 from slowpath.core.errors import ExitCode, UnavailableError
-from slowpath.core.packet import pcap_bytes
+from slowpath.core.programs.packet import pcap_bytes
 from slowpath.core.schema.validation import schema
 from slowpath.measure.sampling import Measured
 from slowpath.measure.statistics import estimate

@@ -7,10 +7,10 @@ from pathlib import Path
 from insights_xdp import Kept, ran
 from oracles import compared
 from running_kernel import needs_kernel
-from slowpath.core.clang import compile_c
 from slowpath.core.engine.errors import MapsFile
 from slowpath.core.engine.objects import read_object, run_maps
-from slowpath.core.sources import Clang
+from slowpath.core.programs.clang import compile_c
+from slowpath.core.programs.sources import Clang
 from slowpath.insights.trace.xdp_map_contents import made_up
 from slowpath.insights.trace.xdp_maps import ARRAY, BLOOM, HASH, LPM, LRU, QUEUE, STACK
 from xdp_kernel import Answer, Loaded

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from slowpath.core.errors import InputError
-from slowpath.core.sources import Clang
+from slowpath.core.programs.sources import Clang
 from slowpath.insights.accelerators.candidates import own, works
 from slowpath.insights.accelerators.classifier import features
 from slowpath.insights.accelerators.identify import Identification
@@ -16,7 +16,7 @@ from slowpath.insights.accelerators.sequences import sequences
 from slowpath.insights.sandbox.confinement import leave_network
 from slowpath.insights.source.calls import reached
 from slowpath.insights.source.sources import load_source
-from slowpath.insights.unit import Program
+from slowpath.insights.source.unit import Program
 
 _SECONDS = 420.0
 

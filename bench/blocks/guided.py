@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from blocks.generator import KINDS, program
-from slowpath.core.sources import Clang
+from slowpath.core.programs.sources import Clang
 from slowpath.insights.source.bpf_steps import language
 from slowpath.insights.source.functions import functions_of
 

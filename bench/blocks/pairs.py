@@ -7,8 +7,8 @@ from typing import NamedTuple
 from slowpath.core.engine.objects import ProgramInfo
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.core.loading import KernelBtf
-from slowpath.core.sources import Clang
+from slowpath.core.programs.loading import KernelBtf
+from slowpath.core.programs.sources import Clang
 from slowpath.insights.blocks import card
 from slowpath.insights.blocks.counted import UNREACHED, Module, count, load
 from slowpath.insights.blocks.counting import counted

@@ -16,7 +16,7 @@ from chains import tail_calls
 from chains.description import median, slowpath, write
 from slowpath.core.engine import kernel, objects, rehearsals
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.core.packet import wire_bytes
+from slowpath.core.programs.packet import wire_bytes
 from slowpath.core.schema.results import Witness
 
 CHAINS = (

@@ -12,8 +12,8 @@ from slowpath.core.engine import identity
 from slowpath.core.errors import ExitCode, worst
 from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.core.printable import json_line
+from slowpath.core.programs.sources import is_c, provenance
 from slowpath.core.schema.provenance import provenance_lines
-from slowpath.core.sources import is_c, provenance
 from slowpath.core.terminal import note, out, out_lines
 
 

@@ -17,8 +17,8 @@ from slowpath.core.errors import InputError
 from slowpath.core.jobs.job import Doer, Job, Message, Send
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.jobs.supervision import Ending, await_job
-from slowpath.core.loading import KernelBtf
 from slowpath.core.printable import json_line
+from slowpath.core.programs.loading import KernelBtf
 from slowpath.core.schema.results import NO_DETAIL, NO_FAILURE, Failure, Result, failed_result
 
 _SMALL = 1 << 16

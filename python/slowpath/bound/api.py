@@ -17,8 +17,9 @@ from slowpath.core.engine.analyses import Progress, Run
 from slowpath.core.engine.identity import version
 from slowpath.core.html.elements import preformatted
 from slowpath.core.jobs.stopping import heeding_signals
-from slowpath.core.packet import hex_dump, wire_bytes, witness_bytes, write_pcap
 from slowpath.core.printable import one_line
+from slowpath.core.programs.packet import hex_dump, wire_bytes, witness_bytes, write_pcap
+from slowpath.core.programs.selection import Selection
 from slowpath.core.schema.derived import condition, is_count, metric_rate, rate_metric
 from slowpath.core.schema.rates import format_rate
 from slowpath.core.schema.results import (
@@ -29,7 +30,6 @@ from slowpath.core.schema.results import (
     Result,
     Verdict,
 )
-from slowpath.core.selection import Selection
 
 
 def page_part(results: Sequence[Result]) -> str:

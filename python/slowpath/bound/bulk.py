@@ -30,7 +30,7 @@ from slowpath.core.errors import UnavailableError
 from slowpath.core.jobs.ordered import Asked, PoolObserver, Undone
 from slowpath.core.jobs.pool import Pool
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.core.loading import CarriedBtf, KernelBtf
+from slowpath.core.programs.loading import CarriedBtf, KernelBtf
 from slowpath.core.terminal import about_left
 
 

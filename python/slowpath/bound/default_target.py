@@ -5,7 +5,7 @@ import os.path
 from collections.abc import Sequence
 
 from slowpath.core.inputs import read_text, replace_file, write_error
-from slowpath.core.sources import HEAD, is_listing
+from slowpath.core.programs.sources import HEAD, is_listing
 
 SERVER = "linux-xdp"
 """That of objects, and of what is compiled to them."""

@@ -8,7 +8,7 @@ from slowpath.core.command import Option, argument, option, within
 
 if TYPE_CHECKING:
     from slowpath.bound.options import WrittenOptions
-    from slowpath.core.selection import Selection
+    from slowpath.core.programs.selection import Selection
 
 
 PROGRAMS = "Which programs"
@@ -217,7 +217,7 @@ def form_option(forms: Iterable[str], promise: str) -> Option:
 
 def selection(given: Namespace) -> "Selection":
     """The programs that are meant; all, where the command has no options for that."""
-    from slowpath.core.selection import Selection
+    from slowpath.core.programs.selection import Selection
 
     sections, names = getattr(given, "section", ()), getattr(given, "prog_name", ())
     return Selection(tuple(sections), tuple(names))

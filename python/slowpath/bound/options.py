@@ -16,10 +16,10 @@ from slowpath.bound.plan import Request
 from slowpath.core.engine import analyses, targets
 from slowpath.core.errors import InputError, OptionError
 from slowpath.core.inputs import read_pipes_within, read_text
+from slowpath.core.programs.selection import Selection
+from slowpath.core.programs.sources import Clang, is_c
 from slowpath.core.schema.derived import metric_words
 from slowpath.core.schema.rates import METRICS, Rate, Requirement
-from slowpath.core.selection import Selection
-from slowpath.core.sources import Clang, is_c
 
 DEFAULT_DEADLINE = 60.0
 """Seconds for each program."""

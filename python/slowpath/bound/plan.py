@@ -7,9 +7,8 @@ from typing import NamedTuple
 from slowpath.bound.default_target import CARD
 from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.errors import InputError, OptionError, StoppedError
-from slowpath.core.loading import load_program
-from slowpath.core.schema.rates import METRICS, Requirement
-from slowpath.core.selection import (
+from slowpath.core.programs.loading import load_program
+from slowpath.core.programs.selection import (
     Selection,
     choose,
     list_programs,
@@ -17,7 +16,8 @@ from slowpath.core.selection import (
     nothing_to_choose,
     remark_on,
 )
-from slowpath.core.sources import Clang, is_c
+from slowpath.core.programs.sources import Clang, is_c
+from slowpath.core.schema.rates import METRICS, Requirement
 
 
 class Request(NamedTuple):

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from slowpath.core.packet import hex_dump, memory_dump, witness_bytes
 from slowpath.core.printable import one_line
+from slowpath.core.programs.packet import hex_dump, memory_dump, witness_bytes
 from slowpath.core.schema.derived import NANOSECONDS, condition, is_found, verdict_of
 from slowpath.core.schema.rates import format_packetrate
 from slowpath.core.schema.results import (

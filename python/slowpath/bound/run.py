@@ -15,8 +15,8 @@ from slowpath.bound.report import MakeReporter, Reporter
 from slowpath.core.errors import ExitCode, worst
 from slowpath.core.inputs import check_writable, write_error
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.programs.sources import provenance
 from slowpath.core.schema.results import Result
-from slowpath.core.sources import provenance
 from slowpath.core.terminal import error, note, out_lines
 
 if TYPE_CHECKING:
@@ -177,13 +177,13 @@ def _hold(request: Request, analysed: Analysed, label: str, command: str) -> Exi
 
 def _packets(result: Result) -> Iterator[bytes]:
     """The packets of all paths that are known."""
-    from slowpath.core.packet import wire_bytes
+    from slowpath.core.programs.packet import wire_bytes
 
     return (wire_bytes(path["witness"]) for path in result["paths"])
 
 
 def _save_packets(path: str, packets: list[bytes]) -> None:
-    from slowpath.core.packet import write_pcap
+    from slowpath.core.programs.packet import write_pcap
 
     try:
         write_pcap(path, packets)

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from slowpath.chain.documents import CallResult, ChainProgram, Dropped, Fact, LoopRounds, SourceLine
-from slowpath.core.packet import find_headers
 from slowpath.core.printable import one_line
+from slowpath.core.programs.packet import find_headers
 
 _SHOWN = 3  # lines of a program at most that establish one fact
 _DIGITS = 32  # of a value, at most

@@ -23,8 +23,8 @@ from slowpath.core.engine.objects import Object, ProgramInfo, programs, read_obj
 from slowpath.core.engine.targets import Target
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.core.loading import KernelBtf
 from slowpath.core.printable import aligned_line, one_line
+from slowpath.core.programs.loading import KernelBtf
 from slowpath.core.schema.derived import counted, metric_rate, metric_words
 from slowpath.core.schema.rates import METRICS, Metric, as_metric, format_rate
 from slowpath.core.schema.results import Result

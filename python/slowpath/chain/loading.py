@@ -13,9 +13,9 @@ from slowpath.core.engine import chains, objects
 from slowpath.core.engine.targets import Target
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_program, text_of
-from slowpath.core.loading import load_program
-from slowpath.core.selection import meant_by
-from slowpath.core.sources import Clang, is_c, known_as
+from slowpath.core.programs.loading import load_program
+from slowpath.core.programs.selection import meant_by
+from slowpath.core.programs.sources import Clang, is_c, known_as
 
 
 class LoadedChain(NamedTuple):

@@ -20,10 +20,10 @@ from slowpath.core.inputs import read_program, read_text, write_bytes, write_err
 from slowpath.core.jobs.isolated_job import Errand
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
-from slowpath.core.loading import KernelBtf
 from slowpath.core.printable import json_line, one_line
+from slowpath.core.programs.loading import KernelBtf
+from slowpath.core.programs.sources import Clang, is_c, provenance
 from slowpath.core.schema.provenance import provenance_lines
-from slowpath.core.sources import Clang, is_c, provenance
 from slowpath.core.terminal import Line, error, grid, out, out_lines
 
 _SHOWN = 20  # lines of a kind, of many

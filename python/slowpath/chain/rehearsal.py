@@ -21,9 +21,9 @@ from slowpath.core.engine.errors import MapsFile
 from slowpath.core.engine.kernel import Kernel, RewrittenRefusedError, open_kernel
 from slowpath.core.errors import InputError, UnavailableError
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.core.packet import wire_bytes
+from slowpath.core.programs.packet import wire_bytes
+from slowpath.core.programs.selection import Selection
 from slowpath.core.schema.results import Witness
-from slowpath.core.selection import Selection
 
 _SEARCH = 10.0  # seconds for the search of a packet
 _FRAMES = 1000  # most frames on virtual Ethernet, in each mode of XDP

@@ -24,10 +24,10 @@ from slowpath.core.inputs import check_output, read_text, write_bytes, write_err
 from slowpath.core.jobs.isolated_job import Errand
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
-from slowpath.core.loading import KernelBtf
 from slowpath.core.printable import json_line
+from slowpath.core.programs.loading import KernelBtf
+from slowpath.core.programs.sources import Clang, provenance
 from slowpath.core.schema.provenance import provenance_lines
-from slowpath.core.sources import Clang, provenance
 from slowpath.core.terminal import error, out, out_lines
 
 _NAME = 15  # characters of a program's name that the kernel takes

@@ -12,10 +12,10 @@ from slowpath.core.errors import ExitCode, InputError
 from slowpath.core.jobs.isolated_job import Errand
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
-from slowpath.core.loading import KernelBtf, load_program
 from slowpath.core.printable import json_line, one_line
-from slowpath.core.selection import meant_by
-from slowpath.core.sources import Clang
+from slowpath.core.programs.loading import KernelBtf, load_program
+from slowpath.core.programs.selection import meant_by
+from slowpath.core.programs.sources import Clang
 from slowpath.core.terminal import first_few, out, out_lines
 
 _SHOWN = 10  # maps that are named

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from slowpath.bound.report_path import count_of
 from slowpath.core.errors import ExitCode
-from slowpath.core.packet import hex_dump
 from slowpath.core.printable import one_line
+from slowpath.core.programs.packet import hex_dump
 from slowpath.core.schema.compiled import (
     BpfInstruction,
     Compiled,

@@ -12,11 +12,9 @@ from slowpath.core.inputs import write_text
 from slowpath.core.jobs.isolated_job import Errand
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
-from slowpath.core.loading import KernelBtf, load_program
 from slowpath.core.printable import aligned_line, json_line
-from slowpath.core.schema.compiled import Compiled, Verification
-from slowpath.core.schema.provenance import provenance_lines
-from slowpath.core.selection import (
+from slowpath.core.programs.loading import KernelBtf, load_program
+from slowpath.core.programs.selection import (
     Selection,
     choose,
     list_programs,
@@ -24,7 +22,9 @@ from slowpath.core.selection import (
     nothing_to_choose,
     remark_on,
 )
-from slowpath.core.sources import Clang, is_c, provenance
+from slowpath.core.programs.sources import Clang, is_c, provenance
+from slowpath.core.schema.compiled import Compiled, Verification
+from slowpath.core.schema.provenance import provenance_lines
 from slowpath.core.terminal import error, note, out_lines
 
 

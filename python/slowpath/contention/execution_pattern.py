@@ -4,18 +4,12 @@ The paper takes the equation that fits better. We also say how sure that is: how
 equation wins when co-runs are drawn again with replacement.
 """
 
-import json
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slowpath.contention.composition import Pattern, pipeline, run_to_completion
-from slowpath.contention.profiling.folder import RECORD
-from slowpath.core.errors import InputError
-from slowpath.core.inputs import read_text
 
 Floats = NDArray[np.float64]
 Source = Literal["given", "detected", "declared", "assumed"]
@@ -78,45 +72,3 @@ def better_of(off_p: Floats, off_r: Floats) -> Detected:
     sure = better if confidence >= _SURE else None
     errors = [float(off.mean()) if count else 0.0 for off in (off_p, off_r)]
     return Detected(sure, confidence, errors[0], errors[1], count)
-
-
-_PATTERNS = get_args(Pattern)
-
-
-class Declared(NamedTuple):
-    """A pattern, and the record that has it."""
-
-    file: str
-    pattern: Pattern
-
-
-def declared_by(named: Sequence[str]) -> Declared | None:
-    """What the records in folders say of the pattern; None where none does.
-
-    Raises:
-        InputError: when a record cannot be used, or two contradict each other.
-    """
-    found: Declared | None = None
-    for name in named:
-        file = str(Path(name) / RECORD)
-        pattern = _declared(file) if Path(file).is_file() else None
-        if pattern is None:
-            continue
-        if found is not None and found.pattern != pattern:
-            raise InputError(file, f"declares {pattern}; {found.file} declares {found.pattern}")
-        found = found or Declared(file, pattern)
-    return found
-
-
-def _declared(file: str) -> Pattern | None:
-    """What a record says; None where it is of an older slowpath."""
-    try:
-        record: Any = json.loads(read_text(file))
-    except (ValueError, RecursionError) as problem:
-        raise InputError(file, f"is not JSON: {problem}") from None
-    if not isinstance(record, dict):
-        raise InputError(file, "is no record of a profile: should be an object")
-    pattern = record.get("pattern")
-    if pattern is not None and pattern not in _PATTERNS:
-        raise InputError(file, f"pattern: {str(pattern)[:40]!r} is none of {', '.join(_PATTERNS)}")
-    return cast("Pattern | None", pattern)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slowpath.contention.execution_pattern import Declared, declared_by
 from slowpath.contention.options import quiet_libraries, read_recipe
+from slowpath.contention.profiling.folder import Declared, declared_by
 from slowpath.contention.saved import need
 from slowpath.core.errors import ExitCode, InputError, OptionError
 from slowpath.core.inputs import check_output, write_text

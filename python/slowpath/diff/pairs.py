@@ -14,10 +14,10 @@ from slowpath.core.engine import targets
 from slowpath.core.errors import ExitCode, InputError, OptionError
 from slowpath.core.inputs import NO_SUCH_FILE, read_program
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.programs.selection import no_match
 from slowpath.core.schema.derived import program_label
 from slowpath.core.schema.results import Result
 from slowpath.core.schema.saved import looks_saved, read_saved
-from slowpath.core.selection import no_match
 from slowpath.core.terminal import error, note
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 from slowpath.bound.options import repeat
 from slowpath.bound.requirement import reproduce
 from slowpath.core.errors import ExitCode, OptionError, worst
-from slowpath.core.selection import Selection
+from slowpath.core.programs.selection import Selection
 from slowpath.core.terminal import Line, error, note, out_lines
 from slowpath.diff.columns import Row, change_of, make_row
 from slowpath.diff.filters import (

@@ -10,7 +10,7 @@ from slowpath.core.errors import OptionError
 
 if TYPE_CHECKING:
     from slowpath.core.engine.errors import MapsFile
-    from slowpath.core.sources import Clang
+    from slowpath.core.programs.sources import Clang
     from slowpath.insights.source.sources import Source
     from slowpath.insights.trace.request import Setting
 
@@ -194,7 +194,7 @@ def read_limits(given: Namespace) -> Limits:
     """
     from slowpath.bound.options import read_option
     from slowpath.core.jobs.memory import default_limit, parse_size
-    from slowpath.core.sources import Clang
+    from slowpath.core.programs.sources import Clang
 
     flags: tuple[str, ...] = ()
     if given.cflags is not None:

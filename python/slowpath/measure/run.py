@@ -12,8 +12,8 @@ from slowpath.core.engine.kernel import open_kernel, open_station
 from slowpath.core.errors import ExitCode, InputError, worst
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.printable import json_line
+from slowpath.core.programs.sources import is_c, provenance
 from slowpath.core.schema.provenance import provenance_lines
-from slowpath.core.sources import is_c, provenance
 from slowpath.core.terminal import error, note, out, out_lines
 from slowpath.measure import disturbances, environment
 from slowpath.measure.bench import PaceMeter

@@ -9,12 +9,12 @@ from slowpath.core.errors import ExitCode, InputError, worst
 from slowpath.core.jobs.isolated_job import Errand
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
-from slowpath.core.loading import KernelBtf, load_program
 from slowpath.core.printable import json_line
+from slowpath.core.programs.loading import KernelBtf, load_program
+from slowpath.core.programs.selection import Selection, list_programs, no_match
+from slowpath.core.programs.sources import Clang, is_c, provenance
 from slowpath.core.schema.provenance import provenance_lines
 from slowpath.core.schema.shown import BpfObject, failed_object
-from slowpath.core.selection import Selection, list_programs, no_match
-from slowpath.core.sources import Clang, is_c, provenance
 from slowpath.core.terminal import error, note, out, out_lines
 from slowpath.show.report import object_report
 

@@ -18,12 +18,12 @@ from slowpath.bound.options import (
     read_request,
 )
 from slowpath.bound.plan import Request
-from slowpath.core.clang import check_clang
 from slowpath.core.engine.targets import Target
 from slowpath.core.errors import OptionError
 from slowpath.core.inputs import read_program
+from slowpath.core.programs.clang import check_clang
+from slowpath.core.programs.sources import is_c
 from slowpath.core.schema.rates import METRICS
-from slowpath.core.sources import is_c
 
 _NAME = r"[A-Za-z_]\w*"
 _RANGE = r"(?P<first>[+-]?\d+)\.\.(?P<last>[+-]?\d+)(:(?P<step>\d+))?"

@@ -12,8 +12,8 @@ from slowpath.core.inputs import read_program, write_error
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.pictures import check_picture
 from slowpath.core.printable import json_line
+from slowpath.core.programs.sources import provenance
 from slowpath.core.schema.provenance import provenance_lines
-from slowpath.core.sources import provenance
 from slowpath.core.terminal import error, note, out, out_lines
 from slowpath.measure import disturbances
 from slowpath.measure.environment import Environment

@@ -17,7 +17,7 @@ from slowpath.calibrate.experiments.specification import Experiment, Metric, poi
 from slowpath.core.engine import identity
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.core.sources import provenance
+from slowpath.core.programs.sources import provenance
 from slowpath.measure.statistics import quantile
 
 _USUAL, _ALONE = 0.9, 0.95

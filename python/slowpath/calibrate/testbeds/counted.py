@@ -18,7 +18,7 @@ from slowpath.calibrate.programs.xdp import ENTRY, kinds, xdp_program
 from slowpath.calibrate.testbeds.xdp_files import FLAGS, Written, XdpFiles
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.core.selection import Selection
+from slowpath.core.programs.selection import Selection
 
 _SECONDS = 20.0
 """For one program."""

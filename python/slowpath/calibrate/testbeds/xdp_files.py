@@ -8,11 +8,11 @@ from typing import NamedTuple
 from slowpath.calibrate.experiments.folder import write
 from slowpath.calibrate.experiments.specification import Experiment
 from slowpath.calibrate.programs.xdp import ENTRY, XdpProgram, empty_program, xdp_program
-from slowpath.core.clang import compile_c
-from slowpath.core.compilers import CompilerError, find_compiler
 from slowpath.core.engine import objects
 from slowpath.core.errors import InputError
-from slowpath.core.sources import Clang
+from slowpath.core.programs.clang import compile_c
+from slowpath.core.programs.compilers import CompilerError, find_compiler
+from slowpath.core.programs.sources import Clang
 
 _LARGEST = 1 << 20
 """Bytes of map content that are written down; more follow from the specification as well."""

@@ -27,9 +27,9 @@ from slowpath.contention.profiling.setup import (
 from slowpath.core.engine import objects
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_text
-from slowpath.core.loading import load_program
-from slowpath.core.selection import meant_by
-from slowpath.core.sources import Clang
+from slowpath.core.programs.loading import load_program
+from slowpath.core.programs.selection import meant_by
+from slowpath.core.programs.sources import Clang
 from slowpath.core.spanned import (
     Marked,
     Number,

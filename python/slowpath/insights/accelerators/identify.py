@@ -29,7 +29,7 @@ from slowpath.insights.accelerators.singles import attempts, left_out, unfound, 
 from slowpath.insights.sandbox.trials import Attempt, Fates, Series
 from slowpath.insights.source.calls import reached
 from slowpath.insights.source.metadata import Metadata
-from slowpath.insights.unit import Program
+from slowpath.insights.source.unit import Program
 
 _SECONDS = 8.0
 """CPU seconds of a function, all attempts together."""

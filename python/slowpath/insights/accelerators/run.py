@@ -9,7 +9,7 @@ from slowpath.core.engine import identity
 from slowpath.core.errors import ExitCode
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
-from slowpath.core.sources import provenance
+from slowpath.core.programs.sources import provenance
 from slowpath.insights.accelerators.documents import (
     Accelerated,
     AcceleratorsReport,
@@ -20,7 +20,7 @@ from slowpath.insights.accelerators.documents import (
 from slowpath.insights.options import read_work
 from slowpath.insights.output import show, warn
 from slowpath.insights.source.sources import Source, is_source
-from slowpath.insights.unit import attempt, need_compiler
+from slowpath.insights.source.unit import attempt, need_compiler
 
 
 def run(given: Namespace) -> ExitCode:
@@ -121,7 +121,7 @@ def _work(
     from slowpath.insights.sandbox.confinement import can_refuse_calls, leave_network
     from slowpath.insights.source.metadata import Metadata
     from slowpath.insights.source.modules import llvm_version
-    from slowpath.insights.unit import Program
+    from slowpath.insights.source.unit import Program
 
     until = monotonic() + (_ENDLESS if seconds is None else seconds)
     network = leave_network()

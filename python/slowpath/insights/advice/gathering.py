@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.core.sources import Clang
+from slowpath.core.programs.sources import Clang
 from slowpath.insights.accelerators.library_calls import Use
 from slowpath.insights.accelerators.run import examine
 from slowpath.insights.advice.advice import Evidence, Placed, Traced
@@ -28,11 +28,11 @@ from slowpath.insights.layout.run import advise as arrange
 from slowpath.insights.placement.reading import Standing, cases_of, read_standing
 from slowpath.insights.source.calls import led_to, own_of
 from slowpath.insights.source.sources import Source, is_xdp
+from slowpath.insights.source.unit import attempt
 from slowpath.insights.trace.problems import CAPACITIES
 from slowpath.insights.trace.request import Allowance, Setting
 from slowpath.insights.trace.running import Run, run_source
 from slowpath.insights.trace.xdp_sources import load_runnable
-from slowpath.insights.unit import attempt
 
 if TYPE_CHECKING:
     from slowpath.insights.demands.neighbours import Neighbour
@@ -137,7 +137,7 @@ def _statics(asked: Asked, seconds: float | None, stopping: Stopping) -> tuple[S
 
     def work(_seconds: float | None, _stopping: Stopping) -> Iterator[Message]:
         from slowpath.insights.source.modules import keep_loops
-        from slowpath.insights.unit import Program
+        from slowpath.insights.source.unit import Program
 
         keep_loops()
         program = Program(asked.source, asked.setting.entry)

@@ -6,7 +6,7 @@ What no packet of the trace came to is last.
 from collections.abc import Callable, Sequence
 
 from slowpath.core.engine import identity
-from slowpath.core.sources import provenance
+from slowpath.core.programs.sources import provenance
 from slowpath.insights.advice.advice import (
     Advice,
     Evidence,

@@ -7,7 +7,7 @@ from slowpath.core.inputs import check_output, check_page, write_text
 from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.insights.options import check_traced, read_maps, read_work, setting_of
 from slowpath.insights.output import show, warn
-from slowpath.insights.unit import need_compiler, need_numbers
+from slowpath.insights.source.unit import need_compiler, need_numbers
 
 
 def run(given: Namespace) -> ExitCode:

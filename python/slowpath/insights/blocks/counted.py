@@ -10,8 +10,8 @@ import llvmlite.binding as llvm
 from slowpath.core.engine import objects
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.core.loading import KernelBtf
-from slowpath.core.selection import UNKNOWN
+from slowpath.core.programs.loading import KernelBtf
+from slowpath.core.programs.selection import UNKNOWN
 from slowpath.insights.blocks import accesses, card
 from slowpath.insights.blocks.block_map import Placed, layout
 from slowpath.insights.blocks.counting import Counted, counted

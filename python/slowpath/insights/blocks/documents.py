@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple, NotRequired, TypedDict
 
-from slowpath.core.sources import Clang
+from slowpath.core.programs.sources import Clang
 
 TARGET = "agilio-cx-2x40"
 """The card that instructions are predicted for."""

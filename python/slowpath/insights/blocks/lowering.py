@@ -17,7 +17,7 @@ from typing import NamedTuple
 import llvmlite.binding as llvm
 
 from slowpath.core.errors import InputError
-from slowpath.core.sources import Clang
+from slowpath.core.programs.sources import Clang
 from slowpath.insights.blocks.backend import assembler
 from slowpath.insights.blocks.machine.instructions import Assembled, assembled
 from slowpath.insights.blocks.machine.tokens import Described, described

@@ -9,7 +9,7 @@ from slowpath.core.engine import identity
 from slowpath.core.errors import ExitCode, InputError, StoppedError
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
-from slowpath.core.sources import provenance
+from slowpath.core.programs.sources import provenance
 from slowpath.insights.blocks.counted import counted_programs
 from slowpath.insights.blocks.documents import (
     TARGET,
@@ -32,7 +32,7 @@ from slowpath.insights.options import read_limits
 from slowpath.insights.output import show, warn
 from slowpath.insights.source.bpf_steps import language, programs
 from slowpath.insights.source.sources import CPLUSPLUS, is_source, may_have_programs
-from slowpath.insights.unit import attempt, need_compiler
+from slowpath.insights.source.unit import attempt, need_compiler
 
 
 def run(given: Namespace) -> ExitCode:

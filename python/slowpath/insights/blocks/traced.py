@@ -12,16 +12,16 @@ from typing import NamedTuple
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.core.sources import Clang
+from slowpath.core.programs.sources import Clang
 from slowpath.insights.blocks.documents import PredictedProgram, Question
 from slowpath.insights.source.framework import is_support
 from slowpath.insights.source.functions import Block, Function
 from slowpath.insights.source.metadata import Metadata
 from slowpath.insights.source.sources import Source
+from slowpath.insights.source.unit import attempt
 from slowpath.insights.trace.documents import CountsReport
 from slowpath.insights.trace.request import Allowance, Setting
 from slowpath.insights.trace.running import run_source
-from slowpath.insights.unit import attempt
 
 _DIGITS = 6
 

@@ -18,7 +18,7 @@ from slowpath.insights.output import (
     warn_of_guesses,
     write,
 )
-from slowpath.insights.unit import need_numbers
+from slowpath.insights.source.unit import need_numbers
 
 if TYPE_CHECKING:
     from slowpath.insights.cores.curves import Asked

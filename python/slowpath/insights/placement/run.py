@@ -28,7 +28,7 @@ from slowpath.insights.placement.documents import (
 )
 from slowpath.insights.placement.problem import COPY, Before, Case, Described, Spread
 from slowpath.insights.placement.solving import OutOfTime, Placement, place
-from slowpath.insights.unit import need_numbers
+from slowpath.insights.source.unit import need_numbers
 
 if TYPE_CHECKING:
     from slowpath.insights.placement.documents import StatePlacement

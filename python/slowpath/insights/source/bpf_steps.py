@@ -14,10 +14,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from slowpath.core.clang import OBJECT, Form, compile_c
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.inputs import read_program
-from slowpath.core.sources import Clang
+from slowpath.core.programs.clang import OBJECT, Form, compile_c
+from slowpath.core.programs.sources import Clang
 from slowpath.insights.source.framework import is_support
 from slowpath.insights.source.modules import enclosed, separated
 from slowpath.insights.source.sources import compile_source

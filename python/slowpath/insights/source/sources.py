@@ -6,10 +6,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from slowpath.core.clang import BITCODE, Form, compile_c
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_program
-from slowpath.core.sources import Clang, kind_of, known_as
+from slowpath.core.programs.clang import BITCODE, Form, compile_c
+from slowpath.core.programs.sources import Clang, kind_of, known_as
 from slowpath.insights.source.framework import (
     COMPANION,
     FIND,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from slowpath.core.engine import identity
 from slowpath.core.engine.objects import Captured
-from slowpath.core.sources import provenance
+from slowpath.core.programs.sources import provenance
 from slowpath.insights.source.entry import Entry
 from slowpath.insights.source.functions import Function
 from slowpath.insights.source.layouts import descend

@@ -11,8 +11,8 @@ from slowpath.core.printable import csv_line, one_line
 from slowpath.core.terminal import Line, grid
 from slowpath.insights.options import read_maps, read_work, setting_of
 from slowpath.insights.output import number, show, warn
+from slowpath.insights.source.unit import need_compiler, need_numbers
 from slowpath.insights.trace.documents import CountsReport
-from slowpath.insights.unit import need_compiler, need_numbers
 
 
 def run(given: Namespace) -> ExitCode:

@@ -16,12 +16,12 @@ from slowpath.core.engine.objects import Captured, captured
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.core.sources import Clang
+from slowpath.core.programs.sources import Clang
 from slowpath.insights.source.sources import Source
+from slowpath.insights.source.unit import attempt
 from slowpath.insights.trace.documents import CountsReport
 from slowpath.insights.trace.request import Allowance, Setting
 from slowpath.insights.trace.xdp_sources import load_runnable
-from slowpath.insights.unit import attempt
 
 _BYTES = 256 << 20
 """Bytes of all packets together."""
@@ -86,11 +86,11 @@ def _work(
     from slowpath.insights.sandbox.confinement import leave_network
     from slowpath.insights.source.entry import choose, guessed
     from slowpath.insights.source.modules import keep_loops
+    from slowpath.insights.source.unit import Program
     from slowpath.insights.trace.counting import Counted
     from slowpath.insights.trace.execution import Execution
     from slowpath.insights.trace.problems import coalescing_problem, placement_problem
     from slowpath.insights.trace.xdp_map_contents import Start, called_last
-    from slowpath.insights.unit import Program
 
     until = monotonic() + (_ENDLESS if seconds is None else seconds)
     arriving, more = _packets(traffic, setting.packets)

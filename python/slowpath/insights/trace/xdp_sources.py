@@ -3,9 +3,9 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from slowpath.core.clang import Form, compile_c
 from slowpath.core.errors import InputError, StoppedError
-from slowpath.core.sources import Clang
+from slowpath.core.programs.clang import Form, compile_c
+from slowpath.core.programs.sources import Clang
 from slowpath.insights.source.bpf_steps import (
     AS_IT_IS,
     AS_OBJECT,

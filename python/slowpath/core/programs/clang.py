@@ -19,11 +19,16 @@ from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
 
-from slowpath.core.compilers import Compiler, CompilerError, MissingCompilerError, find_compiler
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.inputs import read_program
 from slowpath.core.jobs.memory import default_limit
-from slowpath.core.sources import Clang
+from slowpath.core.programs.compilers import (
+    Compiler,
+    CompilerError,
+    MissingCompilerError,
+    find_compiler,
+)
+from slowpath.core.programs.sources import Clang
 
 _SECONDS = 60.0
 """Time that clang has where no deadline is given."""

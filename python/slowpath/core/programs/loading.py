@@ -5,7 +5,7 @@ from typing import NamedTuple
 from slowpath.core.engine import objects
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_program
-from slowpath.core.sources import KINDS, Clang, is_c, kind_of, known_as
+from slowpath.core.programs.sources import KINDS, Clang, is_c, kind_of, known_as
 
 
 def load_program(file: str, clang: Clang) -> bytes:
@@ -22,7 +22,7 @@ def load_program(file: str, clang: Clang) -> bytes:
     kind = kind_of(file, data)
     if kind is None:
         return data
-    from slowpath.core.clang import compile_c, shown_command
+    from slowpath.core.programs.clang import compile_c, shown_command
 
     if kind == "c" and is_c(file):
         return compile_c(file, clang)

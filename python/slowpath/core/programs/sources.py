@@ -127,7 +127,7 @@ def is_c(file: str) -> bool:
 def provenance(*, compiled: bool) -> Provenance:
     """Return the keys of a document that tell which compiler made its programs, if one did."""
     if compiled:
-        from slowpath.core.compilers import CompilerError, find_compiler
+        from slowpath.core.programs.compilers import CompilerError, find_compiler
 
         with suppress(CompilerError):
             return {"compiler": find_compiler().banner}

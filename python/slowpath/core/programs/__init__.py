@@ -1,0 +1,1 @@
+"""Program files and packets: kinds of files, loading, compilation, selection."""
