@@ -210,7 +210,7 @@ published: | system
 bless: setup
 	SLOWPATH_BLESS=1 cargo test --locked --quiet -p slowpath-bpf --test all support::
 	SLOWPATH_BLESS=1 cargo test --locked --quiet -p slowpath --lib schema
-	SLOWPATH_BLESS=1 $(BIN)/pytest tests/test_schema.py tests/test_golden.py tests/test_docs.py tests/test_reports.py tests/test_show.py tests/test_objects.py tests/test_compile.py
+	SLOWPATH_BLESS=1 $(BIN)/pytest tests/core/test_schema.py tests/bound/test_golden.py tests/core/test_docs.py tests/bound/test_reports.py tests/show/test_show.py tests/bound/test_objects.py tests/compile/test_compile.py
 
 clean:
 	rm -rf $(VENV) python/slowpath/_core*.so

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from figures import Column, Row
+
 from measure import Program, process
 
 EARLY = 0.1  # of the time

@@ -18,8 +18,8 @@ import figures
 import sections
 from chains import fused, growth, walk_through
 from figures import Row
-from measure import ROOT
 
+from measure import ROOT
 from slowpath.core.programs.compilers import find_compiler
 
 PAGE = ROOT / "docs/chains.md"

@@ -21,7 +21,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import sections
-from measure import ROOT
 from simulated import (
     accuracy,
     diagnosis,
@@ -37,6 +36,7 @@ from simulated.kept import Kept
 from simulated.learnt import Known, learnt
 from threadpoolctl import threadpool_limits
 
+from measure import ROOT
 from slowpath.contention.memory.recipes import RECIPES
 from slowpath.contention.simulated import Settings
 

@@ -21,6 +21,7 @@ from typing import Any
 
 import published
 from figures import Column, Row, aligned, markdown, write_csv
+
 from measure import ROOT, TOOL, bound
 
 CLOCK_HZ = 800_000_000

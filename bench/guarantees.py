@@ -15,6 +15,7 @@ import anytime
 import figures
 import programs
 from figures import Column
+
 from measure import PYTHON, TOOL, start_up, take_turns
 
 COLUMNS = [

@@ -28,6 +28,7 @@ import survey
 import variants
 from families import FAMILIES, Family
 from figures import Row
+
 from measure import PYTHON, ROOT, TOOL, Program, start_up, take_turns
 
 PAGE = ROOT / "docs/performance.md"

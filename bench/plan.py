@@ -17,9 +17,9 @@ from typing import Any
 
 import figures
 from figures import Column, Row
-from measure import TOOL
 from topologies import Network, Programs, write
 
+from measure import TOOL
 from slowpath.core.programs.compilers import find_compiler
 
 NODES = (10, 20, 50, 100, 200, 500)

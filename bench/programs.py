@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import published
+
 from measure import ROOT, Program
 
 CARD = ("--target", "agilio-cx-2x40")

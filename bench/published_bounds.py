@@ -20,6 +20,7 @@ from typing import Any
 
 import published
 from figures import Column, Row, aligned
+
 from measure import TOOL, Run, bound
 
 CLOCK_HZ = 800_000_000  # of the cores and of the DRAM engine

@@ -16,6 +16,7 @@ from pathlib import Path
 import figures
 from families import FAMILIES, Family
 from figures import Column, Row
+
 from measure import TOOL, Program, take_turns
 
 COLUMNS = [

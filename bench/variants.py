@@ -13,6 +13,7 @@ import programs
 from families.loop_bound import loop_bound
 from families.map_lookups import map_lookups
 from figures import Column, Row
+
 from measure import ROOT, Program
 
 COMMAND = ["cargo", "run", "--release", "--locked", "--quiet", "-p", "ablation", "--"]

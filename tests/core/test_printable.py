@@ -131,7 +131,7 @@ def folder(tmp_path: Path) -> Path:
     (made / "source.bpf.c").write_text(C_SOURCE)
     (made / "nf.c").write_text(NF_SOURCE)
     (made / "experiment.yaml").write_text(EXPERIMENT.format(description))
-    tiny = ROOT / "tests/contention_tiny.yaml"
+    tiny = ROOT / "tests/contention/contention_tiny.yaml"
     (made / "tiny.yaml").write_text(tiny.read_text())
     (made / "broken.yaml").write_text(f"schema: 1\n{description}: 1\n")
     chain: dict[str, Any] = {"schema": 1, "programs": [], "edges": []}

@@ -259,7 +259,7 @@ LACKING = [
 
 @pytest.mark.parametrize(("name", "old", "new", "said"), LACKING)
 def test_what_swx_lacks_is_said(name: str, old: str, new: str, said: str) -> None:
-    file = Path(dpdk_swx.__file__).parent.parent / f"catalogue/{name}.yaml"
+    file = Path(dpdk_swx.__file__).parent.parent / f"experiments/catalogue/{name}.yaml"
     text = re.sub(old, new, file.read_text(), count=1, flags=re.DOTALL)
     experiment = read_experiment("x", re.sub(r"testbeds: .*", "testbeds: [dpdk-swx]", text))
     with pytest.raises(InputError, match=said):

@@ -214,7 +214,7 @@ def test_fleets(folder: Path, old: str, new: str, said: str) -> None:
     assert said in found
 
 
-DESCRIPTION = (ROOT / "tests/contention_tiny.yaml").read_text()
+DESCRIPTION = (ROOT / "tests/contention/contention_tiny.yaml").read_text()
 
 
 @pytest.mark.parametrize(

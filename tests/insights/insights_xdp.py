@@ -19,7 +19,7 @@ from slowpath.insights.trace.xdp_map_contents import Start, called_last
 from slowpath.insights.trace.xdp_sources import load_runnable
 from xdp_kernel import Answer
 
-HERE = Path(__file__).parent / "counts/xdp"
+HERE = Path(__file__).parents[1] / "counts/xdp"
 _VARIED = (12, 13, 14, 20, 23, 26, 30, 36, 37, 42, 46, 47)
 """Places in a frame that decide what programs do: kinds, fragments, protocols, ports."""
 

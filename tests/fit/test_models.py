@@ -20,7 +20,7 @@ from slowpath.fit.segments import dynamic, exhaustive
 from slowpath.fit.templates.catalogue import TEMPLATES
 from slowpath.fit.templates.template import Curve, Floats
 
-CURVES_MEASURED = Path(__file__).resolve().parent.parent / "bench" / "curves"
+CURVES_MEASURED = Path(__file__).resolve().parents[2] / "bench" / "curves"
 QUICK = Options(hold_out=False)
 FEW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

@@ -47,7 +47,7 @@ from slowpath.core.errors import InputError, StoppedError, UnavailableError
 from slowpath.core.schema.validation import schema
 from support import ROOT, slowpath
 
-TINY = ROOT / "tests/contention_tiny.yaml"
+TINY = ROOT / "tests/contention/contention_tiny.yaml"
 EXAMPLES = sorted((ROOT / "examples/contention").glob("*.yaml"))
 
 # --- blocks ---------------------------------------------------------------------------------------

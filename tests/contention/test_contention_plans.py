@@ -37,7 +37,7 @@ from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.jobs.stopping import Stopping
 from support import ROOT, slowpath
 
-TINY = ROOT / "tests/contention_tiny.yaml"
+TINY = ROOT / "tests/contention/contention_tiny.yaml"
 ALL = ("memory", "accelerator", "both")
 CLIFF = 150_000
 WIDE = TrafficRange(Span(1000, 1_000_000), Span(64, 1500), Span(0, 0))
