@@ -19,7 +19,7 @@ import numpy as np
 from slowpath.fit.evaluation import evaluate
 from slowpath.fit.fitting import fit
 from slowpath.fit.metrics import error
-from slowpath.fit.parts import Options
+from slowpath.fit.options import Options
 from slowpath.fit.points import points_of
 from slowpath.measure.statistics import half_width
 

@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from slowpath.fit.derivation import derive
-from slowpath.fit.parts import Options
+from slowpath.fit.options import Options
 from slowpath.fit.points import Series, ordered, points_of, series_of
 
 POINTS = 15, 30, 60, 90, 120, 250, 500, 1000, 2000

@@ -21,7 +21,8 @@ from slowpath.fit.derivation import derive
 from slowpath.fit.evaluation import evaluate
 from slowpath.fit.fitting import fit
 from slowpath.fit.metrics import error
-from slowpath.fit.parts import Options, Part, fitted_at_points, part_of
+from slowpath.fit.options import Options
+from slowpath.fit.parts import Part, fitted_at_points, part_of
 from slowpath.fit.points import Series, ordered, points_of, series_of
 from slowpath.fit.templates.catalogue import TEMPLATES
 

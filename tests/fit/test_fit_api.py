@@ -14,7 +14,7 @@ import pytest
 import slowpath
 from slowpath.fit.cli import FIT
 from slowpath.fit.metrics import METRICS
-from slowpath.fit.parts import DIRECTIONS, METHODS, MOST_SEGMENTS, RULES
+from slowpath.fit.options import DIRECTIONS, METHODS, MOST_SEGMENTS, RULES
 from support import ROOT
 from support import slowpath as command
 

@@ -16,7 +16,7 @@ from slowpath.fit import derivation
 from slowpath.fit.documents import FittedModel
 from slowpath.fit.evaluation import evaluate
 from slowpath.fit.fitting import fit
-from slowpath.fit.parts import Options
+from slowpath.fit.options import Options
 from slowpath.fit.points import points_of
 from slowpath.fit.templates.catalogue import BY_NAME, TEMPLATES, WHOLE
 from slowpath.fit.templates.template import Floats

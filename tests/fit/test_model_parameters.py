@@ -5,7 +5,7 @@ import pytest
 
 from slowpath.fit.evaluation import evaluate
 from slowpath.fit.fitting import fit
-from slowpath.fit.parts import Options
+from slowpath.fit.options import Options
 from slowpath.fit.points import Points, PointsError, points_of
 from slowpath.fit.templates.catalogue import BY_NAME, TEMPLATES
 from slowpath.fit.templates.template import Batch, Cap, Curve, Floats, Template, pieces_of

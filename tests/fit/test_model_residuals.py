@@ -16,7 +16,7 @@ from slowpath.fit.evaluation import evaluate
 from slowpath.fit.files import read, written
 from slowpath.fit.fitting import fit
 from slowpath.fit.metrics import error
-from slowpath.fit.parts import Options
+from slowpath.fit.options import Options
 from slowpath.fit.points import Points, points_of
 from slowpath.fit.report import text_report
 from slowpath.fit.residuals import Noise, Walk, expected, most_likely

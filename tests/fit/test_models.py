@@ -14,7 +14,7 @@ from slowpath.fit.costs import Costs
 from slowpath.fit.evaluation import Prediction, evaluate
 from slowpath.fit.fitting import fit
 from slowpath.fit.held_out import HeldOut, held_out
-from slowpath.fit.parts import Options
+from slowpath.fit.options import Options
 from slowpath.fit.points import Points, PointsError, points_of
 from slowpath.fit.segments import dynamic, exhaustive
 from slowpath.fit.templates.catalogue import TEMPLATES

@@ -118,9 +118,9 @@ class FullReporter(TextReporter):
     def prepare(self, metric: str) -> None:
         """Imports the report of rates or counts."""
         if as_metric(metric) is None:
-            pass
+            import slowpath.bound.report_counts
         else:
-            pass
+            import slowpath.bound.report_rates  # noqa: F401 - used by `add`
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
         """The report."""
@@ -151,9 +151,9 @@ class TableReporter(TextReporter):
     def prepare(self, metric: str) -> None:
         """Imports the table of rates or counts."""
         if as_metric(metric) is None:
-            pass
+            import slowpath.bound.report_counts
         else:
-            pass
+            import slowpath.bound.report_rates  # noqa: F401 - used by `add`
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
         """The row, with a header above it where it is the first of its kind."""

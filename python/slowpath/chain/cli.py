@@ -1,8 +1,6 @@
 """The command line of `slowpath chain`."""
 
 from argparse import Namespace
-from pathlib import Path
-from typing import Literal
 
 from slowpath.bound.cli import FORMATS, REPORTING
 from slowpath.bound.flags import (
@@ -18,19 +16,7 @@ from slowpath.bound.flags import (
     form_option,
     written_options,
 )
-from slowpath.bound.options import (
-    check_valid,
-    choose_target,
-    memory_or_share,
-    read_option,
-    read_options,
-)
-from slowpath.chain.run import Job
-from slowpath.chain.verify import Comparing
 from slowpath.core.command import Command, Group, Option, argument, load, option, within
-from slowpath.core.engine.chains import check_assumed
-from slowpath.core.errors import OptionError
-from slowpath.core.inputs import check_page
 
 
 def _bound(given: Namespace) -> int:
@@ -112,6 +98,7 @@ _KNOWN: tuple[Option, ...] = (
 
 
 def _facts(given: Namespace) -> int:
+    from slowpath.chain.options import make_job
     from slowpath.chain.run import find_facts
 
     return find_facts(make_job(given, None, None))
@@ -137,6 +124,7 @@ FACTS = Command(
 
 
 def _optimize(given: Namespace) -> int:
+    from slowpath.chain.options import make_job, read_targets
     from slowpath.chain.run import optimize
 
     trusts = given.trust or given.fuse
@@ -281,6 +269,7 @@ PLAN = Command(
 
 
 def _verify(given: Namespace) -> int:
+    from slowpath.chain.options import make_comparing
     from slowpath.chain.verify import verify
 
     return verify(make_comparing(given), given.format)
@@ -340,72 +329,3 @@ CHAIN = Group(
         "verify": f"{__name__}:VERIFY",
     },
 )
-
-
-def make_job(given: Namespace, mode: Literal["trust", "guard"] | None, output: str | None) -> Job:
-    """The job that the options describe; `output` is a folder.
-
-    Raises:
-        OptionError: when an option makes no sense.
-    """
-    check_page(given.html)
-    # Here, they are about what programs are rewritten for.
-    others = {name: of for name, of in vars(given).items() if name not in {"assume", "maps"}}
-    written = written_options(Namespace(**others), [given.chain])
-    options = read_options(written)
-    return Job(
-        file=given.chain,
-        mode=mode,
-        form=given.format,
-        btf=written.btf,
-        cflags=written.cflags,
-        deadline_seconds=options.deadline_seconds,
-        memory_bytes=memory_or_share(written.memory),
-        output=None if output is None else Path(output),
-        html=given.html,
-        assumed=read_option("--assume", check_assumed, vars(given).get("assume", [])),
-        maps=vars(given).get("maps"),
-        receive=written.receive,
-        variables=written.set,
-    )
-
-
-def make_comparing(given: Namespace) -> Comparing:
-    """The comparison that the options describe.
-
-    Raises:
-        OptionError: when an option makes no sense.
-    """
-    others = {name: of for name, of in vars(given).items() if name != "assume"}
-    files = [given.first, given.second]
-    written = written_options(Namespace(**others), files)
-    options = read_options(written)
-    return Comparing(
-        given.first,
-        given.second,
-        given.program,
-        read_option("--assume", check_assumed, given.assume),
-        written.btf,
-        written.cflags,
-        options.deadline_seconds,
-        memory_or_share(written.memory),
-        receive=written.receive,
-        chain=given.chain,
-    )
-
-
-def read_targets(names: str | None) -> tuple[str, ...]:
-    """The targets of `--target`, separated by commas.
-
-    Raises:
-        OptionError: when one of them is none, or named twice.
-        InputError: when the file of one of them cannot be used.
-    """
-    if names is None:
-        return ()
-    targets = tuple(name.strip() for name in names.split(","))
-    for name in targets:
-        check_valid(read_option("--target", choose_target, name), name)
-        if targets.count(name) > 1:
-            raise OptionError("--target", f"{name} is named twice")
-    return targets

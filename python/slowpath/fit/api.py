@@ -9,7 +9,7 @@ from slowpath.core.errors import InputError, OptionError
 from slowpath.core.html.elements import preformatted
 from slowpath.fit.documents import Errors, FittedModel, Segment
 from slowpath.fit.fitting import need
-from slowpath.fit.parts import (
+from slowpath.fit.options import (
     DIRECTIONS,
     METHODS,
     MOST_SEGMENTS,

@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from slowpath.core.command import Command, argument, option, within
 from slowpath.fit.metrics import METRICS
-from slowpath.fit.parts import DIRECTIONS, METHODS, MOST_SEGMENTS, RULES, Options
+from slowpath.fit.options import DIRECTIONS, METHODS, MOST_SEGMENTS, RULES, Options
 
 DATA = "Data"
 MODEL = "Model"

@@ -17,7 +17,8 @@ from slowpath.fit.costs import (
     spread_out,
 )
 from slowpath.fit.metrics import METRICS
-from slowpath.fit.parts import Options, Part, fitted_at_points, part_of, sensible, stays_near
+from slowpath.fit.options import Options
+from slowpath.fit.parts import Part, fitted_at_points, part_of, sensible, stays_near
 from slowpath.fit.points import Series
 from slowpath.fit.segments import Found, dynamic, exhaustive
 from slowpath.fit.templates.catalogue import TEMPLATES, WHOLE

@@ -14,7 +14,8 @@ from slowpath.fit.documents import Errors, FittedModel, Parameter, Residuals, Se
 from slowpath.fit.evaluation import evaluate
 from slowpath.fit.held_out import FOLDS, HeldOut, errors, held_out, judged, left_out
 from slowpath.fit.intervals import Spread, spread_of
-from slowpath.fit.parts import Options, Part
+from slowpath.fit.options import Options
+from slowpath.fit.parts import Part
 from slowpath.fit.points import (
     Points,
     PointsError,

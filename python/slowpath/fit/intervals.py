@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from slowpath.fit.costs import FINEST
+from slowpath.fit.options import Options
 from slowpath.fit.outliers import usual_in
-from slowpath.fit.parts import Options, Part, at_points
+from slowpath.fit.parts import Part, at_points
 from slowpath.fit.points import Points, Series
 from slowpath.fit.templates.template import Floats
 

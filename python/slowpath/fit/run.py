@@ -15,7 +15,7 @@ from slowpath.fit.files import Table, read_table
 from slowpath.fit.fitting import need
 
 if TYPE_CHECKING:
-    from slowpath.fit.parts import Options
+    from slowpath.fit.options import Options
     from slowpath.fit.points import Points
 
 
@@ -51,7 +51,7 @@ def _derive(
     given: Namespace, columns: Sequence[str], table: Table, query: Table | None
 ) -> ExitCode:
     from slowpath.fit import files
-    from slowpath.fit.parts import Options
+    from slowpath.fit.options import Options
     from slowpath.fit.points import PointsError, points_of
     from slowpath.fit.report import csv_report, text_report
 

@@ -4,12 +4,9 @@ from argparse import Namespace
 
 from slowpath.core.command import Command, argument
 from slowpath.core.errors import ExitCode, OptionError
-from slowpath.core.schema.validation import schema_names, schema_text
-from slowpath.core.terminal import out_lines
 
 
 def _schema(given: Namespace) -> int:
-
     return print_schema(given.command)
 
 
@@ -44,6 +41,9 @@ def print_schema(command: str) -> ExitCode:
     Raises:
         OptionError: when it writes none, or there is no such command.
     """
+    from slowpath.core.schema.validation import schema_names, schema_text
+    from slowpath.core.terminal import out_lines
+
     names = schema_names()
     if command not in names:
         known = ", ".join(names)

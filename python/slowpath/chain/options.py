@@ -1,0 +1,88 @@
+"""Options of `slowpath chain facts`, `optimize` and `verify`, turned into jobs."""
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Literal
+
+from slowpath.bound.flags import written_options
+from slowpath.bound.options import (
+    check_valid,
+    choose_target,
+    memory_or_share,
+    read_option,
+    read_options,
+)
+from slowpath.chain.run import Job
+from slowpath.chain.verify import Comparing
+from slowpath.core.engine.chains import check_assumed
+from slowpath.core.errors import OptionError
+from slowpath.core.inputs import check_page
+
+
+def make_job(given: Namespace, mode: Literal["trust", "guard"] | None, output: str | None) -> Job:
+    """The job that the options describe; `output` is a folder.
+
+    Raises:
+        OptionError: when an option makes no sense.
+    """
+    check_page(given.html)
+    # Here, they are about what programs are rewritten for.
+    others = {name: of for name, of in vars(given).items() if name not in {"assume", "maps"}}
+    written = written_options(Namespace(**others), [given.chain])
+    options = read_options(written)
+    return Job(
+        file=given.chain,
+        mode=mode,
+        form=given.format,
+        btf=written.btf,
+        cflags=written.cflags,
+        deadline_seconds=options.deadline_seconds,
+        memory_bytes=memory_or_share(written.memory),
+        output=None if output is None else Path(output),
+        html=given.html,
+        assumed=read_option("--assume", check_assumed, vars(given).get("assume", [])),
+        maps=vars(given).get("maps"),
+        receive=written.receive,
+        variables=written.set,
+    )
+
+
+def make_comparing(given: Namespace) -> Comparing:
+    """The comparison that the options describe.
+
+    Raises:
+        OptionError: when an option makes no sense.
+    """
+    others = {name: of for name, of in vars(given).items() if name != "assume"}
+    files = [given.first, given.second]
+    written = written_options(Namespace(**others), files)
+    options = read_options(written)
+    return Comparing(
+        given.first,
+        given.second,
+        given.program,
+        read_option("--assume", check_assumed, given.assume),
+        written.btf,
+        written.cflags,
+        options.deadline_seconds,
+        memory_or_share(written.memory),
+        receive=written.receive,
+        chain=given.chain,
+    )
+
+
+def read_targets(names: str | None) -> tuple[str, ...]:
+    """The targets of `--target`, separated by commas.
+
+    Raises:
+        OptionError: when one of them is none, or named twice.
+        InputError: when the file of one of them cannot be used.
+    """
+    if names is None:
+        return ()
+    targets = tuple(name.strip() for name in names.split(","))
+    for name in targets:
+        check_valid(read_option("--target", choose_target, name), name)
+        if targets.count(name) > 1:
+            raise OptionError("--target", f"{name} is named twice")
+    return targets

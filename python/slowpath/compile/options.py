@@ -1,0 +1,51 @@
+"""Options of `slowpath compile`, turned into a job."""
+
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from slowpath.bound.default_target import CARD
+from slowpath.bound.options import (
+    WrittenOptions,
+    check_not_a_program,
+    choose_target,
+    memory_or_share,
+    read_option,
+    read_options,
+)
+from slowpath.compile.run import Job
+from slowpath.core.errors import OptionError
+
+
+class Output(NamedTuple):
+    """What is written, and where."""
+
+    file: str | None
+    form: Literal["listing", "json"]
+    source: bool  # lines of it in the listing
+    verify: bool
+
+
+def make_job(file: str, written: WrittenOptions, output: Output) -> Job:
+    """The job that the options describe.
+
+    Raises:
+        OptionError: when an option makes no sense.
+        InputError: when a file that an option names cannot be read.
+    """
+    if output.file is not None:
+        read_option("--output", lambda path: check_not_a_program(path, [file]), output.file)
+    if output.source and output.form == "json":
+        raise OptionError("--source", "--format json has the source lines anyway")
+    memory = memory_or_share(written.memory)
+    return Job(
+        file=file,
+        selection=written.selection,
+        target=read_option("--target", choose_target, written.target or CARD),
+        btf=written.btf,
+        output=None if output.file is None else Path(output.file),
+        form=output.form,
+        source=output.source,
+        options=read_options(written)._replace(memory_bytes=memory),
+        verify=output.verify,
+        cflags=written.cflags,
+    )
