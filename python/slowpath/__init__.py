@@ -1,11 +1,11 @@
 """Throughput guarantees for packet-processing programs.
 
-For Python, this module has what `docs/python.md` describes: `slowpath.bound(...)`,
-`slowpath.fit(...)`, and the types of what they return and raise. Nothing is imported before it is
-asked for, so that the command line, which is in `slowpath.app`, starts quickly.
+The module has the Python interface that `docs/python.md` describes: `slowpath.bound(...)`,
+`slowpath.fit(...)`, and the types that they return and raise. Each name is imported on first use,
+so that the command line, `slowpath.app`, starts quickly.
 """
 
-TYPE_CHECKING = False  # as type checkers know it; the module `typing` is long to import
+TYPE_CHECKING = False  # type checkers know this name; importing `typing` takes long
 if TYPE_CHECKING:
     from slowpath.bound.api import Program as Program
     from slowpath.bound.api import Results as Results
@@ -26,12 +26,12 @@ _PLACES = {
     "InputError": "slowpath.core.errors",
     "OptionError": "slowpath.core.errors",
 }
-"""Where the public names are."""
+"""Module of each public name."""
 __all__ = ["InputError", "Model", "OptionError", "Program", "Results", "bound", "fit"]
 
 
 def __getattr__(name: str) -> object:
-    """A public name, imported when it is first used (PEP 562)."""
+    """Import a public name on first use (PEP 562)."""
     if name == "__version__":
         from slowpath.core.engine import identity
 

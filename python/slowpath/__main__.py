@@ -1,4 +1,4 @@
-"""Lets `python -m slowpath` be the command `slowpath`."""
+"""Entry point of `python -m slowpath`, the same as the command `slowpath`."""
 
 from slowpath.main import main
 

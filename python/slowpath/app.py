@@ -1,6 +1,6 @@
-"""The command line: which command is called, and what becomes of wrong usage and failures.
+"""The command line: choice of the command, and exit codes and messages of failures.
 
-Nothing heavy is imported before a command runs.
+Modules that are slow to import are imported only when a command runs.
 """
 
 from argparse import ArgumentParser
@@ -22,8 +22,8 @@ def _version(_parser: ArgumentParser) -> str:
 
 ROOT = Group(
     (
-        "How fast is a packet-processing program guaranteed to run on a device, and which packet "
-        "makes it slowest?",
+        "Compute the guaranteed throughput of a packet-processing program on a device, and the "
+        "packet that makes it slowest.",
     ),
     (
         option(
@@ -55,7 +55,7 @@ ROOT = Group(
 
 
 def app(words: Sequence[str]) -> int:
-    """Runs the command that the words of the command line call; its exit code."""
+    """Run the command that the command line names, and return its exit code."""
     path, rest = "slowpath", list(words)
     member: Command | Group = ROOT
     while isinstance(member, Group):
@@ -69,10 +69,10 @@ def app(words: Sequence[str]) -> int:
 
 
 def _names_file(words: Sequence[str]) -> bool:
-    """Whether words call the command of a group that takes a file.
+    """Return true if the arguments call the command of a group that takes a file.
 
-    The first one does that looks like a file or is one, and so does an option in front of it, but
-    for those of the group; a misspelt name of a command is none.
+    They do if the first one is an existing file, cannot be the name of a command, or is an option
+    other than help. A misspelt command is not taken for a file.
     """
     from pathlib import Path
 
@@ -83,9 +83,9 @@ def _names_file(words: Sequence[str]) -> bool:
 
 
 def _no_command(path: str, group: Group, words: Sequence[str]) -> int:
-    """Does what a flag of the group says, or says what is wrong."""
+    """Execute a flag of the group, or report wrong usage."""
     parser = group_parser(path, group)
-    parser.parse_args(words)  # leaves where there are any
+    parser.parse_args(words)  # exits if there are arguments
     tell(parser.format_help())
     return ExitCode.USAGE
 

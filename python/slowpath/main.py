@@ -1,4 +1,4 @@
-"""The entry point: whatever happens, the user reads a line and not a traceback."""
+"""The entry point: reports every failure in one line instead of a traceback."""
 
 import gc
 import os
@@ -17,7 +17,7 @@ def _leave(_signal: int, _frame: FrameType | None) -> None:
     os._exit(_INTERRUPTED)
 
 
-# An interrupt while modules are imported has nothing to clean up, and shows no traceback.
+# While modules are imported, there is nothing to clean up: an interrupt exits without a traceback.
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, _leave)
 
@@ -26,8 +26,8 @@ _TRACEBACK = "SLOWPATH_TRACEBACK"
 
 
 def main() -> None:
-    """Runs the command line and exits."""
-    # Results are trees without cycles; looking for some among thousands of paths takes seconds.
+    """Run the command line and exit."""
+    # Results are trees without cycles; a search for cycles in thousands of paths takes seconds.
     gc.disable()
     prepare_streams()
     try:
@@ -36,10 +36,10 @@ def main() -> None:
         code = ExitCode.INTERRUPTED
     except SystemExit:
         raise
-    except BaseException as defect:  # noqa: BLE001 - a panic of the engine is no Exception
+    except BaseException as defect:  # noqa: BLE001 - a panic of the engine is not an Exception
         _report(defect)
         code = ExitCode.DEFECT
-    gc.freeze()  # nor is anything to be collected at the end
+    gc.freeze()  # skips the collection at exit
     sys.exit(code)
 
 

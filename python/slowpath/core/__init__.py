@@ -1,1 +1,1 @@
-"""Shared by all slices: command line, files, jobs, documents, engine, pages."""
+"""Code shared by all commands: command line, files, jobs, JSON documents, engine, HTML pages."""

@@ -5,7 +5,7 @@ from enum import IntEnum
 
 
 class OptionError(Exception):
-    """A value of an option that makes no sense."""
+    """An invalid value of an option."""
 
     def __init__(self, option: str, reason: str) -> None:
         super().__init__(f"{option}: {reason}")
@@ -14,7 +14,7 @@ class OptionError(Exception):
 
 
 class InputError(Exception):
-    """A file that cannot be used: which, and why in one line; further reasons, one line each."""
+    """A file that cannot be used: its name, the reason in one line, and further such reasons."""
 
     def __init__(self, file: str, reason: str, more: Sequence[str] = ()) -> None:
         super().__init__(f"{file}: {reason}")
@@ -24,35 +24,35 @@ class InputError(Exception):
 
 
 class UnavailableError(InputError):
-    """Something that this machine does not do for us: `file` is `this machine`."""
+    """A feature that this machine lacks; `file` is `this machine`."""
 
     def __init__(self, reason: str) -> None:
         super().__init__("this machine", reason)
 
 
 class StoppedError(InputError):
-    """Work that had to stop before there was anything to show for it."""
+    """Work that was stopped before it had a result."""
 
 
 class DisagreementError(InputError):
-    """The running kernel does something else than slowpath's model of it: a defect here."""
+    """The running kernel and slowpath's model of it behave differently: a defect of slowpath."""
 
     def __init__(self, file: str, reason: str, report: str) -> None:
         super().__init__(file, reason)
-        self.report = report  # all that it takes to report it, but for the file
+        self.report = report  # all data for a bug report, except the file
 
 
 class ExitCode(IntEnum):
-    """What a command's exit code says."""
+    """Exit code of a command."""
 
     FINE = 0
-    FAILED = 1  # a required rate is not met, or what is to be verified is wrong
+    FAILED = 1  # a required rate is not met, or a verification failed
     USAGE = 2  # the command line is wrong
-    INPUT = 3  # a file cannot be read, analysed or written; this machine lacks what it takes
-    UNDECIDED = 4  # stopped before the requirement, or what is to be verified, was decided
-    DEFECT = 70  # slowpath itself failed
-    INTERRUPTED = 130  # a second Ctrl-C, or one while nothing was being analysed
-    BROKEN_PIPE = 141  # nobody reads the output any more; as if SIGPIPE (128 + 13) had ended it
+    INPUT = 3  # a file cannot be read, analysed or written, or this machine lacks a feature
+    UNDECIDED = 4  # stopped before the requirement or the verification was decided
+    DEFECT = 70  # internal error of slowpath
+    INTERRUPTED = 130  # a second Ctrl-C, or one while no analysis ran
+    BROKEN_PIPE = 141  # the reader of the output has gone; as after SIGPIPE (128 + 13)
 
 
 _WORST_FIRST = (
@@ -65,5 +65,5 @@ _WORST_FIRST = (
 
 
 def worst(codes: list[ExitCode]) -> ExitCode:
-    """The exit code of several files: a missing verdict outweighs a failed one."""
+    """Return the exit code for several files; a missing verdict outweighs a failed one."""
     return next((code for code in _WORST_FIRST if code in codes), ExitCode.FINE)

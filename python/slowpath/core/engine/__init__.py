@@ -1,4 +1,4 @@
-"""The compiled engine for the rest of the package: no other folder imports it.
+"""Interface of the compiled engine (`slowpath._core`): only this folder imports it.
 
-It knows no command line and prints nothing.
+The modules here do not depend on the command line and do not print.
 """

@@ -17,62 +17,62 @@ if TYPE_CHECKING:
 
 
 Message = tuple[Any, ...]
-"""What an analysis reports: a word, and what belongs to it. See `Run.take`."""
+"""A report of an analysis: its kind, then its values. See `Run.take`."""
 
 
 class Options(NamedTuple):
-    """What an analysis is asked for, but for the target: fields of the engine's options.
+    """Options of an analysis except the target; fields of the engine's options.
 
-    They cross the border as one value; nothing between here and there names them again.
+    They are passed to the engine as a dictionary with these names.
     """
 
-    metric: str | None = None  # None: the target's first
-    cores: int | None = None  # None: as many as the target has
-    unroll: list[str] = []  # noqa: RUF012 - `160`, or `10@LOCATION`; nobody changes it
+    metric: str | None = None  # None: first metric of the target
+    cores: int | None = None  # None: all cores of the target
+    unroll: list[str] = []  # noqa: RUF012 - `160`, or `10@LOCATION`; never changed
     paths: int | None = 1  # None: all
-    mtu: int | None = None  # bytes, without frame check sequence; None: the greatest that arrives
-    receive: str | None = None  # how packets arrive; None: as on any device
-    entries: int | None = None  # of each map with room for so many; None: one
+    mtu: int | None = None  # bytes without frame check sequence; None: the target's maximum
+    receive: str | None = None  # receiving environment; None: any device
+    entries: int | None = None  # entries in each map that has room for them; None: one
     deadline_seconds: float | None = None
-    memory_bytes: int | None = None  # of the process; None: a share of what is free, or no limit
+    memory_bytes: int | None = None  # limit of the process; None: share of free memory, or none
     assume: str | None = None  # TOML text
     maps: str | None = None  # TOML or JSON text
-    set: list[str] = []  # noqa: RUF012 - NAME=VALUE; nobody changes it
-    map_abi: str | None = None  # how compiled programs reach maps; None: the default
-    path_details: int = 0  # of so many paths, what only human reports show
-    code: bool = False  # all instructions of the program, in the detail
+    set: list[str] = []  # noqa: RUF012 - NAME=VALUE; never changed
+    map_abi: str | None = None  # interface of compiled programs to maps; None: the default
+    path_details: int = 0  # number of paths with the details that only text reports show
+    code: bool = False  # true: all instructions of the program in the detail
 
 
 class Progress(NamedTuple):
-    """How far an analysis is."""
+    """Progress of an analysis."""
 
-    value: float  # of the metric: bit/s, packets/s, or a count
+    value: float  # bound of the metric: bit/s, packets/s, or a count
     seconds: float
     candidates: int
     nogoods: int
-    paths: int  # satisfiable ones found; from the first one on, the value is exact and stays
+    paths: int  # satisfiable paths found; from the first one on, `value` is exact
 
 
 class Outcome(NamedTuple):
     """The result of an analysis."""
 
     result: Result
-    text: str  # the result, as the JSON that the engine wrote
+    text: str  # the result as JSON text of the engine
     detail: Detail
 
 
 def compile_messages(
     subject: Subject, target: Target, options: Options, stopping: Stopping, *, verify: bool
 ) -> Iterator[Message]:
-    """Compiles a program of a BPF object for the card, whose description the target is.
+    """Compile a program of a BPF object for the card that `target` describes.
 
-    The first message has what was compiled, the second one whether that does the same on the card,
-    if it is to be verified: `docs/json.md`. An end of time, or being asked to stop, ends a
-    verification with what is known by then.
+    The first message has the compiled program. With `verify`, the second message has the result of
+    the comparison with the source (`docs/json.md`). A deadline or a request to stop ends the
+    comparison with the results so far.
 
     Raises:
-        InputError: when the object cannot be read, the card cannot run the program, or it has to
-            stop before it was compiled.
+        InputError: if the object cannot be read, the card cannot run the program, or the
+            compilation was stopped.
     """
     stop = _core.Stop(options.deadline_seconds, options.memory_bytes)
     subject = subject._replace(file=as_text(subject.file))
@@ -84,21 +84,21 @@ def compile_messages(
 
 
 class RefusedError(Exception):
-    """The card lacks something for a program: all of it that can be told at once."""
+    """The card cannot run a program; lists all reasons that could be found."""
 
     def __init__(self, refusals: "list[Refusal]", instructions: list[list[int]]) -> None:
-        """`instructions` are, for each of `refusals`, all of its; none for the whole program."""
+        """Store the instructions of each refusal; an empty list stands for the whole program."""
         super().__init__(refusals[0]["reason"])
         self.refusals = refusals
         self.instructions = instructions
 
 
 def compiled(subject: Subject, target: Target, options: Options, stopping: Stopping) -> "Compiled":
-    """A program of a BPF object, compiled for the card.
+    """Compile a program of a BPF object for the card.
 
     Raises:
-        RefusedError: when the card cannot run it.
-        InputError: when the object cannot be read, or it has to stop before it was compiled.
+        RefusedError: if the card cannot run the program.
+        InputError: if the object cannot be read, or the compilation was stopped.
     """
     stop = _core.Stop(options.deadline_seconds, options.memory_bytes)
     file = as_text(subject.file)
@@ -116,15 +116,15 @@ def compiled(subject: Subject, target: Target, options: Options, stopping: Stopp
 
 
 class Run:
-    """What is known of an analysis that runs."""
+    """State of a running analysis."""
 
     def __init__(self) -> None:
         self.news = Progress(0.0, 0.0, 0, 0, 0)
-        self.stage = ""  # what is being done, such as "unrolling the program"
-        self.so_far: str | None = None  # the result if it ended now, as JSON
+        self.stage = ""  # current stage, such as "unrolling the program"
+        self.so_far: str | None = None  # the result if the analysis ended now, as JSON text
 
     def take(self, message: Message) -> tuple[str, str] | None:
-        """Learns from a message; the result and its detail, as JSON, if that is what it is."""
+        """Update the state from a message; return result and detail, as JSON, if it has them."""
         match message:
             case ("stage", stage):
                 self.stage = stage
@@ -142,7 +142,7 @@ class Run:
 def messages(
     subject: Subject, target: Target, options: Options, stopping: Stopping
 ) -> Iterator[Message]:
-    """Analyses a program, and says how far it is; the last message is the result."""
+    """Analyse a program and yield progress messages; the last message is the result."""
     asked = (as_text(subject.file), *subject[1:], target, options._asdict())
     analysis = _core.Analysis(*asked)
     stage = ""
@@ -166,14 +166,14 @@ def messages(
 
 
 def outcome(text: str, detail: str) -> Outcome:
-    """The outcome that a result in JSON, and its detail, are."""
+    """Return the outcome from the JSON texts of a result and its detail."""
     return Outcome(json.loads(text), text, json.loads(detail))
 
 
 def _updated(
     news: Progress, value: float, seconds: float, candidates: int, nogoods: int
 ) -> Progress:
-    """Once a path is found, later bounds are about the paths that are left, not the program."""
+    # Once a path is found, later bounds are for the remaining paths, not for the program.
     if not news.paths:
         news = news._replace(value=value)
     return news._replace(seconds=seconds, candidates=candidates, nogoods=nogoods)

@@ -1,4 +1,4 @@
-"""Chains and topologies of programs: loading, facts, rewriting, plans."""
+"""Chains and topologies of programs: loading, facts about packets, rewriting, plans."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -14,14 +14,14 @@ from slowpath.core.jobs.stopping import Stopping
 Chain = _core.Chain
 """A chain of programs; from `read_chain`."""
 KnownStart = _core.KnownStart
-"""What is known of runs through a chain before they begin; from `known_start`."""
+"""Facts about arriving packets and initial content of maps of a chain; from `known_start`."""
 
 
 def read_chain(file: str, text: str) -> Chain:
-    """A chain of programs, by its description; `file` names it.
+    """Read the description of a chain; `file` is its name in errors.
 
     Raises:
-        InputError: when it is no chain.
+        InputError: if the description is invalid.
     """
     with of_file(file):
         return _core.Chain(text)
@@ -34,13 +34,18 @@ def configured(
     variables: Sequence[str],
     maps: str | None,
 ) -> list[tuple[Object, int]]:
-    """The objects of a chain with variables as a loader sets them; `file` is its description.
+    """Return the objects of a chain with the values of variables that a loader would set.
 
-    `variables` are `NAME=VALUE` or `NAME=any`, `PROGRAM:NAME=VALUE` where several programs have the
-    variable; `maps` is the text of a file with content of maps, of which read-only sections count.
+    Args:
+        file: Name of the chain's description.
+        chain: The chain.
+        members: Object of each program, and number of the program in the object.
+        variables: `NAME=VALUE` or `NAME=any`; `PROGRAM:NAME=VALUE` if several programs have the
+            variable.
+        maps: Text of a file with content of maps; only read-only sections are used.
 
     Raises:
-        InputError: when there is no such variable or section, or a value does not fit.
+        InputError: if a variable or section does not exist, or a value does not fit.
     """
     with of_file(file):
         try:
@@ -48,15 +53,15 @@ def configured(
         except _core.Error as problem:
             if problem.option != "--maps":
                 raise
-            # The analysis reports it, with the name and the line of that file.
+            # The analysis reports the error, with the name of the maps file and the line.
             return members
 
 
 def check_assumed(assumed: Sequence[str]) -> tuple[str, ...]:
-    """Facts about packets, in words, if they are such, and go together.
+    """Return facts about packets, in words, if they are valid and do not contradict each other.
 
     Raises:
-        ValueError: when they are not.
+        ValueError: if a fact is invalid, or facts contradict each other.
     """
     try:
         _core.Chain.check_assumed(list(assumed))
@@ -66,12 +71,12 @@ def check_assumed(assumed: Sequence[str]) -> tuple[str, ...]:
 
 
 class ChainSubject(NamedTuple):
-    """A chain, as it is in files."""
+    """A chain with the objects of its programs."""
 
-    file: str  # its description
+    file: str  # file of the description
     chain: Chain
-    objects: list[tuple[Object, int]]  # each with the number of its program there
-    btf: Btf | None  # the types of the kernel that it is for
+    objects: list[tuple[Object, int]]  # object of each program, and its number in the object
+    btf: Btf | None  # types of the kernel that the programs are for
 
 
 def combine(
@@ -81,33 +86,36 @@ def combine(
     compiled: Sequence[int] = (),
     known: KnownStart | None = None,
 ) -> Object:
-    """One file of the objects of a chain.
+    """Combine the objects of a chain into one file.
 
-    `name` is what the chain is called in results. Of several devices, the work of one counts. The
-    programs with the numbers `compiled` run as something that they were compiled to. It is about
-    packets that are known to arrive, with maps as they are known; by default, nothing is.
+    Args:
+        subject: The chain.
+        name: Name of the chain in results.
+        device: The device whose work counts, if there are several.
+        compiled: Numbers of the programs that run in compiled form.
+        known: Known facts about arriving packets and content of maps; None: no knowledge.
 
     Raises:
-        InputError: when they do not fit together.
+        InputError: if the objects do not fit together.
     """
     with of_file(subject.file):
         return subject.chain.combine(name, subject.objects, device, list(compiled), known)
 
 
 class Known(NamedTuple):
-    """What is known of runs through a chain before they begin."""
+    """Known facts about arriving packets, and known initial content of maps of a chain."""
 
-    assumed: Sequence[str] = ()  # facts about packets that arrive, in words
+    assumed: Sequence[str] = ()  # facts about arriving packets, in words
     maps: MapsFile | None = None
-    frozen: frozenset[tuple[int, str]] = frozenset()  # those that hold it: program, and name there
-    generations: Sequence[tuple[int, str]] = ()  # maps that are zero, of rewritten programs
+    frozen: frozenset[tuple[int, str]] = frozenset()  # maps with that content: program, map name
+    generations: Sequence[tuple[int, str]] = ()  # maps of rewritten programs that hold zero
 
 
 def known_start(subject: ChainSubject, known: Known) -> KnownStart:
-    """The same, read for the programs of a chain as they were written.
+    """Read this knowledge for the original programs of a chain.
 
     Raises:
-        InputError: when a text cannot be read, or does not fit the maps.
+        InputError: if a text cannot be read, or does not fit the maps.
     """
     text = known.maps.text if known.maps else ""
     given = (list(known.assumed), text, set(known.frozen), list(known.generations))
@@ -118,10 +126,10 @@ def known_start(subject: ChainSubject, known: Known) -> KnownStart:
 def combine_for(
     subject: ChainSubject, name: str, member: int, compiled: Sequence[int], known: KnownStart
 ) -> Object:
-    """The chain, of which the work of one program counts, by its number; otherwise as `combine`.
+    """Combine a chain as `combine` does, but count only the work of program number `member`.
 
     Raises:
-        InputError: when the programs do not fit together.
+        InputError: if the programs do not fit together.
     """
     with of_file(subject.file):
         return subject.chain.combine_for(name, subject.objects, member, list(compiled), known)
@@ -134,12 +142,12 @@ def arriving(
     compiled: Sequence[int],
     known: KnownStart | None = None,
 ) -> Object:
-    """A program of a chain by itself, for what is known of packets that those in front let through.
+    """Return program number `member` alone, for the packets that the programs before it pass on.
 
-    Otherwise as `combine_for`; by default, nothing is known.
+    The other parameters are those of `combine`.
 
     Raises:
-        InputError: when the programs of a dispatcher cannot be put in order.
+        InputError: if the programs of a dispatcher cannot be ordered.
     """
     start = known_start(subject, Known()) if known is None else known
     with of_file(subject.file):
@@ -147,32 +155,32 @@ def arriving(
 
 
 def as_compiled(subject: ChainSubject, member: int, compiled: Sequence[int]) -> list[str]:
-    """Conditions under which the programs `compiled` do what their BPF programs do.
+    """Return the conditions under which the programs `compiled` behave like their BPF programs.
 
-    That is to packets on their way to a program, by its number; one sentence each.
+    The conditions are for packets on their way to program number `member`; one sentence each.
 
     Raises:
-        InputError: when the programs of a dispatcher cannot be put in order.
+        InputError: if the programs of a dispatcher cannot be ordered.
     """
     with of_file(subject.file):
         return subject.chain.as_compiled(subject.objects, member, list(compiled))
 
 
 def way_to(subject: ChainSubject, member: int) -> list[tuple[int, list[int]]]:
-    """How packets get to a program: those in front of it, with the results with which they go on.
+    """Return the programs before a program, each with the return values that pass packets on.
 
     Raises:
-        InputError: when the programs of a dispatcher cannot be put in order.
+        InputError: if the programs of a dispatcher cannot be ordered.
     """
     with of_file(subject.file):
         return subject.chain.way_to(subject.objects, member)
 
 
 def start_maps(subject: ChainSubject, maps: MapsFile) -> dict[str, list[object]]:
-    """What a file with content of maps says, as the `maps` of a witness of the whole chain.
+    """Convert a file with content of maps into the `maps` of a witness of the whole chain.
 
     Raises:
-        InputError: when it cannot be read, or does not fit the maps.
+        InputError: if the file cannot be read, or does not fit the maps.
     """
     with of_files(subject.file, maps):
         said: dict[str, dict[str, list[object]]] = json.loads(
@@ -182,45 +190,47 @@ def start_maps(subject: ChainSubject, maps: MapsFile) -> dict[str, list[object]]
 
 
 class FusedObject(NamedTuple):
-    """All programs of a chain as one, and what to compare that with."""
+    """All programs of a chain fused into one, and an object to compare it with."""
 
     data: bytes
-    apart: bytes | None  # an object with the programs, which call each other; None: there is none
-    entry: str  # the name of the first one there; or why there is none
-    maps: dict[str, str]  # the names of maps in both, by those in the chain
-    covers: str  # what it can be tried on (`Rehearsed.covers`)
+    apart: bytes | None  # object with separate programs that call each other; None: not available
+    entry: str  # name of the first program in `apart`, or the reason why `apart` is missing
+    maps: dict[str, str]  # names of maps in both objects, by their names in the chain
+    covers: str  # test inputs (`Rehearsed.covers`)
 
 
 class Rewriting(NamedTuple):
-    """How the programs of a chain are rewritten."""
+    """Options for rewriting the programs of a chain."""
 
-    mode: Literal["trust", "guard"] | None  # None: they are not, and only facts are looked for
-    fuse: str | None = None  # what they are called as one, if they are to become one
+    mode: Literal["trust", "guard"] | None  # None: derive facts only, do not rewrite
+    fuse: str | None = None  # name of the fused program; None: do not fuse
     deadline_seconds: float | None = None
-    memory_bytes: int | None = None  # of the process; None: no limit
-    assumed: Sequence[str] = ()  # facts about packets that arrive, in words
-    maps: MapsFile | None = None  # content of maps that is frozen
-    graphs: bool = False  # whether the control-flow graphs of programs are asked for
-    receive: str | None = None  # how packets arrive; None: as on any device
+    memory_bytes: int | None = None  # limit of the process; None: no limit
+    assumed: Sequence[str] = ()  # facts about arriving packets, in words
+    maps: MapsFile | None = None  # content of frozen maps
+    graphs: bool = False  # true: also return control-flow graphs of the programs
+    receive: str | None = None  # receiving environment; None: any device
 
 
 class Verifying(NamedTuple):
-    """Two programs that are compared."""
+    """Two programs to compare."""
 
-    both: tuple[tuple[Object, int], tuple[Object, int]]  # each with its number in the object
+    both: tuple[tuple[Object, int], tuple[Object, int]]  # object, number of the program in it
     assumed: Sequence[str] = ()  # facts about packets, in words
     btf: Btf | None = None
     deadline_seconds: float | None = None
-    memory_bytes: int | None = None  # of the process; None: no limit
-    receive: str | None = None  # how packets arrive; None: as on any device
-    behind: tuple[ChainSubject, int] | None = None  # the program of a chain in whose place both are
+    memory_bytes: int | None = None  # limit of the process; None: no limit
+    receive: str | None = None  # receiving environment; None: any device
+    behind: tuple[ChainSubject, int] | None = None  # chain, and the program that both replace
 
 
 def verify(verifying: Verifying, file: str, stopping: Stopping) -> str:
-    """Whether two programs do the same, as JSON (`docs/json.md`); `file` is that of the second.
+    """Check two programs for equivalence and return the result as JSON text (`docs/json.md`).
+
+    `file` is the file of the second program.
 
     Raises:
-        InputError: when one of them cannot be linked or analysed.
+        InputError: if one of the programs cannot be linked or analysed.
     """
     stop = _core.Stop(verifying.deadline_seconds, verifying.memory_bytes)
     with of_file(file), stopping.calling(stop.set):
@@ -234,16 +244,16 @@ def verify(verifying: Verifying, file: str, stopping: Stopping) -> str:
 def rewrite_messages(
     subject: ChainSubject, rewriting: Rewriting, stopping: Stopping
 ) -> Iterator[Message]:
-    """What holds of packets that arrive at each program of a chain, and objects to load instead.
+    """Derive facts about the packets at each program of a chain, and rewrite the programs.
 
-    Each message `rewritten` has more than the one before: a document (`docs/json.md`), in the order
-    of the programs the bytes of an object where one was rewritten, all as one (`FusedObject`), in
-    the order of the programs what each can be tried on (`Rehearsed.covers`), and the control-flow
-    graphs as JSON if they are asked for. Messages between them say what is being done (`Doing`). An
-    end of time, or being asked to stop, ends it with what is known by then.
+    Each message `rewritten` replaces the one before. It has a document (`docs/json.md`), the object
+    of each program (None: not rewritten), the fused program (`FusedObject`), test inputs of each
+    program (`Rehearsed.covers`), and the control-flow graphs as JSON text if requested. Messages
+    `doing` have the current stage (`Doing`). A deadline or a request to stop ends the work with the
+    results so far.
 
     Raises:
-        InputError: when a program cannot be linked, or what is known cannot be read.
+        InputError: if a program cannot be linked, or facts or content of maps cannot be read.
     """
     stop = _core.Stop(rewriting.deadline_seconds, rewriting.memory_bytes)
     how = rewriting.mode, rewriting.fuse, rewriting.graphs
@@ -259,53 +269,53 @@ def rewrite_messages(
 
 
 Topology = _core.Topology
-"""Programs on the paths of a network; from `read_topology`."""
+"""A topology: programs on the paths of a network; from `read_topology`."""
 
 
 def read_topology(file: str, text: str) -> Topology:
-    """Programs on the paths of a network, by their description; `file` names it.
+    """Read the description of a topology; `file` is its name in errors.
 
     Raises:
-        InputError: when it is none.
+        InputError: if the description is invalid.
     """
     with of_file(file):
         return _core.Topology(text)
 
 
 class TopologySubject(NamedTuple):
-    """Programs on the paths of a network, as they are in files."""
+    """A topology with the objects of its programs."""
 
-    file: str  # its description
+    file: str  # file of the description
     topology: Topology
-    objects: list[tuple[Object, int, str]]  # with the program's number and the file's digest
-    btf: Btf | None  # the types of the kernel that the programs are for
+    objects: list[tuple[Object, int, str]]  # object, program number in it, digest of the file
+    btf: Btf | None  # types of the kernel that the programs are for
 
 
 class Planning(NamedTuple):
-    """How variants of programs are planned."""
+    """Options for planning variants of programs."""
 
     mode: Literal["trust", "guard"]
-    neighbours: bool  # only what the program right before establishes is used
-    variants: int  # at most, for a node
+    neighbours: bool  # true: use only facts from the program directly before
+    variants: int  # maximum number for a node
     threads: int
-    cache: str | None  # a folder; None: nothing is kept
-    build: str  # tells what kept results rest on besides
-    identity: str  # tells the topology from others
+    cache: str | None  # folder of the cache; None: no cache
+    build: str  # further key of the cache: everything else that results depend on
+    identity: str  # identifies the topology in the cache
     deadline_seconds: float | None = None
-    memory_bytes: int | None = None  # of the process; None: no limit
+    memory_bytes: int | None = None  # limit of the process; None: no limit
 
 
 def plan_messages(
     subject: TopologySubject, planning: Planning, stopping: Stopping
 ) -> Iterator[Message]:
-    """Which variants of programs pay on the paths of a network.
+    """Find the variants of programs that pay on the paths of a network.
 
-    The message `planned` has a document (`docs/json.md`), and the bytes of an object for each
-    variant in it. Messages before it say what is being done (`Doing`). An end of time, or being
-    asked to stop, ends it with what is known by then.
+    The message `planned` has a document (`docs/json.md`), and the object of each variant in it.
+    Messages before it have the current stage (`Doing`). A deadline or a request to stop ends the
+    work with the results so far.
 
     Raises:
-        InputError: when a program cannot be linked.
+        InputError: if a program cannot be linked.
     """
     stop = _core.Stop(planning.deadline_seconds, planning.memory_bytes)
     with of_file(subject.file), stopping.calling(stop.set):

@@ -1,4 +1,4 @@
-"""Names of the stages of work that progress lines show."""
+"""Current stage of long work, for progress lines."""
 
 import threading
 from collections.abc import Callable
@@ -6,16 +6,16 @@ from typing import Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 LOOK = 0.1
-"""Seconds between two looks at what is being done."""
+"""Seconds between two updates of the current stage."""
 
 
 class Doing(NamedTuple):
-    """What is being done."""
+    """Current stage of the engine's work."""
 
-    subject: str  # to what, such as the name of a program; empty: nobody says
-    stage: str  # such as `rewriting`; empty: nobody says
-    done: int  # how much of that
-    unit: str  # what `done` counts; empty: nothing is counted
+    subject: str  # object of the work, such as the name of a program; empty: not stated
+    stage: str  # such as `rewriting`; empty: not stated
+    done: int  # completed units of the stage
+    unit: str  # unit of `done`; empty: nothing is counted
 
 
 class Meanwhile(Generic[T]):
@@ -28,19 +28,19 @@ class Meanwhile(Generic[T]):
         def run() -> None:
             try:
                 self._done.append(work())
-            except BaseException as problem:  # noqa: BLE001 - raised where it is waited for
+            except BaseException as problem:  # noqa: BLE001 - `result` raises it
                 self._failed.append(problem)
 
         self._thread = threading.Thread(target=run, daemon=True)
         self._thread.start()
 
     def wait(self, seconds: float) -> bool:
-        """Whether it is over within so many seconds."""
+        """Wait for at most so many seconds; return true if the work has ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
     def result(self) -> T:
-        """What has come of it; raises what it raised."""
+        """Return the result of the work, or raise its exception."""
         if self._failed:
             raise self._failed[0]
         return self._done[0]

@@ -1,4 +1,4 @@
-"""Errors of the compiled engine as errors of files."""
+"""Conversion of errors of the compiled engine into errors of files."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from slowpath.core.schema.derived import refusal_text
 
 
 class MapsFile(NamedTuple):
-    """A file with content of maps, `--maps`."""
+    """The file with content of maps that `--maps` names."""
 
     name: str
     text: str
@@ -18,10 +18,11 @@ class MapsFile(NamedTuple):
 
 @contextmanager
 def of_file(file: str) -> Iterator[None]:
-    """What the engine cannot do is an error of a file: the first reason, and all others.
+    """Convert an error of the engine into an error of a file, with all reasons.
 
     Raises:
-        InputError: when the engine says no.
+        StoppedError: if the engine was stopped before it had a result.
+        InputError: if the engine reports another error.
     """
     try:
         yield
@@ -34,10 +35,10 @@ def of_file(file: str) -> Iterator[None]:
 
 @contextmanager
 def of_files(file: str, maps: MapsFile | None) -> Iterator[None]:
-    """The same; what is wrong with content of maps is an error of that file, with the line.
+    """Convert errors as `of_file` does; errors of map content name the maps file and the line.
 
     Raises:
-        InputError: when the engine says no.
+        InputError: if the engine reports an error.
     """
     with of_file(file):
         try:
@@ -50,5 +51,5 @@ def of_files(file: str, maps: MapsFile | None) -> Iterator[None]:
 
 
 def as_text(file: str) -> str:
-    """The name of a file, which need not be Unicode."""
+    """Return the name of a file as Unicode text; other bytes become escapes."""
     return file.encode(errors="backslashreplace").decode()

@@ -7,19 +7,19 @@ from slowpath.core.engine.targets import Target
 from slowpath.core.errors import InputError
 
 Flow = _core.Flow
-"""A path as a core sees it; from `flow` and `flow_of`."""
+"""The instructions of a path in order, with their properties; from `flow` and `flow_of`."""
 
 
 def flow(case: _core.Case) -> Flow | None:
-    """The path of a case; None where the interpreter did not take it by itself."""
+    """Return the path of a case; None if it is unknown."""
     return _core.flow(case)
 
 
 def flow_of(text: str) -> Flow:
-    """The path that `Flow.text` wrote.
+    """Read a path from the text that `Flow.text` wrote.
 
     Raises:
-        ValueError: when it is none.
+        ValueError: if the text is invalid.
     """
     try:
         return Flow(text)
@@ -28,12 +28,12 @@ def flow_of(text: str) -> Flow:
 
 
 def nanoseconds(flows: Sequence[Flow], target: Target, entries: int = 1) -> list[float]:
-    """What a target that estimates says each path takes: a turn of the kernel's loop with it.
+    """Estimate each path on a target: nanoseconds of one iteration of the kernel's loop.
 
-    Each map has so many `entries`; with 0, those that a path needs, as a witness has them.
+    Each map has so many `entries`; 0 stands for those that the path needs, as in a witness.
 
     Raises:
-        InputError: when the target does not estimate.
+        InputError: if the target has no time estimates.
     """
     try:
         return _core.nanoseconds(list(flows), target, entries)

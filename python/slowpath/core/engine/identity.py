@@ -6,11 +6,11 @@ from slowpath import _core
 
 
 def version() -> str:
-    """The version of slowpath."""
+    """Return the version of slowpath."""
     return _core.version()
 
 
 def build() -> str:
-    """Tells this engine from others, also from those of the same version."""
+    """Return a text that differs between builds of the engine, also of the same version."""
     about = os.stat(_core.__file__)
     return f"{version()} {about.st_size} {about.st_mtime_ns}"

@@ -1,4 +1,4 @@
-"""Programs in the running kernel: timed paths, live packets, traces, refusals."""
+"""Programs in the running kernel: timed paths, live packets, traces, rejections."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -11,16 +11,16 @@ from slowpath.core.engine.objects import Subject
 from slowpath.core.errors import DisagreementError, InputError, UnavailableError
 
 Refusal = InputError
-"""What functions here raise when the kernel does not do what it is asked for."""
+"""Error that functions of this module raise if the kernel rejects a request."""
 
 
 class RewrittenRefusedError(InputError):
-    """The kernel's verifier refuses a rewritten program, and not the original."""
+    """The kernel's verifier rejects a rewritten program, but accepts the original."""
 
 
 @contextmanager
 def of_the_kernel() -> Iterator[None]:
-    """What the kernel refuses is an error that says so."""
+    """Convert errors of the engine into errors of the running kernel."""
     try:
         yield
     except _core.Error as problem:
@@ -32,10 +32,10 @@ Kernel = _core.Kernel
 
 
 def open_kernel() -> Kernel:
-    """The running kernel, to load programs into.
+    """Open the running kernel to load programs into it.
 
     Raises:
-        UnavailableError: when it loads and runs none for this process; it says what is missing.
+        UnavailableError: if this process cannot load and run programs; names the missing feature.
     """
     try:
         return _core.Kernel.open()
@@ -44,19 +44,19 @@ def open_kernel() -> Kernel:
 
 
 Station = _core.Station
-"""The thread that programs are timed on; from `open_station`."""
+"""The thread that times programs; from `open_station`."""
 Case = _core.Case
 """A path that can be timed; from `prepare_case`."""
-Stretch = _core.Stretch  # a part of a path, with the case that ends where it does
+Stretch = _core.Stretch  # a part of a path, with a case that runs up to its end
 Load = _core.Load
 """Paths in the kernel; from `load_cases` or `load_cold`."""
 
 
 def open_station(kernel: Kernel, cpu: int | None) -> Station:
-    """A thread to time programs on, on this CPU where that is possible.
+    """Start a thread that times programs, pinned to this CPU if possible.
 
     Raises:
-        UnavailableError: when this machine has no network namespaces for us.
+        UnavailableError: if this process cannot create network namespaces.
     """
     try:
         return _core.Station(kernel, cpu)
@@ -71,13 +71,13 @@ def prepare_case(
     instructions: int | None,
     maps: str | None = None,
 ) -> Case:
-    """Finds out how a path can be timed; the witness is JSON.
+    """Find a way to time a path; `witness` is JSON text.
 
-    `maps` is the text of `--maps`, where that was known when the path was found.
+    `maps` is the text of `--maps`, if it was given when the path was found.
 
     Raises:
-        DisagreementError: when the kernel does something else than the interpreter.
-        InputError: when the kernel does not take the path, or not again and again.
+        DisagreementError: if kernel and interpreter behave differently.
+        InputError: if the kernel does not take the path, or cannot take it repeatedly.
     """
     try:
         return station.prepare(subject.object, subject.program, witness, instructions, maps)
@@ -89,57 +89,60 @@ def prepare_case(
 
 
 def cut_case(station: Station, case: Case) -> tuple[list[Stretch], list[int]]:
-    """Cuts a path into stretches; also the instructions at which it could not be cut.
+    """Cut a path into stretches; also return the instructions at which it could not be cut.
 
     Raises:
-        InputError: when its instructions are not known, or the kernel refuses the cut program.
+        InputError: if the path's instructions are unknown, or the kernel rejects the cut program.
     """
     with of_the_kernel():
         return _core.stretches(station, case)
 
 
 def load_cases(station: Station, cases: Sequence[Case]) -> Load:
-    """Loads paths anew.
+    """Load the programs of paths again, at new addresses.
 
     Raises:
-        InputError: when the kernel does not take one of them.
+        InputError: if the kernel rejects one of them.
     """
     with of_the_kernel():
         return station.load(list(cases))
 
 
 def sample(station: Station, load: Load, subject: int, repeat: int) -> tuple[int, int, int]:
-    """Times a path of a load, or what has a negative number, in one call with so many runs.
+    """Time a path of a load in one call of `repeat` runs; negative subjects are reference programs.
 
-    What it returns: nanoseconds of all runs, how many these are, and what the last one returned.
+    Returns:
+        Total nanoseconds, number of runs, and return value of the last run.
 
     Raises:
-        InputError: when the kernel does not run it.
+        InputError: if the kernel does not run the program.
     """
     with of_the_kernel():
         return station.sample(load, subject, repeat)
 
 
-Later = _core.Later  # what packets do that come behind a first one
+Later = _core.Later  # behaviour of the packets after the first one
 Cold = _core.Cold
 """A path that many flows take; from `cool_case`."""
 
 
 def cool_case(station: Station, case: Case, cache_bytes: int) -> Cold:
-    """Many flows that take the path of a case and touch more memory than the last-level cache has.
+    """Find many flows that take the path of a case and touch more memory than `cache_bytes`.
+
+    `cache_bytes` is the size of the last-level cache.
 
     Raises:
-        InputError: when there are none, with the reason.
+        InputError: if there are no such flows, with the reason.
     """
     with of_the_kernel():
         return station.cool(case, cache_bytes)
 
 
 def load_cold(station: Station, cases: Sequence[Cold]) -> Load:
-    """Loads cold paths anew, each followed by an empty program that gets the same packets.
+    """Load cold paths again, each followed by an empty program that gets the same packets.
 
     Raises:
-        InputError: when the kernel does not take one of them.
+        InputError: if the kernel rejects one of them.
     """
     with of_the_kernel():
         return station.load_cold(list(cases))
@@ -148,14 +151,14 @@ def load_cold(station: Station, cases: Sequence[Cold]) -> Load:
 LiveCase = _core.LiveCase
 """A path that live packets take; from `prepare_live_case`."""
 LiveLoad = _core.LiveLoad
-"""Such paths in the kernel; from `load_live_cases`."""
+"""Live paths in the kernel; from `load_live_cases`."""
 
 
 def prepare_live_case(station: Station, file: str, case: Case, batch: int) -> LiveCase:
-    """Finds out whether live packets take a path, so many at a time; `file` names the program.
+    """Test that live packets, in batches of `batch`, take a path; `file` names the program.
 
     Raises:
-        InputError: when they do not, or the kernel makes none.
+        InputError: if they take another path, or the kernel does not support live packets.
     """
     try:
         return _core.LiveCase(station, case, batch)
@@ -164,10 +167,10 @@ def prepare_live_case(station: Station, file: str, case: Case, batch: int) -> Li
 
 
 def load_live_cases(station: Station, cases: Sequence[LiveCase]) -> LiveLoad:
-    """Loads paths anew, with devices of their own.
+    """Load live paths again, with their own network devices.
 
     Raises:
-        InputError: when the kernel does not take one of them.
+        InputError: if the kernel rejects one of them.
     """
     with of_the_kernel():
         return _core.LiveLoad(station, list(cases))
@@ -176,75 +179,77 @@ def load_live_cases(station: Station, cases: Sequence[LiveCase]) -> LiveLoad:
 def sample_live(
     station: Station, load: LiveLoad, asked: tuple[int, int], frames: int, batch: int
 ) -> tuple[int, int, int, int]:
-    """Times a subject of a path on so many packets in one call, so many at a time.
+    """Time a subject of a live path in one call of `frames` packets, in batches of `batch`.
 
-    What it returns: nanoseconds, how many packets these were, how many arrived, how many found no
-    room.
+    `asked` has the number of the path and that of the subject.
+
+    Returns:
+        Nanoseconds until all packets were sent; numbers of sent, arrived and dropped packets.
 
     Raises:
-        InputError: when the kernel does not run them.
+        InputError: if the kernel does not run the programs.
     """
     with of_the_kernel():
         return load.sample(station, asked, frames, batch)
 
 
 Busy = _core.Busy
-"""A loop that tells whether something disturbs the CPU; from `load_busy`."""
+"""A busy loop that detects disturbances of the CPU; from `load_busy`."""
 
 
 def load_busy(station: Station) -> Busy:
-    """Loads the busy loop.
+    """Load the busy loop.
 
     Raises:
-        InputError: when the kernel does not take it.
+        InputError: if the kernel rejects it.
     """
     with of_the_kernel():
         return station.load_busy()
 
 
 def sample_busy(station: Station, busy: Busy, repeat: int) -> tuple[int, int, int]:
-    """Times the busy loop in one call; see `sample`.
+    """Time the busy loop in one call; see `sample`.
 
     Raises:
-        InputError: when the kernel does not run it.
+        InputError: if the kernel does not run it.
     """
     with of_the_kernel():
         return station.sample_busy(busy, repeat)
 
 
 Pace = _core.Pace
-"""Programs that tell how fast the CPU itself is; from `load_pace`."""
+"""Programs that measure the speed of the CPU; from `load_pace`."""
 
 
 def load_pace(station: Station) -> Pace:
-    """Loads programs that tell how fast the CPU of a station is.
+    """Load the programs that measure the speed of a station's CPU.
 
     Raises:
-        InputError: when the kernel does not take one of them.
+        InputError: if the kernel rejects one of them.
     """
     with of_the_kernel():
         return station.load_pace()
 
 
 def pace(station: Station, programs: Pace, repeat: int) -> tuple[float, float]:
-    """Nanoseconds of an addition that waits for the one before, and of one that waits for none.
+    """Measure the nanoseconds of an addition that depends on the one before, and of others.
 
-    They are timed in calls with so many runs, and are differences: less than nothing where the CPU
-    was disturbed.
+    Both values are differences between calls of `repeat` runs; they can be negative if the CPU was
+    disturbed. The second value is that of an independent addition.
 
     Raises:
-        InputError: when the kernel does not run them.
+        InputError: if the kernel does not run the programs.
     """
     with of_the_kernel():
         return station.pace(programs, repeat)
 
 
 Trace = _core.Trace
-"""A trace on its way through a program; from `open_trace`."""
+"""A capture file that is run through a program; from `open_trace`."""
 
 
 class TraceFault(TypedDict):
-    """Packets whose path is not known, for one reason."""
+    """Packets whose path is unknown for the same reason."""
 
     packets: int
     first: int | None
@@ -264,7 +269,7 @@ class TracePath(TypedDict):
 
 
 class TraceMap(TypedDict):
-    """What a map held before the first packet."""
+    """Content of a map before the first packet."""
 
     name: str
     entries: int | None
@@ -272,7 +277,7 @@ class TraceMap(TypedDict):
 
 
 class TraceReport(TypedDict):
-    """What is known of a trace: `slowpath_measure::TraceReport`."""
+    """Results for a trace: `slowpath_measure::TraceReport`."""
 
     format: str
     packets: int
@@ -290,12 +295,12 @@ class TraceReport(TypedDict):
 
 
 def open_trace(station: Station, subject: Subject, file: str, maps: str | None) -> Trace:
-    """Opens a capture file for a program; `maps` is the text of `--maps`.
+    """Open a capture file for a program; `maps` is the text of `--maps`.
 
-    Maps that it does not name are as the kernel makes them.
+    Maps that `maps` does not name are as the kernel creates them.
 
     Raises:
-        InputError: when it is no capture file, the program cannot be run, or a map does not take
+        InputError: if the file is not a capture file, the program cannot be run, or a map rejects
             its content.
     """
     try:
@@ -305,16 +310,16 @@ def open_trace(station: Station, subject: Subject, file: str, maps: str | None) 
 
 
 def advance_trace(station: Station, trace: Trace, milliseconds: int) -> bool:
-    """Runs packets of a trace for about so long; whether there may be more.
+    """Run packets of a trace for about so many milliseconds; return true if more may follow.
 
     Raises:
-        InputError: when nothing can be run any more.
+        InputError: if no further packet can be run.
     """
     with of_the_kernel():
         return trace.advance(station, milliseconds)
 
 
 def report_trace(trace: Trace) -> TraceReport:
-    """What is known of a trace by now."""
+    """Return the results for a trace so far."""
     report: TraceReport = json.loads(trace.report())
     return report

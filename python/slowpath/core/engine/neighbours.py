@@ -1,4 +1,4 @@
-"""Network functions beside competitors, on CPUs of this machine."""
+"""Network functions that run with competitors on CPUs of this machine."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,31 +10,31 @@ from slowpath.core.errors import StoppedError, UnavailableError
 from slowpath.core.jobs.stopping import Stopping
 
 Kernel = _core.Kernel
-"""The running kernel; from `kernel.stations.open_kernel`."""
+"""The running kernel; from `kernel.open_kernel`."""
 Object = _core.Object
 
 _HERE = "this machine"
 
 
 class Fed(NamedTuple):
-    """An XDP program that gets packets."""
+    """An XDP program with its traffic."""
 
     content: Object
-    program: int  # its number there
-    traffic: Mapping[str, object]  # what `slowpath_ingress::TrafficSpec` has
+    program: int  # number in the object
+    traffic: Mapping[str, object]  # `slowpath_ingress::TrafficSpec`
 
 
 class Served(TypedDict):
-    """What was done for one client: `slowpath_neighbours::Served`."""
+    """Work done for one client: `slowpath_neighbours::Served`."""
 
     items: int  # packets, requests or accesses
     bytes: int
-    results: int  # matches, or bytes after compression; of functions, packets that passed
-    nanoseconds: int  # that the accelerator worked
+    results: int  # matches, or bytes after compression; for functions, passed packets
+    nanoseconds: int  # total working time of the accelerator; zero for other work
 
 
 class Counted(TypedDict):
-    """What the CPU counted of a thread: `slowpath_neighbours::Counted`."""
+    """Hardware counters of a thread: `slowpath_neighbours::Counted`."""
 
     instructions: int | None
     cycles: int | None
@@ -43,30 +43,30 @@ class Counted(TypedDict):
 
 
 class Reading(TypedDict):
-    """What a thread did while it was measured: `slowpath_neighbours::Reading`."""
+    """Measurement of a thread: `slowpath_neighbours::Reading`."""
 
-    of: int  # which subject or competitor it belongs to
+    of: int  # number of its subject or competitor, from 0
     name: str
     cpu: int
     seconds: float
-    cpu_seconds: float | None  # how long it had the CPU
-    served: list[Served]  # by itself, then for each client of its accelerator
+    cpu_seconds: float | None  # CPU time of the thread
+    served: list[Served]  # work of the thread itself, then for each client of its accelerator
     counted: Counted | None
 
 
 class Block(TypedDict):
-    """What all threads did: `slowpath_neighbours::Block`."""
+    """Measurements of all threads in a block: `slowpath_neighbours::Block`."""
 
     subjects: list[Reading]
     competitors: list[Reading]
 
 
 class Surroundings(TypedDict):
-    """What was felt on two CPUs: `slowpath_neighbours::Surroundings`."""
+    """Mutual interference of two CPUs: `slowpath_neighbours::Surroundings`."""
 
-    handover: float | None  # seconds of a line of the cache, there and back; None: no answer
-    alone: float  # seconds that a loop takes on the first one while the other one does nothing
-    paces: list[float]  # seconds that it takes on each, at the same time
+    handover: float | None  # round-trip seconds of a cache line; None: no answer in time
+    alone: float  # seconds of a loop on the first CPU while the second one sleeps
+    paces: list[float]  # seconds of the loop on both CPUs at the same time
 
 
 class Mix:
@@ -80,14 +80,13 @@ class Mix:
         programs: Sequence[Fed] = (),
         kernel: Kernel | None = None,
     ) -> None:
-        """Makes packets, tables and working sets of what `slowpath_neighbours::MixSpec` has.
+        """Allocate packets, tables and working sets as `slowpath_neighbours::MixSpec` describes.
 
-        `programs` are what its work of the kind `given` stands for, by their numbers; they run in
-        `kernel`.
+        Work of kind `given` refers to `programs` by number; they run in `kernel`.
 
         Raises:
-            StoppedError: when somebody asked to end.
-            InputError: when a number makes no sense, or the machine has not what it takes.
+            StoppedError: if a stop was requested.
+            InputError: if a number is invalid, or the machine lacks CPUs or memory.
         """
         self._stopping = stopping
         spec = json.dumps({"subjects": subjects, "competitors": competitors})
@@ -102,11 +101,11 @@ class Mix:
                 raise
 
     def block(self, warm: float, seconds: float, *, beside: bool) -> Block:
-        """Runs subjects, with competitors or without, for so many seconds after warming up.
+        """Run the subjects for so many seconds after `warm` seconds; competitors if `beside`.
 
         Raises:
-            StoppedError: when somebody asked to end.
-            InputError: when a thread cannot run.
+            StoppedError: if a stop was requested.
+            InputError: if a thread cannot run.
         """
         stop = _core.Stop(None, None)
         with of_file(_HERE), self._stopping.calling(stop.set):
@@ -118,10 +117,10 @@ class Mix:
 
 
 def cpus(wanted: Sequence[int] | None, least: int, what_for: str) -> list[int]:
-    """The CPUs to use: those that are wanted, or all that this process may use.
+    """Return the requested CPUs, or all that this process may use.
 
     Raises:
-        UnavailableError: when there are fewer than it takes, or one of them may not be used.
+        UnavailableError: if there are fewer than `least`, or the process may not use one of them.
     """
     allowed = _core.allowed_cpus()
     missing = [cpu for cpu in wanted or () if cpu not in allowed]
@@ -136,10 +135,10 @@ def cpus(wanted: Sequence[int] | None, least: int, what_for: str) -> list[int]:
 
 
 def surroundings(one: int, other: int) -> Surroundings:
-    """What can be felt of others on two CPUs, in some milliseconds.
+    """Measure the mutual interference of two CPUs for some milliseconds.
 
     Raises:
-        UnavailableError: when this process may not use one of them.
+        UnavailableError: if this process may not use one of them.
     """
     with of_file(_HERE):
         found: Surroundings = json.loads(_core.surroundings(one, other))
@@ -147,7 +146,7 @@ def surroundings(one: int, other: int) -> Surroundings:
 
 
 def why_no_counters() -> str | None:
-    """Why there are no hardware counters for this process; None where there are."""
+    """Return the reason why this process has no hardware counters; None if it has them."""
     return _core.why_no_counters()
 
 

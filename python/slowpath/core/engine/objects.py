@@ -12,56 +12,59 @@ from slowpath.core.jobs.stopping import Stopping
 Object = _core.Object
 """A file with programs, read once; from `read_object`."""
 Btf = _core.Btf
-"""Types of the kernel that programs are for; from `read_btf`."""
+"""Types (BTF) of the kernel that programs are for; from `read_btf`."""
 
 
 class Subject(NamedTuple):
-    """A program to work on."""
+    """A program to analyse, compile or run."""
 
-    file: str  # names it in messages
+    file: str  # name in messages
     object: Object
-    program: int  # its number in the object
+    program: int  # number in the object
     btf: Btf | None
 
 
 class View(NamedTuple):
-    """What is to be said of an object."""
+    """Options for showing the content of an object."""
 
-    programs: list[int]  # their numbers
+    programs: list[int]  # numbers of the programs
     btf: Btf | None
     listing: bool
     deadline_seconds: float  # for the loops of one program
-    memory_bytes: int | None  # of the process
+    memory_bytes: int | None  # limit of the process
 
 
 class ProgramInfo(NamedTuple):
-    """A program of an object, for choosing."""
+    """Description of a program of an object."""
 
     number: int  # in the object
     section: str
     name: str
     kind: str
-    needs_kernel: bool  # whether it depends on the types of the kernel that it runs on
+    needs_kernel: bool  # true: depends on the types of the running kernel
 
 
 def read_object(file: str, data: bytes) -> Object:
-    """The content of a file with programs; `file` names it.
+    """Read the content of a file with programs; `file` is its name in errors.
 
     Raises:
-        InputError: when it is an object that cannot be read.
+        InputError: if the object cannot be read.
     """
     with of_file(file):
         return _core.Object(data)
 
 
 def configured(file: str, found: Object, variables: list[str], maps: str | None) -> Object:
-    """The same object with variables as a loader sets them; `file` names it.
+    """Return the object with the values of variables that a loader would set.
 
-    `variables` are `NAME=VALUE` or `NAME=any`, `maps` the text of a file with content of maps, of
-    which read-only sections count. The last value counts.
+    Args:
+        file: Name of the object in errors.
+        found: The object.
+        variables: `NAME=VALUE` or `NAME=any`; of several values of a variable, the last one counts.
+        maps: Text of a file with content of maps; only read-only sections are used.
 
     Raises:
-        InputError: when there is no such variable or section, or a value does not fit.
+        InputError: if a variable or section does not exist, or a value does not fit.
     """
     with of_file(file):
         try:
@@ -69,22 +72,22 @@ def configured(file: str, found: Object, variables: list[str], maps: str | None)
         except _core.Error as problem:
             if problem.option != "--maps":
                 raise
-            # The analysis reports it, with the name and the line of that file.
+            # The analysis reports the error, with the name of the maps file and the line.
             return found
 
 
 def read_btf(file: str, data: bytes) -> Btf:
-    """The types of a kernel; `file` names them.
+    """Read the types (BTF) of a kernel; `file` is their name in errors.
 
     Raises:
-        InputError: when they cannot be read.
+        InputError: if they cannot be read.
     """
     with of_file(file):
         return _core.Btf(data)
 
 
 def programs(found: Object) -> list[ProgramInfo] | None:
-    """The programs of a BPF object; None for a listing, which is one."""
+    """Return the programs of a BPF object; None for an NFP listing, which is a single program."""
     listed = found.programs()
     if listed is None:
         return None
@@ -92,21 +95,21 @@ def programs(found: Object) -> list[ProgramInfo] | None:
 
 
 def map_names(found: Object) -> list[str]:
-    """The names of the maps of a BPF object; a listing has none."""
+    """Return the names of the maps of a BPF object; none for an NFP listing."""
     return found.map_names()
 
 
 def run_maps(
     file: str, found: Object, maps: MapsFile | None
 ) -> dict[str, list[dict[str, str | int]]]:
-    """What maps of a BPF object hold when a run begins, by their names; `file` names the object.
+    """Return the initial content of the maps of a BPF object, by name; `file` names the object.
 
-    That is what `maps` says, and the programs and maps that the object puts into arrays of programs
-    and maps of maps that it does not name. Entries are those of witnesses (`docs/maps.md`), keys
-    and values in hexadecimal digits.
+    The content comes from `maps`. Program arrays and maps of maps that `maps` does not name have
+    the object's own content. Entries are those of witnesses (`docs/maps.md`), with keys and values
+    in hexadecimal digits.
 
     Raises:
-        InputError: when it cannot be read, or does not fit the maps.
+        InputError: if `maps` cannot be read, or does not fit the maps of the object.
     """
     with of_files(file, maps):
         said: dict[str, dict[str, list[dict[str, str | int]]]] = json.loads(
@@ -116,10 +119,10 @@ def run_maps(
 
 
 def show(file: str, found: Object, view: View, stopping: Stopping) -> str:
-    """What programs of a BPF object contain, as JSON; `file` names it.
+    """Return the content of programs of a BPF object, as JSON text; `file` names the object.
 
     Raises:
-        InputError: when it is no BPF object.
+        InputError: if the file is not a BPF object.
     """
     programs, btf, listing, seconds, memory = view
     stop = _core.Stop(None, memory)
@@ -135,18 +138,18 @@ class Captured(NamedTuple):
     """A packet: an Ethernet frame without its check sequence."""
 
     bytes: bytes
-    """What was captured of it."""
+    """Captured bytes."""
     length: int
-    """Bytes that it had on the wire, at least those that were captured."""
+    """Length on the wire in bytes, at least that of the captured part."""
     nanoseconds: int | None
-    """When that was, since the beginning of 1970; None where the file does not say it."""
+    """Time of capture since the beginning of 1970; None if the file does not have it."""
 
 
 def captured(file: str) -> Iterator[Captured]:
-    """The packets of a file, one after the other.
+    """Yield the packets of a capture file.
 
     Raises:
-        InputError: when it is no capture, or damaged; what came before was there.
+        InputError: if the file is not a capture, or is damaged; earlier packets were yielded.
     """
     try:
         capture = _core.Capture(file)

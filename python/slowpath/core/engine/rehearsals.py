@@ -1,4 +1,4 @@
-"""Rewritten programs beside their originals in the running kernel."""
+"""Tests of rewritten programs against their originals in the running kernel."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -12,59 +12,59 @@ from slowpath.core.jobs.stopping import Stopping
 
 
 class Stage(NamedTuple):
-    """A program in front of the one that is rehearsed."""
+    """A program upstream of the one that is rehearsed."""
 
     object: Object
-    program: int  # its number in the object
-    results: list[int]  # with these, the packet goes on
-    maps: str = ""  # the `maps` of a witness, as JSON; empty: as the kernel makes them
+    program: int  # number in the object
+    results: list[int]  # return values that pass the packet on
+    maps: str = ""  # the `maps` of a witness, as JSON; empty: as the kernel creates them
 
 
 class Rehearsed(NamedTuple):
-    """A program, what it was rewritten to, and where both are."""
+    """A program, its rewritten version, and the chain around them."""
 
     upstream: Sequence[Stage]  # in the order in which packets pass them
-    original: tuple[Object, int]  # the object of the program, and its number there
-    rewritten: bytes  # an object file with one XDP program, or one of the same name
-    seeds: Sequence[bytes]  # packets as they arrive at the chain, which get through; mutated
-    maps: str = ""  # as of a `Stage`, for both programs alike
-    covers: str = ""  # JSON: packets in hexadecimal, each with `maps` of a witness, for both alike
-    more: str = ""  # the same of maps that only the rewritten program has
+    original: tuple[Object, int]  # object of the program, and its number in the object
+    rewritten: bytes  # object file with one XDP program, or with one of the original's name
+    seeds: Sequence[bytes]  # packets that arrive at the chain and get through it; they are mutated
+    maps: str = ""  # content of maps for both programs, as in `Stage`
+    covers: str = ""  # test inputs as JSON: packets in hexadecimal, each with `maps` of a witness
+    more: str = ""  # content of maps that only the rewritten program has, as in `Stage`
     assumed: Sequence[
         str
-    ] = ()  # facts, in words, that hold of all packets that arrive at the chain
+    ] = ()  # facts, in words, that hold for all packets that arrive at the chain
 
 
 class Rehearsing(NamedTuple):
-    """How much is tried in a rehearsal."""
+    """Size of a rehearsal."""
 
-    packets: int = 100_000  # how many are to get through to both programs
-    arbitrary: bool = False  # as many more go to both directly
-    rounds: int = 15  # how often both are timed; 0: not at all
-    frames: int = 0  # how many are to reach both on virtual Ethernet, in each mode of XDP
-    receive: str | None = None  # which of these modes: all (None), or those that deliver so
+    packets: int = 100_000  # number of packets that have to reach both programs
+    arbitrary: bool = False  # true: send as many more packets to both programs directly
+    rounds: int = 15  # rounds of timing both programs; 0: no timing
+    frames: int = 0  # number of frames that have to reach both on virtual Ethernet, per XDP mode
+    receive: str | None = None  # receiving environment, which selects XDP modes; None: all modes
     deadline_seconds: float | None = None
 
 
 class RehearsalDifference(TypedDict):
-    """How two programs differ: `slowpath_rehearsal::Found`."""
+    """A difference between two programs: `slowpath_rehearsal::Found`."""
 
     what: str
     packet: str | None  # hexadecimal digits
     metadata: str
-    before: int  # packets that both ran before, on maps as at the start
+    before: int  # packets that both programs ran before this one since their maps were reset
 
 
 class RehearsalRate(TypedDict):
-    """How long two programs take: `slowpath_rehearsal::Rate`."""
+    """Times of two programs: `slowpath_rehearsal::Rate`."""
 
-    original_ns: float  # of a run, the kernel's loop of repeated test runs included
+    original_ns: float  # time of a run, including the kernel's loop of repeated test runs
     rewritten_ns: float
-    ratio: float  # of the rewritten one to the original: below 1 it is faster
-    ratio_quartiles: list[float]  # of all rounds: two
-    copy_ratio: float  # of a second copy of the original: as far from 1 for no reason
-    frame_ns: float  # an empty program instead
-    restoring_ns: float  # that were taken away of each time, as the packet was put back
+    ratio: float  # rewritten program to original; below 1 the rewritten one is faster
+    ratio_quartiles: list[float]  # first and third quartile over all rounds
+    copy_ratio: float  # second copy of the original to the original; shows the scatter around 1
+    frame_ns: float  # time of an empty program
+    restoring_ns: float  # subtracted from each time for restoring the packet
     ratio_without_frame: float | None
     rounds: int
     repetitions: int
@@ -73,7 +73,7 @@ class RehearsalRate(TypedDict):
 
 
 class RehearsalCovered(TypedDict):
-    """What packets that were given did: `slowpath_rehearsal::Covered`."""
+    """Results for given packets: `slowpath_rehearsal::Covered`."""
 
     packets: int
     ways: int
@@ -92,9 +92,9 @@ class RehearsalOnDevice(TypedDict):
 
 
 class RehearsalReport(TypedDict):
-    """What is known of two programs: `slowpath_rehearsal::Rehearsal`."""
+    """Results for two programs: `slowpath_rehearsal::Rehearsal`."""
 
-    refused: NotRequired[str]  # then it is all that there is: why the verifier refuses the second
+    refused: NotRequired[str]  # the verifier's reason to reject the rewritten one; the only key
     covered: RehearsalCovered
 
     compared: int
@@ -118,17 +118,16 @@ def rehearse(
     stopping: Stopping,
     look: Callable[[Doing], None] = lambda _: None,
 ) -> RehearsalReport:
-    """Runs packets through a chain whose last program is there twice, and times both.
+    """Run packets through a chain that ends with the original and the rewritten program; time both.
 
-    What the programs in front let through goes through the original and the rewritten program,
-    after the packets of `covers`, which go there directly. An end of time, or being asked to stop,
-    ends it with what is known by then (`ended`). `look` is told what is being done, ten times a
-    second.
+    Packets of `covers` go directly to both programs. After them, both get the packets that the
+    upstream programs pass on. A deadline or a request to stop ends the rehearsal with the results
+    so far (`ended`). `look` gets the current stage ten times a second.
 
     Raises:
-        RewrittenRefusedError: when the kernel's verifier refuses the rewritten program alone.
-        InputError: when the kernel refuses another one (then with what its verifier says), maps do
-            not take their content, or the rewritten program does not run what the original runs.
+        RewrittenRefusedError: if the kernel's verifier rejects only the rewritten program.
+        InputError: if the verifier rejects another program (with its message), a map rejects its
+            content, or the rewritten program does not run packets that the original runs.
     """
     packets, arbitrary, rounds, frames, receive, seconds = rehearsing
     stop = _core.Stop(seconds, None)

@@ -8,33 +8,33 @@ from slowpath import _core
 from slowpath.core.engine.errors import of_file
 
 _NAMED = "simulation"
-"""What errors call a run, for want of a file."""
+"""Name of a run in errors, in place of a file."""
 
 
 class SimulatedClient(TypedDict):
-    """A function with its traffic; what is left out is as the paper has it (7.1)."""
+    """A function with its traffic; missing keys have the values of the paper (section 7.1)."""
 
     function: str
     flows: NotRequired[int]
     packet_bytes: NotRequired[int]
     mtbr: NotRequired[float]  # matches per MB of payload
-    rate: NotRequired[float]  # packets or rounds per second; as many as can be without
-    working_set: NotRequired[int]  # bytes, of competitors that go through an array
+    rate: NotRequired[float]  # packets or rounds per second; missing: as fast as possible
+    working_set: NotRequired[int]  # array size in bytes, for competitors that read an array
 
 
 class SimulatedRun(TypedDict):
-    """Functions beside each other."""
+    """Functions that run at the same time."""
 
     clients: list[SimulatedClient]
     seed: int
     warm_up_ms: NotRequired[float]
     measured_ms: NotRequired[float]
-    sampling: NotRequired[int]  # one cache set in so many is simulated
-    noise: NotRequired[bool]  # throughputs scatter as those of measurements do
+    sampling: NotRequired[int]  # N: simulate one of N cache sets
+    noise: NotRequired[bool]  # true: throughputs scatter like measured ones
 
 
 class SimulatedCounters(TypedDict):
-    """The paper's seven counters, of all cores of a function."""
+    """The paper's seven counters, summed over all cores of a function."""
 
     ipc: float
     irt: float
@@ -46,23 +46,23 @@ class SimulatedCounters(TypedDict):
 
 
 class ClientOutcome(TypedDict):
-    """What came of a function."""
+    """Results of a function."""
 
     function: str
     throughput: float  # packets or rounds per second
     counters: SimulatedCounters
     begun: int
     done: int
-    inside: list[int]  # packets, at the beginning and at the end
+    inside: list[int]  # packets in the function at the beginning and at the end
     sojourn_ns: float
     mean_inside: float
-    idle: float  # share of its threads' time
+    idle: float  # idle share of its threads' time
     misses: float  # share of accesses beyond the level-1 cache that went to memory
-    occupancy: int  # bytes of the last-level cache, at the end
+    occupancy: int  # its bytes in the last-level cache at the end
 
 
 class AcceleratorOutcome(TypedDict):
-    """What came of an accelerator; lists are by function, as in the run."""
+    """Results of an accelerator; lists have one item per function, in the order of the run."""
 
     busy: float
     served: list[float]  # requests per second
@@ -71,14 +71,14 @@ class AcceleratorOutcome(TypedDict):
 
 
 class MemoryOutcome(TypedDict):
-    """What came of the memory that all share."""
+    """Results of the shared memory."""
 
     busy: float
     waited_ns: float
 
 
 class SimulatedOutcome(TypedDict):
-    """What a run has shown."""
+    """Results of a run."""
 
     device: str
     seconds: float
@@ -90,10 +90,10 @@ class SimulatedOutcome(TypedDict):
 
 
 def simulate(runs: Sequence[SimulatedRun], threads: int = 1) -> list[SimulatedOutcome]:
-    """What comes of runs, in their order; the same for any number of threads.
+    """Simulate runs and return their results in order; `threads` does not change the results.
 
     Raises:
-        InputError: when a run cannot be: an unknown function, too few cores, a wrong number.
+        InputError: if a run has an unknown function, too few cores, or an invalid number.
     """
     with of_file(_NAMED):
         found = _core.simulate_nic(json.dumps(list(runs)), threads)
@@ -101,5 +101,5 @@ def simulate(runs: Sequence[SimulatedRun], threads: int = 1) -> list[SimulatedOu
 
 
 def simulated_functions() -> list[str]:
-    """Functions and competitors that can be simulated."""
+    """Return the names of the functions and competitors that can be simulated."""
     return _core.simulated_functions()

@@ -1,1 +1,1 @@
-"""The kit that all HTML pages are made of."""
+"""Building blocks of all HTML pages: elements, charts, graphs."""

@@ -9,9 +9,9 @@ from slowpath.core.html.elements import Html, element, join
 from slowpath.core.html.page import COLOURS
 
 _WIDE = 50.0
-"""Values that span more than this factor are drawn on a logarithmic axis."""
+"""Values that span more than this factor get a logarithmic axis."""
 _TICKS = 5
-_FINE = 2.5  # decades, up to which 2 and 5 are named too
+_FINE = 2.5  # maximum decades of an axis that has ticks at 2 and 5, too
 _LARGE, _HUGE = 10_000, 1e15
 
 
@@ -23,14 +23,14 @@ class Scale(NamedTuple):
     logarithmic: bool
 
     def share(self, value: float) -> float:
-        """Where a value is, from 0 to 1; what is beyond the ends is at the end."""
+        """Return the position of a value from 0 to 1; values beyond an end are at that end."""
         low, high, at = self.low, self.high, min(max(value, self.low), self.high)
         if self.logarithmic:
             low, high, at = math.log(low), math.log(high), math.log(at)
         return (at - low) / (high - low)
 
     def ticks(self) -> list[float]:
-        """Round values to name."""
+        """Return the round values that get a label."""
         if not self.logarithmic:
             return _linear(self.low, self.high)
         decades = math.log10(self.high / self.low)
@@ -43,7 +43,7 @@ class Scale(NamedTuple):
 
 
 def scale_of(values: Iterable[float], *, from_zero: bool = False) -> Scale:
-    """An axis for these values; with `from_zero`, one that is not logarithmic has zero on it."""
+    """Return an axis for these values; with `from_zero`, a linear axis includes zero."""
     known = [value for value in values if math.isfinite(value)]
     low, high = min(known, default=0.0), max(known, default=0.0)
     if low > 0 and high > _WIDE * low:
@@ -52,7 +52,7 @@ def scale_of(values: Iterable[float], *, from_zero: bool = False) -> Scale:
 
 
 def linear_scale(values: Iterable[float]) -> Scale:
-    """An axis for these values on which equal distances are equal differences."""
+    """Return a linear axis for these values."""
     known = [value for value in values if math.isfinite(value)]
     low, high = min(known, default=0.0), max(known, default=1.0)
     if not high - low > abs(high) * 1e-9:
@@ -61,7 +61,7 @@ def linear_scale(values: Iterable[float]) -> Scale:
 
 
 def with_room(scale: Scale, share: float = 0.06) -> Scale:
-    """The same with some room at the ends, but not below zero where nothing is."""
+    """Return the axis with a margin at its ends, except at an end that is zero."""
     if scale.logarithmic:
         factor = (scale.high / scale.low) ** share
         return scale._replace(low=scale.low / factor, high=scale.high * factor)
@@ -79,9 +79,9 @@ def _linear(low: float, high: float) -> list[float]:
 
 
 def tick_text(value: float) -> str:
-    """A round value in few letters: `0.5`, `2,000`, `50k`, `2M`."""
+    """Format a round value in few characters: `0.5`, `2,000`, `50k`, `2M`."""
     size = abs(value)
-    if size >= _HUGE or 0 < size < 1e-3:  # noqa: PLR2004 - thousandths are read easily
+    if size >= _HUGE or 0 < size < 1e-3:  # noqa: PLR2004 - thousandths are easy to read
         return f"{value:.6g}"
     for limit, name in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (_LARGE, "k")):
         if size >= limit:
@@ -91,12 +91,12 @@ def tick_text(value: float) -> str:
 
 _WIDTH, _HEIGHT = 460.0, 290.0
 _TOP, _RIGHT, _BOTTOM = 10.0, 12.0, 42.0
-_LETTER = 7.2  # width of a digit, where letters are largest
+_LETTER = 7.2  # width of a digit at the largest font size
 _SPARK = (88.0, 24.0)
 
 
 class Points(NamedTuple):
-    """What was measured: places, values, ends of intervals (None: not known), what they say."""
+    """Measured points: positions, values, ends of intervals (None: unknown), and tooltips."""
 
     x: Sequence[float]
     y: Sequence[float]
@@ -106,7 +106,7 @@ class Points(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """A line through places, with a band around it, in a colour of its own."""
+    """A line with a band around it, in its own colour."""
 
     x: Sequence[float]
     y: Sequence[float]
@@ -116,18 +116,18 @@ class Curve(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """What is drawn, and what the axes are called."""
+    """Content of a chart, and names of its axes."""
 
     x_name: str
     y_name: str
     points: Points
     curves: Sequence[Curve]
-    changes: Sequence[float] = ()  # places that a dashed line marks
-    words: str = ""  # what those are told who do not see it
-    reach: float = 0.0  # the y axis goes at least so far on either side of zero
+    changes: Sequence[float] = ()  # x positions of dashed vertical lines
+    words: str = ""  # text alternative for screen readers
+    reach: float = 0.0  # the y axis of a linear chart includes -reach and reach
 
     def scales(self) -> tuple[Scale, Scale]:
-        """Axes on which everything is; ends of intervals only as far as those of values."""
+        """Return axes for all values; ends of intervals extend y at most by the values' span."""
         x = scale_of(chain(self.points.x, *(one.x for one in self.curves)))
         values = [*self.points.y, *chain.from_iterable(one.y for one in self.curves)]
         y = scale_of(values, from_zero=True)
@@ -142,7 +142,7 @@ class Chart(NamedTuple):
 
 
 class _Plane:
-    """Where numbers are in the picture."""
+    """Coordinates of the picture."""
 
     def __init__(self, x: Scale, y: Scale, left: float) -> None:
         self.x, self.y, self.left = x, y, left
@@ -155,18 +155,18 @@ class _Plane:
         return self.bottom - self.y.share(value) * (self.bottom - _TOP)
 
     def way(self, x: Sequence[float], y: Sequence[float]) -> list[str]:
-        """Places one after the other, as SVG has them."""
+        """Return points as a list of SVG coordinates."""
         both = zip(x, y, strict=True)
         return [f"{self.across(at):.1f},{self.up(value):.1f}" for at, value in both]
 
 
 def colour(number: int) -> str:
-    """The colour of something by its number, as CSS has it."""
+    """Return the CSS colour with a number."""
     return f"var(--c{number % COLOURS})"
 
 
 def draw(chart: Chart) -> Html:
-    """The picture."""
+    """Draw a chart."""
     x, y = chart.scales()
     widest = max((len(tick_text(one)) for one in y.ticks()), default=1)
     plane = _Plane(x, y, 34.0 + widest * _LETTER)
@@ -179,7 +179,7 @@ def draw(chart: Chart) -> Html:
 
 
 def spark(curves: Sequence[Curve], points: Points) -> Html:
-    """The same as small as a word, without axes."""
+    """Draw a sparkline: curves as small as a word, without axes."""
     x, y = Chart("", "", points, curves).scales()
     width, height = _SPARK
 

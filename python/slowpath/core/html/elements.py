@@ -1,7 +1,7 @@
 """Elements of HTML and SVG, and tables; untrusted text is escaped.
 
-A page shows names of files, experiments and machines. Each text is escaped where it becomes part of
-an element, and nothing in it hides or turns letters around (`cli/printable.py`).
+A page shows names of files, experiments and machines. Each text is escaped when it becomes part of
+an element. Characters that hide or reorder text become escapes (`slowpath.core.printable`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,17 +16,17 @@ _BLOCKS = {"section", "table", "tr", "div", "svg", "figure", "details", "ul", "l
 
 
 class Html(str):
-    """Text that is HTML already; made by this kit alone."""
+    """Text that is HTML already; only this package creates it."""
 
     __slots__ = ()
 
 
 Content = str | None
-"""A text, which is escaped, or `Html`; None is nothing."""
+"""A text to escape, or `Html`; None: no content."""
 
 
 def element(tag: str, *content: Content, **attributes: str | float | None) -> Html:
-    """An element; in names of attributes `_` is `-`, but `class_` is `class`."""
+    """Return an element; `_` in attribute names becomes `-`, and `class_` becomes `class`."""
     given = "".join(
         f' {_name(name)}="{escape(_written(value), quote=True)}"'
         for name, value in attributes.items()
@@ -39,7 +39,7 @@ def element(tag: str, *content: Content, **attributes: str | float | None) -> Ht
 
 
 def prose(text: str) -> Html:
-    """A sentence in which words between backticks are code."""
+    """Return a sentence as HTML; words between backticks become code."""
     pieces = text.split("`")
     if len(pieces) % 2 == 0:
         return join(text)
@@ -48,7 +48,7 @@ def prose(text: str) -> Html:
 
 
 def join(*content: Content) -> Html:
-    """Pieces one after the other."""
+    """Concatenate pieces of content."""
     return Html("".join(map(_safe, content)))
 
 
@@ -63,7 +63,7 @@ def _name(name: str) -> str:
 
 
 def _written(value: str | float) -> str:
-    """An attribute's value; coordinates with one decimal, which no eye tells apart from more."""
+    """Format an attribute's value; coordinates get one decimal, which is enough for the eye."""
     if isinstance(value, float):
         return f"{value:.1f}".removesuffix(".0")
     return one_line(str(value))
@@ -78,7 +78,7 @@ class Column(NamedTuple):
 
     @property
     def style(self) -> str | None:
-        """The classes of its cells."""
+        """CSS classes of the cells."""
         words = ["number" if self.number else "text", *(["wide"] if self.wide else [])]
         return " ".join(words)
 
@@ -86,9 +86,9 @@ class Column(NamedTuple):
 def table(
     columns: Sequence[Column], rows: Iterable[Sequence[Content]], *, stack: bool = False
 ) -> Html:
-    """A table, which can be scrolled where it does not fit.
+    """Return a table that scrolls if it does not fit.
 
-    With `stack`, phones show a row as lines of names and values: for long texts.
+    With `stack`, phones show each row as lines of names and values, for long texts.
     """
     head = element("tr", *(element("th", one.heading, class_=one.style) for one in columns))
     body = join(*(_row(columns, row) for row in rows))
@@ -107,5 +107,5 @@ def _row(columns: Sequence[Column], cells: Sequence[Content]) -> Html:
 
 
 def preformatted(text: str) -> str:
-    """A text with its columns below each other, as HTML."""
+    """Return a text as HTML that keeps its line breaks and columns."""
     return f"<pre>{escape(text)}</pre>"

@@ -1,10 +1,10 @@
 """Control-flow graphs as pictures and as columns of blocks with arrows.
 
-A picture has boxes without texts, as high as they have instructions. A column is made of elements
-that open and close, so that its arrows are pieces that stretch with the boxes.
+A picture has boxes without text; their height grows with the number of instructions. A column
+consists of elements that open and close, so that its arrows are pieces that stretch with the boxes.
 
-All arrows to a box share a lane, so that there are few. Lanes near the boxes have the shortest
-ways.
+All arrows to a box share a lane, to keep the number of lanes small. Lanes next to the boxes have
+the shortest arrows.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,23 +17,23 @@ from slowpath.core.html.layered import Gaps, Layout, Line, Node, layered
 class Lane(NamedTuple):
     """The arrows to a box."""
 
-    target: int  # the box
-    sources: tuple[int, ...]  # those that they come from, ascending
-    track: int  # the place of the lane, 0 is next to the boxes
+    target: int  # number of the box
+    sources: tuple[int, ...]  # boxes where the arrows start, ascending
+    track: int  # position of the lane; 0 is next to the boxes
 
     @property
     def first(self) -> int:
-        """The uppermost box that it passes."""
+        """Uppermost box that the lane passes."""
         return min(self.target, self.sources[0])
 
     @property
     def last(self) -> int:
-        """The lowest one."""
+        """Lowest box that the lane passes."""
         return max(self.target, self.sources[-1])
 
 
 def lanes(arrows: Mapping[int, Sequence[int]]) -> list[Lane]:
-    """Lanes such that no two of them are at the same place; `arrows` are sources by target."""
+    """Return lanes that do not overlap; `arrows` has the sources of each target."""
     plain = [Lane(target, tuple(sorted(set(found))), 0) for target, found in arrows.items()]
     plain.sort(key=lambda lane: (lane.last - lane.first, lane.first))
     taken, placed = list[set[int]](), list[Lane]()
@@ -47,38 +47,38 @@ def lanes(arrows: Mapping[int, Sequence[int]]) -> list[Lane]:
     return sorted(placed, key=lambda lane: (lane.first, lane.track))
 
 
-_WIDTH, _LEAST, _MOST = 22.0, 5.0, 160.0  # of boxes in pictures
+_WIDTH, _LEAST, _MOST = 22.0, 5.0, 160.0  # boxes in pictures: width, least and greatest height
 _GAPS = Gaps(7.0, 9.0, 1.0)
 _MARGIN = 4.0
-_NEAR, _APART, _GUTTER = 12, 7, 110  # pixels: the first track, between tracks, all of them at most
+_NEAR, _APART, _GUTTER = 12, 7, 110  # pixels: first track, between tracks, maximum of all tracks
 
 
 class Box(NamedTuple):
-    """Instructions that run one behind the other."""
+    """A basic block of instructions."""
 
-    size: int  # how many instructions
-    kind: str  # the class that decides its colour
-    words: str  # what is said of it
-    link: str | None = None  # where a click leads
+    size: int  # number of instructions
+    kind: str  # CSS class, which sets the colour
+    words: str  # tooltip
+    link: str | None = None  # target of a click
 
 
 class Arrow(NamedTuple):
-    """A way from one box to another, by their places."""
+    """An edge from one box to another, by their numbers."""
 
     start: int
     end: int
-    never: bool = False  # whether nothing takes it
+    never: bool = False  # true: no packet takes the edge
 
 
 class Flow(NamedTuple):
-    """A graph."""
+    """A control-flow graph."""
 
     boxes: Sequence[Box]
     arrows: Sequence[Arrow]
 
 
 class Shape(NamedTuple):
-    """A graph whose boxes have their places in a picture."""
+    """A graph with the positions of its boxes in a picture."""
 
     flow: Flow
     layout: Layout
@@ -90,7 +90,7 @@ class Shape(NamedTuple):
 
 
 def shape(flow: Flow) -> Shape:
-    """Places for the boxes of a graph, straight runs of boxes of a kind as one."""
+    """Lay out a graph; sequences of boxes of the same kind without branches become one box."""
     whole = _collapsed(flow)
     nodes = [Node(_WIDTH, _height(box)) for box in whole.boxes]
     edges = [(arrow.start, arrow.end) for arrow in whole.arrows]
@@ -102,9 +102,9 @@ def _height(box: Box) -> float:
 
 
 def picture(drawn: Shape, words: str, *, scale: float = 1.0, style: str | None = None) -> Html:
-    """The picture; `words` are what those are told who do not see it.
+    """Draw a graph as SVG; `words` is its text alternative for screen readers.
 
-    With a `style`, it is a file of its own.
+    With a `style`, the picture is a complete SVG file.
     """
     (boxes, arrows), layout = drawn.flow, drawn.layout
     width, height = drawn.size
@@ -130,7 +130,7 @@ def picture(drawn: Shape, words: str, *, scale: float = 1.0, style: str | None =
         *parts,
         xmlns=None if style is None else "http://www.w3.org/2000/svg",
         viewBox=origin,
-        # In a page, the theme would have the last word otherwise.
+        # In a page, the style sheet would override width and height attributes.
         style=f"width: {wide}px; height: {high}px" if style is None else None,
         width=None if style is None else wide,
         height=None if style is None else high,
@@ -140,7 +140,7 @@ def picture(drawn: Shape, words: str, *, scale: float = 1.0, style: str | None =
 
 
 def _lines(lines: Sequence[Line], arrows: Sequence[Arrow], *, never: bool) -> Html:
-    """All lines that something takes, or those that nothing does."""
+    """Draw the lines that packets take, or with `never` the others."""
     drawn = [
         "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in line.points)
         for line in lines
@@ -150,7 +150,7 @@ def _lines(lines: Sequence[Line], arrows: Sequence[Arrow], *, never: bool) -> Ht
 
 
 def _collapsed(flow: Flow) -> Flow:
-    """The same with one box for boxes of a kind that run one behind the other whatever happens."""
+    """Merge boxes of the same kind that always run one after the other."""
     leaving, arriving = [list[int]() for _ in flow.boxes], [list[int]() for _ in flow.boxes]
     for start, end, _ in flow.arrows:
         leaving[start].append(end)
@@ -187,7 +187,7 @@ def _collapsed(flow: Flow) -> Flow:
 
 
 def column(rows: Sequence[Html], arrows: Sequence[Arrow]) -> Html:
-    """Boxes one below the other, with the arrows between them on the left."""
+    """Return boxes one below the other, with the arrows between them on the left."""
     to, near = dict[int, list[int]](), set[int]()
     live = {(arrow.start, arrow.end) for arrow in arrows if not arrow.never}
     for start, end, _ in arrows:
@@ -218,9 +218,9 @@ def column(rows: Sequence[Html], arrows: Sequence[Arrow]) -> Html:
 
 
 def _pieces(lane: Lane, at: int, place: int, live: set[tuple[int, int]]) -> Iterator[Html]:
-    """What is to be seen of a lane beside a box: the lane, and arrows that leave and arrive.
+    """Yield the pieces of a lane beside a box: the lane, and arrows that start or end there.
 
-    What no live arrow passes is marked.
+    Pieces that only dead arrows use get the CSS class `n`.
     """
     above, below = lane.first < at, lane.last > at
     arrives, leaves = at == lane.target, at in lane.sources
@@ -248,5 +248,5 @@ def _piece(kind: str, style: str) -> Html:
 
 
 def key(kind: str, words: Content) -> Html:
-    """What a colour means."""
+    """Return the legend of a colour."""
     return element("span", join(element("i", class_=f"swatch {kind}"), words), class_="meaning")

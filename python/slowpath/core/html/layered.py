@@ -1,28 +1,28 @@
 """Layered drawing of directed graphs.
 
-After Sugiyama, Tagawa and Toda, "Methods for Visual Understanding of Hierarchical System
-Structures" (1981): layers, order within layers, places. Edges that pass layers on their way to a
-node become one trunk, so that what a hundred checks lead to is not a hundred lines, and time and
-room grow with the layers and not with the edges.
+The steps are those of Sugiyama, Tagawa and Toda, "Methods for Visual Understanding of Hierarchical
+System Structures" (1981): layers, order within layers, positions. Edges that pass layers on their
+way to the same node share one trunk. A hundred checks with a common target thus do not become a
+hundred lines, and time and space grow with the layers, not with the edges.
 """
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-_ROUNDS = 8  # down and up again, for the order in layers, and for places
-_STRAIGHT = 8.0  # how much more a trunk insists on being straight
+_ROUNDS = 8  # rounds, down and up again, for the order in layers and for positions
+_STRAIGHT = 8.0  # weight of straight trunks; nodes have weight 1
 
 
 class Node(NamedTuple):
-    """How large a node is."""
+    """Size of a node."""
 
     width: float
     height: float
 
 
 class Gaps(NamedTuple):
-    """What is free between nodes, in a layer and between layers; and how wide a trunk is."""
+    """Gaps between nodes, within a layer and between layers, and the width of a trunk."""
 
     across: float
     down: float
@@ -30,21 +30,21 @@ class Gaps(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where the middle of a node's upper edge is."""
+    """Position of the middle of a node's upper edge."""
 
     x: float
     y: float
 
 
 class Line(NamedTuple):
-    """A piece of edges: from one layer to the next, or up again on the right."""
+    """A piece of one or more edges: from one layer to the next, or up again on the right."""
 
     points: tuple[Place, ...]
-    edges: tuple[int, ...]  # those that it is a piece of
+    edges: tuple[int, ...]  # numbers of the edges
 
 
 class Layout(NamedTuple):
-    """A graph that has its places."""
+    """Positions of the nodes and lines of a graph."""
 
     width: float
     height: float
@@ -53,7 +53,7 @@ class Layout(NamedTuple):
 
 
 def layered(nodes: Sequence[Node], edges: Sequence[tuple[int, int]], gaps: Gaps) -> Layout:
-    """Places for nodes; edges are pairs of their numbers, and node 0 is the first one."""
+    """Lay out a graph; edges are pairs of node numbers, and node 0 is the entry."""
     if not nodes:
         return Layout(0, 0, [], [])
     back = _closing(len(nodes), edges)
@@ -80,11 +80,11 @@ def layered(nodes: Sequence[Node], edges: Sequence[tuple[int, int]], gaps: Gaps)
 
 
 def _closing(count: int, edges: Sequence[tuple[int, int]]) -> set[int]:
-    """The edges that close a circle, in a search from the first node on."""
+    """Return the back edges, which close cycles, of a depth-first search from node 0."""
     leaving = [list[int]() for _ in range(count)]
     for number, (start, _) in enumerate(edges):
         leaving[start].append(number)
-    back, state = set[int](), [0] * count  # 1: on the way there, 2: done
+    back, state = set[int](), [0] * count  # 1: on the current path, 2: done
     for root in range(count):
         if state[root]:
             continue
@@ -107,7 +107,7 @@ def _closing(count: int, edges: Sequence[tuple[int, int]]) -> set[int]:
 
 
 def _ranks(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """Each node as far up as those that lead to it allow."""
+    """Assign each node to the layer below its lowest predecessor."""
     leaving, waiting = [list[int]() for _ in range(count)], [0] * count
     for start, end in edges:
         leaving[start].append(end)
@@ -126,7 +126,10 @@ def _ranks(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
 def _pieces(
     edges: Sequence[tuple[int, int]], forward: Sequence[int], ranks: Sequence[int]
 ) -> tuple[dict[tuple[int, int], list[int]], list[tuple[int, int]]]:
-    """Edges from layer to layer, with the numbers of those that run there; trunks (node, layer)."""
+    """Split edges into pieces between layers, with the numbers of their edges; return trunks too.
+
+    A trunk is given by the node that it leads to and the layer that it passes.
+    """
     pieces, trunks = dict[tuple[int, int], list[int]](), dict[tuple[int, int], int]()
     for number in forward:
         start, end = edges[number]
@@ -157,7 +160,7 @@ def _neighbours(
 
 
 def _order(layers: list[list[int]], below: list[list[int]], above: list[list[int]]) -> None:
-    """Sorts each layer by the middle of its neighbours, down and up again."""
+    """Sort each layer by the mean position of the neighbours, down and up again."""
     place = dict[int, float]()
     for layer in layers:
         place |= {number: float(at) for at, number in enumerate(layer)}
@@ -183,7 +186,7 @@ def _across(
     gap: float,
     nodes: int,
 ) -> list[float]:
-    """Middles: as near to neighbours as the order in the layer allows, the leftmost edge at 0."""
+    """Return x positions of centres, near the neighbours; the leftmost edge is at 0."""
     x = [0.0] * len(widths)
     for layer in layers:
         free = 0.0
@@ -196,7 +199,7 @@ def _across(
         for layer in layers if turn % 2 == 0 else reversed(layers):
             wanted, weights = list[float](), list[float]()
             for number in layer:
-                # Trunks follow trunks, and nodes rather nodes.
+                # Align trunks with trunks and nodes with nodes, if there are any.
                 alike = [one for one in near[number] if (one >= nodes) == (number >= nodes)]
                 wanted.append(_middle([x[one] for one in alike or near[number]], x[number]))
                 weights.append(_STRAIGHT if alike and number >= nodes else 1.0)
@@ -208,14 +211,14 @@ def _across(
 
 
 def _spread(wanted: list[float], weights: list[float], apart: list[float]) -> list[float]:
-    """Places nearest to those that are wanted, each so far from the one before: least squares.
+    """Return the positions nearest to the wanted ones (least squares), at least `apart` apart.
 
-    Isotonic regression, by pooling those that are out of order.
+    The method is isotonic regression: neighbours that are out of order are pooled.
     """
     offsets = [0.0]
     for distance in apart:
         offsets.append(offsets[-1] + distance)
-    pools = list[tuple[float, float, int]]()  # mean, weight, how many
+    pools = list[tuple[float, float, int]]()  # mean, weight, number of members
     for want, weight, offset in zip(wanted, weights, offsets, strict=True):
         mean, heavy, count = want - offset, weight, 1
         while pools and pools[-1][0] > mean:
@@ -241,7 +244,7 @@ def _lines(
     through: tuple[Sequence[int], Sequence[float], Sequence[tuple[int, int]]],
     rows: tuple[Sequence[Node], Sequence[float], Sequence[float]],
 ) -> list[Line]:
-    """The pieces as lines; a trunk passes its layer upright."""
+    """Return the pieces as lines; a trunk passes its layer vertically."""
     (ranks, x, trunks), (nodes, tops, heights) = through, rows
     lines = list[Line]()
     for (start, end), numbers in pieces.items():
@@ -264,7 +267,7 @@ def _upward(
     number: int,
     x: float,
 ) -> Line:
-    """An edge that leads up again, on the right of everything."""
+    """Return a back edge as a line to the right of all nodes."""
     start, end = edge
     down, up = places[start].y + nodes[start].height * 0.8, places[end].y + nodes[end].height * 0.2
     leaves, reaches = (places[one].x + nodes[one].width / 2 for one in edge)

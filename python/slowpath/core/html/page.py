@@ -140,15 +140,15 @@ footer { color: var(--soft); font-size: .85rem; }
 @media print { body { background: none; } section { break-inside: avoid; border: 0; } }
 """
 COLOURS = 6
-"""So many colours, `--c0` and so on, tell things apart."""
+"""Number of colours (`--c0`, `--c1`, ...) for different series."""
 
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-"""Whatever is in the page, a browser loads nothing for it, and runs nothing in it."""
+"""Content security policy: the browser loads no resources and runs no scripts."""
 
 
 def page(title: str, *content: Content, broad: bool = False) -> str:
-    """The text of the file; a broad one takes the whole width of large screens."""
+    """Return the text of an HTML file; with `broad`, it uses the full width of large screens."""
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -163,14 +163,14 @@ def page(title: str, *content: Content, broad: bool = False) -> str:
 
 
 def facts(*pairs: tuple[str, str | None]) -> Html:
-    """Names with what they are; those that are not known are left out."""
+    """Return a list of names and values; those without a value are left out."""
     known = [(name, value) for name, value in pairs if value is not None]
     rows = (element("div", element("dt", name), element("dd", value)) for name, value in known)
     return element("dl", *rows, class_="facts")
 
 
 def download(text: str, file: str, words: str) -> Html:
-    """A link to data that are in the page themselves; `file` is the name to save them by."""
+    """Return a link to data that the page itself contains; `file` is the name to save them as."""
     from urllib.parse import quote
 
     address = f"data:text/csv;charset=utf-8,{quote(text)}"

@@ -1,6 +1,6 @@
 """Compilation of C by clang, to BPF objects or bitcode, in a temporary folder.
 
-Debug information is always asked for: source lines and types (BTF) are part of the results.
+Debug information is always requested, because results contain source lines and types (BTF).
 """
 
 import math
@@ -31,25 +31,25 @@ from slowpath.core.programs.compilers import (
 from slowpath.core.programs.sources import Clang
 
 _SECONDS = 60.0
-"""Time that clang has where no deadline is given."""
+"""Time limit of clang if no deadline is given."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _WIDTHS = re.compile(r"'gnu/stubs-32\.h' file not found")
-"""What the C library's headers want where no machine is named, as for BPF."""
+"""Error of the C library's headers if no machine is defined, as for BPF."""
 _OUT_OF_MEMORY = ("LLVM ERROR: out of memory", "std::bad_alloc")
 
 
 class Form(NamedTuple):
-    """What clang is to make of a source."""
+    """An output format of clang."""
 
     words: tuple[str, ...]
     extension: str
     what: str
-    kernel: bool  # whether headers of the kernel that depend on the machine are searched, too
+    kernel: bool  # true: also search the kernel's machine-dependent headers
 
 
 OBJECT = Form(("-O2", "-g", "-target", "bpf", "-mcpu=v3"), "o", "object", kernel=True)
-"""For BPF. Version 3 of the instruction set, which has 32 bits, is clang's own default since
-clang 20; what older ones have by default takes more instructions, some of which the card lacks."""
+"""BPF object. Version 3 of the instruction set, with 32-bit operations, is the default since
+clang 20. Older defaults need more instructions, some of which the card lacks."""
 BITCODE = Form(
     (
         *("-O1", "-g", "-w", "-emit-llvm", "-femit-all-decls"),
@@ -60,18 +60,18 @@ BITCODE = Form(
     "bitcode",
     kernel=False,
 )
-"""LLVM's intermediate language for this machine, of functions that nobody calls, too. Passes are
-left to whoever reads it: at this point none has changed what a static function takes. Overflow and
-aliasing mean what most authors of packet processing think that they mean."""
+"""LLVM bitcode for this machine, with unused functions. No pass has run, so that static functions
+still have their original parameters; the reader runs the passes. Signed overflow wraps and aliasing
+is not strict, as most authors of packet-processing code assume."""
 
 
 def compile_c(file: str, clang: Clang, form: Form = OBJECT) -> bytes:
-    """What clang makes of a C source: an object, or in which form it is asked for.
+    """Compile a C source with clang and return the content of the output file.
 
     Raises:
-        InputError: when there is no clang that can be used, it takes too long, or finds errors.
-        StoppedError: when the time for all work ends before.
-        KeyboardInterrupt: on SIGINT (Ctrl-C), SIGTERM and SIGHUP; clang is ended.
+        InputError: if no suitable clang is found, it takes too long, or it reports errors.
+        StoppedError: if the total deadline ends before.
+        KeyboardInterrupt: on SIGINT (Ctrl-C), SIGTERM and SIGHUP, after clang was killed.
     """
     program = _need_clang(file, clang, form).command
     command = shown_command(file, clang, form=form)
@@ -99,10 +99,10 @@ def compile_c(file: str, clang: Clang, form: Form = OBJECT) -> bytes:
 
 
 def check_clang(file: str, clang: Clang) -> None:
-    """Finds out before the work whether a C source can be compiled.
+    """Check in advance that a C source can be compiled.
 
     Raises:
-        InputError: when there is no clang that can be used.
+        InputError: if no suitable clang is found.
     """
     _need_clang(file, clang)
 
@@ -118,12 +118,12 @@ def _need_clang(file: str, clang: Clang, form: Form = OBJECT) -> Compiler:
 
 
 def _left(clang: Clang) -> float:
-    """Seconds left of the time for all work."""
+    """Return the seconds until the total deadline."""
     return math.inf if clang.until is None else clang.until - time.monotonic()
 
 
 def shown_command(file: str, clang: Clang, *, search: bool = True, form: Form = OBJECT) -> str:
-    """The command for a user's shell; `search` for kernel headers too."""
+    """Return the clang command for a user's shell; with `search`, for kernel headers too."""
     name = file.removesuffix(Path(file).suffix)
     made = form.extension if form is not OBJECT or name.endswith(".bpf") else "bpf.o"
     try:
@@ -135,13 +135,13 @@ def shown_command(file: str, clang: Clang, *, search: bool = True, form: Form = 
 
 
 def _words(file: str, clang: Clang, form: Form, *, search: bool = True) -> list[str]:
-    """What clang is told; flags of the user come last, so that they count."""
+    """Return arguments of clang; flags of the user come last, so that they override others."""
     headers = _headers() if search and form.kernel else ()
     return [*form.words, *headers, *clang.flags, "-c", file]
 
 
 def _headers() -> Iterator[str]:
-    """Headers of the kernel that depend on the machine (`asm/types.h`), where Debian has them."""
+    """Yield flags for the kernel's machine-dependent headers (`asm/types.h`) in Debian's folder."""
     folder = f"/usr/include/{os.uname().machine}-linux-gnu"
     if Path(folder).is_dir():
         yield from ("-idirafter", folder)
@@ -149,10 +149,9 @@ def _headers() -> Iterator[str]:
 
 @contextmanager
 def _signals_interrupt() -> Iterator[None]:
-    """Has signals that end the process raise `KeyboardInterrupt`, so that nothing is left behind.
+    """Turn terminating signals into `KeyboardInterrupt`, so that clang and its files are removed.
 
-    Not outside the main thread, where signals cannot be handled, nor where they are ignored
-    (`nohup`).
+    Signals outside the main thread cannot be handled. Ignored ones (`nohup`) stay ignored.
     """
 
     def interrupt(_signal: int, _frame: FrameType | None) -> None:
@@ -175,40 +174,40 @@ def _signals_interrupt() -> Iterator[None]:
 
 
 def _run(words: Sequence[str], seconds: float, memory: int | None) -> tuple[int, str]:
-    """The exit code, and what was written to standard error. Nothing is left running.
+    """Run a command and return its exit code and standard error; on failure, kill all of it.
 
-    Each process may take so many bytes of memory.
+    `memory` is the limit of each process in bytes.
     """
-    with subprocess.Popen(  # noqa: S603 - clang, with what the user says
+    with subprocess.Popen(  # noqa: S603 - clang with the user's flags
         words,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         env=os.environ | {"LC_ALL": "C"},
-        start_new_session=True,  # a group of its own, which can be ended as a whole
+        start_new_session=True,  # its own process group, which can be killed as a whole
     ) as process:
         _limit(process.pid, memory)
         try:
             _, said = process.communicate(timeout=seconds)
         except BaseException:
-            with suppress(ProcessLookupError):  # it may have ended meanwhile
+            with suppress(ProcessLookupError):  # clang may have exited by now
                 os.killpg(process.pid, signal.SIGKILL)
             raise
     return process.returncode, said.decode(errors="replace")
 
 
 def _limit(process: int, memory: int | None) -> None:
-    """Has allocations of a process fail above so many bytes, where the system can (Linux)."""
+    """Limit the memory of a process in bytes, if the system supports it (Linux)."""
     if memory is None or not hasattr(resource, "prlimit"):
         return
-    with suppress(ProcessLookupError, PermissionError):  # gone, or of somebody else
+    with suppress(ProcessLookupError, PermissionError):  # exited, or owned by another user
         _, hard = resource.prlimit(process, resource.RLIMIT_DATA)
         most = memory if hard == resource.RLIM_INFINITY else min(memory, hard)
         resource.prlimit(process, resource.RLIMIT_DATA, (most, hard))
 
 
 def _in_short(said: str, code: int) -> str:
-    """The first error, and how many more there are."""
+    """Return the first error and the number of further ones."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     if code and any(words in said for words in _OUT_OF_MEMORY):
         return "it takes more memory than it may (--memory)"

@@ -1,10 +1,10 @@
-"""Search for a clang that is new enough; one rule for the package, Makefiles and tests.
+"""Search for a recent clang, with the same rule for the package, Makefiles and tests.
 
-`$CLANG` where it is set, else the newest of `clang` and `clang-N` in PATH. Versions before
-`OLDEST` are refused: the code that they generate costs exactness.
+The search takes `$CLANG` if set, else the newest of `clang` and `clang-N` in PATH. It refuses
+versions before `OLDEST`, because bounds of the code that they generate are less exact.
 
-Run as a program, it prints the command, or the error (exit code 1). It imports the standard
-library only, so that a Makefile can run it without the package's environment.
+Run as a program, the module prints the command, or the error (exit code 1). It imports only the
+standard library, so that a Makefile can run it without the package's environment.
 """
 
 import functools
@@ -18,17 +18,17 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 OLDEST, NEWEST = 16, 40
-"""The first version that is accepted, and the last one that is looked for as `clang-N`."""
+"""The oldest accepted version, and the highest N of `clang-N` in the search."""
 _ANCIENT = 3
-"""The first version that is looked for as `clang-N`, to be refused by name."""
+"""The lowest N of `clang-N` in the search; old versions are found to refuse them by name."""
 _SECONDS = 20.0
-"""Time for a compiler to tell its version."""
+"""Time limit of `--version`."""
 _VERSION = re.compile(r"\bclang version (\d+)\.")
 _REMEDY = f"version {OLDEST} or newer is needed; apt install clang-{OLDEST}, or set CLANG"
 
 
 class CompilerError(Exception):
-    """No compiler can be used: the reason, and the remedy."""
+    """No compiler can be used; the message has the reason and the remedy."""
 
 
 class MissingCompilerError(CompilerError):
@@ -36,18 +36,18 @@ class MissingCompilerError(CompilerError):
 
 
 class Compiler(NamedTuple):
-    """A clang that can be used."""
+    """A clang that was found."""
 
-    command: tuple[str, ...]  # as a shell would start it: `ccache clang-19`
-    version: int  # the major version
-    banner: str  # the line with its whole version
+    command: tuple[str, ...]  # program and arguments, such as `ccache clang-19`
+    version: int  # major version
+    banner: str  # output line with the full version
 
 
 def find_compiler() -> Compiler:
     """Return the compiler of the environment: $CLANG, else the newest one in PATH.
 
     Raises:
-        CompilerError: when there is none, it tells no version, or it is too old.
+        CompilerError: if none is found, its version is unknown, or it is too old.
     """
     named = shlex.split(os.environ.get("CLANG", ""))
     if named:
@@ -59,7 +59,7 @@ def find_compiler() -> Compiler:
         found = _asked((name,), shutil.which(name))
         older = found if older is None or found.version > older.version else older
         if version is not None:
-            break  # names with lower numbers come later
+            break  # the names that follow have lower numbers
     if older is None:
         raise MissingCompilerError(f"there is no clang in PATH or $CLANG: {_REMEDY}")
     return _accepted(older)
@@ -74,7 +74,7 @@ def usable_compilers() -> list[Compiler]:
 
 
 def _installed() -> Iterator[tuple[str, int | None]]:
-    """Names in PATH: `clang`, then `clang-N` from the newest on; the version that a name states."""
+    """Yield names in PATH, `clang` first, then `clang-N` newest first; and N if it has one."""
     if shutil.which("clang"):
         yield "clang", None
     for version in range(NEWEST, _ANCIENT - 1, -1):
@@ -91,11 +91,11 @@ def _accepted(compiler: Compiler) -> Compiler:
 
 
 @functools.cache
-def _asked(command: tuple[str, ...], path: str | None) -> Compiler:  # noqa: ARG001 - of the cache
+def _asked(command: tuple[str, ...], path: str | None) -> Compiler:  # noqa: ARG001 - key of the cache
     """Ask a compiler for its version; `path` is the program that the command starts.
 
     Raises:
-        CompilerError: when it cannot be started, or prints no version of clang.
+        CompilerError: if the compiler cannot be started, or does not print a version of clang.
     """
     name = shlex.join(command)
     try:
