@@ -1,1 +1,1 @@
-"""The slice `bound`: guarantees of programs, and the analyses that other slices start."""
+"""The command `bound`: guarantees of programs, and analyses for other commands."""

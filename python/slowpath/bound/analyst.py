@@ -1,7 +1,7 @@
-"""Analysis of programs, each in the worker process.
+"""Analysis of programs, usually in a worker process.
 
-Where the process does not end by itself, or dies, the result is the last one that it reported on
-the way. One small program has no process of its own, see `companion`.
+If the process dies, or does not stop in time, the result is the last one that it reported. A single
+small program runs on a thread of this process instead (`slowpath.core.jobs.thread_worker`).
 """
 
 import json
@@ -22,21 +22,21 @@ from slowpath.core.programs.loading import KernelBtf
 from slowpath.core.schema.results import NO_DETAIL, NO_FAILURE, Failure, Result, failed_result
 
 _SMALL = 1 << 16
-"""Bytes of a file whose only program is analysed in this process."""
+"""Maximum size in bytes of a file whose single program is analysed in this process."""
 _QUIET = 0.05
-"""Seconds between two bounds that are reported."""
+"""Minimum seconds between two reported bounds."""
 
 
 class RunContext(NamedTuple):
-    """Who waits for analyses."""
+    """Callbacks of the caller that waits for analyses."""
 
-    stopping: Stopping  # whether they are to end
-    watching: Watching = Watch  # makes what looks at each of them
-    meanwhile: Callable[[], None] = lambda: None  # is called once while the first one runs
+    stopping: Stopping  # stop request
+    watching: Watching = Watch  # creates the progress display of each analysis
+    meanwhile: Callable[[], None] = lambda: None  # called once while the first analysis runs
 
 
 class Analyst:
-    """Analyses programs, one after the other, in a process of their own where there can be one."""
+    """Runner of analyses, one after the other, in a worker process or on a thread."""
 
     def __init__(  # noqa: PLR0913 - what an analysis depends on
         self,
@@ -48,9 +48,9 @@ class Analyst:
         *,
         apart: bool = False,
     ) -> None:
-        """Nothing is started yet. The metric is that of each program.
+        """Prepare the analyses without starting one. The metric comes from each task.
 
-        `apart` has a single program be done in a process of its own, too, however small.
+        With `apart`, a single small program runs in a worker process, too.
         """
         self.options = options
         self._tasks = tasks
@@ -59,7 +59,7 @@ class Analyst:
         self._stopping = audience.stopping
         self._watching = audience.watching
         self._meanwhile: Callable[[], None] | None = audience.meanwhile
-        self._most: tuple[int | None] | None = None  # found out where it is needed
+        self._most: tuple[int | None] | None = None  # computed on first use
         jobs = [self._job(task) for task in tasks]
         alone = len(tasks) == 1 and tasks[0].size <= _SMALL and not apart
         self._worker: Doer
@@ -79,7 +79,7 @@ class Analyst:
         self._worker.kill()
 
     def _memory(self) -> int | None:
-        """How many bytes an analysis may take, as far as that is limited."""
+        """Return the memory limit of an analysis in bytes; None: no limit."""
         if self._most is None:
             from slowpath.core.jobs.memory import default_limit
 
@@ -87,10 +87,10 @@ class Analyst:
         return self._most[0]
 
     def analyse(self, number: int, seconds: float | None) -> analyses.Outcome:
-        """Analyses a program within so much time.
+        """Analyse a program within so many seconds.
 
         Raises:
-            InputError: when the types of the kernel cannot be read.
+            InputError: if the types of the kernel cannot be read.
         """
         task = self._tasks[number]
         run, done = analyses.Run(), list[tuple[str, str] | InputError | str]()
@@ -125,7 +125,7 @@ class Analyst:
                 return defect(task, f"internal error: {done[0]}; please report it")
 
     def _job(self, task: Task) -> Job:
-        """The analysis of a program, for the worker."""
+        """Return the job of the worker that analyses a program."""
 
         def job(seconds: float | None, send: Send, stopping: Stopping) -> None:
             try:
@@ -155,7 +155,7 @@ class Analyst:
         for message in analyses.messages(subject, self._target, options, stopping):
             now = time.monotonic()
             if message[0] == "bound" and now - last < _QUIET:
-                continue  # they can come by the thousand, and the last one counts
+                continue  # there can be thousands of bounds, and only the last one counts
             last = now if message[0] == "bound" else last
             yield message
             if message[0] == "result":
@@ -164,7 +164,7 @@ class Analyst:
 
 
 def _cut(task: Task, run: analyses.Run, ending: Ending) -> analyses.Outcome:
-    """The result of an analysis that did not end by itself: what it reported last."""
+    """Return the outcome of a killed or crashed analysis: the last result that it reported."""
     doing = run.stage or "reading the program"
     if ending.defect:
         return defect(task, f"internal error while {doing}: {ending.reason}; please report it")
@@ -181,17 +181,17 @@ def _cut(task: Task, run: analyses.Run, ending: Ending) -> analyses.Outcome:
 
 
 def unreadable(task: Task, reason: str) -> analyses.Outcome:
-    """The outcome of a file without a program."""
+    """Return the outcome of a file without a program."""
     return _failed(task, NO_FAILURE | {"what": reason})
 
 
 def stopped(task: Task, message: str, reason: str) -> analyses.Outcome:
-    """The outcome of a program that was stopped before it had a bound."""
+    """Return the outcome of a program whose analysis was stopped before it had a bound."""
     return _failed(task, NO_FAILURE | {"kind": "stopped", "what": message, "stopped": reason})
 
 
 def defect(task: Task, message: str) -> analyses.Outcome:
-    """The outcome of a program whose analysis failed."""
+    """Return the outcome of a program whose analysis failed."""
     return _failed(task, NO_FAILURE | {"kind": "defect", "what": message})
 
 
@@ -204,18 +204,18 @@ def _failed(task: Task, failure: Failure) -> analyses.Outcome:
 
 
 TOTAL = "total deadline"
-"""Why programs are not analysed once the time for all of them is over."""
+"""Reason for programs that are not analysed because the time for all programs is over."""
 
 
 class Session:
-    """What the files have been found to have, and its analyses."""
+    """The programs of the requested files, and their analyses."""
 
     def __init__(self, request: Request, plan: Plan | None = None) -> None:
-        """Reads the files and chooses programs; C is compiled. Or takes those of another session.
+        """Read the files, compile C, and choose programs; or take the `plan` of another session.
 
         Raises:
-            OptionError: when an option makes no sense for what the files are.
-            InputError: when the types of a kernel cannot be read.
+            OptionError: if an option does not fit the kind of a file.
+            InputError: if the types of a kernel cannot be read.
         """
         self.btf = KernelBtf(request.btf)
         self._request = request
@@ -224,12 +224,12 @@ class Session:
     def analyse(
         self, audience: RunContext, options: analyses.Options | None = None
     ) -> Iterator[Analysed]:
-        """Analyses every program; a failure does not stop the rest, being asked to stop does.
+        """Analyse all programs; a stop request ends the work, but a failed program does not.
 
-        `options` are instead of those of the request, but for the metric.
+        `options` replaces the options of the request, except the metric.
 
         Raises:
-            InputError: when the types of the running kernel cannot be read.
+            InputError: if the types of the running kernel cannot be read.
         """
         tasks, target, until = self.plan.tasks, self._request.target, self._request.until
         options = options or self._request.options
@@ -243,7 +243,7 @@ class Session:
 def _outcome(
     analyst: Analyst, number: int, task: Task, left: float | None, stopping: Stopping
 ) -> analyses.Outcome:
-    """What becomes of a program when so much time is left for all."""
+    """Return the outcome of a program if `left` seconds are left for all programs."""
     if stopping.asked:
         return not_begun(task, "interrupted")
     if task.error is not None:
@@ -257,17 +257,17 @@ def _outcome(
 
 
 def not_a_program(task: Task, reason: str) -> analyses.Outcome:
-    """The outcome of a file that has no program, or none that was read in time."""
+    """Return the outcome of a file without a program, or that was not read in time."""
     return stopped(task, reason, TOTAL) if task.stopped else unreadable(task, reason)
 
 
 def not_begun(task: Task, reason: str) -> analyses.Outcome:
-    """The outcome of a program when all of the work ends before it, for this reason."""
+    """Return the outcome of a program that was not analysed because all work ended before."""
     return stopped(task, f"{reason} before it was analysed", reason)
 
 
 def renamed(outcome: analyses.Outcome, old: str, new: str) -> analyses.Outcome:
-    """The outcome with another word for why it ended early."""
+    """Return the outcome with another reason for its early end."""
     result, detail = outcome.result, outcome.detail
     ended = [
         part

@@ -13,20 +13,20 @@ from slowpath.core.command import Option
 from slowpath.core.errors import InputError, OptionError
 
 _LARGEST_MEBIBYTES = 256
-"""No program comes near; it keeps endless files (`/dev/zero`) from filling the memory."""
+"""Maximum file size, far above that of programs; keeps `/dev/zero` from filling the memory."""
 
 _pipes_until: float | None = None
-"""When pipes are no longer read, by the monotonic clock; None: no limit."""
+"""Deadline for reading pipes, by the monotonic clock; None: no limit."""
 
 NO_SUCH_FILE = "no such file"
-"""Why a file that is not there cannot be read."""
+"""Reason for a missing file."""
 
 
 def read_program(file: str) -> bytes:
-    """The content of a program file.
+    """Read a program file.
 
     Raises:
-        InputError: when it cannot be read.
+        InputError: if it cannot be read.
     """
     limit = _LARGEST_MEBIBYTES << 20
     try:
@@ -39,7 +39,7 @@ def read_program(file: str) -> bytes:
         raise InputError(file, "is a directory; name the files in it") from None
     except OSError as error:
         raise InputError(file, _reason(error)) from None
-    except ValueError:  # what descriptions name can be any text
+    except ValueError:  # file names in descriptions can be any text
         raise InputError(file, "no file has a NUL byte in its name") from None
     if len(data) > limit:
         raise InputError(file, f"is larger than {_LARGEST_MEBIBYTES} MiB; no program is that large")
@@ -47,19 +47,19 @@ def read_program(file: str) -> bytes:
 
 
 def read_pipes_within(seconds: float | None) -> None:
-    """Limits from now on how long pipes are read, all together; None: no limit."""
+    """Set the total time for reading all pipes from now on; None: no limit."""
     global _pipes_until  # noqa: PLW0603 - files are read in many places
     _pipes_until = None if seconds is None else time.monotonic() + seconds
 
 
 def _from_pipe(file: str, limit: int) -> bytes:
-    """The content of a pipe until its end, or so many bytes.
+    """Read a pipe until its end, or up to `limit` bytes.
 
     Raises:
-        InputError: when it does not end in time.
+        InputError: if the writer does not close the pipe in time.
     """
     parts = list[bytes]()
-    # Opening a pipe that nobody writes to would wait without end.
+    # Without O_NONBLOCK, opening a pipe without a writer would block forever.
     descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
     try:
         poll = select.poll()
@@ -79,19 +79,19 @@ def _from_pipe(file: str, limit: int) -> bytes:
 
 
 def read_text(file: str) -> str:
-    """The content of a text file, such as a target description.
+    """Read a text file, such as a target description.
 
     Raises:
-        InputError: when it cannot be read or is not UTF-8.
+        InputError: if it cannot be read or is not UTF-8.
     """
     return text_of(file, read_program(file))
 
 
 def text_of(file: str, data: bytes) -> str:
-    """The content of a file as text.
+    """Decode the content of a file.
 
     Raises:
-        InputError: when it is not UTF-8.
+        InputError: if it is not UTF-8.
     """
     try:
         return data.decode()
@@ -107,30 +107,30 @@ def _reason(error: OSError) -> str:
 
 
 def check_page(file: str | None) -> None:
-    """Finds out whether the file of `--html`, if one is named, has the name of a page.
+    """Check that the file of `--html`, if given, has the extension of a web page.
 
     Raises:
-        OptionError: when it has another one.
+        OptionError: if it has another extension.
     """
     if file is not None and not file.endswith((".html", ".htm")):
         raise OptionError("--html", "the file has to end in .html")
 
 
 def check_output(option: str, output: str | None, read: Iterable[str]) -> None:
-    """Finds out that what is written does not replace what is read, by whatever name or link.
+    """Check that an output file is not an input file, also under another name or link.
 
     Raises:
-        OptionError: when it would.
+        OptionError: if it is.
     """
     if output is not None and any(is_same_file(output, file) for file in read):
         raise OptionError(option, f"{output} is read, and would be overwritten")
 
 
 def check_written(options: Iterable[Option], given: Namespace) -> None:
-    """Finds out that no file that a command writes is one that it reads, or writes twice.
+    """Check that no output file of a command is also an input file or another output file.
 
     Raises:
-        OptionError: when one is.
+        OptionError: if one is.
     """
     values = [(one, _values(one, given)) for one in options]
     read = [file for one, files in values if one.reads for file in files]
@@ -147,7 +147,7 @@ def check_written(options: Iterable[Option], given: Namespace) -> None:
 
 
 def _values(option: Option, given: Namespace) -> list[str]:
-    """What was typed for an option or argument, if anything was."""
+    """Return the text values of an option or argument, if given."""
     name = next((name for name in option.names if name.startswith("--")), option.names[0])
     name = option.settings.get("dest", name.lstrip("-").replace("-", "_"))
     value = vars(given).get(name)
@@ -156,27 +156,27 @@ def _values(option: Option, given: Namespace) -> list[str]:
 
 
 def is_same_file(one: str, other: str) -> bool:
-    """Whether two names are those of one file that is there, by device and inode."""
+    """Return true if two names lead to the same existing file, by device and inode."""
     try:
         return os.path.samefile(one, other)
-    except (OSError, ValueError):  # one is not there, or no name of a file
+    except (OSError, ValueError):  # a missing file, or an invalid name
         return False
 
 
 def write_text(file: str, text: str) -> None:
-    """Writes a text file, in UTF-8; bytes of file names that are no text become escapes.
+    """Write a text file in UTF-8; undecodable bytes of file names become escapes.
 
     Raises:
-        InputError: when it cannot be written; it is then as it was.
+        InputError: if the file cannot be written; it is then unchanged.
     """
     write_bytes(file, text.encode(errors="backslashreplace"))
 
 
 def write_bytes(file: str, data: bytes) -> None:
-    """Writes a file, as a whole or not at all.
+    """Write a file atomically.
 
     Raises:
-        InputError: when it cannot be written; it is then as it was.
+        InputError: if the file cannot be written; it is then unchanged.
     """
     try:
         replace_file(file, data)
@@ -185,13 +185,13 @@ def write_bytes(file: str, data: bytes) -> None:
 
 
 def replace_file(file: str, data: bytes) -> None:
-    """Writes a file beside the one that is there, and then renames it.
+    """Replace a file atomically: write a new file in the same folder and rename it.
 
-    Readers find the old content or the new one at any time. Links are followed; devices and pipes
-    are written to as they are.
+    Readers find either the old or the new content. Links are followed; devices and pipes are
+    written to directly.
 
     Raises:
-        OSError: when it cannot be written; it is then as it was.
+        OSError: if the file cannot be written; it is then unchanged.
     """
     path = os.path.realpath(file)
     if os.path.exists(path) and not os.path.isfile(path):
@@ -214,10 +214,10 @@ def replace_file(file: str, data: bytes) -> None:
 
 
 def check_writable(file: str) -> None:
-    """Finds out before the work whether a file can be written; what is there stays.
+    """Check in advance that a file can be written; existing content is kept.
 
     Raises:
-        InputError: when it cannot.
+        InputError: if it cannot be written.
     """
     path = os.path.realpath(file)
     try:
@@ -233,13 +233,13 @@ def check_writable(file: str) -> None:
 
 
 def _beside(path: str) -> str:
-    """The name of a new file in the folder of a file."""
+    """Return the name of a temporary file in the folder of a file."""
     name = f".slowpath-{os.getpid()}-{os.urandom(8).hex()}"
     return os.path.join(os.path.dirname(path), name)
 
 
 def _keep_attributes(file: str, descriptor: int) -> None:
-    """Gives a new file mode and owner of the one that it replaces, as far as that is allowed."""
+    """Copy mode and owner of the replaced file, if the process may."""
     with suppress(OSError):
         old = os.stat(file)
         if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
@@ -248,7 +248,7 @@ def _keep_attributes(file: str, descriptor: int) -> None:
 
 
 def _sync(folder: str) -> None:
-    """Makes a renaming last, where the file system can."""
+    """Make a renaming durable, if the file system supports it."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -258,5 +258,5 @@ def _sync(folder: str) -> None:
 
 
 def write_error(file: str, error: OSError) -> InputError:
-    """The error of a file that cannot be written."""
+    """Return the error for a file that cannot be written."""
     return InputError(file, f"cannot be written: {(error.strerror or str(error)).lower()}")

@@ -1,7 +1,7 @@
-"""The argparse parsers of commands: reading words, help texts, usage errors.
+"""The argparse parsers of commands: reading arguments, help texts, usage errors.
 
-Only the parser of the command that was called is built, and everything in it belongs to a group:
-for others, argparse makes a formatter of help texts, which asks for the width of the terminal.
+Only the parser of the called command is built, to save time. All its options belong to groups: for
+other options, argparse creates a help formatter, which queries the width of the terminal.
 """
 
 import argparse
@@ -13,45 +13,45 @@ from slowpath.core.errors import ExitCode
 from slowpath.core.printable import one_line
 from slowpath.core.terminal import out_lines, tell
 
-# Argparse asks for translations of its own texts, of which there are none; to look for them takes
-# gettext a millisecond in every run, and a catalogue of somebody else's would be taken.
+# Argparse looks up translations of its texts. This package has none, and gettext takes a
+# millisecond in every run and would even use the catalogue of another program.
 vars(argparse)["_"] = lambda text: text
 GENERAL = "General"
 _TAKES_OPTIONS = "--cflags"
-"""The option whose value is options of another program."""
+"""The option whose value consists of another program's options."""
 _FIRST_COLUMN = 34
-"""Widest first column of a help text; what is longer stands on a line of its own."""
+"""Maximum width of the first column of help texts; longer option names get their own line."""
 
 
 class Parser(argparse.ArgumentParser):
     """A parser whose errors begin with the usage and end with one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Says what is wrong with the command line, and where help is; leaves."""
+        """Print the usage, a hint to the help, and the error; exit."""
         hint = f"Usage: {self.usage}\nTry '{self.prog} -h' for help."
         self.exit(ExitCode.USAGE, f"{hint}\n\nError: {one_line(message)}\n")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        """Leaves, where the message can be written and where it cannot."""
+        """Exit, even if the message cannot be written."""
         if message:
             tell(message)
         raise SystemExit(status)
 
 
 class Say(argparse.Action):
-    """An option that prints what `const` makes of the parser, and leaves.
+    """An option that prints the result of `const(parser)` and exits.
 
-    Argparse's own ones ignore it when the text cannot be written.
+    Unlike argparse's own help and version options, it reports a failed write.
     """
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        """As argparse calls it."""
+        """Print the text and exit; called by argparse."""
         out_lines(self.const(parser).rstrip().splitlines())
         parser.exit()
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Help texts that are the same with every version of Python."""
+    """Formatter of help texts that are the same in every version of Python."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=_FIRST_COLUMN)
@@ -63,11 +63,11 @@ class _Formatter(argparse.HelpFormatter):
         groups: Iterable["argparse._MutuallyExclusiveGroup"],
         prefix: str | None = "Usage: ",
     ) -> None:
-        """With a capital letter, as all headings have one."""
+        """Add the usage with a capital letter, as in all other headings."""
         super().add_usage(usage, actions, groups, prefix)
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
-        """`-s, --section GLOB`, as argparse has it since Python 3.13."""
+        """Format options as `-s, --section GLOB`, as argparse does since Python 3.13."""
         if not action.option_strings or action.nargs == 0:
             return super()._format_action_invocation(action)
         return f"{', '.join(action.option_strings)} {self._format_args(action, '')}"
@@ -85,7 +85,7 @@ _HELP = option(
 
 
 def command_parser(path: str, command: Command) -> Parser:
-    """The parser of a command; `path` is how it is called."""
+    """Return the parser of a command; `path` is its full name, such as `slowpath bound`."""
     arguments = [entry.settings for entry in command.options if entry.group == ARGUMENTS]
     words = [_word(one["metavar"], one["nargs"]) for one in arguments]
     parser = _parser(path, ["[OPTIONS]", *words], command.help)
@@ -94,14 +94,14 @@ def command_parser(path: str, command: Command) -> Parser:
 
 
 def _word(metavar: str, number: str | None) -> str:
-    """An argument as the usage shows it."""
+    """Return an argument in the notation of the usage line."""
     if number == "?":
         return f"[{metavar}]"
     return f"{metavar}..." if number else metavar
 
 
 def group_parser(path: str, group: Group) -> Parser:
-    """The parser of words that call no command of a group."""
+    """Return the parser of a group, for arguments that do not call a command."""
     called = "COMMAND" if group.of_file is None else "{COMMAND,FILE}"
     parser = _parser(path, ["[OPTIONS]", called, "[ARGS]..."], group.help)
     commands = parser.add_subparsers(title="Commands", metavar="COMMAND", prog=path)
@@ -112,10 +112,10 @@ def group_parser(path: str, group: Group) -> Parser:
 
 
 def read(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
-    """What was typed, options and arguments in any order; leaves when that makes no sense.
+    """Parse options and arguments in any order; exit if they are invalid.
 
-    Words behind `--` that begin with a dash are files and get `./` in front, since argparse loses
-    a `--` that stands behind options (still in Python 3.13) or is a value (before it).
+    Words after `--` that begin with a dash are files and get `./` in front. Argparse needs this: it
+    loses a `--` after options (still in Python 3.13) or as a value (before Python 3.13).
     """
     end = words.index("--") if "--" in words else len(words)
     options = [word for word in words[:end] if word.startswith("-")]
@@ -126,7 +126,7 @@ def read(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
 
 
 def _joined(words: Sequence[str]) -> list[str]:
-    """Options whose values begin with a dash, with them: `--cflags -DX` is `--cflags=-DX`."""
+    """Join options and values that begin with a dash: `--cflags -DX` becomes `--cflags=-DX`."""
     joined = list[str]()
     for word in words:
         if joined and joined[-1] == _TAKES_OPTIONS:
@@ -144,13 +144,13 @@ def _parser(path: str, words: Iterable[str], paragraphs: Iterable[str]) -> Parse
         add_help=False,
         allow_abbrev=False,
     )
-    for paragraph in paragraphs:  # a `description` would make one of them
+    for paragraph in paragraphs:  # a `description` would merge them into one
         parser.add_argument_group(description=paragraph)
     return parser
 
 
 def _fill(parser: Parser, options: Iterable[Option]) -> None:
-    """Gives a parser its options, in groups in the order of their first ones."""
+    """Add options to a parser, in groups in the order of their first options."""
     groups: dict[str, Any] = {}
     for entry in (*options, _HELP):
         if entry.group not in groups:

@@ -1,4 +1,4 @@
-"""Pictures by matplotlib as reproducible SVG or PNG files."""
+"""Pictures drawn by matplotlib, as reproducible SVG or PNG files."""
 
 import importlib.util
 import io
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 PICTURES = (".svg", ".png")
-"""What names of files end in."""
+"""File extensions of pictures."""
 _DOTS = 150
-"""For each inch of a PNG."""
+"""Resolution of a PNG, in dots per inch."""
 
 
 def check_picture(file: str | None) -> None:
-    """Finds out before the work whether the picture of `--plot`, if one is named, can be drawn.
+    """Check in advance that the picture of `--plot`, if given, can be drawn.
 
     Raises:
-        OptionError: when the file is none for pictures.
-        UnavailableError: when matplotlib is not installed.
+        OptionError: if the file does not have an extension of pictures.
+        UnavailableError: if matplotlib is not installed.
     """
     if file is None:
         return
@@ -38,10 +38,10 @@ def check_picture(file: str | None) -> None:
 
 @contextmanager
 def picture(file: str, width: float, height: float) -> "Iterator[Figure]":
-    """A figure of so many inches to draw on, which is then written.
+    """Yield a figure to draw on, with width and height in inches; then write it.
 
     Raises:
-        OSError: when the file cannot be written.
+        OSError: if the file cannot be written.
     """
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -51,7 +51,7 @@ def picture(file: str, width: float, height: float) -> "Iterator[Figure]":
         figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(figure)
         yield figure
-        # A date, or a version, would make two files of the same data.
+        # Metadata with a date or version would make files of the same data differ.
         said = {"Date": None} if file.endswith(".svg") else {"Software": None}
         drawn = io.BytesIO()
         figure.savefig(drawn, format=file.rpartition(".")[2], metadata=said, dpi=_DOTS)
@@ -59,5 +59,8 @@ def picture(file: str, width: float, height: float) -> "Iterator[Figure]":
 
 
 def plain(text: str) -> str:
-    """A text in which dollars are no formula, and which begins such that it is shown."""
+    """Escape a text for matplotlib: dollars do not start formulas, and it does not begin with `_`.
+
+    Matplotlib hides labels that begin with `_`.
+    """
     return one_line(text).replace("$", r"\$").lstrip("_") or "?"

@@ -1,10 +1,9 @@
 """Escaping of untrusted text for terminals, JSON, CSV and Markdown.
 
-File names, names in objects, source lines and saved results are written by others. A terminal must
-not be steered by them, nor a reader by letters in another order than they stand there (CVE-2021-
-42574) or that take no room, nor a spreadsheet by a cell that it would calculate. All output goes
-through here: `one_line` and `aligned_line` for texts, `csv_line` for CSV, `json_line` and
-`json_ascii` for JSON.
+File names, names in objects, source lines and saved results come from others. They must not control
+a terminal, mislead a reader by reordered (CVE-2021-42574) or invisible characters, or make a
+spreadsheet evaluate a cell. All output passes this module: `one_line` and `aligned_line` for texts,
+`csv_line` for CSV, `json_line` and `json_ascii` for JSON.
 """
 
 import re
@@ -27,19 +26,19 @@ _INVISIBLE = frozenset(
         ),
     )
 )
-"""Letters and marks that are not shown: Default_Ignorable_Code_Point of Unicode's
-DerivedCoreProperties.txt, without the format characters, which `str.isprintable` knows."""
+"""Invisible letters and marks: Default_Ignorable_Code_Point of Unicode's DerivedCoreProperties.txt,
+without format characters, which `str.isprintable` covers."""
 _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
-"""With these, spreadsheets take a cell for a formula (OWASP, CSV injection); the last four are the
-full-width forms of the others."""
+"""First characters of cells that spreadsheets evaluate as formulas (OWASP, CSV injection); the last
+four are the full-width forms of the others."""
 
 
 def one_line(text: str) -> str:
-    r"""The text without anything that could start a new line, steer a terminal, or hide.
+    r"""Return the text as one line without control characters and invisible characters.
 
     Line ends and tabs become spaces. Other control characters (C0, DEL, C1), format characters
-    (marks of writing direction, of no width), characters without a meaning, and bytes of file
-    names that are no text become escapes as Python writes them: `\x1b`, `\u202e`, `\udcff`.
+    (writing direction, zero width), unassigned characters, and undecodable bytes of file names
+    become Python escapes: `\x1b`, `\u202e`, `\udcff`.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -48,7 +47,7 @@ def one_line(text: str) -> str:
 
 
 def aligned_line(text: str) -> str:
-    """As `one_line`, but tabs stay: listings have them."""
+    """Escape a text as `one_line` does, but keep tabs, which listings contain."""
     return "\t".join(map(one_line, text.split("\t")))
 
 
@@ -57,10 +56,10 @@ def _escaped(character: str) -> str:
 
 
 def csv_line(cells: Iterable[object]) -> str:
-    """Cells as a line of CSV (RFC 4180), without its end; None is an empty cell.
+    """Return cells as a line of CSV (RFC 4180), without line end; None is an empty cell.
 
-    Texts are put on one line, and get an apostrophe in front where a spreadsheet would calculate
-    them. Numbers stay numbers.
+    Texts become one line, and get an apostrophe in front if a spreadsheet would evaluate them.
+    Numbers stay numbers.
     """
     import csv
     import io
@@ -77,13 +76,13 @@ def _harmless(text: str) -> str:
 
 
 def json_line(value: object) -> str:
-    r"""A value as JSON on one line, in printable ASCII.
+    r"""Return a value as JSON on one line, in printable ASCII.
 
-    Bytes of file names that are no text, which JSON has no way to write, become a text such as
-    `\udcff`, backslash included.
+    Undecodable bytes of file names, which JSON cannot represent, become a text such as `\udcff`,
+    including the backslash.
 
     Raises:
-        ValueError: when a number in it is none or infinite, which JSON has no way to write either.
+        ValueError: if a number is NaN or infinite, which JSON cannot represent either.
     """
     import json
 
@@ -92,7 +91,7 @@ def json_line(value: object) -> str:
 
 
 def json_ascii(text: str) -> str:
-    """JSON that any encoding of the output leaves as it is, and that a terminal can be shown."""
+    """Return JSON text in printable ASCII, safe for terminals and for any output encoding."""
     if text.isascii() and text.isprintable():
         return text
     import json

@@ -1,8 +1,8 @@
-"""YAML and JSON values that know the line they stand on, and checked readers of single values.
+"""YAML and JSON values with their line numbers, and checked readers of single values.
 
-Scalars stay text: what they are, whoever reads them knows. So `yes` is a word, and `1e6` a number.
+Scalars stay text, because their type depends on the reader: `yes` is a word, and `1e6` a number.
 
-Python's reader says whether a text is JSON at all; what is left to do is to count lines.
+Python's own parser validates JSON; the parser here only adds line numbers.
 """
 
 import json
@@ -15,14 +15,14 @@ from slowpath.core.errors import InputError, UnavailableError
 
 
 class Place(NamedTuple):
-    """Where something stands."""
+    """Position of a value in a file."""
 
     file: str
     line: int
-    key: str  # from the outermost one on, with dots; empty for the whole file
+    key: str  # path of keys from the outermost one on, with dots; empty for the whole file
 
     def refuse(self, why: str) -> NoReturn:
-        """Says what is wrong here.
+        """Report an error at this position.
 
         Raises:
             InputError: always.
@@ -31,14 +31,14 @@ class Place(NamedTuple):
 
 
 class Marked(NamedTuple):
-    """A value and its place."""
+    """A value and its position."""
 
     place: Place
     value: "str | list[Marked] | dict[str, Marked]"
 
 
 def called(found: Marked, key: str) -> Marked:
-    """The value, and all that is in it, under another key: a name says more than a number."""
+    """Return the value, and all values in it, with another key, such as a name for an index."""
     return _renamed(found, len(found.place.key), key)
 
 
@@ -53,11 +53,11 @@ def _renamed(found: Marked, length: int, key: str) -> Marked:
 
 
 def read_marked(file: str, text: str) -> Marked:
-    """The one document of a YAML file.
+    """Read the single document of a YAML file.
 
     Raises:
-        InputError: when it is not valid YAML, or has what no description needs.
-        UnavailableError: when PyYAML is not installed.
+        InputError: if it is not valid YAML, is empty, or has features that are not supported.
+        UnavailableError: if PyYAML is not installed.
     """
     yaml = _yaml()
     try:
@@ -108,7 +108,7 @@ def _marked(node: Any, file: str, key: str, above: set[int]) -> Marked:  # noqa:
 
 
 def _whole(place: Place, text: str) -> str:
-    """A text whose letters are whole: escapes as JSON has them write some as two halves."""
+    """Join surrogate pairs, from escapes as in JSON, to characters; refuse lone surrogates."""
     try:
         return text.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
@@ -116,10 +116,10 @@ def _whole(place: Place, text: str) -> str:
 
 
 def yaml_text(document: object) -> str:
-    """A document as YAML, its keys in their order.
+    """Format a document as YAML; keys keep their order.
 
     Raises:
-        UnavailableError: when PyYAML is not installed.
+        UnavailableError: if PyYAML is not installed.
     """
     return str(_yaml().safe_dump(document, sort_keys=False, width=100))
 
@@ -133,10 +133,10 @@ class _Token(NamedTuple):
 
 
 def read_marked_json(file: str, text: str) -> Marked:
-    """The one value of a JSON file; numbers, true, false and null are their words.
+    """Read the value of a JSON file; numbers, true, false and null stay text.
 
     Raises:
-        InputError: when it is no JSON, or an object has a key twice.
+        InputError: if it is not JSON, or an object has a key twice.
     """
     try:
         json.loads(text, parse_constant=_refuse)
@@ -194,7 +194,7 @@ def _table(tokens: Iterator[_Token], file: str, key: str) -> dict[str, Marked]:
 
 
 def _word(place: Place, token: str) -> str:
-    """What a token says; of letters that are whole."""
+    """Return the text of a token; refuse lone surrogates."""
     if not token.startswith('"'):
         return token
     word = str(json.loads(token))
@@ -207,10 +207,10 @@ Table = dict[str, Marked]
 
 
 def table(found: Marked, needed: Sequence[str], optional: Sequence[str] = ()) -> Table:
-    """A table with these keys and no others.
+    """Return a table that has the needed keys and may have the optional ones.
 
     Raises:
-        InputError: when one is missing, or is not known.
+        InputError: if the value is not a table, a needed key is missing, or a key is unknown.
     """
     if not isinstance(found.value, dict):
         found.place.refuse(f"is no table; it has the keys {_listed((*needed, *optional))}")
@@ -225,10 +225,10 @@ def table(found: Marked, needed: Sequence[str], optional: Sequence[str] = ()) ->
 
 
 def words_of(found: Marked) -> Table:
-    """A table with any keys.
+    """Return a table with arbitrary keys.
 
     Raises:
-        InputError: when it is none.
+        InputError: if the value is not a table.
     """
     if not isinstance(found.value, dict):
         found.place.refuse("is no table of names and their values")
@@ -236,10 +236,10 @@ def words_of(found: Marked) -> Table:
 
 
 def items(found: Marked) -> list[Marked]:
-    """A list.
+    """Return a list.
 
     Raises:
-        InputError: when it is none.
+        InputError: if the value is not a list.
     """
     if not isinstance(found.value, list):
         found.place.refuse("is no list; write [one, another]")
@@ -247,10 +247,10 @@ def items(found: Marked) -> list[Marked]:
 
 
 def text(found: Marked) -> str:
-    """Any text.
+    """Return a text without surrounding white space.
 
     Raises:
-        InputError: when it is a list or table, or empty.
+        InputError: if the value is a list, a table, or empty.
     """
     if not isinstance(found.value, str) or not found.value.strip():
         found.place.refuse("is no text")
@@ -258,10 +258,10 @@ def text(found: Marked) -> str:
 
 
 def name(found: Marked) -> str:
-    """A name that can be that of a directory.
+    """Return a name that is also valid as the name of a directory.
 
     Raises:
-        InputError: when it is none.
+        InputError: if it has other characters or is too long.
     """
     word = text(found)
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,63}", word):
@@ -270,10 +270,10 @@ def name(found: Marked) -> str:
 
 
 def word(found: Marked, allowed: Iterable[str]) -> str:
-    """One of some words.
+    """Return a word that is one of the allowed ones.
 
     Raises:
-        InputError: when it is none of them.
+        InputError: if it is not one of them.
     """
     said, known = text(found), tuple(allowed)
     if said not in known:
@@ -282,7 +282,7 @@ def word(found: Marked, allowed: Iterable[str]) -> str:
 
 
 def whole(said: str) -> int | None:
-    """The whole number that a text is, or None."""
+    """Return the integer that a text represents; None if it is not a non-negative integer."""
     if not re.fullmatch(r"[0-9][0-9_]*(\.[0-9]+)?([eE][+]?[0-9]{1,2})?", said):
         return None
     value = float(said.replace("_", ""))
@@ -290,10 +290,10 @@ def whole(said: str) -> int | None:
 
 
 def decimal(found: Marked, least: float, most: float = math.inf) -> float:
-    """A number, not necessarily a whole one.
+    """Return a number within limits, which can have a fraction.
 
     Raises:
-        InputError: when it is none, or beyond its limits.
+        InputError: if the value is not a number, or beyond its limits.
     """
     said = text(found)
     try:
@@ -311,30 +311,30 @@ def _listed(words: Iterable[str]) -> str:
 
 
 class Number(NamedTuple):
-    """A parameter that counts something."""
+    """A parameter with integer values."""
 
     says: str
     least: int
     most: int
     usual: int
-    step: int = 1  # it is a multiple of this
+    step: int = 1  # values are multiples of it
 
 
 class Word(NamedTuple):
-    """A parameter that is one of some words."""
+    """A parameter with words as values."""
 
     says: str
-    words: tuple[str, ...]  # the first is the usual one
+    words: tuple[str, ...]  # allowed words; the first is the default
 
 
 Parameter = Number | Word
 
 
 def number(found: Marked, limits: Number) -> int:
-    """A whole number; `1e6` and `100_000` are such, too.
+    """Return an integer within limits; notations such as `1e6` and `100_000` are allowed.
 
     Raises:
-        InputError: when it is none, or beyond its limits.
+        InputError: if the value is not an integer, or beyond its limits.
     """
     said = text(found)
     value = whole(said)
@@ -349,10 +349,10 @@ def number(found: Marked, limits: Number) -> int:
 
 
 def setting(found: Marked, parameter: Parameter) -> int | str:
-    """The value of a parameter.
+    """Return the value of a parameter.
 
     Raises:
-        InputError: when it is none of those that are allowed.
+        InputError: if the value is not allowed.
     """
     if isinstance(parameter, Number):
         return number(found, parameter)

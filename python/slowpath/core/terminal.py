@@ -1,6 +1,7 @@
 """Output to the terminal: styled lines, progress lines, aligned tables.
 
-Styles are ECMA-48 (ANSI) sequences, on terminals that know them; NO_COLOR: https://no-color.org.
+Styles are ECMA-48 (ANSI) sequences, on terminals that support them. The variable NO_COLOR turns
+colours off (https://no-color.org).
 """
 
 import os
@@ -17,14 +18,14 @@ _COLOURS = {"red": "31", "green": "32", "yellow": "33"}
 
 
 class Line(NamedTuple):
-    """A line of a report; `style`, such as `bold red`, matters on a terminal only."""
+    """A line of a report; `style`, such as `bold red`, has an effect only on terminals."""
 
     text: str
     style: str = ""
 
 
 def prepare_streams() -> None:
-    """Makes odd file names printable in any locale, and closed streams such that fail."""
+    """Make all file names printable in any locale, and writes to closed streams fail."""
     _fill_gaps()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
@@ -33,35 +34,34 @@ def prepare_streams() -> None:
 
 
 def _fill_gaps() -> None:
-    """Has the descriptors 0 to 2 used, if the shell closed some (`>&-`).
+    """Open those of the descriptors 0 to 2 that the shell closed (`>&-`).
 
-    Else the next file that is opened would be one of them, and get what is meant for a stream.
-    What is written to a closed standard output fails, what is written to errors gets lost.
+    Otherwise the next opened file would get such a number and receive the stream's output. Writes
+    to a closed standard output fail; writes to a closed standard error are lost.
     """
     for number, mode in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, mode)  # the lowest number that is free
+            os.open(os.devnull, mode)  # takes the lowest free number
     if sys.stdout is None:
-        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - as it would be
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - stays open
     if sys.stderr is None:
-        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - as it would be
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - stays open
 
 
 def out(line: Line | str) -> None:
-    """Writes a line to standard output."""
+    """Write a line to standard output."""
     out_lines((line,))
 
 
 def out_lines(lines: Iterable[Line | str]) -> None:
-    """Writes lines to standard output; they are there when it returns.
+    """Write lines to standard output and flush it; exit if that fails.
 
-    Whatever is in them, each stays a line. Where they cannot be written, that is what the exit
-    code says.
+    Line ends within a line become spaces. The exit code tells the kind of failure.
     """
     styled = is_terminal(sys.stdout)
-    written = list(lines)  # not below, where failures are those of writing
+    written = list(lines)  # outside of `try`, which catches write errors only
     try:
         for line in written:
             text, style = line if isinstance(line, Line) else (line, "")
@@ -77,28 +77,28 @@ def out_lines(lines: Iterable[Line | str]) -> None:
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Whether a stream is a terminal that can do more than write one line below the other."""
+    """Return true if a stream is a terminal that can move the cursor and set styles."""
     return stream.isatty() and os.environ.get("TERM", "dumb") not in {"", "dumb", "unknown"}
 
 
 def error(subject: str, message: str) -> None:
-    """Writes `error: SUBJECT: MESSAGE` to standard error, as one line.
+    """Write `error: SUBJECT: MESSAGE` to standard error, as one line.
 
-    A message that names the subject itself (`SUBJECT:LINE: ...`) is not given it twice.
+    The subject is not repeated if the message starts with it (`SUBJECT:LINE: ...`).
     """
     named = message.startswith(f"{subject}:")
     note(f"error: {message}" if named else f"error: {subject}: {message}")
 
 
 def note(text: str) -> None:
-    """Writes one line to standard error."""
+    """Write one line to standard error."""
     tell(one_line(text) + "\n")
 
 
 def tell(text: str) -> None:
-    """Writes to standard error, as it is; where that fails nothing happens.
+    """Write a text to standard error unchanged; ignore failures.
 
-    There is nobody to tell it to then, and what the exit code says is as true as before.
+    A failure cannot be reported, and does not change the exit code.
     """
     try:
         sys.stderr.write(text)
@@ -114,13 +114,13 @@ def _styled(text: str, style: str) -> str:
 
 
 def _leave(code: int) -> NoReturn:
-    """The output goes nowhere any more (`| head`, a full disk)."""
+    """Exit after a failed write (`| head`, a full disk)."""
     _discard(sys.stdout)
     raise SystemExit(code)
 
 
 def _discard(stream: TextIO) -> None:
-    """Loses what is buffered and what is still to come: Python tries again at the end."""
+    """Redirect a broken stream to /dev/null, because Python flushes it again at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
@@ -131,7 +131,7 @@ _MINUTE = 60.0
 
 
 class LiveLine:
-    """Is there while work goes on, and gone when that has ended."""
+    """A progress line that disappears when the work ends."""
 
     def __init__(self) -> None:
         self.live = is_terminal(sys.stderr)
@@ -149,20 +149,20 @@ class LiveLine:
             tell(_CLEAR)
 
     def draw(self, text: str) -> None:
-        """Shows a text instead of what was there."""
+        """Replace the text of the line."""
         if self.live:
             tell(f"{_CLEAR}{one_line(text)}")
 
 
 def about_left(seconds: float) -> str:
-    """How long work may still take, in words."""
+    """Format the remaining time of work: `about 5 s left`."""
     if seconds < _MINUTE:
         return f"about {max(seconds, 1):.0f} s left"
     return f"about {seconds / _MINUTE:.0f} min left"
 
 
 def first_few(names: Sequence[str], most: int) -> str:
-    """The first of them, and whether there are more."""
+    """Join the first names with commas; `...` stands for further ones."""
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
@@ -173,7 +173,7 @@ def grid(
     right: Collection[str] = (),
     margin: str = "  ",
 ) -> Iterator[Line]:
-    """A header and the rows; the columns named in `right` are aligned there."""
+    """Yield a header and rows as aligned columns; those named in `right` are right-aligned."""
     cells = [[one_line(cell) for cell in row] for row in (columns, *rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     signs = [">" if name in right else "<" for name in columns]

@@ -1,1 +1,1 @@
-"""Supervised work: worker process, memory, signals, pools."""
+"""Supervised work: worker processes, memory limits, signals, pools."""

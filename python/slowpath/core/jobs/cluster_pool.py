@@ -1,8 +1,8 @@
 """A pool of the workers of a Dask cluster (extra `fleet`).
 
-Work of a worker that dies is done by others; Dask knows that. What calls have in common is a task
-like others, not scattered, so that it is made again where it got lost. Items are sent when there
-is somebody to do them soon: a scheduler keeps what it has in its memory.
+If a worker dies, Dask repeats its work on others. The common argument of all calls is an ordinary
+task instead of scattered data, so that Dask can compute it again if it gets lost. Items are
+submitted only shortly before a worker is free, because the scheduler keeps them in memory.
 """
 
 import pickle
@@ -33,26 +33,27 @@ Result = TypeVar("Result")
 
 _SECONDS = 10
 _STARTING = 3.0
-"""Seconds for somebody to listen: a scheduler may just be starting."""
+"""Seconds to wait for a listener: a scheduler may just be starting."""
 _AGAIN = 0.2
 _RETRIES = 3
 _ATTEMPTS = 2
-"""Of each, Dask makes several (`distributed.scheduler.allowed-failures`)."""
+"""Attempts per item; in each, Dask tries several times (see its setting
+`distributed.scheduler.allowed-failures`)."""
 _WAITING = 2
-"""Items for each thread of a worker: one at work, one beside it that comes next."""
+"""Submitted items per worker thread: one running, one waiting."""
 _LOOK = 5.0
-"""Seconds between two looks at how many workers there are."""
+"""Seconds between two queries of the number of workers."""
 
 
 class ClusterPool:
-    """The workers that a scheduler has."""
+    """The workers of a scheduler."""
 
-    def __init__(self, client: Any) -> None:  # noqa: ANN401 - of Dask, which has no types
+    def __init__(self, client: Any) -> None:  # noqa: ANN401 - Dask has no types
         self._client = client
 
     @property
     def beside(self) -> int:
-        """As `Pool` has it: threads of all workers on a machine, of the one with the most."""
+        """Maximum number of worker threads on one machine of the cluster; see `Pool`."""
         threads = Counter[str]()
         for address, count in self._client.nthreads().items():
             threads[address.rpartition(":")[0]] += count
@@ -61,10 +62,10 @@ class ClusterPool:
     def map(
         self, work: Callable[[Common, Item], Result], common: Common, items: Sequence[Item]
     ) -> list[Result]:
-        """What `work` says of each item; see `Pool`.
+        """Call `work` for each item and return the results; see `Pool`.
 
         Raises:
-            UnavailableError: when workers die again and again, or cannot do this work.
+            UnavailableError: if workers die repeatedly, or cannot do this work.
         """
         found = self.each(Unasked(work), common, items)
         return plainly(found, "workers of the cluster die again and again")
@@ -76,17 +77,17 @@ class ClusterPool:
         items: Sequence[Item],
         audience: PoolObserver = NO_OBSERVER,
     ) -> Generator[Result | Undone, None, None]:
-        """What `work` says of each item, in their order; see `Pool`.
+        """Call `work` for each item and yield the results in order; see `Pool`.
 
         Raises:
-            UnavailableError: when the scheduler is gone, or workers cannot do this work.
+            UnavailableError: if the scheduler is gone, or workers cannot do this work.
         """
         crew = _Workers(self._client, work, common)
         yield from in_order(crew, items, audience, _ATTEMPTS)
 
 
 class _Workers:
-    """The workers of a cluster for one kind of work."""
+    """The crew of a cluster for one kind of work."""
 
     def __init__(
         self,
@@ -100,12 +101,12 @@ class _Workers:
         self._submitted = 0
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph")  # once for each run
-            # Keys are new each time: a scheduler may still know the result of an earlier run.
+            # Keys are unique: a scheduler may still have the result of an earlier run.
             self._shared = self._submit(pickle.loads, pickle.dumps((work, common)))
 
     @property
     def size(self) -> int:
-        """As `Crew` has it; workers come and go."""
+        """See `Crew`; the number of workers changes over time."""
         now = time.monotonic()
         if now >= self._counted + _LOOK:
             self._counted = now
@@ -113,19 +114,18 @@ class _Workers:
         return self._size
 
     def begin(self, item: object) -> Any:  # noqa: ANN401
-        """As `Crew` has it."""
         return self._submit(_call, self._shared, item, self._run)
 
     def _submit(self, *call: object) -> Any:  # noqa: ANN401
         self._submitted += 1
-        first = -self._submitted  # else any of them may come first
+        first = -self._submitted  # keeps the order; by default it is arbitrary
         return self._client.submit(*call, pure=False, retries=_RETRIES, priority=first)
 
     def judge(self, problem: Exception) -> None:
-        """As `Crew` has it.
+        """See `Crew`.
 
         Raises:
-            UnavailableError: when the scheduler is gone, or workers cannot do this work.
+            UnavailableError: if the scheduler is gone, or workers cannot do this work.
         """
         from distributed import CancelledError, KilledWorker
 
@@ -139,12 +139,12 @@ class _Workers:
         raise problem
 
     def end(self) -> None:
-        """As `Crew` has it; workers that do not answer learn it when nobody wants the result."""
+        """See `Crew`; workers that do not answer notice that their task was cancelled."""
         threading.Thread(target=self._tell, daemon=True).start()
 
     def _tell(self) -> None:
-        """Waits for all workers, also for those that die meanwhile."""
-        with suppress(Exception):  # a client that is closed, a scheduler that is gone
+        # The call waits for all workers, including those that die.
+        with suppress(Exception):  # the client is closed, or the scheduler is gone
             self._client.run(_end, self._run, on_error="ignore")
 
 
@@ -152,7 +152,7 @@ _ended = set[str]()
 
 
 def _end(run: str) -> None:
-    """In a worker: work of this run is to end."""
+    """Ask work of this run to end; called in a worker."""
     _ended.add(run)
 
 
@@ -163,7 +163,7 @@ def _call(shared: tuple[Callable[[Any, Any, Asked], Any], Any], item: object, ru
     key = worker.get_current_task()
 
     def asked() -> bool:
-        """Whether the work is to end: somebody said so, or nobody wants the result any more."""
+        """Return true if the run was asked to end, or the task was cancelled."""
         task = worker.state.tasks.get(key)
         return run in _ended or task is None or task.state == "cancelled"
 
@@ -173,11 +173,11 @@ def _call(shared: tuple[Callable[[Any, Any, Asked], Any], Any], item: object, ru
 
 @contextmanager
 def connected(scheduler: str) -> Iterator[ClusterPool]:
-    """The pool of a scheduler, by its address.
+    """Connect to a scheduler and yield the pool of its workers.
 
     Raises:
-        OptionError: when it cannot be reached.
-        UnavailableError: when Dask is not installed.
+        OptionError: if the scheduler cannot be reached.
+        UnavailableError: if Dask is not installed.
     """
     try:
         from distributed import Client
@@ -197,11 +197,11 @@ def connected(scheduler: str) -> Iterator[ClusterPool]:
 
 
 def _await_listener(scheduler: str) -> None:
-    """Finds out whether somebody listens, before Dask does, which tries for much longer.
+    """Check that a scheduler listens, because Dask itself tries for much longer.
 
     Raises:
-        OSError: when nobody does.
-        ValueError: when that is no address.
+        OSError: if nothing listens at the address.
+        ValueError: if the address is invalid.
     """
     from distributed.comm.addressing import parse_address, parse_host_port
 

@@ -1,4 +1,4 @@
-"""One piece of work in the worker process that is not an analysis."""
+"""A single job in a worker process, for work other than analyses."""
 
 from collections.abc import Callable, Iterator
 from types import TracebackType
@@ -9,14 +9,14 @@ from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.jobs.supervision import Worker, await_job
 
 Work = Callable[[float | None, Stopping], Iterator[Message]]
-"""Does the work within so many seconds, and says what it has done."""
+"""A function that works for at most so many seconds and yields messages."""
 
 
 class Errand:
-    """Work whose time and memory are kept, and that cannot take the command down."""
+    """Work in a process with limits on time and memory; a crash does not affect the command."""
 
     def __init__(self, work: Work, memory: int | None) -> None:
-        """`memory` is how many bytes its process may take."""
+        """Prepare the process; `memory` is its limit in bytes."""
         self._worker = Worker([_job(work)], lambda: memory)
 
     def __enter__(self) -> "Errand":
@@ -34,10 +34,12 @@ class Errand:
         take: Callable[[Message], None],
         look: Callable[[], None] = lambda: None,
     ) -> str | None:
-        """Has the work done; why it ended early, if it did. `look` is called ten times a second.
+        """Run the work and return the reason if it ended early.
+
+        `take` gets the messages; `look` is called ten times a second.
 
         Raises:
-            InputError: when the work cannot be done.
+            InputError: if the work cannot be done.
         """
         failed = list[InputError]()
         stopped = list[str]()

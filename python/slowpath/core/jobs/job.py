@@ -1,4 +1,4 @@
-"""Interface of supervised work."""
+"""Interface of supervised jobs."""
 
 import signal
 from collections.abc import Callable
@@ -7,41 +7,41 @@ from typing import Any, Protocol
 from slowpath.core.jobs.stopping import Stopping
 
 Message = tuple[Any, ...]
-"""What a job says; of types that `marshal` can write."""
+"""A message of a job; its values have types that `marshal` can write."""
 Send = Callable[[Message], None]
 Job = Callable[[float | None, Send, Stopping], None]
-"""Work within so many seconds that sends messages; its owner knows the last one."""
+"""Work that has so many seconds and sends messages; its owner recognises the last message."""
 
 
-class Lost(Exception):  # noqa: N818 - what happened, not what is wrong
-    """The work ended in the middle of a job."""
+class Lost(Exception):  # noqa: N818 - an event, not always an error
+    """The worker ended in the middle of a job."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
-        self.status = status  # of its process, as `os.waitstatus_to_exitcode` has it
-        self.text = text  # what it wrote to standard error
+        self.status = status  # exit code of the process, as in `os.waitstatus_to_exitcode`
+        self.text = text  # standard error of the process
 
     @property
     def is_memory(self) -> bool:
-        """Whether it ran out of memory, or the system killed it for that."""
+        """Return true if the process ran out of memory, or the system killed it for that."""
         return self.status == -signal.SIGKILL or "memory allocation of" in self.text
 
 
 class Doer(Protocol):
-    """Does jobs, one after the other."""
+    """A worker that runs jobs one after the other."""
 
     def start(self, number: int, seconds: float | None) -> None:
-        """Starts a job; its messages are to be received up to the last one."""
+        """Start a job; the caller has to receive all its messages."""
 
     def receive(self, seconds: float) -> Message | None:
-        """The next message of the job, or None if there is none for so long, or at its end.
+        """Return the next message of the job; None if none arrives within so many seconds.
 
         Raises:
-            Lost: when the job has ended without its last message.
+            Lost: if the job has ended without its last message.
         """
 
     def stop(self) -> None:
-        """Asks the job to end with what it has."""
+        """Ask the job to end with its results so far."""
 
     def kill(self) -> None:
-        """Has nothing more to do with the job, whatever it does."""
+        """Abandon the job in any state."""

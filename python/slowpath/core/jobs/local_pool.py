@@ -29,9 +29,9 @@ _ATTEMPTS = 3
 
 
 class LocalPool:
-    """As many processes as there are CPUs for us, or as many as asked for.
+    """Worker processes: the requested number, or one per CPU that this process may use.
 
-    With one, or for one item, the work is done by the caller.
+    With one job or one item, the calling process does the work.
     """
 
     def __init__(self, jobs: int | None = None) -> None:
@@ -39,16 +39,16 @@ class LocalPool:
 
     @property
     def beside(self) -> int:
-        """As `Pool` has it."""
+        """Number of worker processes; see `Pool`."""
         return self._jobs
 
     def map(
         self, work: Callable[[Common, Item], Result], common: Common, items: Sequence[Item]
     ) -> list[Result]:
-        """What `work` says of each item; see `Pool`.
+        """Call `work` for each item and return the results; see `Pool`.
 
         Raises:
-            UnavailableError: when workers die again and again.
+            UnavailableError: if workers die repeatedly.
         """
         reason = "worker processes die again and again, perhaps for want of memory"
         found = self.each(Unasked(work), common, items)
@@ -61,7 +61,7 @@ class LocalPool:
         items: Sequence[Item],
         audience: PoolObserver = NO_OBSERVER,
     ) -> Generator[Result | Undone, None, None]:
-        """What `work` says of each item, in their order; see `Pool`."""
+        """Call `work` for each item and yield the results in order; see `Pool`."""
         jobs = min(self._jobs, len(items))
         if jobs > 1:
             lanes = _Lanes(jobs, work, common)
@@ -78,12 +78,12 @@ class LocalPool:
 
 
 class _Lanes:
-    """Processes of their own for one item after the other: who dies, dies of its item alone."""
+    """Independent processes, each with one item at a time: a crash loses only that item."""
 
     def __init__(self, jobs: int, work: Callable[[Any, Any, Asked], Any], common: object) -> None:
-        # Threads of libraries here are none of a new interpreter's, other than of a copy of this.
+        # A new interpreter is safe; a fork would copy the state of library threads here.
         context = multiprocessing.get_context("spawn")
-        # Pipes whose ends here are closed, also when this process dies; nobody waits for who reads.
+        # Closing our end of a pipe is the signal. It also closes if this process dies.
         asked, self._asked = context.Pipe(duplex=False)
         gone, self._gone = context.Pipe(duplex=False)
         self._context, self._kept = context, (work, common, asked, gone)
@@ -97,7 +97,6 @@ class _Lanes:
         return lane
 
     def begin(self, item: object) -> Future[Any]:
-        """Gives an item to a process that has nothing to do."""
         lane = self._free.popleft()
         try:
             future = lane.submit(_call, item)
@@ -108,27 +107,25 @@ class _Lanes:
         return future
 
     def judge(self, problem: Exception) -> None:
-        """As `Crew` has it."""
         if not isinstance(problem, (BrokenProcessPool, MemoryError)):
             raise problem
 
     def end(self) -> None:
-        """As `Crew` has it."""
         self._asked.close()
 
     def kill(self) -> None:
-        """Ends processes, whatever they do."""
+        """End all processes, even while they work."""
         self._gone.close()
         self._await(self._all)
 
     def close(self) -> None:
-        """Ends all processes: none is at work that anybody waits for."""
+        """End all processes; none of them has work with an awaited result."""
         self._await(self._free)
         self.kill()
 
     def _await(self, lanes: Iterable[ProcessPoolExecutor]) -> None:
-        # Awaited also when killed: an interpreter that ends while the thread of an executor does,
-        # writes to a pipe that this thread has just closed, and says so (CPython 3.11).
+        # Wait for killed processes, too. Otherwise the interpreter can end while the thread of an
+        # executor ends, write to a closed pipe, and print an error (CPython 3.11).
         for lane in list(lanes):
             lane.shutdown()
 
@@ -142,19 +139,19 @@ def _keep(
     asked: Connection,
     gone: Connection,
 ) -> None:
-    """In a new worker: what all calls have in common."""
-    # What a terminal sends to all processes is for the owner to act on.
+    """Store the common arguments of all calls; runs first in each worker."""
+    # A terminal sends Ctrl-C to all processes; only the owner handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _kept[:] = [work, common, asked.poll]
     threading.Thread(target=_leave, args=(gone,), daemon=True).start()
 
 
 def _leave(gone: Connection) -> None:
-    """Ends this process when it is not needed any more, however its owner ended."""
+    """Exit when the owner closes its end of the pipe or dies."""
     gone.poll(None)
     os._exit(0)
 
 
-def _call(item: object) -> Any:  # noqa: ANN401 - whatever the work says
+def _call(item: object) -> Any:  # noqa: ANN401 - result of the work
     work, common, asked = _kept
     return work(common, item, asked)

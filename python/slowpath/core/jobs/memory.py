@@ -6,21 +6,21 @@ import sys
 from collections.abc import Iterator
 
 SHARE = 2
-"""By default, one part in so many of what is free."""
+"""Divisor of the free memory for the default limit."""
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _RESERVED = 768 << 20
-"""Bytes of address space that an analysis takes without filling them: stacks, the interpreter."""
+"""Bytes of address space that an analysis reserves but does not fill: stacks, the interpreter."""
 _LEAST = 64 << 20
-"""Bytes without which there is no use in beginning."""
+"""Minimum limit in bytes; an analysis with less memory is pointless."""
 _LIMIT = "Max address space"
-"""The line of `ulimit -v` in proc(5)'s limits; the module `resource` is longer to load."""
+"""Label of `ulimit -v` in /proc/self/limits (proc(5)); loading module `resource` takes longer."""
 
 
 def parse_size(text: str) -> int:
-    """Reads a number of bytes: `500M`, `2G`, `1.5GiB`; the units are powers of 1024.
+    """Read a number of bytes: `500M`, `2G`, `1.5GiB`; units are powers of 1024.
 
     Raises:
-        ValueError: when it is none, or not enough for anything.
+        ValueError: if the text is not a size, or the size is too small for any analysis.
     """
     read = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE | re.ASCII)
     if read is None:
@@ -32,9 +32,10 @@ def parse_size(text: str) -> int:
 
 
 def default_limit(beside: int = 1) -> int | None:
-    """A share of what is free on the machine, in its control group, and under its limits (ulimit).
+    """Return a share of the memory that is free on the machine and in the control group.
 
-    So many analyses at once divide what is free. None where nothing tells.
+    `beside` concurrent analyses divide the free memory. The limit of `ulimit -v` applies, too. None
+    if nothing is known.
     """
     free = min(_free(), default=None)
     shared = None if free is None else free // (SHARE * beside)
@@ -44,7 +45,7 @@ def default_limit(beside: int = 1) -> int | None:
 
 
 def _free() -> Iterator[int]:
-    """What is free, by everyone who limits it; in bytes."""
+    """Yield the free bytes according to the machine and to each control group."""
     if not sys.platform.startswith("linux"):
         return
     available = _field("/proc/meminfo", "MemAvailable:")
@@ -54,7 +55,7 @@ def _free() -> Iterator[int]:
 
 
 def _free_in_groups() -> Iterator[int]:
-    """What is left to the control groups that the process is in (cgroup v2)."""
+    """Yield the free bytes of each control group of the process (cgroup v2)."""
     root = "/sys/fs/cgroup"
     lines = _read("/proc/self/cgroup").splitlines()
     path = next((line.removeprefix("0::") for line in lines if line.startswith("0::")), "/")
@@ -62,7 +63,7 @@ def _free_in_groups() -> Iterator[int]:
         folder = root + path.rstrip("/")
         most, used = _number(f"{folder}/memory.max"), _number(f"{folder}/memory.current")
         if most is not None and used is not None:
-            # The page cache goes when memory is needed.
+            # The kernel drops the page cache when memory is needed.
             cached = _field(f"{folder}/memory.stat", "inactive_file") or 0
             yield max(0, most - used + cached)
         if path in {"", "/"}:
@@ -71,7 +72,7 @@ def _free_in_groups() -> Iterator[int]:
 
 
 def _address_space() -> int | None:
-    """What `ulimit -v` leaves."""
+    """Return the bytes that `ulimit -v` leaves; None: no limit."""
     lines = _read("/proc/self/limits").splitlines()
     named = (line.split(_LIMIT)[1] for line in lines if line.startswith(_LIMIT))
     soft = next(named, "").split()[:1]

@@ -1,7 +1,7 @@
 """Results of a pool in the order of the items.
 
-A crew is kept at work, whatever is waited for. An item whose worker dies is begun once more when
-nothing else is left, by itself: then nobody else takes memory, and nobody else dies with it.
+All workers of a crew stay busy, independent of the awaited item. If a worker dies, its item is
+retried alone after all other items. The retry thus has all memory and cannot take others down.
 """
 
 import time
@@ -13,83 +13,85 @@ from typing import Any, NamedTuple, Protocol
 from slowpath.core.errors import UnavailableError
 
 _LOOK = 0.1
-"""Seconds between two looks at what there is to do."""
+"""Seconds between two checks for finished items and stop requests."""
 _HOPELESS = 20
-"""Workers that die without a single result before nobody tries any more."""
+"""Number of workers that may die before the first result; then the pool gives up."""
 _GRACE = 3.0
-"""Seconds that work has to end with what it has, from when it was asked to."""
+"""Seconds after a stop request in which work can still deliver its results."""
 _ALL_DIE = "all worker processes die"
 
 Asked = Callable[[], bool]
-"""Whether the work is to end with what it has; work that takes long looks at it."""
+"""Function that returns true if the work has to end with its results so far; long work polls it."""
 
 
 class PoolObserver(NamedTuple):
-    """Who waits for results."""
+    """The caller that waits for results."""
 
     asked: Asked = lambda: False
     look: Callable[[int], None] = lambda _done: None
-    """Is told how many items are done, about ten times a second."""
+    """Callback with the number of finished items, about ten times a second."""
 
 
 NO_OBSERVER = PoolObserver()
-"""Nobody who would end the work."""
+"""An observer that ignores progress and never stops the work."""
 
 
 class Undone(NamedTuple):
-    """Why an item has no result: its workers died, each time, or all of it had to end before."""
+    """An item without a result: its worker died in each attempt, or the work was stopped."""
 
     died: bool
 
 
 class Future(Protocol):
-    """An item at work, or done."""
+    """An item that was begun."""
 
     def add_done_callback(self, fn: Callable[[Any], object], /) -> None:
-        """Has `fn` called when it is done, on any thread."""
+        """Register a function to call when the item is finished, on any thread."""
 
     def done(self) -> bool:
-        """Whether nobody is at it any more."""
+        """Return true if the item is finished or cancelled."""
 
     def cancel(self) -> object:
-        """Has nobody begin with it; who is at it may notice."""
+        """Cancel the item if it waits; if it runs, its worker may notice."""
 
-    def result(self) -> Any:  # noqa: ANN401 - whatever the work says
-        """What became of it; it is done.
+    def result(self) -> Any:  # noqa: ANN401 - result of the work
+        """Return the result of a finished item.
 
         Raises:
-            Exception: when there is no result.
+            Exception: if there is no result.
         """
 
 
 class Crew(Protocol):
-    """Those who do one kind of work."""
+    """Workers for one kind of work."""
 
     @property
     def size(self) -> int:
-        """How many items are to be given to them at once."""
+        """Maximum number of items that are begun at the same time."""
 
     def begin(self, item: object) -> Future:
-        """Gives them an item."""
+        """Begin an item."""
 
     def judge(self, problem: Exception) -> None:
-        """Returns when a worker has died, and nothing else is wrong.
+        """Return normally if an error only means that a worker died.
 
         Raises:
-            Exception: what else is wrong.
+            Exception: if the error has another cause.
         """
 
     def end(self) -> None:
-        """Asks all work to end with what it has."""
+        """Ask all work to end with its results so far."""
 
 
 def in_order(
     crew: Crew, items: Sequence[Any], audience: PoolObserver, attempts: int
 ) -> Iterator[Any | Undone]:
-    """What the crew says of each item; at worst, so many of its attempts take workers down.
+    """Yield the results of a crew in the order of the items; retry items whose worker died.
+
+    `attempts` is the maximum number of attempts for an item.
 
     Raises:
-        UnavailableError: and whatever else the crew says is wrong.
+        UnavailableError: if all workers die; further exceptions come from `Crew.judge`.
     """
     work = _Work(crew, items, audience, attempts)
     try:
@@ -102,10 +104,10 @@ def in_order(
 def plainly(
     found: Iterator[Any | Undone], reason: str = "worker processes die again and again"
 ) -> list[Any]:
-    """All results.
+    """Return all results.
 
     Raises:
-        UnavailableError: when there is none for an item, for this reason.
+        UnavailableError: if an item has no result; with this reason.
     """
     results = []
     for one in found:
@@ -116,18 +118,18 @@ def plainly(
 
 
 class Unasked:
-    """Work that nothing ends, as work that can be asked to; workers get it as a pickled object."""
+    """Adapter for work that ignores stop requests; workers get it as a pickled object."""
 
     def __init__(self, work: Callable[[Any, Any], Any]) -> None:
         self._work = work
 
     def __call__(self, common: object, item: object, _asked: Asked) -> Any:  # noqa: ANN401
-        """As the work has it."""
+        """Call the work without the stop request."""
         return self._work(common, item)
 
 
 class _Work:
-    """Items that are left, at work, and done."""
+    """Waiting, running and finished items."""
 
     def __init__(
         self, crew: Crew, items: Sequence[Any], audience: PoolObserver, attempts: int
@@ -137,21 +139,19 @@ class _Work:
         self._left = deque(range(len(items)))
         self._again = deque[int]()
         self._died = Counter[int]()
-        self._busy = dict[int, Future]()  # kept: a cluster forgets what nobody has
+        self._busy = dict[int, Future]()  # a cluster drops tasks without references
         self._ended = SimpleQueue[tuple[int, Future]]()
         self._found = dict[int, Any]()
         self._done = 0
-        self._asked: float | None = None  # when
+        self._asked: float | None = None  # time of the stop request
         self._looked = 0.0
 
     def awaited(self, at: int) -> Any | Undone:  # noqa: ANN401
-        """The result of an item, awaited."""
         while at not in self._found:
             self._step()
         return self._found.pop(at)
 
     def leave(self) -> None:
-        """Waits for nothing any more."""
         for future in self._busy.values():
             if not future.done():
                 future.cancel()
@@ -190,11 +190,11 @@ class _Work:
 
     def _take(self, at: int, future: Future) -> None:
         if self._busy.get(at) is not future:
-            return  # nobody waits for it any more
+            return  # was given up
         del self._busy[at]
         try:
             self._found[at] = future.result()
-        except Exception as problem:  # noqa: BLE001 - the crew knows
+        except Exception as problem:  # noqa: BLE001 - the crew decides
             self._crew.judge(problem)
             self._died[at] += 1
             if not self._done and self._died.total() >= _HOPELESS:

@@ -1,8 +1,8 @@
 """Interface of process pools, and the choice of one.
 
-A pool calls a function for each of many items, wherever, and has the results in the order of the
-items. What is called depends on nothing but its arguments, so that it does not matter where it is
-called, nor how often: a worker that dies takes nothing with it but time.
+A pool calls a function for each of many items, on any of its workers, and returns the results in
+the order of the items. The function depends only on its arguments. A call can therefore run
+anywhere and be repeated: if a worker dies, only time is lost.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -18,24 +18,24 @@ Result = TypeVar("Result")
 
 
 class Pool(Protocol):
-    """Processes that work."""
+    """A pool of worker processes."""
 
     @property
     def beside(self) -> int:
-        """How many calls a machine may have at work at once."""
+        """Maximum number of concurrent calls on one machine."""
 
     def map(
         self, work: Callable[[Common, Item], Result], common: Common, items: Sequence[Item]
     ) -> list[Result]:
-        """What `work` says of each item.
+        """Call `work` for each item and return the results in order.
 
         Args:
-            work: a function of a module, which workers import.
-            common: what all calls are given; it goes to each worker once.
-            items: what each call is given.
+            work: A module-level function, which workers import.
+            common: First argument of all calls; sent to each worker once.
+            items: Second argument of each call.
 
         Raises:
-            UnavailableError: when workers die again and again.
+            UnavailableError: if workers die repeatedly.
         """
 
     def each(
@@ -45,20 +45,21 @@ class Pool(Protocol):
         items: Sequence[Item],
         audience: PoolObserver = NO_OBSERVER,
     ) -> Generator[Result | Undone, None, None]:
-        """What `work` says of each item, as soon as it and all in front of it are done.
+        """Call `work` for each item; yield each result once it and all earlier ones are finished.
 
-        Once the audience asks, what has begun ends with what it has, and the rest is not begun.
+        After a stop request of `audience`, running items end with their results so far, and no
+        other items are begun.
 
         Raises:
-            UnavailableError: when there are no workers any more, or they cannot do this work.
+            UnavailableError: if no workers are left, or they cannot do this work.
         """
 
 
 def check_place(scheduler: str | None, jobs: int | None) -> None:
-    """Refuses two places at once.
+    """Check that work has at most one place: a cluster or this machine.
 
     Raises:
-        OptionError: when both are given.
+        OptionError: if both options are given.
     """
     if scheduler is not None and jobs is not None:
         raise OptionError("--jobs", "is of this machine; the cluster has its own workers")
@@ -66,15 +67,15 @@ def check_place(scheduler: str | None, jobs: int | None) -> None:
 
 @contextmanager
 def open_pool(scheduler: str | None, jobs: int | None = None) -> Iterator[Pool]:
-    """Workers of a cluster where the address of its scheduler is given, else of this machine.
+    """Open a pool of a cluster's workers if `scheduler` is given, else of local processes.
 
     Args:
-        scheduler: as Dask has it, such as `tcp://host:8786`.
-        jobs: how many processes of this machine; None: as many as it has CPUs for us.
+        scheduler: Address of the Dask scheduler, such as `tcp://host:8786`.
+        jobs: Number of local processes; None: one per CPU that this process may use.
 
     Raises:
-        OptionError: when the scheduler cannot be reached.
-        UnavailableError: when the extra `fleet` is not installed.
+        OptionError: if the scheduler cannot be reached.
+        UnavailableError: if the extra `fleet` is not installed.
     """
     if scheduler is None:
         from slowpath.core.jobs.local_pool import LocalPool

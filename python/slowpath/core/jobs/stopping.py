@@ -1,6 +1,6 @@
-"""Signals that ask work to end: SIGINT, SIGTERM and SIGHUP.
+"""Signals that stop work: SIGINT, SIGTERM and SIGHUP.
 
-The first one asks for what there is by then; a second one ends the process at once.
+The first one asks the work to end with its results so far; the second one ends the process.
 """
 
 import signal
@@ -12,21 +12,21 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stopping:
-    """Whether the work is to end, and what to tell when it is."""
+    """A stop request with its listeners."""
 
     def __init__(self) -> None:
         self.asked = False
         self._listeners = list[Callable[[], None]]()
 
     def ask(self) -> None:
-        """Asks for the end of the work."""
+        """Ask the work to end."""
         self.asked = True
         for listener in list(self._listeners):
             listener()
 
     @contextmanager
     def calling(self, listener: Callable[[], None]) -> Iterator[None]:
-        """Has `listener` called when the work is to end; at once, if it already is."""
+        """Call `listener` when the work has to end; at once if a stop was already requested."""
         self._listeners.append(listener)
         try:
             if self.asked:
@@ -38,11 +38,11 @@ class Stopping:
 
 @contextmanager
 def heeding_signals() -> Iterator[Stopping]:
-    """Has the first signal ask for the end of the work, and a second one end the process.
+    """Install handlers: the first signal asks the work to end, the second ends the process.
 
-    The second one raises `KeyboardInterrupt`, once: what unwinds then, and what cleans up at the
-    end, is not disturbed by more of them. Nothing changes outside the main thread, where signals
-    cannot be handled, and for signals that are ignored (`nohup`).
+    The second signal raises `KeyboardInterrupt`. Later ones are ignored, so that they do not
+    disturb the cleanup. Outside the main thread, signals cannot be handled, and nothing changes.
+    Signals that are ignored (`nohup`) stay ignored.
     """
     stopping = Stopping()
     unwinding = False
@@ -67,7 +67,7 @@ def heeding_signals() -> Iterator[Stopping]:
         yield stopping
     finally:
         unwinding = True
-        # A signal that came under the one handler is not to find the other, or none.
+        # Block signals while handlers are restored, so that none meets a mix of old and new ones.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, heeded)
         for number in heeded:
             signal.signal(number, before[number])

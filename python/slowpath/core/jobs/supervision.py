@@ -1,11 +1,11 @@
 """The worker process of the engine, and the supervision of its time and memory.
 
-Whatever a program does to it, a crash, memory that runs out, a stage that does not end, is the end
-of that work only. The process is forked, so that jobs need no translation, and does one job after
-the other for as long as it lives; messages are what `marshal` can write.
+A crash, lack of memory, or an endless stage ends only the current job, not the command. The process
+is forked, so that jobs need no serialisation, and runs jobs one after the other while it lives.
+Messages have types that `marshal` can write.
 
-The engine ends by itself at a deadline, at a memory limit, or when asked to, and has something to
-show for it. What does not, or takes its process down, is ended from here.
+Normally the engine itself stops at a deadline, at a memory limit, or on request, and returns its
+results so far. This module kills the process of a job that does not stop, and reports crashes.
 """
 
 import marshal
@@ -20,41 +20,41 @@ from types import FrameType
 from slowpath.core.jobs.job import Doer, Job, Lost, Message
 from slowpath.core.jobs.stopping import Stopping
 
-_LENGTH = 8  # bytes of the number that is in front of what is sent
+_LENGTH = 8  # bytes of the length that precedes each message
 _CHUNK = 1 << 20
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _FORKING = threading.Lock()
-"""A process must not have the ends of another one's pipes, else nobody learns of its death."""
+"""Lock around forks: a process that inherits the pipes of another one hides its death."""
 _SIGNAL_SECONDS = 0.5
-"""Seconds between two looks of the process at whether its owner is there."""
+"""Seconds between two checks of the process that its owner is alive."""
 _STACKS = (2 * 512 + 128) << 20
-"""Bytes of address space that stacks of the engine's threads and their like take, but not fill."""
+"""Bytes of address space that the engine's threads reserve but do not fill, such as stacks."""
 
 
 Memory = Callable[[], int | None]
-"""How many bytes the process can have at most; asked for in the process."""
+"""Function that returns the memory limit of the process in bytes; called in the process."""
 
 
 class Worker:
-    """Does jobs in another process; a new one whenever the last one was lost."""
+    """A worker that runs jobs in another process; if that dies, the next job gets a new one."""
 
     def __init__(self, jobs: Sequence[Job], memory: Memory) -> None:
-        """`memory` says how much the process can have, in bytes, at the very most."""
+        """Store the jobs; `memory` returns the hard limit of the process in bytes."""
         self._jobs = jobs
         self._memory = memory
         self._process: _Process | None = None
 
     def start(self, number: int, seconds: float | None) -> None:
-        """Starts a job; its messages are to be received up to the last one."""
+        """Start a job; the caller has to receive all its messages."""
         if self._process is None:
             self._process = _Process(self._jobs, self._memory)
         self._process.ask(number, seconds)
 
     def receive(self, seconds: float) -> Message | None:
-        """The next message of the job, or None if there is none for so long, or at its end.
+        """Return the next message of the job; None if none arrives within so many seconds.
 
         Raises:
-            Lost: when the process has ended.
+            Lost: if the process has ended.
         """
         if self._process is None:
             raise Lost(0, "no job was started")
@@ -65,24 +65,24 @@ class Worker:
             raise
 
     def stop(self) -> None:
-        """Asks the job to end with what it has."""
+        """Ask the job to end with its results so far."""
         if self._process is not None:
             self._process.signal(signal.SIGINT)
 
     def kill(self) -> None:
-        """Ends the process, whatever it does."""
+        """Kill the process."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
 
 
 class _Process:
-    """A forked process, from the outside."""
+    """The owner's view of a forked process."""
 
     def __init__(self, jobs: Sequence[Job], memory: Memory) -> None:
         self._buffer = bytearray()
         self._poll = select.poll()
-        with _FORKING:  # threads of a worker of a cluster do that at the same time
+        with _FORKING:  # a cluster worker has several threads that fork
             self._fork(jobs, memory)
         self._poll.register(self._answers, select.POLLIN)
 
@@ -90,7 +90,7 @@ class _Process:
         theirs, self._requests = os.pipe()
         self._answers, answers = os.pipe()
         self._errors = os.memfd_create("errors") if hasattr(os, "memfd_create") else -1
-        # Signals wait until the new process knows what to do with them.
+        # Block signals until the new process has its handlers.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         self._pid = os.fork()
         if self._pid == 0:
@@ -105,14 +105,14 @@ class _Process:
         try:
             _write(self._requests, (number, seconds))
         except BrokenPipeError:
-            return  # `receive` says so
+            return  # `receive` reports it
 
     def receive(self, seconds: float) -> Message | None:
         while True:
             message = self._taken()
             if message is not None:
                 return message
-            # A message on its way is waited for: whoever sends is alive.
+            # Wait without a limit for the rest of a partial message: its sender is alive.
             if not self._poll.poll(None if self._buffer else max(0, round(1000 * seconds))):
                 return None
             data = os.read(self._answers, _CHUNK)
@@ -121,7 +121,7 @@ class _Process:
             self._buffer += data
 
     def _taken(self) -> Message | None:
-        """The first message in the buffer, if all of it is there."""
+        """Remove the first message from the buffer and return it, if it is complete."""
         if len(self._buffer) < _LENGTH:
             return None
         end = _LENGTH + int.from_bytes(self._buffer[:_LENGTH])
@@ -154,11 +154,11 @@ class _Process:
 
 
 def _serve(jobs: Sequence[Job], requests: int, answers: int, errors: int, memory: Memory) -> None:
-    """The other process: jobs as they are asked for, until nobody is there to ask."""
+    """Run requested jobs in the forked process until the owner closes the pipe."""
     status = 1
     try:
         stopping = Stopping()
-        # What a terminal sends to both is for the owner to act on, who then asks with SIGINT.
+        # A terminal signals both processes. Only the owner handles that; it then sends SIGINT.
         signal.signal(signal.SIGINT, lambda *_: stopping.ask())
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -177,14 +177,14 @@ def _serve(jobs: Sequence[Job], requests: int, answers: int, errors: int, memory
         status = 0
     except MemoryError:
         os.write(2, b"memory allocation of Python failed")
-    except BaseException as defect:  # noqa: BLE001 - the owner says it
+    except BaseException as defect:  # noqa: BLE001 - the owner reports it
         os.write(2, f"{type(defect).__name__}: {defect}".encode(errors="backslashreplace"))
     finally:
-        os._exit(status)  # nothing of the owner's is cleaned up here
+        os._exit(status)  # skips cleanup, which is up to the owner
 
 
 def _watch(owner: int) -> None:
-    """Ends this process soon after its owner, however that ended."""
+    """Exit soon after the owner's end, for any reason."""
 
     def look(_signal: int, _frame: FrameType | None) -> None:
         if os.getppid() != owner:
@@ -195,7 +195,7 @@ def _watch(owner: int) -> None:
 
 
 def _limit(memory: int) -> None:
-    """Has allocations fail above so many bytes."""
+    """Limit the memory of this process in bytes; allocations above the limit fail."""
     import resource
 
     most = memory + _STACKS
@@ -214,18 +214,18 @@ def _write(descriptor: int, message: Message) -> None:
 
 
 _GRACE = 0.35
-"""Seconds that a job has, from when it should have ended, before it is ended."""
+"""Seconds between a job's deadline or stop request and its kill."""
 _POLL_SECONDS = 0.1
-"""Seconds between two looks at what there is to do."""
+"""Seconds between two checks of deadlines and stop requests."""
 
 
 class Ending:
-    """Why a job has not sent its last message."""
+    """Early end of a job, before its last message."""
 
     def __init__(self, reason: str, *, defect: bool = False) -> None:
-        """`reason` is `deadline`, `interrupted`, `memory limit`, or what it died of."""
+        """Store the reason: `deadline`, `interrupted`, `memory limit`, or the cause of death."""
         self.reason = reason
-        self.defect = defect  # the job is to blame, not what it was allowed
+        self.defect = defect  # true: the job failed by itself, not because of a limit
 
 
 def await_job(
@@ -235,12 +235,12 @@ def await_job(
     take: Callable[[Message], bool],
     look: Callable[[], None] = lambda: None,
 ) -> Ending | None:
-    """Awaits the end of a job that has been started, with so many seconds; None when it is done.
+    """Wait for the end of a started job, for at most so many seconds; None if it is finished.
 
-    `take` gets the messages, and says which one is the last. `look` is called ten times a second.
+    `take` gets the messages and returns true for the last one. `look` is called ten times a second.
     """
     deadline = None if seconds is None else time.monotonic() + seconds
-    asked: float | None = None  # when the job was asked to stop
+    asked: float | None = None  # time of the stop request
     with stopping.calling(worker.stop):
         try:
             while True:

@@ -1,10 +1,10 @@
 """A worker on a thread of this process, for one small program.
 
-A process of its own takes a sixth of the time of a program that is analysed at once, for copying
-the pages that both write to. The engine ends by itself at a deadline, at a memory limit, and when
-asked to; where it does not, its thread is left behind, and ends with the process. What a worker
-process does better is to die alone, and that counts where others wait for their turn, or where the
-input is large enough to make it likely.
+For a trivial program, a separate process would add a sixth to the time: both processes copy the
+pages that they write to. The engine stops by itself at a deadline, at a memory limit, and on
+request. If it does not stop, its thread is abandoned and ends with the process. A worker process
+has the advantage that a crash ends only that process. This matters if other programs wait, or if
+the input is so large that a crash is likely.
 """
 
 import threading
@@ -16,7 +16,7 @@ from slowpath.core.jobs.stopping import Stopping
 
 
 class _Queue:
-    """Messages between two threads; the module of that name is long to import."""
+    """A queue of messages between two threads; importing the module `queue` takes long."""
 
     def __init__(self) -> None:
         self._messages = deque[Message | Lost]()
@@ -31,7 +31,7 @@ class _Queue:
 
 
 class Companion:
-    """Does jobs on a thread; see `Worker`."""
+    """A worker that runs jobs on a thread; see `Worker`."""
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self._jobs = jobs
@@ -39,8 +39,8 @@ class Companion:
         self._stopping = Stopping()
 
     def start(self, number: int, seconds: float | None) -> None:
-        """Starts a job; its messages are to be received up to the last one."""
-        # What an earlier job that was left behind still says is not for this one.
+        """Start a job; the caller has to receive all its messages."""
+        # A new queue drops later messages of an abandoned job.
         messages, stopping = _Queue(), Stopping()
         self._messages, self._stopping = messages, stopping
         job = self._jobs[number]
@@ -48,16 +48,16 @@ class Companion:
         def work() -> None:
             try:
                 job(seconds, messages.put, stopping)
-            except BaseException as defect:  # noqa: BLE001 - the owner says it
+            except BaseException as defect:  # noqa: BLE001 - the owner reports it
                 messages.put(Lost(1, f"{type(defect).__name__}: {defect}"))
 
         threading.Thread(target=work, daemon=True).start()
 
     def receive(self, seconds: float) -> Message | None:
-        """The next message of the job, or None if there is none for so long, or at its end.
+        """Return the next message of the job; None if none arrives within so many seconds.
 
         Raises:
-            Lost: when the job has failed.
+            Lost: if the job has failed.
         """
         message = self._messages.get(seconds)
         if isinstance(message, Lost):
@@ -65,9 +65,9 @@ class Companion:
         return message
 
     def stop(self) -> None:
-        """Asks the job to end with what it has."""
+        """Ask the job to end with its results so far."""
         self._stopping.ask()
 
     def kill(self) -> None:
-        """Waits no more for the job, whatever it does."""
+        """Ask the job to end and abandon it."""
         self._stopping.ask()

@@ -1,4 +1,4 @@
-"""Loading of program files and kernel types (BTF); compiles C sources."""
+"""Loading of program files and kernel types (BTF), with compilation of C sources."""
 
 from typing import NamedTuple
 
@@ -9,11 +9,12 @@ from slowpath.core.programs.sources import KINDS, Clang, is_c, kind_of, known_as
 
 
 def load_program(file: str, clang: Clang) -> bytes:
-    """The content of an object or listing; C source is compiled.
+    """Read an object or listing; compile C source first.
 
     Raises:
-        InputError: when it cannot be read or compiled, or is to be compiled first.
-        StoppedError: when there is no time left to compile it.
+        InputError: if the file cannot be read or compiled, or is a source that the user must
+            compile.
+        StoppedError: if no time is left to compile it.
     """
     data = read_program(file)
     known = known_as(file, data)
@@ -36,30 +37,30 @@ _RUNNING = "/sys/kernel/btf/vmlinux"
 
 
 class CarriedBtf(NamedTuple):
-    """The types as they go to another machine, whose kernel has others."""
+    """Kernel types in a form that can be sent to another machine, which has another kernel."""
 
     file: str
-    data: bytes | None  # None: there are none, or none are needed
+    data: bytes | None  # None: not available, or not needed
     given: bool
 
 
 class KernelBtf:
-    """The types to resolve programs against; the running kernel's are read when first needed."""
+    """Kernel types for programs; those of the running kernel are read when first needed."""
 
     def __init__(self, file: str | None) -> None:
-        """Reads the types in `file`, if one is given.
+        """Read the types in `file`, if given.
 
         Raises:
-            InputError: when they cannot be read.
+            InputError: if they cannot be read.
         """
         self._given = file is not None
-        self.file = file or _RUNNING  # where the types come from, if there are any
+        self.file = file or _RUNNING  # source of the types, if there are any
         self._data = None if file is None else read_program(file)
         self._btf = None if self._data is None else objects.read_btf(self.file, self._data)
         self._tried = self._given
 
     def carried(self, *, needed: bool) -> CarriedBtf:
-        """The same, to be carried elsewhere."""
+        """Return the types in a form that can be sent to another machine."""
         data = self._data
         if needed and not self._given:
             try:
@@ -70,22 +71,22 @@ class KernelBtf:
 
     @classmethod
     def arrived(cls, carried: CarriedBtf) -> "KernelBtf":
-        """What was carried here; nothing is read of the kernel that runs here."""
+        """Restore types that another machine sent; the local kernel's types are not read."""
         found = cls(None)
         found.file, found._given, found._tried = carried.file, carried.given, True
         try:
             if carried.data is not None:
                 found._btf = objects.read_btf(carried.file, carried.data)
         except InputError:
-            found._btf = None  # of another kind: as where it came from
+            found._btf = None  # unsupported BTF, as on the machine that sent it
         return found
 
     def for_program(self, *, needed: bool) -> objects.Btf | None:
-        """The types for a program; None where there are none, or none are needed."""
+        """Return the types for a program; None if not available or not needed."""
         if not self._tried and needed:
             self._tried = True
             try:
                 self._btf = objects.read_btf(_RUNNING, read_program(_RUNNING))
             except InputError:
-                self._btf = None  # a kernel without BTF, or of another kind
+                self._btf = None  # a kernel without BTF, or with unsupported BTF
         return self._btf if needed or self._given else None

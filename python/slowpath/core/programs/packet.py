@@ -1,11 +1,11 @@
 """Witness packets: bytes, hex dumps, protocol headers and capture files.
 
-Format: https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-04.html, little-endian, with
-microseconds. Packets carry made-up times, one microsecond apart, so that equal witnesses give
-equal files.
+Capture files have the format of https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-04.html,
+little-endian, with microseconds. Timestamps are artificial, one microsecond apart, so that equal
+witnesses give equal files.
 
-A header is named only where bytes that are fixed determine it: an EtherType or protocol number
-that may be anything ends the walk. Numbers are those of the IEEE and IANA registries.
+A header is named only if fixed bytes determine it: the search for headers ends at an EtherType or
+protocol number that can have any value. Numbers are those of the IEEE and IANA registries.
 """
 
 import struct
@@ -23,7 +23,7 @@ _MICROSECONDS = 1_000_000
 
 
 def pcap_bytes(packets: Iterable[bytes]) -> bytes:
-    """A pcap file with these Ethernet frames, frame check sequences not included."""
+    """Return a pcap file with these Ethernet frames, without frame check sequences."""
     parts = [struct.pack("<IHHiIII", _MAGIC, *_VERSION, 0, 0, _SNAPLEN, _LINKTYPE_ETHERNET)]
     for index, packet in enumerate(packets):
         seconds, microseconds = divmod(index, _MICROSECONDS)
@@ -33,16 +33,16 @@ def pcap_bytes(packets: Iterable[bytes]) -> bytes:
 
 
 def write_pcap(path: str, packets: Iterable[bytes]) -> None:
-    """Writes a pcap file.
+    """Write a pcap file.
 
     Raises:
-        OSError: when the file cannot be written.
+        OSError: if the file cannot be written.
     """
     replace_file(path, pcap_bytes(packets))
 
 
 Packet = Sequence[int | None]
-"""Bytes of a packet; None where any value will do."""
+"""Bytes of a packet; None: any value."""
 
 
 class Header(NamedTuple):
@@ -54,7 +54,7 @@ class Header(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """What a header says: a note for the reader, and which header comes next, and where."""
+    """Result of parsing a header: a note, and name and offset of the next header."""
 
     note: str
     next: tuple[str, int] | None
@@ -111,7 +111,7 @@ _MIN_IHL = 5
 
 
 def find_headers(packet: Packet) -> list[Header]:
-    """The headers of an Ethernet frame, outermost first."""
+    """Return the headers of an Ethernet frame, outermost first."""
     found: list[Header] = []
     here: tuple[str, int] | None = ("Ethernet", 0)
     while here is not None and here[1] < len(packet):
@@ -123,7 +123,7 @@ def find_headers(packet: Packet) -> list[Header]:
 
 
 def _field(packet: Packet, offset: int, size: int) -> int | None:
-    """A big-endian number, or None unless all its bytes are present and fixed."""
+    """Read a big-endian number; None unless all its bytes are present and fixed."""
     value = 0
     if offset + size > len(packet):
         return None
@@ -135,7 +135,7 @@ def _field(packet: Packet, offset: int, size: int) -> int | None:
 
 
 def _by_ether_type(packet: Packet, offset: int) -> _Step:
-    """Continues after the EtherType at `offset`."""
+    """Return the header after the EtherType at `offset`."""
     kind = _field(packet, offset, 2)
     if kind is None:
         return _Step("", None)
@@ -253,10 +253,10 @@ ROW = 16
 
 
 def witness_bytes(witness: Witness) -> list[int | None]:
-    """The packet of a witness, None where any byte will do, as long as `length` says.
+    """Return the packet of a witness, with its `length`; None stands for any byte.
 
     Raises:
-        ValueError: when the notation is broken.
+        ValueError: if the notation is invalid.
     """
     text = "".join(witness["packet"].split())
     pairs = [text[i : i + 2] for i in range(0, len(text), 2)]
@@ -270,19 +270,19 @@ def _byte(pair: str) -> int:
 
 
 def wire_bytes(witness: Witness) -> bytes:
-    """The packet of a witness with zeros where any byte will do.
+    """Return the packet of a witness with zeros in place of arbitrary bytes.
 
     Raises:
-        ValueError: when the notation is broken.
+        ValueError: if the notation is invalid.
     """
     packet = bytes.fromhex(witness["packet"].replace("--", "00"))
     return packet.ljust(witness["length"], b"\0")
 
 
 def hex_dump(packet: Sequence[int | None]) -> Iterator[str]:
-    """Lines of 16 bytes, each with the names of the headers that start in it.
+    """Yield lines of 16 bytes, each with the names of the headers that start in it.
 
-    Rows in which any byte will do are folded into one `*`, as `hexdump` does with equal rows.
+    Rows of arbitrary bytes are folded into one `*`, as `hexdump` does with equal rows.
     """
     names: dict[int, list[str]] = {}
     for header in find_headers(packet):
@@ -308,7 +308,7 @@ def _cells(part: Sequence[int | None]) -> list[str]:
 
 
 def memory_dump(offset: int, content: str) -> Iterator[str]:
-    """Lines of 16 bytes of memory, given in hex, that starts at `offset`."""
+    """Yield lines of 16 bytes of memory, given in hexadecimal, that starts at `offset`."""
     cells = [content[i : i + 2] for i in range(0, len(content), 2)]
     for start in range(0, len(cells), ROW):
         yield f"{offset + start:04x}  {' '.join(cells[start : start + ROW])}"

@@ -1,4 +1,4 @@
-"""Selection of programs by globs on sections and names, as `xdp-loader` does it."""
+"""Selection of programs by globs on sections and names, as in `xdp-loader`."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,11 +7,11 @@ from slowpath.core.engine.objects import ProgramInfo
 from slowpath.core.errors import OptionError
 
 UNKNOWN = "unknown"
-"""The kind of programs whose section does not name one that the kernel has."""
+"""Kind of programs whose section does not name a program type of the kernel."""
 
 
 class Selection(NamedTuple):
-    """Globs; none of a kind means all."""
+    """Globs for sections and names; without globs, all match."""
 
     sections: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
@@ -20,16 +20,16 @@ class Selection(NamedTuple):
         return bool(self.sections or self.names)
 
     def matches(self, section: str, name: str) -> bool:
-        """Whether a program is meant: by one glob of each kind that is given."""
+        """Return true if section and name each match a glob, as far as globs are given."""
         return _any(self.sections, section) and _any(self.names, name)
 
     @property
     def option(self) -> str:
-        """The option to name where the selection is to blame."""
+        """Option to name in errors about the selection."""
         return "--section" if self.sections else "--prog-name"
 
     def words(self) -> list[str]:
-        """The options that say the same."""
+        """Return the command-line options of the selection."""
         pairs = [("--section", glob) for glob in self.sections]
         pairs += [("--prog-name", glob) for glob in self.names]
         return [word for pair in pairs for word in pair]
@@ -50,9 +50,9 @@ def _any(globs: Sequence[str], text: str) -> bool:
 def choose(
     programs: Sequence[ProgramInfo], selection: Selection
 ) -> tuple[list[ProgramInfo], list[ProgramInfo]]:
-    """The programs to analyse, and those that are left out because of their kind.
+    """Return the programs to analyse, and those that are left out because of their kind.
 
-    The only program of an object is meant, if nothing tells that it is of another kind than XDP.
+    Without a selection, XDP programs are chosen, and a single program of unknown kind.
     """
     meant = [p for p in programs if selection.matches(p.section, p.name)]
     if selection or (len(programs) == 1 and programs[0].kind == UNKNOWN):
@@ -64,7 +64,7 @@ def choose(
 def meant_by(
     path: str, programs: Sequence[ProgramInfo] | None, wanted: str | None
 ) -> ProgramInfo | str:
-    """The program of the object at `path` that a description means, or why it means none."""
+    """Return the program of the object at `path` that a description names, or an error text."""
     if programs is None:
         return f"{path} is no BPF object"
     if wanted is not None:
@@ -83,7 +83,7 @@ def meant_by(
 
 
 def remark_on(program: ProgramInfo) -> str | None:
-    """What is to be said of a program that is analysed although nothing says that it is XDP."""
+    """Return a remark about a program of unknown kind, which is analysed as XDP; else None."""
     if program.kind != UNKNOWN:
         return None
     return (
@@ -93,7 +93,7 @@ def remark_on(program: ProgramInfo) -> str | None:
 
 
 def nothing_to_choose(others: Sequence[ProgramInfo]) -> str:
-    """Why no program of an object is chosen without being asked for, and what can be."""
+    """Return the reason why no program is chosen by default, and the ones that can be selected."""
     if not others:
         return "no XDP program in the object; there is none"
     reason = f"no XDP program in the object; there are {list_programs(others, kinds=True)}"
@@ -103,11 +103,11 @@ def nothing_to_choose(others: Sequence[ProgramInfo]) -> str:
 
 
 def no_match(selection: Selection, known: Sequence[str] = ()) -> OptionError:
-    """The error of a selection without a program, where there are others that are called so."""
+    """Return the error of a selection that matches no program; `known` lists the programs."""
     there_are = f"; there are {', '.join(known)}" if known else ""
     return OptionError(selection.option, f"no program matches {selection}{there_are}")
 
 
 def list_programs(programs: Sequence[ProgramInfo], *, kinds: bool = False) -> str:
-    """The programs as `SECTION: NAME`, for messages."""
+    """Format programs as `SECTION: NAME`, for messages."""
     return ", ".join(f"{p.section}: {p.name}" + (f" ({p.kind})" if kinds else "") for p in programs)

@@ -1,7 +1,7 @@
-"""Kinds of program files, told by their content: objects, listings, C, LLVM IR.
+"""Kinds of program files: objects, listings, C, assembler, LLVM IR.
 
-It is recognised by its content, and by its name where that says nothing, so that nobody has to
-guess why it is no listing.
+A file is recognised by its content, else by its name, so that errors can name its kind. Without
+that, all unknown files would be reported as invalid listings.
 """
 
 import re
@@ -12,26 +12,26 @@ from typing import NamedTuple
 from slowpath.core.schema.provenance import Provenance
 
 HEAD = 1 << 16
-"""So many bytes tell what a file is."""
+"""Number of bytes at the beginning of a file that determine its kind."""
 _ELF = b"\x7fELF"
 _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 """Magic numbers of LLVM bitcode, and of its wrapper (LLVM Bitcode File Format)."""
 _LISTING = rb"^[ \t]*[0-9A-Fa-f]+:[ \t]+(\.[0-9]+\s|([0-9A-Fa-f]{2} ){4})"
-"""A line of an NFP listing, or of the disassembly of an object. Here and below, each line is looked
-at once, however long it is or blank."""
+"""A line of an NFP listing, or of the disassembly of an object. This pattern and those below scan
+each line only once, also long and blank ones."""
 _TEXTS = {
     "ll": rb'^(; ModuleID = |source_filename = "|target (datalayout|triple) = "|define .{0,80}@)',
     "c": rb"^[ \t]*#[ \t]*(include[ \t]*[<\"]|define[ \t]|if|pragma[ \t])",
     "s": rb"^[ \t]*\.(text|file|section|globl|global|type|size|p2align)\b",
 }
-"""Lines that texts of a kind have, by extension."""
+"""Patterns of lines that are typical of a kind of text, by extension."""
 KINDS = {
     "bc": ("LLVM bitcode", ("-x", "ir")),
     "ll": ("LLVM's intermediate language", ("-x", "ir")),
     "s": ("assembler source", ("-x", "assembler")),
     "c": ("C source", ("-x", "c")),
 }
-"""By extension: what a file is, and how clang is told so where the name does not say it."""
+"""Name of each kind, and clang's flags for it if the file's extension differs, by extension."""
 
 
 _CAPTURES = (
@@ -41,7 +41,7 @@ _CAPTURES = (
     b"\xa1\xb2\x3c\x4d",
     b"\x0a\x0d\x0d\x0a",
 )
-"""Magic numbers of pcap, with microseconds and nanoseconds, and of pcapng."""
+"""Magic numbers of pcap (microseconds, nanoseconds; both byte orders) and of pcapng."""
 _PSA = rb"^[ \t]*#[ \t]*include[ \t]*[<\"](psa|pna)\.p4[>\"]"
 _OTHERS = {
     "p4": (rb"^[ \t]*#[ \t]*include[ \t]*[<\"][\w/]+\.p4[>\"]", ""),
@@ -60,24 +60,24 @@ _OTHERS = {
         "is CSV, no program; slowpath fit takes measurements",
     ),
 }
-"""Texts that are known and no programs, by extension: how they look, and what is said of them."""
+"""Known kinds of text that are not programs: pattern and error text, by extension."""
 
 
 _SOURCES = {*KINDS, "h", "hh", "hpp", "cc", "cpp", "cxx", "asm", "yaml", "yml", "json", "toml"}
-"""Extensions of what is read as its name says, whatever it looks like."""
+"""Extensions of files whose kind follows from the name alone, independent of the content."""
 
 
 class Clang(NamedTuple):
-    """How C is compiled."""
+    """Flags and limits for compiling C."""
 
     flags: tuple[str, ...] = ()
-    seconds: float | None = None  # for one file; None: the default
-    until: float | None = None  # for all work, by the monotonic clock; None: no limit
-    memory_bytes: int | None = None  # None: a share of what is free, or no limit
+    seconds: float | None = None  # time limit for one file; None: the default
+    until: float | None = None  # total deadline, by the monotonic clock; None: no limit
+    memory_bytes: int | None = None  # None: a share of free memory, or no limit
 
 
 def kind_of(file: str, data: bytes) -> str | None:
-    """What a file is, as an extension: `c`, `s`, `ll`, `bc`; None for all else."""
+    """Return the kind of a source file as an extension: `c`, `s`, `ll`, `bc`; else None."""
     if data.startswith(_ELF):
         return None
     if data.startswith(_BITCODE):
@@ -95,7 +95,10 @@ def kind_of(file: str, data: bytes) -> str | None:
 
 
 def known_as(file: str, data: bytes) -> str | None:
-    """What a file is that is known and no program, with what makes one of it; None for all else."""
+    """Return an error text for a known kind of file that is not a program, with advice; else None.
+
+    For P4, for example, the text has the command that compiles it.
+    """
     if data.startswith(_CAPTURES):
         return "is a packet capture; name a program, and the capture with measure --pcap"
     head = data[:HEAD]
@@ -115,17 +118,17 @@ def known_as(file: str, data: bytes) -> str | None:
 
 
 def is_listing(head: bytes) -> bool:
-    """Whether a file that begins so, with `HEAD` bytes or all it has, is code of the card."""
+    """Return true if a file with these first `HEAD` bytes is a listing of card code."""
     return not head.startswith(_ELF) and re.search(_LISTING, head, re.MULTILINE) is not None
 
 
 def is_c(file: str) -> bool:
-    """Whether a file is compiled, by its name."""
+    """Return true if the name of a file is that of C source, which is compiled."""
     return file.endswith(".c")
 
 
 def provenance(*, compiled: bool) -> Provenance:
-    """Return the keys of a document that tell which compiler made its programs, if one did."""
+    """Return a document's keys about the compiler; none if no source was compiled."""
     if compiled:
         from slowpath.core.programs.compilers import CompilerError, find_compiler
 

@@ -12,16 +12,16 @@ def _schema(given: Namespace) -> int:
 
 SCHEMA = Command(
     (
-        "Print the JSON Schema (2020-12) of what a command writes with --format json.",
+        "Print the JSON Schema (2020-12) of the output of a command with --format json.",
         "With `catalogue`, that of slowpath calibrate --list; with `calibration`, that of slowpath "
         "show TARGET.toml; with `experiment`, that of the "
-        "specifications which slowpath calibrate takes, in YAML; with `chain`, that of slowpath "
+        "specifications that slowpath calibrate reads, in YAML; with `chain`, that of slowpath "
         "chain facts and optimize; with `plan` and `verify`, those of slowpath chain plan and "
         "verify; with `contention`, "
         "`diagnosis`, `placement` and `suggestion`, those of slowpath contention train, diagnose, "
         "place and suggest.",
         "Documents of later versions may have further keys, and those of older versions lack some; "
-        "docs/json.md says more.",
+        "see docs/json.md.",
     ),
     (
         argument(
@@ -36,10 +36,10 @@ SCHEMA = Command(
 
 
 def print_schema(command: str) -> ExitCode:
-    """Writes the schema of the documents that a command writes.
+    """Print the schema of a command's documents.
 
     Raises:
-        OptionError: when it writes none, or there is no such command.
+        OptionError: if the command is unknown or does not write JSON.
     """
     from slowpath.core.schema.validation import schema_names, schema_text
     from slowpath.core.terminal import out_lines

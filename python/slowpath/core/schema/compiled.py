@@ -1,4 +1,4 @@
-"""Shape of compiled programs and of their verification."""
+"""Types of documents about compiled programs and their verification."""
 
 from typing import TypedDict
 
@@ -10,11 +10,11 @@ class CardInstruction(TypedDict):
 
     word: str  # hexadecimal, without error correction
     text: str
-    bpf: int | None  # slot of the BPF instruction that it is for
+    bpf: int | None  # slot of the BPF instruction that it was compiled from
 
 
 class BpfInstruction(TypedDict):
-    """A BPF instruction by its slot, as the kernel counts them."""
+    """A BPF instruction, with its slot in the kernel's numbering."""
 
     slot: int
     text: str
@@ -22,16 +22,16 @@ class BpfInstruction(TypedDict):
 
 
 class Compiled(TypedDict):
-    """A program of an object as the card runs it."""
+    """A program of an object, compiled for the card."""
 
     file: str
     section: str
     program: str
     map_abi: str
-    listing: str  # as `bound` reads it
+    listing: str  # in the format that `bound` reads
     instructions: list[CardInstruction]
     bpf: list[BpfInstruction]
-    deviations: list[str]  # where the card does something else than the kernel
+    deviations: list[str]  # differences between card and kernel
 
 
 class ElementByte(TypedDict):
@@ -43,34 +43,34 @@ class ElementByte(TypedDict):
 
 
 class FinalState(TypedDict):
-    """What a run leaves."""
+    """State after a run."""
 
     result: int
-    start: int  # how far the packet's start was moved, in bytes
+    start: int  # shift of the packet's start, in bytes
     packet: str
     array: list[ElementByte]  # bytes that changed
 
 
 class Counterexample(TypedDict):
-    """A packet and map content on which a program does something else on the card."""
+    """A packet and map content for which a program behaves differently on the card."""
 
     packet: str
     array: list[ElementByte]  # all other bytes are 0
-    drawn: list[int]  # random numbers, in order
+    drawn: list[int]  # random numbers of the run, in order
     bpf: FinalState
     card: FinalState
 
 
 class Verification(TypedDict):
-    """What is known about the equivalence of a program and what the card runs."""
+    """Result of checking that a BPF program and its compiled form are equivalent."""
 
     proved: bool
     paths_proved: int
     paths_total: int | None  # None: not all were found
-    pairs: int  # of a BPF path and one on the card that some packet takes
+    pairs: int  # pairs of a BPF path and a card path that a common packet takes
     counterexample: Counterexample | None
-    undecided: list[str]  # why paths are not proved
+    undecided: list[str]  # reasons why paths are not proved
     assumptions: list[str]
-    deviations: list[str]  # what explains a counterexample
-    checks: int  # questions to the solver
+    deviations: list[str]  # known differences that explain a counterexample
+    checks: int  # solver queries
     seconds: float

@@ -1,4 +1,4 @@
-"""Values derived from results, and the words that texts use for them."""
+"""Values derived from results, and their names in texts."""
 
 from collections.abc import Mapping
 
@@ -7,28 +7,31 @@ from slowpath.core.schema.results import Bound, PathResult, Refusal, Result, Ver
 
 
 def program_label(result: Result) -> str:
-    """The file, and the program where a file can have several: an object, or a chain on devices."""
+    """Return file and program, or the file alone if it cannot have several programs.
+
+    A BPF object can have several, and so can a chain on devices.
+    """
     several = result["section"] is not None or "@" in result["program"]
     return f"{result['file']}:{result['program']}" if several else result["file"]
 
 
 def condition(sentence: str) -> str:
-    """An assumption as it follows the word `if`."""
+    """Return an assumption in a form that can follow the word `if`."""
     return sentence.removesuffix(".")
 
 
 def metric_words(metric: str) -> str:
-    """What a metric of a target that counts is called in texts."""
+    """Return the name in texts of a metric of a counting target."""
     return metric.replace("-", " ")
 
 
 def cost_words(component: str, metric: str) -> str:
-    """What costs on a component are called in texts: `dram cycles`, or the name of a count."""
+    """Return the name in texts of costs on a component: `dram cycles`, or the name of a count."""
     return component if as_metric(metric) is None else f"{component} cycles"
 
 
 def refusal_text(refusal: Refusal) -> str:
-    """A refusal in words."""
+    """Return a refusal as text."""
     more = refusal["times"] - 1
     others = f" and {more} more instruction{'s'[: more > 1]}" if more else ""
     place = f"{refusal['place']}{others}: " if refusal["place"] else ""
@@ -36,39 +39,39 @@ def refusal_text(refusal: Refusal) -> str:
 
 
 NANOSECONDS = "ns"
-"""The name that estimated times have among costs."""
+"""Key of estimated times among costs."""
 _OF_ESTIMATES = "estimates: "
-"""How notes begin that are about estimates."""
+"""Prefix of notes about estimates."""
 
 
 def is_found(bound: Bound) -> bool:
-    """Whether the slowest path is known, under conditions or not, and the bound is its own."""
+    """Return true if the bound is that of a known slowest path, with or without conditions."""
     return bound["verdict"] != "bound"
 
 
 def verdict_of(result: Result) -> Verdict | None:
-    """The verdict of a guarantee; None when there is none."""
+    """Return the verdict of the guarantee; None without a guarantee."""
     return None if result["guarantee"] is None else result["guarantee"]["verdict"]
 
 
 def is_count(result: Result) -> bool:
-    """Whether the result is of a target that counts and has no rates."""
+    """Return true if the result is for a counting target, which has no rates."""
     return as_metric(result["metric"]) is None
 
 
 def rate_metric(result: Result) -> Metric:
-    """The metric of a result with rates."""
+    """Return the metric of a result with rates."""
     return as_metric(result["metric"]) or "bitrate"
 
 
 def metric_rate(bound: Bound | PathResult, metric: Metric) -> float:
-    """The rate of a bound or path that the metric is about; 0 where there are no rates."""
+    """Return the bit or packet rate of a bound or path; 0 without rates."""
     rate = bound["bitrate_bps"] if metric == "bitrate" else bound["packetrate_pps"]
     return rate or 0.0
 
 
 def counted(counts: Mapping[str, float], metric: str) -> tuple[str, int]:
-    """The component that a metric is about, and its count."""
+    """Return the component of a count metric, and its count."""
     for name, count in counts.items():
         if "-".join(name.split()) == metric:
             return name, int(count)
@@ -76,9 +79,9 @@ def counted(counts: Mapping[str, float], metric: str) -> tuple[str, int]:
 
 
 def own_rate(result: Result) -> float | None:
-    """The guarantee without the fixed limits of the device, None when no packet size is known.
+    """Return the guarantee without the fixed limits of the device; None if no path is known.
 
-    What is left are the components that the program loads: those that its paths have a cost on.
+    It depends only on components that the program loads, that is, with a cost in the slowest path.
     """
     guarantee, metric = result["guarantee"], rate_metric(result)
     if guarantee is None or not is_found(guarantee) or not result["paths"]:
@@ -93,13 +96,13 @@ def own_rate(result: Result) -> float | None:
 
 
 def estimate_notes(result: Result) -> list[str]:
-    """What an estimate takes for granted, or why there is none, of the notes of a result."""
+    """Return the notes about the estimate: its assumptions, or the reason why it is missing."""
     notes = result["notes"] or []
     return [text.removeprefix(_OF_ESTIMATES) for text in notes if text.startswith(_OF_ESTIMATES)]
 
 
 def is_capped(result: Result) -> bool:
-    """Whether a fixed limit of the device and not the program sets the guarantee."""
+    """Return true if a fixed limit of the device, not the program, sets the guarantee."""
     guarantee = result["guarantee"]
     if guarantee is None or not result["paths"]:
         return False
@@ -107,11 +110,10 @@ def is_capped(result: Result) -> bool:
 
 
 def main_component(result: Result) -> str | None:
-    """The component that the guarantee hangs on: the slowest that the path loads, or what counts.
+    """Return the component that determines the guarantee; None without a guarantee.
 
-    Where there is an estimate, the time.
-
-    None when there is no guarantee.
+    For rates it is the slowest component with a cost in the profile, for counts the counted one. If
+    there is an estimate, it is the estimated time (`NANOSECONDS`).
     """
     guarantee, profile = result["guarantee"], result["profile"]
     if guarantee is None or profile is None or not profile["cost"]:

@@ -1,4 +1,4 @@
-"""Keys of every document about programs: versions of tools."""
+"""Keys about tool versions in every document about programs."""
 
 from collections.abc import Iterator, Mapping
 from typing import NotRequired, TypedDict
@@ -8,14 +8,14 @@ from slowpath.core.terminal import Line
 
 
 class Provenance(TypedDict):
-    """The tools that made what a document is about."""
+    """Versions of the tools that built the programs of a document."""
 
     compiler: NotRequired[str]
-    """Version of the compiler, as it prints it; absent where nothing was compiled."""
+    """Version line of the compiler; absent if no source was compiled."""
 
 
 def provenance_lines(document: Mapping[str, object]) -> Iterator[Line]:
-    """Yield the version of the compiler, where something was compiled."""
+    """Yield the version of the compiler, if a source was compiled."""
     if "compiler" in document:
         yield Line("")
         yield Line(one_line(f"compiled by {document['compiler']}"))

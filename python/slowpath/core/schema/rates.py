@@ -1,6 +1,6 @@
-"""Packet and bit rates as people write them: `40Gbit/s`, `10 Mpps`.
+"""Reading and printing of packet and bit rates, such as `40Gbit/s` and `10 Mpps`.
 
-Printed rates are cut, not rounded: what is printed is never more than what is guaranteed.
+Printed rates are truncated, not rounded, so that they never exceed the guarantee.
 """
 
 import re
@@ -11,7 +11,7 @@ METRICS: tuple[Metric, ...] = get_args(Metric)
 
 
 def as_metric(name: str) -> Metric | None:
-    """The rate of this name; None when the name is that of something counted."""
+    """Return the rate metric with a name; None for names of counts."""
     return next((metric for metric in METRICS if metric == name), None)
 
 
@@ -32,28 +32,28 @@ _STEPS = ("", "k", "M", "G", "T", "P")
 
 
 class Rate(NamedTuple):
-    """A rate and what it counts."""
+    """A rate and its metric."""
 
     value: float  # bit/s or packets/s
     metric: Metric
 
 
 class Most(NamedTuple):
-    """A count that must not be exceeded, and what is counted."""
+    """An upper limit of a count, and its metric."""
 
     value: int
     metric: str  # such as `memory-accesses`
 
 
 Requirement = Rate | Most
-"""What can be required of a guarantee; `requirement` reads it and holds results against it."""
+"""A requirement for a guarantee; `slowpath.bound.requirement` reads and checks it."""
 
 
 def parse_rate(text: str) -> Rate:
-    """Reads a rate with its unit.
+    """Read a rate with its unit.
 
     Raises:
-        ValueError: when the text is not a number with a prefix k, M, G or T and a unit.
+        ValueError: if the text is not a number with a unit, optionally with prefix k, M, G or T.
     """
     match = re.fullmatch(_RATE, text.strip(), re.IGNORECASE | re.ASCII)
     if match is None:
@@ -71,7 +71,7 @@ def parse_rate(text: str) -> Rate:
 
 
 def format_rate(value: float, metric: Metric, digits: int = _DIGITS) -> str:
-    """A rate with so many significant digits, cut: `24.7 Gbit/s`, `50.6 Mpps`."""
+    """Format a rate with so many significant digits, truncated: `24.7 Gbit/s`, `50.6 Mpps`."""
     number, scale = _exact(value)
     step = 0
     while number >= scale * _STEP and step + 1 < len(_STEPS):
@@ -82,7 +82,7 @@ def format_rate(value: float, metric: Metric, digits: int = _DIGITS) -> str:
 
 
 def format_apart(low: float, high: float, metric: Metric) -> tuple[str, str]:
-    """Two different rates with as many digits as it takes to tell them apart."""
+    """Format two different rates with enough digits to distinguish them."""
     for digits in range(_DIGITS, _DIGITS_AT_MOST):
         pair = format_rate(low, metric, digits), format_rate(high, metric, digits)
         if pair[0] != pair[1]:
@@ -91,17 +91,17 @@ def format_apart(low: float, high: float, metric: Metric) -> tuple[str, str]:
 
 
 def format_bitrate(value: float) -> str:
-    """A bit rate given in bit/s."""
+    """Format a bit rate given in bit/s."""
     return format_rate(value, "bitrate")
 
 
 def format_packetrate(value: float) -> str:
-    """A packet rate given in packets/s."""
+    """Format a packet rate given in packets/s."""
     return format_rate(value, "packetrate")
 
 
 def format_improvement(better: float, base: float) -> str:
-    """By how much one rate exceeds another: `+17.6 %`, or `none`."""
+    """Format the relative increase from `base` to `better`: `+17.6 %`, or `none`."""
     if base <= 0 or better <= base:
         return "none"
     number, scale = _exact(better)
@@ -112,9 +112,9 @@ def format_improvement(better: float, base: float) -> str:
 
 
 def _exact(value: float) -> tuple[int, int]:
-    """The shortest decimal number that means this float, as a fraction.
+    """Return the shortest decimal number that equals a float, as a fraction.
 
-    Nothing but numbers of digits is asked of it, and the module `decimal` is long to import.
+    Importing the module `decimal` would take long.
     """
     mantissa, _, exponent = repr(value).partition("e")
     whole, _, decimals = mantissa.partition(".")
@@ -123,7 +123,7 @@ def _exact(value: float) -> tuple[int, int]:
 
 
 def _cut(number: int, scale: int, digits: int) -> str:
-    """A fraction with so many significant digits, but all of its integer ones."""
+    """Format a fraction with so many significant digits, truncated, but all integer digits."""
     decimals = max(digits - len(str(number // scale)), 0)
     text = str(number * 10**decimals // scale).rjust(decimals + 1, "0")
     return f"{text[:-decimals]}.{text[-decimals:]}" if decimals else text

@@ -1,7 +1,7 @@
-"""Shape of results, as the engine writes them in JSON.
+"""Types of results, as the engine writes them in JSON.
 
-That of `documents/bound.json` is the engine's own; a test holds these types against it. What older
-versions did not write is None after `saved` has read it.
+The schema `documents/bound.json` is derived from the engine's types; a test compares it with the
+types here. Keys that older versions did not write are None after `saved` has read them.
 """
 
 from typing import Literal, NotRequired, TypedDict, final
@@ -24,31 +24,32 @@ class Instruction(TypedDict):
 
 
 class Refusal(TypedDict):
-    """Something that a device cannot run."""
+    """A reason why a device cannot run a program."""
 
     instruction: int | None  # None: the program as a whole
     place: str  # section, instruction and source line; empty for the program as a whole
     reason: str
-    hint: str  # empty: nothing helps but another target
-    times: int  # instructions that are refused for this reason
+    hint: str  # advice; empty: only another target helps
+    times: int  # number of instructions with this reason
 
 
 Verdict = Literal["exact", "conditional", "bound"]
-"""What is known of a guarantee: a packet comes up to it; so it does if the assumptions hold; it
-holds if they do, and the search stopped before a packet was found."""
+"""Verdict of a guarantee. `exact`: a packet reaches the guarantee. `conditional`: a packet reaches
+it if the assumptions hold. `bound`: the guarantee holds under the assumptions, but the search
+stopped before it found such a packet."""
 
 
 class Bound(TypedDict):
     """A bound on a program: the guarantee, or the naive bound.
 
-    Either rates or, on targets that count, `counts`; the others are None.
+    It has rates, or on counting targets `counts`; the other keys are None.
     """
 
     bitrate_bps: float | None
     packetrate_pps: float | None
     counts: dict[str, int] | None
-    verdict: Verdict | None  # None: of an older version, before `saved` fills it in
-    exact: bool  # whether the verdict is that
+    verdict: Verdict | None  # None: from an older version, before `saved` fills it in
+    exact: bool  # true if the verdict is `exact`
     stopped: str | None
     bottleneck: str | None
     components: dict[str, float | None] | None  # packets/s; None: sets no limit
@@ -56,7 +57,7 @@ class Bound(TypedDict):
 
 @final
 class Memory(TypedDict):
-    """Content that a witness needs in memory without keys."""
+    """Content that a witness needs in a map without keys."""
 
     offset: int
     bytes: str
@@ -66,14 +67,14 @@ class Memory(TypedDict):
 class MapElement(TypedDict):
     """An element that a witness needs in a map of a BPF object."""
 
-    map: NotRequired[str]  # that it is in, of those that a map of maps holds
+    map: NotRequired[str]  # the inner map with the element, for maps of maps
     key: str
     value: str | dict[str, str] | None  # None: there must be no element with this key
 
 
 @final
 class HeldMap(TypedDict):
-    """A map that a map of maps holds."""
+    """An inner map of a map of maps."""
 
     key: str
     map: str
@@ -88,16 +89,16 @@ class QueueElement(TypedDict):
 
 @final
 class Fill(TypedDict):
-    """How full a map out of a map of maps is, and how large."""
+    """Fill level and size of an inner map of a map of maps."""
 
-    others: NotRequired[int]  # elements with other keys
+    others: NotRequired[int]  # number of elements with other keys
     max_entries: NotRequired[int]
     map: str
 
 
 @final
 class Others(TypedDict):
-    """How many elements with other keys a map has."""
+    """Number of elements with other keys in a map."""
 
     others: int
 
@@ -107,13 +108,13 @@ MapContent = Memory | MapElement | HeldMap | QueueElement | Fill | Others
 
 
 class Unknown(TypedDict):
-    """A value that an instruction has to yield, which nothing determines."""
+    """A value that an instruction has to yield and that no input determines, such as a time."""
 
     instruction: int
     text: str
-    file: str | None  # None: the source line is not known
+    file: str | None  # None: unknown source line
     line: int | None
-    call: str | None  # None, with `result` and `meaning`: of an older version
+    call: str | None  # None, as `result` and `meaning`: from an older version
     result: str | None
     value: int
     meaning: str | None
@@ -121,7 +122,7 @@ class Unknown(TypedDict):
 
 @final
 class Named(TypedDict):
-    """A value that a path needs at the start, such as a field of the context."""
+    """An initial value that a path needs, such as a field of the context."""
 
     name: str
     value: int
@@ -129,25 +130,25 @@ class Named(TypedDict):
 
 @final
 class Surroundings(TypedDict):
-    """Bytes that a path needs at the start, around the packet or on the stack."""
+    """Initial bytes that a path needs, around the packet or on the stack."""
 
     memory: str
-    offset: int  # of the first byte; negative in front of what `memory` names
+    offset: int  # of the first byte; negative: before the start of `memory`
     bytes: str
 
 
 class Witness(TypedDict):
-    """A packet that takes a path, and what else it needs."""
+    """A packet that takes a path, and the map content and values that the path needs."""
 
     packet: str
     length: int
     maps: dict[str, list[MapContent]]
     unknowns: list[Unknown]
-    environment: list[Named | Surroundings] | None  # None: of an older version
+    environment: list[Named | Surroundings] | None  # None: from an older version
 
 
 class PathLine(TypedDict):
-    """A source line of a path, and how many instructions of it the path executes."""
+    """A source line of a path, with the number of its instructions that the path executes."""
 
     file: str
     line: int
@@ -156,29 +157,29 @@ class PathLine(TypedDict):
 
 
 USUAL_ENDS = (0.92, 1.14)
-"""Between these parts of its estimate a whole program takes 90 of 100 times, where a calibration
-explains its check programs: those of `bench/estimates.py` did."""
+"""Usual ends of the 90 % interval of a whole program's time, as factors of its estimate. They hold
+for calibrations that explain their check programs, as measured in `bench/estimates.py`."""
 
 
 class PathEstimate(TypedDict):
-    """What a path is estimated to take on one core, hot, in the kernel's loop for test runs."""
+    """Estimated time of a path on one core with warm caches, in the kernel's loop of test runs."""
 
     ns: float
-    low_ns: float  # 90 of 100 measurements are between these
+    low_ns: float  # 90 of 100 measurements are between `low_ns` and `high_ns`
     high_ns: float
-    program_ns: float  # what the program adds to the loop
+    program_ns: float  # time of the program without the loop
     packetrate_pps: float
 
 
 class Estimate(PathEstimate):
-    """What the slowest path is estimated to take."""
+    """Estimated time of the slowest path."""
 
     machine: str
     date: str
-    doubt: str | None  # why its calibration is not good enough
-    entries: int  # of each map that has room for so many
-    candidates: int  # paths that were estimated
-    stopped: str | None  # why no more were looked for
+    doubt: str | None  # reason against the calibration, if it is not good enough
+    entries: int  # entries in each map that has room for them
+    candidates: int  # number of paths that were estimated
+    stopped: str | None  # reason why the search for paths ended early
 
 
 class PathResult(TypedDict):
@@ -189,16 +190,16 @@ class PathResult(TypedDict):
     bitrate_bps: float | None
     packetrate_pps: float | None
     bottleneck: str | None
-    estimate: PathEstimate | None  # None: the target does not estimate, or of an older version
+    estimate: PathEstimate | None  # None: target without estimates, or from an older version
     edges: list[tuple[int, int]]
     source: list[tuple[str, int]]
     lines: list[PathLine]
     witness: Witness
-    relies_on: NotRequired[list[str]]  # besides; those of the slowest path are assumptions
+    relies_on: NotRequired[list[str]]  # further conditions; absent for the slowest path
 
 
 class ProfileProgram(TypedDict):
-    """What a program of a chain costs on a path."""
+    """Cost of a program of a chain on a path."""
 
     program: str
     instructions: int
@@ -206,7 +207,7 @@ class ProfileProgram(TypedDict):
 
 
 class ProfileLine(TypedDict):
-    """What a source line costs on a path; lines of different functions are told apart."""
+    """Cost of a source line on a path, separate for each function that contains the line."""
 
     file: str
     line: int
@@ -218,28 +219,28 @@ class ProfileLine(TypedDict):
 
 
 class ProfileInstruction(TypedDict):
-    """What an instruction costs on a path, all of its runs together."""
+    """Total cost of an instruction on a path, over all its runs."""
 
     instruction: int
     text: str
     function: str | None
-    line: int | None  # index into the lines of the profile; None: not known
+    line: int | None  # index into the lines of the profile; None: unknown
     runs: int
     cost: dict[str, float]
 
 
 class Profile(TypedDict):
-    """Where the cost of a path goes."""
+    """Cost of a path, by program, source line and instruction."""
 
     cost: dict[str, float]
     overhead: dict[str, float]
-    programs: list[ProfileProgram] | None  # of a chain; None: of an older version
+    programs: list[ProfileProgram] | None  # of a chain; None: from an older version
     lines: list[ProfileLine]
     instructions: list[ProfileInstruction]
 
 
 class Stats(TypedDict):
-    """What the search did."""
+    """Statistics of the search."""
 
     seconds: float
     candidates: int
@@ -256,61 +257,61 @@ class Result(TypedDict):
     file: str
     section: str | None  # of an object; None: a listing, or a chain
     program: str
-    kind: str | None  # of an object's program: `xdp`, or `unknown` and taken for it
+    kind: str | None  # of an object's program: `xdp`, or `unknown`, which is analysed as XDP
     target: str
     metric: str
-    cores: int | None  # None: the target has none
+    cores: int | None  # None: a target without cores
     guarantee: Bound | None
-    interleaved: NotRequired[Bound]  # while other CPUs write to maps, if that is worse
+    interleaved: NotRequired[Bound]  # guarantee while other CPUs write to maps, if it is worse
     naive: Bound | None
-    estimate: Estimate | None  # None: the target does not estimate, or of an older version
+    estimate: Estimate | None  # None: target without estimates, or from an older version
     paths: list[PathResult]
-    profile: Profile | None  # of the path behind the guarantee
-    assumptions: list[str]  # what the guarantee depends on
-    cuts: list[str] | None  # those that cut loops which run more often; None: of an older version
-    notes: list[str] | None  # no conditions; None: of an older version
+    profile: Profile | None  # of the path that determines the guarantee
+    assumptions: list[str]  # conditions of the guarantee
+    cuts: list[str] | None  # assumptions that cut longer loops short; None: from an older version
+    notes: list[str] | None  # remarks that are not conditions; None: from an older version
     stats: Stats
-    refusals: list[Refusal] | None  # None: written by an older version
+    refusals: list[Refusal] | None  # None: from an older version
     error: str | None
 
 
 class Stretch(TypedDict):
-    """Instructions of one source line that are executed one after the other."""
+    """Instructions of one source line that run one after the other."""
 
-    line: int | None  # index into the lines of the path; None: not known
+    line: int | None  # index into the lines of the path; None: unknown
     first: int
     last: int
     instructions: int
 
 
 class PathDetail(TypedDict):
-    """What only the human report says about a path."""
+    """Details of a path that only the text report shows."""
 
     ranges: list[tuple[int, int]]  # first and last instruction of stretches without a jump
-    exit: int  # number of the way out of the program
+    exit: int  # number of the program's exit
     listing: list[tuple[int, str]]  # instructions as executed: number and text
     stretches: list[Stretch]  # the path as source lines
 
 
 class Failure(TypedDict):
-    """What is known of an error; None where something is not."""
+    """Details of an error; None: unknown."""
 
     kind: Literal["input", "refused", "option", "option-file", "unavailable", "stopped", "defect"]
-    what: str  # what is wrong, without the place where that is `option` and `line`
-    option: str | None  # the one that names a file which cannot be used, such as `--maps`
-    line: int | None  # in that file, or in a listing
+    what: str  # message; without its place if `option` and `line` state it
+    option: str | None  # option with an invalid file, such as `--maps`
+    line: int | None  # line in the option's file, or in a listing
     section: str | None
     instruction: int | None
-    stopped: str | None  # why there is no bound: `deadline`, `interrupted`, `memory limit`, ...
+    stopped: str | None  # reason for a missing bound: `deadline`, `interrupted`, `memory limit`
 
 
 class Detail(TypedDict):
-    """What only the human report says about a program."""
+    """Details of a program that only the text report shows."""
 
     paths: list[PathDetail]
     code: list[Instruction]  # of the whole program
-    failure: Failure | None  # what is known of the error of the result
-    unmatched: list[str]  # limits of --unroll about lines that the program has no code of
+    failure: Failure | None  # details of the result's error
+    unmatched: list[str]  # limits of --unroll for source lines without code in the program
 
 
 NO_FAILURE: Failure = {
@@ -322,20 +323,20 @@ NO_FAILURE: Failure = {
     "instruction": None,
     "stopped": None,
 }
-"""Nothing is known of an error but that the program, or its file, is to blame."""
+"""Default details of an error: a problem of the program or its file."""
 DESCRIBED_PATHS = 100
-"""So many paths are described to people; more of them are a number and a range."""
+"""Number of paths that reports describe; of further paths they show number and range."""
 NO_DETAIL: Detail = {
     "paths": [],
     "code": [],
     "failure": None,
     "unmatched": [],
 }
-"""Nothing is to be said about a program but its result."""
+"""Empty details of a program."""
 
 
 def failed_result(file: str, target: str, metric: str, error: str) -> Result:
-    """The result of a file that could not be analysed."""
+    """Return the result of a file that could not be analysed."""
     return {
         "file": file,
         "section": None,

@@ -9,15 +9,15 @@ from slowpath.core.schema.validation import ShapeError, check_shape, schema
 
 
 def looks_saved(data: bytes) -> bool:
-    """Whether this is JSON and no program."""
+    """Return true if the data looks like JSON instead of a program."""
     return data.lstrip()[:1] in (b"{", b"[")
 
 
 def read_saved(file: str, data: bytes) -> list[Result]:
-    """The results in `data`, the content of `file`.
+    """Read the results in `data`, the content of `file`.
 
     Raises:
-        InputError: when it is no output of `bound`.
+        InputError: if the data is not output of `slowpath bound`.
     """
     try:
         document: Any = json.loads(data)
@@ -37,7 +37,7 @@ def read_saved(file: str, data: bytes) -> list[Result]:
 
 
 def _fill_in(result: Result) -> None:
-    """Says what older versions left open: they called a guarantee exact whatever it assumed."""
+    """Add missing verdicts; older versions called a guarantee exact despite its assumptions."""
     if result["guarantee"] is not None and result["guarantee"]["verdict"] is None:
         found = result["guarantee"]["exact"]
         verdict: Verdict = (

@@ -1,4 +1,4 @@
-"""Shape of the descriptions that `slowpath show` writes."""
+"""Types of the descriptions that `slowpath show` writes."""
 
 from typing import TypedDict
 
@@ -6,21 +6,21 @@ from slowpath.core.schema.results import Instruction, Refusal
 
 Subprogram = TypedDict(
     "Subprogram",
-    # stack in bytes; None: not written by older versions
+    # stack in bytes; None: from an older version
     {"name": str, "first": int, "global": bool, "stack": int | None},
 )
 """A function that a program can call, by name and first instruction."""
 
 
 class Call(TypedDict):
-    """A helper or kernel function, and how many instructions call it."""
+    """A helper or kernel function, with the number of instructions that call it."""
 
     name: str
     calls: int
 
 
 class Unresolved(TypedDict):
-    """An instruction that refers to what is not known, and why."""
+    """An instruction with an unresolved reference, and the reason."""
 
     instruction: int
     reason: str
@@ -34,33 +34,33 @@ class MapUse(TypedDict):
 
 
 class Loop(TypedDict):
-    """A loop, by its first instruction and that one's source line."""
+    """A loop, given by its first instruction and the source line of that instruction."""
 
     instruction: int
     file: str | None
     line: int | None
     text: str  # empty: not in the object
     iterations: int | None
-    reason: str | None  # why the number of iterations is not known
+    reason: str | None  # reason for an unknown number of iterations
 
 
 class Card(TypedDict):
-    """Whether the card runs a program."""
+    """Result of compiling a program for the card."""
 
-    instructions: int | None  # for the target; None: it cannot run the program
+    instructions: int | None  # number of card instructions; None: the card cannot run the program
     refusals: list[Refusal]
 
 
 class Stack(TypedDict):
     """The stack of a program, in bytes."""
 
-    own: int  # of the entry function
-    deepest: list[str]  # the functions along which it is deepest
-    bytes: int  # along these, each rounded up to 32
+    own: int  # stack of the entry function
+    deepest: list[str]  # call chain with the deepest stack
+    bytes: int  # total of this chain; each function is rounded up to 32
 
 
 class Program(TypedDict):
-    """A program of an object. Instructions are counted in 8-byte slots, as the kernel does."""
+    """A program of an object. Instructions are counted in 8-byte slots, as in the kernel."""
 
     section: str
     name: str
@@ -68,16 +68,16 @@ class Program(TypedDict):
     instructions: int
     instructions_with_source: int
     subprograms: list[Subprogram]
-    stack: Stack | None  # None: it cannot be linked
-    not_loadable: list[str] | None  # why no kernel loads it; None: not written by older versions
+    stack: Stack | None  # None: the program cannot be linked
+    not_loadable: list[str] | None  # reasons why no kernel loads it; None: from an older version
     helpers: list[Call]
     kernel_functions: list[Call]
     maps: list[MapUse]
     unresolved: list[Unresolved]
-    unsupported: str | None  # why it cannot be analysed
+    unsupported: str | None  # reason why it cannot be analysed
     assumptions: list[str]
     loops: list[Loop]
-    card: Card | None  # None: no XDP program, or one that cannot be linked
+    card: Card | None  # None: not an XDP program, or it cannot be linked
     error: str | None
     listing: list[Instruction] | None
 
@@ -93,7 +93,7 @@ class Map(TypedDict):
 
 
 class BpfObject(TypedDict):
-    """An object, or why it cannot be shown."""
+    """An object, or the error if it cannot be shown."""
 
     file: str
     license: str | None
@@ -103,5 +103,5 @@ class BpfObject(TypedDict):
 
 
 def failed_object(file: str, error: str) -> BpfObject:
-    """What is said about a file that cannot be shown."""
+    """Return the description of a file that cannot be shown."""
     return {"file": file, "license": None, "programs": [], "maps": [], "error": error}

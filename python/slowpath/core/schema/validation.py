@@ -1,11 +1,11 @@
 """JSON Schemas of documents, and validation of untrusted JSON against them.
 
-Those of `bound`, `show` and `compile` are derived from the engine's types, see `make bless`.
-That of `experiment` is of what users write, in YAML.
+The schemas of `bound`, `show` and `compile` are derived from the engine's types (`make bless`). The
+schema `experiment` describes YAML files that users write.
 
-Of JSON Schema it knows what the schemas in `documents` use. A definition is read once and becomes a
-function that checks: results can have thousands of paths. `minimum` is left to other validators:
-wherever a number is used, negative ones do no harm.
+The validator supports the part of JSON Schema that the schemas in `documents` use. Each definition
+is read once and becomes a checking function, because results can have thousands of paths. `minimum`
+is ignored: negative numbers are harmless wherever the package uses a number.
 """
 
 import json
@@ -18,28 +18,28 @@ _FOLDER = os.path.join(os.path.dirname(__file__), "documents")
 
 
 def schema_names() -> list[str]:
-    """The commands whose JSON has a schema."""
+    """Return the names of all schemas."""
     return sorted(file.removesuffix(".json") for file in os.listdir(_FOLDER))
 
 
 def schema_text(name: str) -> str:
-    """The schema of what a command writes with `--format json`, as JSON.
+    """Return a schema as JSON text, such as that of a command's `--format json`.
 
     Raises:
-        FileNotFoundError: when there is none of that name.
+        FileNotFoundError: if no schema has that name.
     """
     with open(os.path.join(_FOLDER, f"{name}.json"), encoding="utf-8") as stream:
         return stream.read()
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The same, read."""
+    """Return a schema as a dictionary."""
     read: dict[str, Any] = json.loads(schema_text(name))
     return read
 
 
 _LARGEST = 1e300
-"""No cost or rate comes near; larger whole numbers are no numbers to calculate with."""
+"""Largest accepted number, far above every cost and rate; larger integers do not fit a float."""
 _KINDS: dict[str, tuple[type, str]] = {
     "string": (str, "text"),
     "boolean": (bool, "true or false"),
@@ -47,15 +47,15 @@ _KINDS: dict[str, tuple[type, str]] = {
     "object": (dict, "an object"),
     "null": (NoneType, "null"),
 }
-"""The types of JSON but numbers: what they are in Python, and in words."""
+"""Types of JSON except numbers: the type in Python, and the name in errors."""
 
 _Check = Callable[[Any], None]
-"""Raises a `ShapeError` when a value does not fit."""
+"""A function that raises a `ShapeError` if a value does not fit."""
 _Schema = Mapping[str, Any]
 
 
 class ShapeError(ValueError):
-    """What does not fit, and where: `results[3].guarantee: is not ...`."""
+    """A value that does not fit its schema, with its place: `results[3].guarantee: is not ...`."""
 
     def __init__(self, problem: str, place: str = "") -> None:
         super().__init__(problem, place)
@@ -63,7 +63,7 @@ class ShapeError(ValueError):
         self.place = place
 
     def within(self, place: str) -> "ShapeError":
-        """The same problem, seen from what contains its place."""
+        """Return the same problem with the containing place in front."""
         return ShapeError(self.problem, place + self.place)
 
     def __str__(self) -> str:
@@ -71,13 +71,13 @@ class ShapeError(ValueError):
 
 
 def check_shape(value: object, schema: _Schema, definitions: _Schema, place: str) -> None:
-    """Checks that a value read from JSON fits a schema, which refers to definitions by name.
+    """Check that a value read from JSON fits a schema, which refers to definitions by name.
 
-    Keys that are missing and have a default, or may be null, become null: older versions did not
-    write them. Keys that are not known stay.
+    Missing keys with a default, or that may be null, become null: older versions did not write
+    them. Unknown keys are kept.
 
     Raises:
-        ShapeError: naming the first place that does not fit.
+        ShapeError: if a value does not fit; names the first such place.
     """
     try:
         _Reader(definitions).check(schema)(value)
@@ -86,14 +86,14 @@ def check_shape(value: object, schema: _Schema, definitions: _Schema, place: str
 
 
 class _Reader:
-    """Makes functions of schemas, one of each definition."""
+    """Converter of schemas into checking functions, one per definition."""
 
     def __init__(self, definitions: _Schema) -> None:
         self._definitions = definitions
         self._known: dict[str, _Check] = {}
 
     def check(self, schema: _Schema) -> _Check:
-        """The function that checks what a schema says."""
+        """Return the function that checks values against a schema."""
         if "$ref" in schema:
             return self._definition(schema["$ref"].rpartition("/")[2])
         choices = schema.get("anyOf", schema.get("oneOf"))
@@ -178,7 +178,7 @@ def _list(item: _Check) -> _Check:
         is_list(value)
         at = 0
         try:
-            for at, one in enumerate(value):  # noqa: B007 - of the one that raises
+            for at, one in enumerate(value):  # noqa: B007 - index of the item that fails
                 item(one)
         except ShapeError as problem:
             raise problem.within(f"[{at}]") from None
@@ -211,7 +211,7 @@ def _dict(item: _Check) -> _Check:
         is_dict(value)
         key = ""
         try:
-            for key, one in value.items():  # noqa: B007 - of the one that raises
+            for key, one in value.items():  # noqa: B007 - key of the item that fails
                 item(one)
         except ShapeError as problem:
             raise problem.within(f".{key}") from None
@@ -248,7 +248,7 @@ def _union(checks: Sequence[_Check], *, may_be_null: bool) -> _Check:
             try:
                 one(value)
             except ShapeError as problem:
-                # What is wrong inside tells more than that it is not the right one.
+                # An error deep inside a choice is more helpful than a mismatch at its top.
                 worst = problem if len(problem.place) >= len(worst.place) else worst
             else:
                 return
