@@ -33,7 +33,7 @@ from slowpath.core.schema.results import (
 
 
 def page_part(results: Sequence[Result]) -> str:
-    """The table as HTML; of a single program, its slowest packet below."""
+    """Return the table of results as HTML, with the slowest packet of a single program below."""
     rows = "".join(f"<tr>{''.join(_cells(result))}</tr>" for result in results)
     heads = ("program", "target", "guaranteed", "verdict", "if")
     head = "".join(f"<th>{name}</th>" for name in heads)
@@ -72,70 +72,70 @@ def _packet(result: Result) -> str:
 
 
 class Program:
-    """A program and what is known of it. `str()` is the report of the command."""
+    """A program with its result. `str()` is the report of `slowpath bound`."""
 
     def __init__(self, analysed: Analysed, request: Request) -> None:
-        """As `bound` makes it."""
+        """Store a program; `bound` creates instances."""
         self._detail = analysed.detail
         self._request = request
         self.result: Result = analysed.result
-        """Everything, as `docs/json.md` describes it."""
+        """The complete result, as described in `docs/json.md`."""
         self.label = analysed.task.label
-        """The file, and the name of the program where a file can have several."""
+        """File, with the name of the program if a file can have several."""
 
     @property
     def file(self) -> str:
-        """The file, as it was named."""
+        """File, as named by the caller."""
         return self.result["file"]
 
     @property
     def name(self) -> str:
-        """The name of the program in the file."""
+        """Name of the program in the file."""
         return self.result["program"]
 
     @property
     def target(self) -> str:
-        """The device."""
+        """Name of the target."""
         return self.result["target"]
 
     @property
     def error(self) -> str | None:
-        """Why there is no guarantee; None when there is one."""
+        """Reason for a missing guarantee; None if there is one."""
         return self.result["error"]
 
     @property
     def guarantee(self) -> Bound | None:
-        """The guarantee; None when there is an error."""
+        """The guarantee; None after an error."""
         return self.result["guarantee"]
 
     @property
     def verdict(self) -> Verdict | None:
-        """Whether the guarantee is `exact`, `conditional` (see `assumptions`) or a `bound`."""
+        """Verdict of the guarantee: `exact`, `conditional` (see `assumptions`) or `bound`."""
         return None if self.guarantee is None else self.guarantee["verdict"]
 
     @property
     def bitrate(self) -> float | None:
-        """Guaranteed bit/s; None on targets that count, and where there is an error."""
+        """Guaranteed bit/s; None on counting targets and after an error."""
         return None if self.guarantee is None else self.guarantee["bitrate_bps"]
 
     @property
     def packetrate(self) -> float | None:
-        """Guaranteed packets/s; None on targets that count, and where there is an error."""
+        """Guaranteed packets/s; None on counting targets and after an error."""
         return None if self.guarantee is None else self.guarantee["packetrate_pps"]
 
     @property
     def counts(self) -> dict[str, int]:
-        """By component, what no packet exceeds; empty on targets with rates."""
+        """Guaranteed maximum of each count, by component; empty on targets with rates."""
         return {} if self.guarantee is None else self.guarantee["counts"] or {}
 
     @property
     def estimate(self) -> Estimate | None:
-        """What the slowest path is estimated to take, in nanoseconds; None where nothing is."""
+        """Estimated time of the slowest path, in nanoseconds; None without an estimate."""
         return self.result["estimate"]
 
     @property
     def assumptions(self) -> list[str]:
-        """What the guarantee depends on, one sentence each."""
+        """Conditions of the guarantee, one sentence each."""
         return self.result["assumptions"]
 
     @property
@@ -145,12 +145,12 @@ class Program:
 
     @property
     def packets(self) -> list[bytes]:
-        """The witness packets of the paths; bytes of which any value does are zero."""
+        """Witness packets of the paths; arbitrary bytes are zero."""
         return [wire_bytes(path["witness"]) for path in self.paths]
 
     @property
     def met(self) -> bool | None:
-        """Whether what was required holds; None when that is not decided, or nothing was."""
+        """True if the requirement is met; None if it is undecided, or nothing was required."""
         judgement = self._judgement()
         if judgement is None or judgement.decision is Decision.UNDECIDED:
             return None
@@ -158,7 +158,7 @@ class Program:
 
     @property
     def reason(self) -> str | None:
-        """Why `met` is what it is, in words."""
+        """Reason for the value of `met`, as text."""
         judgement = self._judgement()
         return None if judgement is None else judgement.reason
 
@@ -177,15 +177,14 @@ class Program:
         return f"<slowpath.Program {self.label}: {self.verdict or 'not analysed'}>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
         return page_part([self.result])
 
 
 class Results(Sequence[Program]):
-    """The programs in the order of the files. `str()` is the table of the command."""
+    """Programs in the order of the files. `str()` is the table of `slowpath bound`."""
 
     def __init__(self, programs: Sequence[Program]) -> None:
-        """As `bound` makes it."""
+        """Store programs; `bound` creates instances."""
         self._programs = list(programs)
 
     @overload
@@ -204,15 +203,15 @@ class Results(Sequence[Program]):
         return iter(self._programs)
 
     def to_json(self) -> str:
-        """The document that `slowpath bound --format json` writes, for `slowpath diff` too."""
+        """Return the document of `slowpath bound --format json`, which `slowpath diff` can read."""
         results = [program.result for program in self]
         return json.dumps({"slowpath": version(), "results": results})
 
     def write_pcap(self, file: str | os.PathLike[str]) -> None:
-        """Writes the witness packets of all programs.
+        """Write the witness packets of all programs to a pcap file.
 
         Raises:
-            OSError: when the file cannot be written.
+            OSError: if the file cannot be written.
         """
         write_pcap(os.fspath(file), [packet for program in self for packet in program.packets])
 
@@ -229,16 +228,15 @@ class Results(Sequence[Program]):
         return f"<slowpath.Results of {len(self)} program{'s'[: len(self) != 1]}>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
         return page_part([program.result for program in self])
 
 
 File = str | os.PathLike[str]
 OnProgress = Callable[[str, Progress], None]
-"""Is told the label of a program and how far its analysis is, ten times a second."""
+"""Callback with a program's label and the progress of its analysis, ten times a second."""
 
 
-def bound(  # noqa: PLR0913 - one for each option of the command
+def bound(  # noqa: PLR0913 - one parameter for each option of the command
     *files: File,
     section: str | Sequence[str] = (),
     prog_name: str | Sequence[str] = (),
@@ -263,45 +261,45 @@ def bound(  # noqa: PLR0913 - one for each option of the command
     btf: File | None = None,
     progress: OnProgress | None = None,
 ) -> Results:
-    """Guarantees how fast programs are: finds the slowest path that any packet can take.
+    """Guarantee the speed of programs: find the slowest path that any packet can take.
 
     Args:
         files: BPF objects (`*.bpf.o`), C sources, which clang compiles, and NFP listings.
-        section: globs on sections of objects, such as `xdp*`; by default every XDP program.
-        prog_name: globs on names of programs.
-        cflags: flags for clang.
-        target: the device: the name of a built-in one, or the file of a description (`*.toml`); by
-            default `linux-xdp`, a server, and `agilio-cx-2x40` where a file is a listing.
-        metric: what is guaranteed: `bitrate`, `packetrate`, or what the target counts.
-        cores: how many cores of the device; by default all.
-        require: a rate or count to hold the guarantees against; see `Program.met`.
-        accept_assumptions: lets `require` be met where limits of loops cut them short.
-        unroll: the limit of loops whose limit is not known, or `N@FILE:LINE,...`.
-        paths: how many of the slowest satisfiable paths.
-        mtu: bytes of the longest packet, Ethernet header included, frame check sequence not; by
-            default what `receive` delivers, on a SmartNIC what the target says.
-        entries: of each map that has room for so many, for estimates of times; by default one.
-        deadline: seconds for each program; None: no limit.
-        total_deadline: seconds for all of them.
-        memory: bytes for each analysis, or `500M`, `2G`; by default half of what is free.
-        assume: a file with prices and values that are assumed (TOML).
-        maps: a file with the content of maps (JSON).
-        set: values of variables that a loader sets: `NAME=VALUE`, or `NAME=any`.
-        map_abi: how programs on the card reach maps: `array-pointer` or `call`.
-        receive: how packets arrive at programs in a kernel: `any`, `native-page`, `veth`,
-            `generic`, `test-run`, or numbers (`head=0..216,length=60..1514`); by default as on any
-            device.
-        btf: a file with the types of the kernel; by default those of the running one.
-        progress: is called while programs are analysed.
+        section: Globs for sections of objects, such as `xdp*`; by default all XDP programs.
+        prog_name: Globs for names of programs.
+        cflags: Flags for clang.
+        target: Name of a built-in target, or file of a description (`*.toml`); by default
+            `linux-xdp`, a server, or `agilio-cx-2x40` if a file is a listing.
+        metric: Guaranteed metric: `bitrate`, `packetrate`, or a count of the target.
+        cores: Number of cores; by default all of the target.
+        require: A rate or count that the guarantees have to meet; see `Program.met`.
+        accept_assumptions: True to let `require` be met although limits cut loops short.
+        unroll: Limit of loops whose limit is unknown, or `N@FILE:LINE,...`.
+        paths: Number of slowest satisfiable paths to report.
+        mtu: Bytes of the longest packet, with Ethernet header, without frame check sequence; by
+            default the maximum of `receive`, on a SmartNIC that of the target.
+        entries: Entries in each map that has room for them, for time estimates; by default one.
+        deadline: Seconds for each program; None: no limit.
+        total_deadline: Seconds for all programs together.
+        memory: Bytes for each analysis, or `500M`, `2G`; by default half of the free memory.
+        assume: A file with assumed prices and values (TOML).
+        maps: A file with content of maps (TOML or JSON).
+        set: Values of variables that a loader would set: `NAME=VALUE`, or `NAME=any`.
+        map_abi: Interface of programs on the card to maps: `array-pointer` or `call`.
+        receive: Environment in which packets arrive at programs in a kernel: `any`, `native-page`,
+            `veth`, `generic`, `test-run`, or numbers (`head=0..216,length=60..1514`); by default
+            `any`.
+        btf: A file with kernel types (BTF); by default those of the running kernel.
+        progress: Callback during the analyses.
 
     Returns:
-        One result for each program, also of those that could not be analysed (`Program.error`).
+        One result per program, including programs that could not be analysed (`Program.error`).
 
     Raises:
-        OptionError: when an option makes no sense; it names the option of the command.
-        InputError: when a file that an option names cannot be read.
-        KeyboardInterrupt: on a second Ctrl-C; after the first one, results have what is known by
-            then.
+        OptionError: if an option is invalid; names the option of the command.
+        InputError: if a file that an option names cannot be read.
+        KeyboardInterrupt: on a second Ctrl-C; after the first one, the call returns the results so
+            far.
     """
     written = WrittenOptions(
         selection=Selection(_words(section), _words(prog_name)),
@@ -334,14 +332,13 @@ def bound(  # noqa: PLR0913 - one for each option of the command
 
 
 class _Told(Watcher):
-    """Tells whoever wants to know how far an analysis is."""
+    """Watcher that passes progress on to the caller's callback."""
 
     def __init__(self, label: str, progress: OnProgress | None) -> None:
         self._label = label
         self._progress = progress
 
     def look(self, run: Run) -> None:
-        """As `Watcher` has it."""
         if self._progress is not None:
             self._progress(self._label, run.news)
 

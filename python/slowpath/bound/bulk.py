@@ -1,6 +1,6 @@
 """Analysis of many programs by a pool of processes.
 
-C sources are compiled, and files that options name are read, by whoever asks.
+The calling process compiles C sources and reads the files that options name.
 """
 
 import json
@@ -35,7 +35,7 @@ from slowpath.core.terminal import about_left
 
 
 class Part(NamedTuple):
-    """What is asked of programs: the same for all of them on a target."""
+    """Target, metric and options that programs have in common."""
 
     target: targets.Description
     metric: str
@@ -43,55 +43,55 @@ class Part(NamedTuple):
 
 
 class Common(NamedTuple):
-    """What goes to each worker once."""
+    """Data that each worker gets once."""
 
     parts: tuple[Part, ...]
     btf: CarriedBtf
-    beside: int  # analyses at once on a machine, which share what memory is free
+    beside: int  # concurrent analyses on a machine; they share the free memory
 
 
 class Item(NamedTuple):
     """A program to analyse."""
 
     part: int
-    file: str  # names it in messages
+    file: str  # name in messages
     data: bytes
     program: objects.ProgramInfo | None
 
 
 class Answer(NamedTuple):
-    """What comes back."""
+    """Result of a worker."""
 
     version: str  # of the worker's engine
     text: str  # the result, as JSON
-    detail: str  # the same
+    detail: str  # the detail, as JSON
 
 
 def part_of(request: Request, described_paths: int) -> Part:
-    """What a request asks for."""
+    """Return target, metric and options of a request."""
     options = request.options._replace(path_details=described_paths)
     return Part(request.description, request.metric, options)
 
 
 def item_of(part: int, task: Task) -> Item | None:
-    """A program as it is carried; None where there is none."""
+    """Return a program in a form for workers; None if the task has no program."""
     if task.error is not None or task.data is None:
         return None
     return Item(part, task.file, task.data, task.program)
 
 
 def needs_kernel(items: Sequence[Item]) -> bool:
-    """Whether one of them depends on the types of the kernel that it runs on."""
+    """Return true if one of the programs depends on the types of the running kernel."""
     return any(one.program is not None and one.program.needs_kernel for one in items)
 
 
 _FILES = 4
-"""Files that are kept: programs of one come one after the other."""
+"""Number of cached files; a few suffice, because programs of a file follow each other."""
 _TARGETS = 64
 
 
 def analyse(common: Common, item: Item, asked: Asked) -> Answer:
-    """Analyses a program; whatever becomes of it is a result."""
+    """Analyse a program in a worker; failures are results, too."""
     part = common.parts[item.part]
     target = _target(part.target)
     found = _object(item.file, item.data)
@@ -107,13 +107,12 @@ def analyse(common: Common, item: Item, asked: Asked) -> Answer:
 
 
 class _Heeding(Watcher):
-    """Looks at whether an analysis is to end."""
+    """Watcher that passes a stop request on to the analysis."""
 
     def __init__(self, asked: Asked, stopping: Stopping) -> None:
         self._asked, self._stopping = asked, stopping
 
-    def look(self, run: Run) -> None:  # noqa: ARG002 - nobody is here who would see it
-        """As `Watcher` has it."""
+    def look(self, run: Run) -> None:  # noqa: ARG002 - a worker shows no progress
         if not self._stopping.asked and self._asked():
             self._stopping.ask()
 
@@ -135,17 +134,17 @@ def _btf(carried: CarriedBtf) -> KernelBtf:
 
 @lru_cache(1)
 def _memory(beside: int) -> int | None:
-    """How much of this machine's memory is for each of so many analyses."""
+    """Return the share of this machine's memory for each of `beside` analyses."""
     from slowpath.core.jobs.memory import default_limit
 
     return default_limit(beside)
 
 
 class Showing:
-    """Is there while programs are analysed, and gone when that has ended."""
+    """A progress line for the analysis of many programs, which disappears at the end."""
 
     def __init__(self, count: int) -> None:
-        """So many are to be analysed."""
+        """Start with the number of programs to analyse."""
         self._count = count
         self._shown = Shown(f"{count} program{'s'[: count != 1]}")
         self._started = time.monotonic()
@@ -162,7 +161,7 @@ class Showing:
         self.clear()
 
     def look(self, done: int) -> None:
-        """Shows that so many are done."""
+        """Show the number of finished programs."""
         self._shown.show(
             lambda elapsed: f"{done} analysed{self._left(done, elapsed)}",
             lambda elapsed: (
@@ -172,7 +171,7 @@ class Showing:
         )
 
     def clear(self) -> None:
-        """Makes room for what is written to standard output."""
+        """Clear the line before output is written to standard output."""
         self._shown.close()
 
     def _left(self, done: int, elapsed: float) -> str:
@@ -183,7 +182,7 @@ _DIED = "worker died"
 
 
 class Found(NamedTuple):
-    """A program and what is known of it, with the number of its request."""
+    """An analysed program, with the number of its request."""
 
     part: int
     analysed: Analysed
@@ -195,12 +194,13 @@ def analyse_all(
     stopping: Stopping,
     described_paths: int,
 ) -> Iterator[Found]:
-    """Analyses every program of each request, in this order, wherever the pool does it.
+    """Analyse all programs of all requests in a pool; yield the results in order.
 
-    So many paths of each program are described in detail. A failure does not stop the rest.
+    `described_paths` is the number of paths per program with details. A failure of a program does
+    not stop the others.
 
     Raises:
-        UnavailableError: when there are no workers, or they have another slowpath.
+        UnavailableError: if there are no workers, or they have another version of slowpath.
     """
     tasks = [(at, task) for at, (_, session) in enumerate(parts) for task in session.plan.tasks]
     items = [item_of(at, task) for at, task in tasks]
@@ -221,14 +221,14 @@ def analyse_all(
 
 
 class _Ends:
-    """What ends all of the work: no more time, or somebody who asks for it."""
+    """Conditions that end all work: the total deadline, or a stop request."""
 
     def __init__(self, until: float | None, stopping: Stopping) -> None:
         self._until, self._stopping = until, stopping
         self._reason = ""
 
     def asked(self) -> bool:
-        """Whether the work is to end."""
+        """Return true if the work has to end."""
         if not self._reason and self._stopping.asked:
             self._reason = "interrupted"
         if not self._reason and self._until is not None and time.monotonic() >= self._until:
@@ -236,10 +236,10 @@ class _Ends:
         return bool(self._reason)
 
     def outcome(self, task: Task, answer: Answer | Undone | None) -> analyses.Outcome:
-        """What has become of a program; None where there is none to analyse.
+        """Return the outcome of a program; `answer` is None if the task has no program.
 
         Raises:
-            UnavailableError: when a worker has another slowpath.
+            UnavailableError: if the worker has another version of slowpath.
         """
         if isinstance(answer, Answer):
             _check_version(answer.version)

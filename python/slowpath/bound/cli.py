@@ -21,7 +21,7 @@ FORMATS = {
     "json": "slowpath.bound.report:JsonReporter",
     "csv": "slowpath.bound.report:CsvReporter",
 }
-"""The values of `--format`, and where each has a class (or function) that makes its `Reporter`."""
+"""The place of the class or function that creates the `Reporter`, for each value of `--format`."""
 
 
 REPORTING = (
@@ -29,17 +29,17 @@ REPORTING = (
         GUARANTEE,
         "--require",
         metavar="RATE|'<=COUNT'",
-        help="Fail unless no packet exceeds this count, '<=4000 instructions', "
-        "'<=300 memory-accesses', or unless this rate, 5Mpps, is at the pessimistic end of "
-        "what is estimated; on a SmartNIC, unless a rate is guaranteed: 40Gbit/s, 10Mpps. What "
-        "a guarantee that meets it depends on is said.",
+        help="Require that no packet exceeds a count ('<=4000 instructions', "
+        "'<=300 memory-accesses'), or that the pessimistic end of the estimate reaches a rate "
+        "(5Mpps); on a SmartNIC, that a rate is guaranteed (40Gbit/s, 10Mpps). Prints the "
+        "assumptions that the guarantee relies on.",
     ),
     option(
         GUARANTEE,
         "--accept-assumptions",
         action="store_true",
         help="Let --require be met although --unroll N@LOCATION cuts loops that are known to "
-        "run more often.",
+        "run longer.",
     ),
     option(
         SEARCH,
@@ -64,10 +64,10 @@ REPORTING = (
         help="Add the path's instructions and statistics.",
     ),
 )
-"""The options about what is required and reported of guarantees."""
+"""Options for requirements and reports."""
 
 _OWN = {"--target": TARGETS, "--metric": METRICS}
-"""What is another option here than in other commands."""
+"""Options of `bound` that replace those of other commands, because they take several targets."""
 
 
 def _bound(given: Namespace) -> int:
@@ -85,14 +85,14 @@ def _bound(given: Namespace) -> int:
 
 BOUND = Command(
     (
-        "Guarantee how fast a program is: find the slowest path that any packet can take.",
-        "Of objects, every XDP program is analysed as it runs on the target: instruction by "
-        "instruction for a server, the default; compiled for a SmartNIC, as its driver does. "
-        "Several programs give one row each, on several targets one target after the other, and a "
-        "failure does not stop the rest. Ctrl-C ends with the bound reached so far.",
+        "Guarantee the speed of a program: find the slowest path that any packet can take.",
+        "All XDP programs of an object are analysed as they run on the target: instruction by "
+        "instruction on a server (the default), compiled as by its driver on a SmartNIC. "
+        "Several programs get one row each, with several targets one target after the other. A "
+        "failure does not stop the rest. Ctrl-C stops with the bound reached so far.",
         "Exit codes: 0 fine, 1 --require not met, 2 wrong usage, 3 a file cannot be read, written "
-        "or analysed, 4 stopped before --require was decided or before there was a bound. The "
-        "worst of several files is the first of 3, 1, 4, 0.",
+        "or analysed, 4 stopped before --require was decided or before there was a bound. With "
+        "several files, the first of 3, 1, 4, 0 that occurs.",
     ),
     (
         FILES,
@@ -103,15 +103,15 @@ BOUND = Command(
             "--jobs",
             metavar="N",
             type=within(int, 1, 1024),
-            help="Analyse so many programs at once, in processes of this machine that divide its "
-            "free memory (default: 1).",
+            help="Run N analyses in parallel on this machine; they share its free memory "
+            "(default: 1).",
         ),
         option(
             WHERE,
             "--scheduler",
             metavar="ADDRESS",
-            help="Analyse programs on the cluster of this Dask scheduler, such as tcp://host:8786, "
-            "with the same results. Needs the extra `fleet`.",
+            help="Run the analyses on the cluster of this Dask scheduler, such as "
+            "tcp://host:8786, with the same results. Needs the extra `fleet`.",
         ),
     ),
     _bound,

@@ -8,16 +8,16 @@ from slowpath.core.inputs import read_text, replace_file, write_error
 from slowpath.core.programs.sources import HEAD, is_listing
 
 SERVER = "linux-xdp"
-"""That of objects, and of what is compiled to them."""
+"""The default target of BPF objects and of sources that are compiled to them."""
 CARD = "agilio-cx-2x40"
-"""That of listings, which are code of this card; what objects are translated for."""
+"""The SmartNIC that objects are compiled for, and whose code listings contain."""
 
 
 def default_target(files: Sequence[str]) -> str:
-    """The target of all of the files: the server, unless some file is a listing.
+    """Return the default target of all files: the server, unless some file is a listing.
 
-    One target for all, so that what stands in one table can be compared. A file that cannot be
-    read, or only once, such as a pipe, counts as an object; its error comes when it is read.
+    All files get the same target, so that rows of a table can be compared. Files that cannot be
+    read, or only once, such as pipes, count as objects; later reading reports errors.
     """
     return CARD if any(map(_has_listing, files)) else SERVER
 
@@ -33,33 +33,36 @@ def _has_listing(file: str) -> bool:
 
 
 CALIBRATED = "linux-xdp"
-"""The target that a machine can be calibrated for."""
+"""The target that calibration adapts to a machine."""
 
 
 def calibration_file() -> str:
-    """The file, whether it is there or not: in the user's directory for data (XDG)."""
+    """Return the path of this machine's calibration, in the user's data directory (XDG).
+
+    The file need not exist.
+    """
     data = os.environ.get("XDG_DATA_HOME", "")
-    if not os.path.isabs(data):  # what XDG asks: other paths count as not set
+    if not os.path.isabs(data):  # the XDG specification ignores relative paths
         data = os.path.expanduser("~/.local/share")
     return os.path.join(data, "slowpath", f"{CALIBRATED}.toml")
 
 
 def calibration() -> str | None:
-    """The description of this machine; None where it was not calibrated.
+    """Read the calibrated target description of this machine; None if it was not calibrated.
 
     Raises:
-        InputError: when there is one that cannot be read: another machine's times in its place
-            would look like this one's.
+        InputError: if the file exists but cannot be read; the shipped times of another machine
+            would look like those of this one.
     """
     file = calibration_file()
     return read_text(file) if os.path.lexists(file) else None
 
 
 def keep_calibration(text: str) -> str:
-    """Keeps a description as that of this machine; where.
+    """Save a target description as the calibration of this machine; return the file.
 
     Raises:
-        InputError: when it cannot be written.
+        InputError: if the file cannot be written.
     """
     kept = calibration_file()
     try:

@@ -31,7 +31,7 @@ SECTION = option(
     metavar="GLOB",
     action="append",
     default=[],
-    help="Only programs of objects in such sections.",
+    help="Select programs of objects whose section matches GLOB.",
 )
 PROG_NAME = option(
     PROGRAMS,
@@ -40,23 +40,24 @@ PROG_NAME = option(
     metavar="GLOB",
     action="append",
     default=[],
-    help="Only programs of such names.",
+    help="Select programs whose name matches GLOB.",
 )
 CFLAGS = option(
     PROGRAMS,
     "--cflags",
     metavar="FLAGS",
-    help="Flags for clang ($CLANG, else the one in PATH), which compiles files *.c with -O2 -g "
-    "-target bpf -mcpu=v3: '-DHASHES=3 -Iinclude'.",
+    help="Pass FLAGS to clang ($CLANG, else the newest in PATH), which compiles files *.c with "
+    "-O2 -g -target bpf -mcpu=v3: '-DHASHES=3 -Iinclude'.",
 )
 _DEVICE = (
-    "Device, a built-in one or a description. linux-xdp, the default, counts instructions and "
-    "estimates how long they take on a server; ebpf counts only; agilio-cx-2x40, the default where "
-    "there is a listing, guarantees rates of a SmartNIC, which objects are compiled for."
+    "Analyse for this target, a built-in one or a description. linux-xdp (the default) counts "
+    "instructions and estimates their time on a server; ebpf only counts; agilio-cx-2x40 (the "
+    "default if a file is a listing) guarantees rates on a SmartNIC, for which objects are "
+    "compiled."
 )
 TARGET = option(GUARANTEE, "--target", metavar="NAME|FILE.toml", help=_DEVICE)
 _METRIC = (
-    "What to guarantee: instructions (the default) or memory-accesses; on a SmartNIC "
+    "Guarantee this metric: instructions (the default) or memory-accesses; on a SmartNIC "
     "bitrate (the default) or packetrate."
 )
 METRIC = option(GUARANTEE, "--metric", metavar="NAME", help=_METRIC)
@@ -64,44 +65,44 @@ TARGETS = option(
     GUARANTEE,
     "--target",
     metavar="NAME|FILE.toml,...",
-    help=f"{_DEVICE} Several with commas between them: programs are analysed on each.",
+    help=f"{_DEVICE} Separate several by commas to analyse programs on each.",
 )
 METRICS = option(
     GUARANTEE,
     "--metric",
     metavar="NAME",
-    help=f"{_METRIC} Of several targets, those that have it.",
+    help=f"{_METRIC} With several targets, it applies to those that have it.",
 )
 CORES = option(
     GUARANTEE,
     "--cores",
     metavar="N",
     type=within(int, 1, 2**32 - 1),
-    help="Cores to use; by default all of the target.",
+    help="Use N cores (default: all cores of the target).",
 )
 UNROLL = option(
     SEARCH,
     "--unroll",
     metavar="N|N@LOCATION,...",
-    help="Most iterations of loops whose limit cannot be derived (0: no limit), or of the loop at "
-    "a location: FILE:LINE or .INSTRUCTION; errors name the locations. A limit with a location "
-    "also cuts a loop that is known to run more often, and the result says so.",
+    help="Limit the iterations of loops whose limit cannot be derived (0: no limit), or of the "
+    "loop at LOCATION: FILE:LINE or .INSTRUCTION; errors name the locations. A limit with a "
+    "location also cuts a loop that is known to run longer; the result then says so.",
 )
 MTU = option(
     GUARANTEE,
     "--mtu",
     metavar="BYTES",
     type=within(int, 60, 65535),
-    help="Longest packet in bytes, Ethernet header included, frame check sequence not: up to "
-    "65535, by default whatever --receive delivers; on a SmartNIC up to 16383, by default 1500.",
+    help="Set the longest packet in bytes, with Ethernet header, without frame check sequence: up "
+    "to 65535 (default: the maximum of --receive); on a SmartNIC up to 16383 (default: 1500).",
 )
 ENTRIES = option(
     GUARANTEE,
     "--entries",
     metavar="N",
     type=within(int, 1, 2**32 - 1),
-    help="Entries in each map that has room for so many, packets spread over all of them, for "
-    "estimates of times (default: 1).",
+    help="Estimate times with N entries in each map that has room for them, and packets spread "
+    "over all entries (default: 1).",
 )
 DEADLINE = option(
     SEARCH,
@@ -116,26 +117,29 @@ TOTAL_DEADLINE = option(
     "--total-deadline",
     metavar="SECONDS",
     type=float,
-    help="The same for all programs together: those that it leaves no time for are not analysed.",
+    help="Stop all analyses together after this time; programs that have not started by then are "
+    "not analysed.",
 )
 MEMORY = option(
     SEARCH,
     "--memory",
     metavar="SIZE",
     help="Stop the analysis of a program that takes more memory than this (500M, 2G), with the "
-    "bound reached so far (default: half of what is free when the command starts).",
+    "bound reached so far (default: half of the memory that is free at the start).",
 )
 ASSUME = option(
     ASSUMED,
     "--assume",
     metavar="FILE",
-    help="Assumptions (TOML): prices that the target leaves open, helpers that are not supported.",
+    help="Read assumptions from FILE (TOML): prices that the target leaves open, and unsupported "
+    "helpers.",
 )
 MAPS = option(
     ASSUMED,
     "--maps",
     metavar="FILE",
-    help="Content of maps (TOML or JSON); maps that it does not name may hold anything.",
+    help="Read content of maps from FILE (TOML or JSON); maps that it does not name may have any "
+    "content.",
 )
 SET = option(
     ASSUMED,
@@ -143,7 +147,7 @@ SET = option(
     metavar="NAME=VALUE",
     action="append",
     default=[],
-    help="Value of a variable that a loader sets: an integer, true or false, a constant of an "
+    help="Set a variable as a loader would: to an integer, true or false, a constant of an "
     "enumeration, text in double quotes, hexadecimal digits of all bytes, or `any` for all values. "
     "NAME may have members and indices: cfg.ports[2]. Repeatable.",
 )
@@ -151,22 +155,24 @@ MAP_ABI = option(
     ASSUMED,
     "--map-abi",
     choices=("array-pointer", "call"),
-    help="How programs that are compiled for a device reach maps: array-pointer (the default), as "
-    "the firmware of the published measurements has it, or call, as the stock firmware has it.",
+    help="Select the interface of compiled programs to maps: array-pointer (the default), that of "
+    "the firmware of the published measurements, or call, that of the stock firmware.",
 )
 RECEIVE = option(
     ASSUMED,
     "--receive",
     metavar="ENVIRONMENT",
-    help="How packets arrive at programs in a kernel: any (the default), native-page, veth, "
-    "generic, test-run, or numbers: head=0..216,tail=0..3520,meta=0..32,length=60..1514,pieces=1. "
-    "What is not so on any device is a condition of the result.",
+    help="Set the environment in which packets arrive at programs in a kernel: any (the default), "
+    "native-page, veth, generic, test-run, or numbers: "
+    "head=0..216,tail=0..3520,meta=0..32,length=60..1514,pieces=1. Properties that not every "
+    "device has become conditions of the result.",
 )
 BTF = option(
     ASSUMED,
     "--btf",
     metavar="FILE",
-    help="Types (BTF) of the kernel that objects are for; by default the running one.",
+    help="Read the types (BTF) of the kernel that objects are for (default: those of the running "
+    "kernel).",
 )
 
 ANALYSIS = (
@@ -193,18 +199,18 @@ ANALYSIS = (
 
 
 def cpu_option(group: str) -> Option:
-    """The option that says where to measure, under a heading."""
+    """Return the option for the CPU of measurements, under a heading."""
     return option(
         group,
         "--cpu",
         metavar="NUMBER",
         type=within(int, 0, 1 << 20),
-        help="The CPU to measure on; by default the last one that this process may use.",
+        help="Measure on this CPU (default: the last one that this process may use).",
     )
 
 
 def form_option(forms: Iterable[str], promise: str) -> Option:
-    """The option that says how the output is written; the first form is the default."""
+    """Return the option for the output format; the first form is the default."""
     names = tuple(forms)
     return option(
         OUTPUT,
@@ -216,7 +222,7 @@ def form_option(forms: Iterable[str], promise: str) -> Option:
 
 
 def selection(given: Namespace) -> "Selection":
-    """The programs that are meant; all, where the command has no options for that."""
+    """Return the selection of programs; all if the command has no such options."""
     from slowpath.core.programs.selection import Selection
 
     sections, names = getattr(given, "section", ()), getattr(given, "prog_name", ())
@@ -224,10 +230,10 @@ def selection(given: Namespace) -> "Selection":
 
 
 def cflags(given: Namespace, files: Sequence[str]) -> tuple[str, ...]:
-    """The flags for clang, which compiles some of the files.
+    """Return the flags for clang, which compiles some of the files.
 
     Raises:
-        OptionError: when they make no sense.
+        OptionError: if the flags are invalid, or no file is C source.
     """
     if given.cflags is None:
         return ()
@@ -237,12 +243,12 @@ def cflags(given: Namespace, files: Sequence[str]) -> tuple[str, ...]:
 
 
 def written_options(given: Namespace, files: Sequence[str]) -> "WrittenOptions":
-    """The options of a command that are about analyses; `files` are those to be analysed.
+    """Return the analysis options of a command; `files` are the files to analyse.
 
-    Each goes by its name, whichever the command has.
+    Options are matched with fields by name; options that the command lacks have their defaults.
 
     Raises:
-        OptionError: when flags for clang make no sense.
+        OptionError: if flags for clang are invalid, or no file is C source.
     """
     from slowpath.bound.options import WrittenOptions
 

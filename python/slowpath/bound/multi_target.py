@@ -1,4 +1,4 @@
-"""Several targets of one call, and the meaning of options on each of them."""
+"""Requests for several targets in one call, with the options that apply to each target."""
 
 import os.path
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from slowpath.core.schema.rates import METRICS
 
 
 def named_targets(text: str) -> list[str]:
-    """The targets between the commas.
+    """Return the target names that commas separate.
 
     Raises:
-        OptionError: when one is named twice.
+        OptionError: if a target is named twice.
     """
     if os.path.exists(text):
         return [text]  # a file whose name has a comma
@@ -26,11 +26,11 @@ def named_targets(text: str) -> list[str]:
 
 
 def read_requests(files: Sequence[str], written: WrittenOptions) -> list[Request]:
-    """What the options ask for, for each target that is named.
+    """Turn options into one request per named target.
 
     Raises:
-        OptionError: when an option makes no sense.
-        InputError: when a file that an option names cannot be read.
+        OptionError: if an option is invalid.
+        InputError: if a file that an option names cannot be read.
     """
     if written.target is None:
         return [read_request(files, written)]
@@ -42,7 +42,7 @@ def read_requests(files: Sequence[str], written: WrittenOptions) -> list[Request
         read_request(files, without_others(written._replace(target=name), target, known))
         for name, target in zip(names, known, strict=True)
     ]
-    # Time for all of it is counted from one moment.
+    # The total deadline of all targets counts from the same moment.
     until = requests[0].until
     return [one._replace(until=until, clang=requests[0].clang) for one in requests]
 
@@ -50,7 +50,7 @@ def read_requests(files: Sequence[str], written: WrittenOptions) -> list[Request
 def without_others(
     written: WrittenOptions, target: Target, all_of_them: Sequence[Target]
 ) -> WrittenOptions:
-    """Options for one of several targets: without those that only others of them have."""
+    """Return the options for one of several targets, without those that only others support."""
 
     def has_metric(one: Target) -> bool:
         return written.metric in (one.counters or METRICS)

@@ -1,4 +1,4 @@
-"""Options as typed, turned into requests of analyses."""
+"""Conversion of options, as written by users, into requests for analyses."""
 
 import os.path
 import time
@@ -22,7 +22,7 @@ from slowpath.core.schema.derived import metric_words
 from slowpath.core.schema.rates import METRICS, Rate, Requirement
 
 DEFAULT_DEADLINE = 60.0
-"""Seconds for each program."""
+"""Default of `--deadline`: seconds for each program."""
 _DESCRIPTIONS = (".yaml", ".yml")
 
 
@@ -31,9 +31,9 @@ V = TypeVar("V")
 
 
 class WrittenOptions(NamedTuple):
-    """The options of an analysis as people write them, on a command line or in a call.
+    """The options of an analysis as written on a command line or in a call.
 
-    A field has the name of the option. In this order they repeat an analysis (`repeat`).
+    Fields have the names of the options. Their order is that of the options in `repeat`.
     """
 
     selection: Selection = Selection()
@@ -42,8 +42,8 @@ class WrittenOptions(NamedTuple):
     cores: int | None = None
     unroll: int | str | None = None
     paths: int | str = 1
-    mtu: int | None = None  # bytes; None: the greatest that arrives
-    entries: int | None = None  # of each map with room for so many; None: one
+    mtu: int | None = None  # bytes; None: the target's or environment's maximum
+    entries: int | None = None  # entries in each map that has room for them; None: one
     deadline: float | None = None  # seconds for each program; None: the default, 0: none
     total_deadline: float | None = None  # seconds
     memory: int | str | None = None
@@ -51,7 +51,7 @@ class WrittenOptions(NamedTuple):
     maps: str | None = None
     set: tuple[str, ...] = ()
     map_abi: str | None = None
-    receive: str | None = None  # how packets arrive; None: as on any device
+    receive: str | None = None  # receiving environment; None: any device
     btf: str | None = None
     cflags: tuple[str, ...] = ()
     require: str | None = None
@@ -59,10 +59,10 @@ class WrittenOptions(NamedTuple):
 
 
 def parse_unroll(text: str) -> list[str]:
-    """Reads `N` or `N@LOCATION,...`; each piece limits all loops or the one at a place.
+    """Split `N` or `N@LOCATION,...` into limits of all loops or of the loop at a location.
 
     Raises:
-        ValueError: when a piece is malformed.
+        ValueError: if a limit is malformed.
     """
     pieces = [piece.strip() for piece in text.split(",")]
     for piece in pieces:
@@ -75,17 +75,17 @@ def parse_unroll(text: str) -> list[str]:
 
 
 def _is_loop_limit(piece: str) -> bool:
-    """Whether this is `N` or `N@LOCATION`."""
+    """Return true if the text is `N` or `N@LOCATION`."""
     limit, at, place = piece.partition("@")
     named = bool(place) and "@" not in place and len(place.split()) == 1
     return limit.isascii() and limit.isdigit() and (named or not at)
 
 
 def parse_paths(text: str) -> int | None:
-    """Reads `K` or `all` (None).
+    """Read a number of paths: `K`, or `all` (None).
 
     Raises:
-        ValueError: when it is neither.
+        ValueError: if the text is neither.
     """
     if text == "all":
         return None
@@ -95,12 +95,12 @@ def parse_paths(text: str) -> int | None:
 
 
 def choose_metric(metric: str | None, requirement: Requirement | None) -> str | None:
-    """The metric to search by: as asked for, else the one that the requirement is about.
+    """Return the metric of the search: the requested one, else that of the requirement.
 
-    None when neither says anything: then it is the target's first.
+    None if neither is given: the target's first metric is used.
 
     Raises:
-        ValueError: when the requirement is about another metric than the one asked for.
+        ValueError: if the requirement has another metric than the requested one.
     """
     if requirement is None:
         return metric
@@ -117,10 +117,10 @@ def _words(metric: str) -> str:
 
 
 def check_metric(metric: str | None, target: targets.Target) -> str | None:
-    """A metric that there is on a target, or a rate, None or not.
+    """Check that a metric is a rate or a count of the target, and return it; None is allowed.
 
     Raises:
-        ValueError: when there is no such metric.
+        ValueError: if the metric is unknown.
     """
     if metric is None:
         return None
@@ -137,10 +137,12 @@ def check_metric(metric: str | None, target: targets.Target) -> str | None:
 
 
 def check_required(requirement: Requirement | None, target: targets.Target) -> None:
-    """A rate is required on targets that have rates, a count on those that count it.
+    """Check that a requirement fits the target: a rate if it has rates, else one of its counts.
+
+    On targets with time estimates, a packet rate is allowed, too.
 
     Raises:
-        ValueError: when it is the other way round.
+        ValueError: if the target does not support the requirement.
     """
     if requirement is None:
         return
@@ -166,23 +168,23 @@ def check_required(requirement: Requirement | None, target: targets.Target) -> N
 
 
 def choose_target(name: str) -> targets.Target:
-    """A built-in target by its name, or the description in a file.
+    """Return a built-in target by name, or the target that a file describes.
 
-    Of `linux-xdp`, this machine's calibration is taken, where there is one.
+    For `linux-xdp`, this machine's calibration is used if it exists.
 
     Raises:
-        ValueError: when it is neither a known name nor looks like a file.
-        InputError: when the file cannot be read, or this machine's calibration is not valid.
+        ValueError: if the text is neither a known name nor looks like a file.
+        InputError: if the file cannot be read, or this machine's calibration is invalid.
     """
     return targets.made(find_target(name))
 
 
 def find_target(name: str) -> targets.Description:
-    """What describes a target of this name.
+    """Return the description of a target, given by name or file as in `choose_target`.
 
     Raises:
-        ValueError: as `choose_target` has it.
-        InputError: as `choose_target` has it.
+        ValueError: as in `choose_target`.
+        InputError: as in `choose_target`.
     """
     names = targets.target_names()
     if name == CALIBRATED:
@@ -199,10 +201,10 @@ def find_target(name: str) -> targets.Description:
 
 
 def _calibrated(text: str) -> targets.Description:
-    """This machine's calibration.
+    """Return this machine's calibration as a description.
 
     Raises:
-        InputError: when it is not valid: whoever names no file has to be told of which one.
+        InputError: if it is invalid; names the file, which the user has not named.
     """
     found = targets.Description(CALIBRATED, text)
     try:
@@ -214,21 +216,21 @@ def _calibrated(text: str) -> targets.Description:
 
 
 def check_valid(target: targets.Target, file: str) -> None:
-    """A target has to be valid; what keeps nobody from using it is no matter.
+    """Check that a target is valid; problems that leave it usable are ignored.
 
     Raises:
-        InputError: when it is not, with the first problem.
+        InputError: if the target is invalid; with the first problem.
     """
     if target.max_packet is None:
         raise InputError(file, target.problems()[0])
 
 
 def read_request(files: Sequence[str], written: WrittenOptions) -> Request:
-    """What the options ask for.
+    """Turn options into a request.
 
     Raises:
-        OptionError: when an option makes no sense.
-        InputError: when a file that an option names cannot be read.
+        OptionError: if an option is invalid.
+        InputError: if a file that an option names cannot be read.
     """
     requirement = _read_requirement(written)
     name = default_target(files) if written.target is None else written.target
@@ -236,7 +238,7 @@ def read_request(files: Sequence[str], written: WrittenOptions) -> Request:
     target = targets.made(description)
     asked = read_option("--metric", lambda name: check_metric(name, target), written.metric)
     if target.machine is not None and isinstance(requirement, Rate):
-        metric = asked  # what is guaranteed are counts; the rate is held against the estimate
+        metric = asked  # the guarantee is a count; the rate is compared with the estimate
     else:
         metric = read_option("--require", lambda name: choose_metric(name, requirement), asked)
     read_option("--require", lambda required: check_required(required, target), requirement)
@@ -261,11 +263,11 @@ def read_request(files: Sequence[str], written: WrittenOptions) -> Request:
 
 
 def read_options(written: WrittenOptions) -> analyses.Options:
-    """The options of the engine: those that are texts or names of files, read; others as they are.
+    """Return the engine's options: parse texts, read named files, and copy all others.
 
     Raises:
-        OptionError: when an option makes no sense.
-        InputError: when a file that an option names cannot be read.
+        OptionError: if an option is invalid.
+        InputError: if a file that an option names cannot be read.
     """
     unroll, memory = written.unroll, written.memory
     deadline = read_option("--deadline", parse_deadline, written.deadline)
@@ -286,10 +288,10 @@ def read_options(written: WrittenOptions) -> analyses.Options:
 
 
 def _read_requirement(written: WrittenOptions) -> Requirement | None:
-    """What `--require` asks for; `--accept-assumptions` means something with it only.
+    """Read the requirement of `--require`.
 
     Raises:
-        OptionError: when that makes no sense.
+        OptionError: if it is invalid, or `--accept-assumptions` is given without it.
     """
     if written.require is None:
         if written.accept_assumptions:
@@ -302,10 +304,10 @@ def _read_requirement(written: WrittenOptions) -> Requirement | None:
 
 
 def read_option(option: str, read: Callable[[V], T], value: V) -> T:
-    """The value of an option.
+    """Return the value of an option, as converted by `read`.
 
     Raises:
-        OptionError: when `read` refuses what was typed.
+        OptionError: if `read` raises a ValueError.
     """
     try:
         return read(value)
@@ -314,10 +316,10 @@ def read_option(option: str, read: Callable[[V], T], value: V) -> T:
 
 
 def parse_deadline(seconds: float | None) -> float | None:
-    """The deadline of one program: the default where none is given, none at all for 0.
+    """Return the deadline of one program: the default for None, no deadline for 0.
 
     Raises:
-        ValueError: when it is no time.
+        ValueError: if the deadline is invalid.
     """
     if seconds == 0:
         return None
@@ -325,10 +327,10 @@ def parse_deadline(seconds: float | None) -> float | None:
 
 
 def parse_memory(size: str) -> int:
-    """The memory of an analysis in bytes.
+    """Return the memory limit of an analysis in bytes.
 
     Raises:
-        ValueError: when it is no size.
+        ValueError: if the text is not a valid size.
     """
     from slowpath.core.jobs.memory import parse_size
 
@@ -336,10 +338,10 @@ def parse_memory(size: str) -> int:
 
 
 def memory_or_share(size: int | str | None) -> int | None:
-    """The memory for work in bytes: a share of what is free where none is given.
+    """Return the memory limit in bytes; for None, the default share of free memory.
 
     Raises:
-        OptionError: when it is no size.
+        OptionError: if the text is not a valid size.
     """
     from slowpath.core.jobs.memory import default_limit
 
@@ -347,10 +349,10 @@ def memory_or_share(size: int | str | None) -> int | None:
 
 
 def check_deadline(seconds: float | None) -> float | None:
-    """A deadline is a positive number.
+    """Check that a deadline, if given, is positive and finite, and return it.
 
     Raises:
-        ValueError: when it is not.
+        ValueError: if it is not.
     """
     if seconds is None or 0 < seconds < float("inf"):
         return seconds
@@ -358,13 +360,12 @@ def check_deadline(seconds: float | None) -> float | None:
 
 
 def parse_cflags(text: str, files: Sequence[str]) -> tuple[str, ...]:
-    """Flags for clang, as a shell would read them.
+    """Split flags for clang as a shell would.
 
-    Descriptions of chains and topologies can name C sources; whether they do is known when they are
-    read.
+    Descriptions of chains and topologies are accepted, because they can name C sources.
 
     Raises:
-        ValueError: when a quotation is open, or no file is compiled.
+        ValueError: if a quotation is open, or no file is compiled.
     """
     import shlex
 
@@ -374,17 +375,17 @@ def parse_cflags(text: str, files: Sequence[str]) -> tuple[str, ...]:
 
 
 def join_flags(flags: Sequence[str]) -> str:
-    """The value of the option that `parse_cflags` reads."""
+    """Join flags for clang into an option value that `parse_cflags` can read."""
     import shlex
 
     return shlex.join(flags)
 
 
 def check_not_a_program(output: str, files: Sequence[str]) -> None:
-    """A packet file must not replace a program, as a forgotten value would have it.
+    """Check that an output file is not a program, which happens if its name is forgotten.
 
     Raises:
-        ValueError: when it would.
+        ValueError: if the output file is one of the programs.
     """
     for file in files:
         if os.path.exists(output) and os.path.exists(file) and os.path.samefile(output, file):
@@ -392,9 +393,11 @@ def check_not_a_program(output: str, files: Sequence[str]) -> None:
 
 
 def repeat(written: WrittenOptions, target: targets.Target) -> list[str]:
-    """Options that repeat an analysis on a target, whatever its greatest packet is by then.
+    """Return the options that repeat an analysis of one program on a target.
 
-    Target and metric are those of a program, and time for all programs is not for one.
+    They include the target's current maximum packet length, which may change later. They exclude
+    target and metric, which depend on the program, and the total deadline, which is for all
+    programs.
     """
     if written.mtu is None and target.counters is None:
         written = written._replace(mtu=target.max_packet)

@@ -1,6 +1,6 @@
-"""Outcomes of analyses: results, failures and exit codes.
+"""Outcomes of analyses: exit codes, and messages about failures on standard error.
 
-Results themselves are the commands' to report.
+The commands themselves report the results.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from slowpath.core.terminal import error, note
 
 
 class Analysed(NamedTuple):
-    """A program and what is known of it now."""
+    """A program and its result."""
 
     task: Task
     result: Result
@@ -23,53 +23,53 @@ class Analysed(NamedTuple):
 
 
 def note_remarks(plan: Plan) -> None:
-    """Says on standard error which programs are left out, or taken for XDP."""
+    """Print to standard error which programs are skipped, or analysed as XDP."""
     for file, remark in plan.remarks:
         note(f"note: {file}: {remark}")
 
 
 def code_of(failure: Failure) -> ExitCode:
-    """What the exit code says of a program that could not be analysed."""
+    """Return the exit code for a program that could not be analysed."""
     codes = {"option": ExitCode.USAGE, "stopped": ExitCode.UNDECIDED}
     return codes.get(failure["kind"], ExitCode.INPUT)
 
 
 class Unmatched:
-    """Says on standard error which limits of `--unroll` are about lines of no program."""
+    """Limits of `--unroll` for source lines that no program contains."""
 
     def __init__(self) -> None:
         self._pieces: set[str] | None = None
 
     def add(self, analysed: Analysed) -> None:
-        """Takes note of the limits that a program has no code for."""
+        """Record the limits that a program has no code for."""
         pieces = set(analysed.detail["unmatched"])
         if analysed.result["error"] is not None and not pieces:
-            return  # it may have failed before anybody looked
+            return  # the analysis may have failed before this check
         self._pieces = pieces if self._pieces is None else self._pieces & pieces
 
     def complain(self) -> ExitCode:
-        """Says it at the end."""
+        """Report limits that no program has code for; return the exit code."""
         for piece in sorted(self._pieces or ()):
             error(f"--unroll {piece}", "no program that was analysed has code at this line")
         return ExitCode.USAGE if self._pieces else ExitCode.FINE
 
 
 class Complaints:
-    """Says on standard error why programs could not be analysed, and what the exit code then is."""
+    """Messages on standard error about programs that could not be analysed."""
 
     def __init__(
         self, request: Request, unmatched: Unmatched, say: Callable[[str, str], None] = error
     ) -> None:
-        """Has `say` say it: of which file, and what; `unmatched` is told of every program."""
+        """Prepare; `say` prints file and message, and `unmatched` gets every program."""
         self._request = request
         self._unmatched = unmatched
         self._say = say
         self._said = set[tuple[str, str]]()
 
     def add(self, analysed: Analysed) -> ExitCode:
-        """Says why a program failed; what the exit code says of the analysis by itself.
+        """Report the failure of a program, if any, and return the exit code of its analysis.
 
-        It is said once where several fail for the same reason: a file of an option.
+        If several programs fail for the same reason, such as an option's file, it is reported once.
         """
         self._unmatched.add(analysed)
         failure = analysed.detail["failure"]
@@ -89,7 +89,7 @@ class Complaints:
             note(f"note: {analysed.task.file}: {name}also {refusal_text(refusal)}")
 
     def _blamed(self, task: Task, failure: Failure) -> tuple[str, str]:
-        """The file to blame and the message."""
+        """Return the file that caused the failure, and the message."""
         if failure["option"] is not None:
             name = self._request.option_files[failure["option"]]
             line = "" if failure["line"] is None else f":{failure['line']}"

@@ -21,29 +21,29 @@ from slowpath.core.schema.rates import METRICS, Requirement
 
 
 class Request(NamedTuple):
-    """What is to be analysed, and how: the options, read."""
+    """Files to analyse, with all options in parsed form."""
 
     files: Sequence[str]
     selection: Selection
     clang: Clang
     target: targets.Target
     description: targets.Description  # of the target
-    options: analyses.Options  # whose metric is None where the target's first one is meant
+    options: analyses.Options  # metric None: the target's first one
     btf: str | None
-    until: float | None  # when all of it has to be done, by the monotonic clock
+    until: float | None  # total deadline, by the monotonic clock
     requirement: Requirement | None
-    accept_assumptions: bool  # limits of loops below what is known of them
-    reproduce: list[str]  # options that repeat this, target and metric left out
-    option_files: Mapping[str, str]  # options that name a file, such as --assume, and its name
+    accept_assumptions: bool  # true: accept limits that cut loops short
+    reproduce: list[str]  # options that repeat the analysis, except target and metric
+    option_files: Mapping[str, str]  # file of each option that names one, such as --assume
 
     @property
     def metric(self) -> str:
-        """What is guaranteed."""
+        """The guaranteed metric."""
         return self.options.metric or (self.target.counters or METRICS)[0]
 
 
 class Task(NamedTuple):
-    """One program to analyse, or a file without any."""
+    """One program to analyse, or a file without a program."""
 
     file: str
     object: objects.Object | None  # None: not readable
@@ -51,29 +51,29 @@ class Task(NamedTuple):
     program: objects.ProgramInfo | None  # None: a listing, or not readable
     target: str
     metric: str
-    error: str | None = None  # why there is nothing to analyse
-    stopped: bool = False  # whether that is for want of time
-    data: bytes | None = None  # the file, or what was compiled; None: other programs made it
-    compiled: bool = False  # whether C sources were compiled for it
+    error: str | None = None  # reason why there is no program to analyse
+    stopped: bool = False  # true if the reason is lack of time
+    data: bytes | None = None  # content of the file, or compiled object; None: not from a file
+    compiled: bool = False  # true if C sources were compiled for it
 
     @property
     def label(self) -> str:
-        """What the program is called in tables and messages."""
+        """Name of the program in tables and messages."""
         return self.file if self.program is None else f"{self.file}:{self.program.name}"
 
 
 class Plan(NamedTuple):
-    """The programs in the order of the files, and remarks: which are left out, or taken for XDP."""
+    """The programs in the order of the files, and remarks about skipped and unknown programs."""
 
     tasks: list[Task]
     remarks: list[tuple[str, str]]  # file and remark
 
 
 def make_plan(request: Request) -> Plan:
-    """Reads the files and chooses programs.
+    """Read the files and choose programs.
 
     Raises:
-        OptionError: when no program is meant, or an option makes no sense for one of them.
+        OptionError: if no program is selected, or an option does not fit the target.
     """
     plan = Plan([], [])
     known: list[str] = []
@@ -88,10 +88,10 @@ def make_plan(request: Request) -> Plan:
 
 
 def for_target(plan: Plan, request: Request) -> Plan:
-    """The same programs on the target of a request; nothing is read or compiled again.
+    """Return the same programs for the target of a request; files are not read or compiled again.
 
     Raises:
-        OptionError: when an option makes no sense for the target.
+        OptionError: if an option does not fit the target.
     """
     if any(task.error is None for task in plan.tasks):
         _check_count(request)
@@ -102,7 +102,7 @@ def for_target(plan: Plan, request: Request) -> Plan:
 def _tasks(
     file: str, request: Request, remarks: list[tuple[str, str]], known: list[str]
 ) -> Iterator[Task]:
-    """The programs of one file; those that were not chosen are added to `known`."""
+    """Yield the chosen programs of one file; add to `known` those that the selection rejects."""
     selection = request.selection
     task = Task(file, None, 0, None, request.target.name, request.metric)
     try:
@@ -140,10 +140,10 @@ def _tasks(
 
 
 def _check_count(request: Request) -> None:
-    """Refuses what has no meaning on a target that counts.
+    """Check that the options apply to the target, which may count or not estimate times.
 
     Raises:
-        OptionError: naming the option.
+        OptionError: if an option does not apply.
     """
     if request.options.entries is not None and request.target.machine is None:
         what = f"target {request.target.name} estimates no times"

@@ -1,11 +1,8 @@
 """Progress on standard error.
 
-A live line on a terminal; and once, after a while, a line that says what is going on and what can
-be done about it.
-
-That is which program, which stage, and how much of it is done: a live line on a terminal; and once,
-after a while, a line that says what is going on and how to end it. Both are of the whole command,
-whatever it does one after the other.
+A terminal shows a live line with the current program, the stage and the finished amount of work. In
+addition, long work prints one permanent line with its state and the ways to end it. Both lines are
+for the whole command, also if it does several kinds of work.
 """
 
 import os
@@ -22,28 +19,28 @@ from slowpath.core.terminal import is_terminal, note, tell
 
 _CLEAR = "\r\x1b[K"
 _LONG = 10.0
-"""Seconds after which people want to know what is going on."""
+"""Seconds after which the permanent line is printed."""
 
 
 class Watcher:
-    """Sees how far the analysis of one program is; this one looks away."""
+    """Observer of the analysis of one program; this base class ignores the progress."""
 
     def look(self, run: Run) -> None:
-        """Is called ten times a second."""
+        """Observe the state of the analysis; called ten times a second."""
 
     def close(self) -> None:
-        """Is called at the end."""
+        """End the observation; called once."""
 
 
 Watching = Callable[[str, str, float | None], Watcher]
-"""Makes a watcher of a program's analysis: its label, the metric, how many seconds it has."""
+"""Function that creates a watcher from a program's label, the metric, and the seconds allowed."""
 
 
 class Shown:
-    """A line on a terminal that is written over again, and once, after a while, one that stays."""
+    """A live line on a terminal, and one permanent line if the work takes long."""
 
     def __init__(self, subject: str) -> None:
-        """`subject` is what both begin with."""
+        """Start the clock; both lines begin with `subject`."""
         self._subject = one_line(subject)
         self._start = time.monotonic()
         self._live = is_terminal(sys.stderr)
@@ -57,9 +54,12 @@ class Shown:
         *,
         after: float = 0.0,
     ) -> None:
-        """Shows what both lines say now, given how many seconds it has taken so far.
+        """Update the live line, and print the permanent one once if it is due.
 
-        The first one is there after so many of them.
+        Args:
+            live: Text of the live line for the elapsed seconds.
+            staying: Text of the permanent line for the elapsed seconds.
+            after: Seconds before the live line appears.
         """
         elapsed = time.monotonic() - self._start
         if elapsed >= _LONG and not self._said:
@@ -72,35 +72,35 @@ class Shown:
             self._drawn = True
 
     def close(self) -> None:
-        """Clears the live line."""
+        """Clear the live line."""
         if self._drawn:
             tell(_CLEAR)
         self._drawn = False
 
 
 class Watch(Watcher):
-    """What is shown while one program is analysed; `look` is to be called ten times a second."""
+    """Progress display of the analysis of one program; call `look` ten times a second."""
 
     def __init__(self, subject: str, metric: str, seconds: float | None) -> None:
-        """The analysis has so many seconds, or any number of them."""
+        """Start; `seconds` is the deadline of the analysis, None without one."""
         self._shown = Shown(subject)
         self._metric = metric
         self._seconds = seconds
 
     def look(self, run: Run) -> None:
-        """Shows how far the analysis is."""
+        """Show the progress of the analysis."""
         self._shown.show(
             lambda elapsed: describe_run(run, self._metric, elapsed),
             lambda elapsed: explain(run, self._metric, elapsed, self._seconds),
         )
 
     def close(self) -> None:
-        """Clears the live line."""
+        """Clear the live line."""
         self._shown.close()
 
 
 def explain(run: Run, metric: str, elapsed: float, seconds: float | None) -> str:
-    """What goes on in an analysis that takes long, and which options help."""
+    """Describe the state of a long analysis, and the options that shorten it."""
     bound = _bound(run.news, metric) if run.news.candidates or run.news.value else "no bound yet"
     doing = run.stage or "reading the program"
     ends = "nothing ends it by itself (--deadline SECONDS does)"
@@ -113,7 +113,7 @@ def explain(run: Run, metric: str, elapsed: float, seconds: float | None) -> str
 
 
 def describe_run(run: Run, metric: str, elapsed: float) -> str:
-    """The state of an analysis in a few words."""
+    """Describe the state of an analysis in a few words; `elapsed` is in seconds."""
     if not (run.news.candidates or run.news.value or run.news.paths):
         doing = f"{run.stage}, " if run.stage else ""
         return f"{doing}{elapsed:.1f} s"
@@ -128,7 +128,7 @@ def _columns() -> int:
 
 
 def cut(text: str, columns: int) -> str:
-    """As much of a text as fits into so many columns; some characters take two of them."""
+    """Cut a text to a number of columns; some characters take two columns."""
     from unicodedata import east_asian_width
 
     for at, character in enumerate(text):
@@ -139,7 +139,7 @@ def cut(text: str, columns: int) -> str:
 
 
 def describe(news: Progress, metric: str) -> str:
-    """The state of an analysis in a few words."""
+    """Describe the progress of an analysis that has a bound or candidates, in a few words."""
     tried = f"{_paths(news.candidates)} tried, {news.nogoods} nogoods, {news.seconds:.1f} s"
     return f"{_bound(news, metric)}, {tried}"
 
@@ -158,25 +158,25 @@ def _paths(count: int) -> str:
 
 
 _SOON = 1.0
-"""Seconds within which nothing is shown on a terminal."""
+"""Seconds before the live line appears."""
 _QUIET = Doing("", "", 0, "")
 
 
 class WorkWatch:
-    """What is shown of one command; `look` is to be called ten times a second."""
+    """Progress display of one command; call `look` ten times a second."""
 
     def __init__(self, file: str, ends: str) -> None:
-        """`ends` says what ends the work, such as `--deadline ends it after 60 s`."""
+        """Start; `ends` is a text such as `--deadline ends it after 60 s`."""
         self._shown = Shown(file)
         self._ends = ends
         self._doing = _QUIET
 
     def take(self, doing: Doing) -> None:
-        """Notes what is being done."""
+        """Store the current stage."""
         self._doing = doing
 
     def look(self) -> None:
-        """Shows it."""
+        """Show the current stage."""
         self._shown.show(
             lambda elapsed: f"{describe_work(self._doing)}, {elapsed:.1f} s",
             lambda elapsed: f"{elapsed:.0f} s so far, {describe_work(self._doing)}; {self._ends}",
@@ -184,30 +184,30 @@ class WorkWatch:
         )
 
     def see(self, doing: Doing) -> None:
-        """Notes what is being done, and shows it."""
+        """Store and show the current stage."""
         self.take(doing)
         self.look()
 
     def close(self) -> None:
-        """Clears the live line."""
+        """Clear the live line."""
         self._shown.close()
 
 
 class Looking(Watcher):
-    """An analysis that is part of the work."""
+    """Watcher of an analysis that is part of larger work."""
 
     def __init__(self, watch: WorkWatch, subject: str) -> None:
-        """`subject` is what it is done for, such as the name of a program."""
+        """Start; `subject` is the object of the analysis, such as the name of a program."""
         self._watch = watch
         self._subject = subject
 
     def look(self, run: Run) -> None:
-        """Shows how far it is."""
+        """Show the progress of the analysis."""
         self._watch.see(Doing(self._subject, run.stage, run.news.candidates, "paths"))
 
 
 def ending(seconds: float | None, option: str) -> str:
-    """What ends the work, by the option that limits its time."""
+    """Describe the ways to end the work; `option` limits its time to `seconds`."""
     ends = f"nothing ends it by itself ({option} SECONDS does)"
     if seconds is not None:
         ends = f"{option} ends it after {seconds:g} s"
@@ -215,7 +215,7 @@ def ending(seconds: float | None, option: str) -> str:
 
 
 def describe_work(doing: Doing) -> str:
-    """What is being done, in a few words."""
+    """Describe the current stage in a few words."""
     stage = doing.stage or "reading"
     count = f", {doing.done} {doing.unit}" if doing.done and doing.unit else ""
     return f"{doing.subject}: {stage}{count}" if doing.subject else f"{stage}{count}"

@@ -1,6 +1,6 @@
 """Reporters of results, one for each output format.
 
-Texts are made by modules of their own, which are imported when their format is asked for.
+Separate modules format the texts; each is imported only when its format is requested.
 """
 
 from abc import ABC, abstractmethod
@@ -22,108 +22,108 @@ if TYPE_CHECKING:
 
 
 class Reporter(ABC):
-    """Turns results into lines of output."""
+    """Converter of results into lines of output."""
 
     described_paths = 0
-    """So many paths of each program are described in more detail than results have."""
+    """Number of paths of each program for which the reporter needs details (`PathDetail`)."""
 
     def __init__(self, labels: Sequence[str], *, verbose: bool) -> None:
-        """For programs that are called so, which results will come for."""
+        """Prepare for results of programs with these labels."""
         self._labels = labels
         self._verbose = verbose
         self.provenance: Provenance = {}  # of the programs
 
     def prepare(self, metric: str) -> None:  # noqa: B027 - most need nothing
-        """Imports what a result with this metric will need.
+        """Import modules that results with this metric will need.
 
-        There is time for that while the first program is analysed, in another process.
+        The caller waits anyway, while another process analyses the first program.
         """
 
     def start(self) -> Iterable[Line]:
-        """Lines before the first result."""
+        """Return the lines before the first result."""
         return ()
 
     @abstractmethod
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:
-        """Lines to write when a result arrives; `text` is the result as JSON."""
+        """Return the lines for a new result; `text` is the result as JSON."""
 
     def finish(self) -> Iterable[Line]:
-        """Lines after the last result."""
+        """Return the lines after the last result."""
         return ()
 
 
 class MakeReporter(Protocol):
-    """A reporter's class, or what chooses one: as formats of `bound` are registered."""
+    """A reporter's class, or a function that chooses one; the values of `bound.cli.FORMATS`."""
 
     def __call__(self, labels: Sequence[str], *, verbose: bool) -> Reporter:
-        """The reporter of programs that are called so."""
+        """Return the reporter for programs with these labels."""
 
 
 def text_reporter(labels: Sequence[str], *, verbose: bool) -> Reporter:
-    """A single program gets a full report, several get a row each."""
+    """Return a reporter with a full report for a single program, or a row for each of several."""
     made = FullReporter if len(labels) == 1 else TableReporter
     return made(labels, verbose=verbose)
 
 
 class JsonReporter(Reporter):
-    """One document, a line for each result, written as results arrive."""
+    """A JSON document with one line per result, written as results arrive."""
 
     _separator = ""
 
     def start(self) -> Iterable[Line]:
-        """The head of the document."""
+        """Return the head of the document."""
         head = {"slowpath": identity.version(), **self.provenance}
         return [Line(f'{json_line(head)[:-1]}, "results": [')]
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
-        """The result as it is."""
+        """Return the result as JSON."""
         line = Line(self._separator + json_ascii(text))
         self._separator = ","
         return [line]
 
     def finish(self) -> Iterable[Line]:
-        """The end of the document."""
+        """Return the end of the document."""
         return [Line("]}")]
 
 
 class CsvReporter(Reporter):
-    """A header, and a row for each result."""
+    """CSV with a header and one row per result."""
 
     def start(self) -> Iterable[Line]:
-        """The header."""
+        """Return the header."""
         from slowpath.bound.report_csv import csv_header
 
         return [Line(csv_header())]
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
-        """The row."""
+        """Return the row of a result."""
         from slowpath.bound.report_csv import csv_row
 
         return [Line(csv_row(result))]
 
 
 class TextReporter(Reporter):
-    """Text for people, which ends with the tools that made the programs."""
+    """Text for people, which ends with the version of the compiler."""
 
     def finish(self) -> Iterable[Line]:
-        """The version of the compiler, if programs were compiled."""
+        """Return the version of the compiler, if programs were compiled."""
         return provenance_lines(self.provenance)
 
 
 class FullReporter(TextReporter):
-    """Everything that is known, for people."""
+    """A full text report of a single program."""
 
     described_paths = DESCRIBED_PATHS
 
     def prepare(self, metric: str) -> None:
-        """Imports the report of rates or counts."""
+        """See `Reporter.prepare`."""
         if as_metric(metric) is None:
             import slowpath.bound.report_counts
         else:
             import slowpath.bound.report_rates  # noqa: F401 - used by `add`
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
-        """The report."""
+        """Return the report."""
         if is_count(result):
             from slowpath.bound.report_counts import counts_report
 
@@ -134,29 +134,29 @@ class FullReporter(TextReporter):
 
 
 class TableReporter(TextReporter):
-    """Rows with a header above those of the same kind: rates, or counts of the same component.
+    """Tables of programs: one of rates, and one for counts of each component.
 
-    Where programs are told apart by their targets, each target has tables of its own.
+    If programs are analysed for several targets, each target has its own tables.
     """
 
     def __init__(self, labels: Sequence[str], *, verbose: bool) -> None:
-        """Nothing is written yet."""
+        """Prepare for results of programs with these labels."""
         super().__init__(labels, verbose=verbose)
         self._by_target = len(set(labels)) < len(labels)
         self._target = ""
         self._tables: dict[str, CompactTable | CountTable] = {}
         self._current = ""
-        self._waiting: list[Line] = []  # failures before there is a header
+        self._waiting: list[Line] = []  # failures before the first header
 
     def prepare(self, metric: str) -> None:
-        """Imports the table of rates or counts."""
+        """See `Reporter.prepare`."""
         if as_metric(metric) is None:
             import slowpath.bound.report_counts
         else:
             import slowpath.bound.report_rates  # noqa: F401 - used by `add`
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
-        """The row, with a header above it where it is the first of its kind."""
+        """Yield the row of a program, after a header if the row starts a table."""
         if self._by_target and result["target"] != self._target:
             yield from self._begin(result["target"])
         if result["guarantee"] is None:
@@ -199,7 +199,7 @@ class TableReporter(TextReporter):
         return CompactTable(self._labels)
 
     def finish(self) -> Iterable[Line]:
-        """Failures without a header above them, and notes on rows."""
+        """Yield failures if there was no header, and the notes of all tables."""
         yield from self._waiting
         self._waiting.clear()
         for table in self._tables.values():

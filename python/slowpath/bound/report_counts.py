@@ -1,7 +1,7 @@
-"""Reports on programs for targets that count.
+"""Reports on programs for counting targets.
 
-The component that the search was about is bounded; the others are what the path that sets the
-bound comes to, and other paths may have more of them.
+The bound is for the component of the metric. Counts of other components are those of the path that
+sets this bound; other paths can have more of them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ _ESTIMATED = "estimated"
 
 
 def counts_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[Line]:
-    """The lines of the full report; nothing when the program could not be analysed."""
+    """Yield the lines of the full report; none if the program could not be analysed."""
     guarantee, naive = result["guarantee"], result["naive"]
     if guarantee is None or naive is None:
         return
@@ -48,14 +48,14 @@ def counts_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[
 
 
 def title_line(result: Result) -> Line:
-    """The program and the target."""
+    """Return the title: file, program and target."""
     section = "" if result["section"] is None else f" (section {result['section']})"
     title = f"{result['file']} · {result['program']}{section} · {result['target']}"
     return Line(one_line(title), "bold")
 
 
 def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
-    """The count that is guaranteed, and those beside it."""
+    """Yield the guaranteed count and the counts of other components."""
     counts = guarantee["counts"] or {}
     name, count = counted(counts, result["metric"])
     if is_found(guarantee):
@@ -74,7 +74,7 @@ def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
 
 
 def interleaved_lines(result: Result) -> Iterator[Line]:
-    """The count that holds while other CPUs write to shared maps, where it is larger."""
+    """Yield the count that holds while other CPUs write to shared maps, if it is larger."""
     bound = result.get("interleaved")
     if bound is not None:
         name, count = counted(bound["counts"] or {}, result["metric"])
@@ -99,13 +99,13 @@ def _naive(metric: str, guarantee: Bound, naive: Bound) -> Line:
 
 
 def _less(count: int, base: int) -> str:
-    """By how much a count is below another, cut: `17.6 %`."""
+    """Format the relative decrease from `base` to `count`, truncated: `17.6 %`."""
     tenths = (base - count) * _PERCENT * 10 // base
     return f"{tenths // 10}.{tenths % 10} %" if tenths else "<0.1 %"
 
 
 def _value(path: PathResult) -> str:
-    """What paths are ordered by."""
+    """Format the value that orders paths."""
     estimate = path["estimate"]
     return (
         format_counts(path["cost"])
@@ -138,18 +138,18 @@ def _instructions(path: PathResult, detail: PathDetail) -> Iterator[Line]:
 
 
 class CountTable:
-    """One row a program, of equal layout; what guarantees and estimates rely on stands below."""
+    """A table with one row per program, and notes about conditions below it."""
 
     def __init__(self, labels: Sequence[str]) -> None:
         self._label_width = label_width(labels)
         self._notes: list[str] = []
         self._others: list[str] = []
         self._measured = ""
-        self._estimates = False  # whether the target does
-        self._machine = ""  # of the estimates; empty where there are none
+        self._estimates = False  # true if the target estimates times
+        self._machine = ""  # of the estimates; empty without estimates
 
     def header(self, result: Result) -> Line:
-        """The names of the columns."""
+        """Return the names of the columns."""
         guarantee = result["guarantee"]
         counts = {} if guarantee is None else guarantee["counts"] or {}
         self._measured, _ = counted(counts, result["metric"])
@@ -161,7 +161,7 @@ class CountTable:
         return Line(self._row("program", names), "bold")
 
     def row(self, result: Result) -> Line:
-        """The row of a program."""
+        """Return the row of a program."""
         guarantee, naive, label = result["guarantee"], result["naive"], program_label(result)
         if guarantee is None or naive is None:
             return failed_row(result, [label])
@@ -190,7 +190,7 @@ class CountTable:
         return Line(self._row(one_line(label), cells, *remarks))
 
     def notes(self) -> list[Line]:
-        """What columns and the marks at the ends of rows mean."""
+        """Return explanations of columns and of the marks at the ends of rows."""
         notes = [f"[{number}] {text}" for number, text in enumerate(self._notes, start=1)]
         if self._measured:
             text = f"{self._measured}: at most so many per packet"

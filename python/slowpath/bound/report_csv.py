@@ -43,12 +43,12 @@ COLUMNS = (
 
 
 def csv_header() -> str:
-    """The line with the names of the columns, without line end."""
+    """Return the names of the columns as a line, without line end."""
     return csv_line(COLUMNS)
 
 
 def csv_row(result: Result) -> str:
-    """The line of a program, without line end; what is unknown is empty."""
+    """Return the row of a program as a line, without line end; unknown values are empty."""
     guarantee, naive = result["guarantee"], result["naive"]
     path = result["paths"][0] if result["paths"] else None
     row: dict[str, object] = {

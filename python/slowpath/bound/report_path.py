@@ -28,22 +28,22 @@ from slowpath.core.schema.results import (
 from slowpath.core.terminal import Line
 
 LABEL = 13
-"""Width of the labels at the left."""
+"""Width of the labels on the left."""
 INDENT = "  "
 
 
 def labelled(label: str, text: str, style: str = "") -> Line:
-    """A line about a result."""
+    """Return a line about a result."""
     return Line(f"{label:<{LABEL}}{text}", style)
 
 
 def detail_line(label: str, text: str) -> Line:
-    """A line about a path."""
+    """Return a line about a path."""
     return Line(f"{INDENT}{label:<{LABEL + 1}}{text}")
 
 
 def exactness(result: Result) -> str:
-    """How exact the guarantee of a slowest path is: with the first condition, if there are any."""
+    """Describe how exact the guarantee of a slowest path is, with its first condition if any."""
     if verdict_of(result) != "conditional":
         return "exact"
     first, *others = result["assumptions"]
@@ -52,12 +52,12 @@ def exactness(result: Result) -> str:
 
 
 def style_of(guarantee: Bound) -> str:
-    """The style of a guarantee: only what is exact without conditions is all good."""
+    """Return the style of a guarantee; it is green only if exact without conditions."""
     return "bold green" if guarantee["exact"] else "bold yellow"
 
 
 def assumption_lines(result: Result) -> Iterator[Line]:
-    """What a guarantee depends on, but for what `exactness` says, and what else is to be known."""
+    """Yield the notes and the assumptions, except the one that `exactness` states."""
     said = 1 if verdict_of(result) == "conditional" else 0
     for label, texts in (
         ("assuming", result["assumptions"][said:]),
@@ -75,14 +75,14 @@ def all_paths(
     *,
     verbose: bool,
 ) -> Iterator[Line]:
-    """The paths of a report, each as `one_path` describes it, and how the search ended.
+    """Yield the paths of a report, each as described by `one_path`, and the end of the search.
 
-    `value` is what the paths are ordered by, in words.
+    `value` formats the value that orders the paths.
     """
     if not result["paths"]:
         yield Line("")
         yield Line("No satisfiable path is known yet: there is no witness.")
-    # An analysis that was ended by force has described none of its paths.
+    # A killed analysis has no details of its paths.
     described = detail["paths"][: min(len(result["paths"]), DESCRIBED_PATHS)]
     for index, each in enumerate(described):
         yield Line("")
@@ -106,7 +106,7 @@ def all_paths(
 
 
 def witness_lines(path: PathResult) -> Iterator[Line]:
-    """The packet, map content and values that a path needs."""
+    """Yield the packet, map content and values that a path needs."""
     witness = path["witness"]
     yield detail_line("witness", f"a packet of {witness['length']} bytes; -- is any byte")
     for row in hex_dump(witness_bytes(witness)):
@@ -128,14 +128,14 @@ def witness_lines(path: PathResult) -> Iterator[Line]:
 
 
 def given_text(given: Named | Surroundings) -> str:
-    """What has to be so before the first instruction."""
+    """Format an initial value or initial bytes that a path needs."""
     if "memory" in given:
         return f"{given['memory']}, from byte {given['offset']}: {given['bytes']}"
     return f"{given['name']} = {given['value']}"
 
 
 def unknown_text(unknown: Unknown) -> str:
-    """What an instruction has to yield: where, which call, which of its results, and the value."""
+    """Format a value that an instruction has to yield: place, call, kind of result, and value."""
     place = f".{unknown['instruction']}"
     if unknown["line"] is not None:
         place += f" ({unknown['file']}:{unknown['line']})"
@@ -145,7 +145,7 @@ def unknown_text(unknown: Unknown) -> str:
 
 
 def _content_rows(content: MapContent) -> Iterator[str]:
-    """What a map holds: a dump of memory, or one line."""
+    """Yield the content of a map: a memory dump, or one line."""
     if "offset" in content:
         yield from memory_dump(content["offset"], content["bytes"])
     elif "others" in content:
@@ -163,7 +163,7 @@ def _content_rows(content: MapContent) -> Iterator[str]:
 
 
 def _value_text(value: str | dict[str, str] | None) -> str:
-    """The value of an element; of a large one, the bytes that matter."""
+    """Format the value of an element; of a large value, only the bytes that the path needs."""
     if isinstance(value, dict):
         pieces = (f"{bytes_} at {offset}" for offset, bytes_ in value.items())
         return ", ".join(pieces) or "anything"
@@ -171,7 +171,7 @@ def _value_text(value: str | dict[str, str] | None) -> str:
 
 
 def listing_lines(detail: PathDetail) -> Iterator[Line]:
-    """The instructions of a path in the order of the program, and how often each is executed."""
+    """Yield a path's instructions in program order, with the number of times each is executed."""
     counts = Counter(number for number, _ in detail["listing"])
     texts = dict(detail["listing"])
     yield detail_line("listing", "executed times, number, instruction")
@@ -184,7 +184,7 @@ def listing_lines(detail: PathDetail) -> Iterator[Line]:
 
 
 def stats_lines(stats: Stats) -> Iterator[Line]:
-    """What the search did."""
+    """Yield the statistics of the search."""
     yield Line("")
     yield Line(
         f"search: {count_of(stats['candidates'], 'path')} tried, {stats['sat']} satisfiable, "
@@ -194,12 +194,12 @@ def stats_lines(stats: Stats) -> Iterator[Line]:
 
 
 def count_of(number: int, noun: str) -> str:
-    """A number and what it counts."""
+    """Format a number with its noun, in the plural if needed."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def format_counts(counts: Mapping[str, float]) -> str:
-    """Counts with the names of what is counted, which are plurals."""
+    """Format counts with their names, which are plurals: `1 instruction, 2 memory accesses`."""
     texts = []
     for name, count in counts.items():
         noun = name.removesuffix("es") if name.endswith("sses") else name.removesuffix("s")
@@ -211,20 +211,20 @@ Range = tuple[int, int]
 """First and last instruction of a stretch that is executed in order."""
 
 _LONGEST_BODY = 64
-"""Longest repeated part looked for; longer loop bodies are written out."""
+"""Maximum number of ranges in a loop body that is folded; longer bodies are written out."""
 
 T = TypeVar("T")
 
 
 class Repeat(NamedTuple, Generic[T]):
-    """Parts that are executed `times` times one after the other."""
+    """A sequence of parts that is executed `times` times in a row."""
 
     body: tuple[T, ...]
     times: int
 
 
 def join_adjacent(ranges: Sequence[Range]) -> list[Range]:
-    """Joins stretches of which one continues where the other ends."""
+    """Join stretches that continue each other."""
     joined: list[Range] = []
     for first, last in ranges:
         if joined and joined[-1][1] + 1 == first:
@@ -235,7 +235,7 @@ def join_adjacent(ranges: Sequence[Range]) -> list[Range]:
 
 
 def fold_repeats(ranges: Sequence[T], longest: int = _LONGEST_BODY) -> list[Repeat[T]]:
-    """Folds parts that repeat; of several ways at a place, the one that covers most."""
+    """Fold repeated sequences; of several folds at a position, take the one that covers most."""
     folded: list[Repeat[T]] = []
     at = 0
     while at < len(ranges):
@@ -253,7 +253,7 @@ def fold_repeats(ranges: Sequence[T], longest: int = _LONGEST_BODY) -> list[Repe
 
 
 def format_ranges(ranges: Sequence[Range]) -> str:
-    """Ranges as `0-12, (13-20, 25-27) x160, 30`."""
+    """Format ranges as `0-12, (13-20, 25-27) x160, 30`."""
     parts = []
     for body, times in fold_repeats(join_adjacent(ranges)):
         text = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in body)
@@ -264,21 +264,21 @@ def format_ranges(ranges: Sequence[Range]) -> str:
 
 
 _LONGEST_LOOP = 512
-"""Longest repeated part looked for, in stretches of one line."""
+"""Maximum length of a loop body that is folded, in stretches of one line."""
 _NESTING = 3
-"""Depth of loops in each other that are folded."""
+"""Maximum depth of nested loops that are folded."""
 
 
 class Part(NamedTuple):
     """Instructions of one line that are executed one after the other."""
 
-    line: int | None  # index into the lines of the path
-    span: tuple[int, int] | None  # first and last instruction, where the line is not known
+    line: int | None  # index into the lines of the path; None: unknown line
+    span: tuple[int, int] | None  # first and last instruction, if the line is unknown
     instructions: int
 
 
 class Group(NamedTuple):
-    """Parts that are executed several times one after the other."""
+    """A sequence of parts that is executed several times in a row."""
 
     body: tuple["Node", ...]
     times: int
@@ -288,7 +288,7 @@ Node = Part | Group
 
 
 def fold(stretches: Sequence[Stretch]) -> list[Node]:
-    """The path with what repeats folded, loops inside of loops as well."""
+    """Fold the repeated sequences of a path, including nested loops."""
     return _fold([_part(stretch) for stretch in stretches])
 
 
@@ -313,7 +313,7 @@ def _nodes(repeat: Repeat[Node]) -> tuple[Node, ...]:
 
 
 def source_lines(path: PathResult, detail: PathDetail) -> Iterator[Line]:
-    """A table: how many instructions of which line, in order of execution."""
+    """Yield a table of source lines with numbers of instructions, in order of execution."""
     nodes = fold(detail["stretches"])
     places = {_place(path["lines"], part): None for part in _parts(nodes)}
     width = max(map(len, places), default=0)
@@ -353,11 +353,12 @@ def _rows(
 
 _LARGE = 100.0
 _ROUNDED = 0.002
-"""Ends of intervals are whole thousandths of an estimate, which is in picoseconds."""
+"""Tolerance for rounding, as a share of the estimate: the ends of intervals are rounded to
+thousandths of the estimate, and estimates to picoseconds."""
 
 
 def estimate_lines(result: Result) -> Iterator[Line]:
-    """What the slowest path is estimated to take, and on which machine; nothing where none is."""
+    """Yield the estimated time of the slowest path with its machine; nothing without estimate."""
     estimate = result["estimate"]
     if estimate is None:
         return
@@ -376,7 +377,7 @@ def estimate_lines(result: Result) -> Iterator[Line]:
 
 
 def is_wide(estimate: PathEstimate) -> bool:
-    """Whether the interval is wider than that of a calibration that explains its check programs."""
+    """Return true if the interval is wider than that of calibrations that fit their checks."""
     low, high = (estimate["ns"] * end for end in USUAL_ENDS)
     slack = _ROUNDED * estimate["ns"]
     return estimate["low_ns"] < low - slack or estimate["high_ns"] > high + slack
@@ -391,13 +392,13 @@ def _looked_at(candidates: int, stopped: str | None) -> str:
 
 
 def format_estimate(estimate: PathEstimate) -> str:
-    """An estimate with its interval: `61.4 ns (54.0 to 69.2)`."""
+    """Format an estimate with its interval: `61.4 ns (54.0 to 69.2)`."""
     low, high = _number(estimate["low_ns"]), _number(estimate["high_ns"])
     return f"{format_ns(estimate['ns'])} ({low} to {high})"
 
 
 def format_ns(nanoseconds: float) -> str:
-    """Nanoseconds with three digits."""
+    """Format nanoseconds with one decimal below 100, else without."""
     return f"{_number(nanoseconds)} ns"
 
 
@@ -406,7 +407,7 @@ def _number(nanoseconds: float) -> str:
 
 
 def program_lines(result: Result) -> Iterator[Line]:
-    """One line a program of a chain, in the order in which the path runs through them."""
+    """Yield one line per program of a chain, in the order of the path."""
     profile = result["profile"]
     programs = (profile["programs"] if profile is not None else None) or []
     names = [one_line(part["program"]) for part in programs]
@@ -417,7 +418,7 @@ def program_lines(result: Result) -> Iterator[Line]:
 
 
 def _cost(cost: Mapping[str, float]) -> str:
-    """Counts, behind the time where there is an estimate."""
+    """Format counts, after the time if there is an estimate."""
     counts = {name: count for name, count in cost.items() if name != NANOSECONDS}
     time = [format_ns(cost[NANOSECONDS])] if NANOSECONDS in cost else []
     return ", ".join([*time, format_counts(counts)])

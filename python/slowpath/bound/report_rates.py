@@ -1,7 +1,7 @@
 """Reports on rates: one program in full, several in a table.
 
-The rate that the search was about is the guarantee; the other one is what the path that sets
-the guarantee comes to, and other paths may have less of it.
+The guarantee is for the rate of the metric. The other rate is that of the path that sets this
+guarantee; other paths can have a lower one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ from slowpath.core.terminal import Line
 
 
 def full_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[Line]:
-    """The lines of the report; nothing when the program could not be analysed."""
+    """Yield the lines of the report; none if the program could not be analysed."""
     guarantee, naive = result["guarantee"], result["naive"]
     if guarantee is None or naive is None:
         return
@@ -57,13 +57,13 @@ def full_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[Li
 
 
 def title_line(result: Result) -> Line:
-    """The program and the device."""
+    """Return the title: program, target and cores."""
     cores = count_of(result["cores"] or 0, "core")
     return Line(f"{one_line(program_label(result))} on {result['target']}, {cores}", "bold")
 
 
 def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
-    """The guaranteed rate, the other one, and what they depend on."""
+    """Yield the guaranteed rate, the other rate, and their conditions."""
     metric = rate_metric(result)
     other: Metric = "packetrate" if metric == "bitrate" else "bitrate"
     rate = format_rate(metric_rate(guarantee, metric), metric)
@@ -85,7 +85,7 @@ def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
 
 
 def interleaved_lines(result: Result) -> Iterator[Line]:
-    """The rate that holds while other cores write to shared maps, where it is lower."""
+    """Yield the rate that holds while other cores write to shared maps, if it is lower."""
     bound = result.get("interleaved")
     if bound is not None:
         metric = rate_metric(result)
@@ -96,7 +96,7 @@ def interleaved_lines(result: Result) -> Iterator[Line]:
 
 
 def bottleneck_line(result: Result, guarantee: Bound) -> Line:
-    """The component or limit that sets the guarantee."""
+    """Return the component or limit that sets the guarantee."""
     text, own = guarantee["bottleneck"] or "none", own_rate(result)
     if is_capped(result) and own is not None:
         rate = format_rate(own, rate_metric(result))
@@ -137,7 +137,7 @@ def _slowest_first(component: tuple[str, float | None]) -> tuple[bool, float, st
 
 
 def format_cycles(cycles: float) -> str:
-    """Cycles with at most two decimals."""
+    """Format cycles with at most two decimals."""
     return f"{cycles:.2f}".rstrip("0").rstrip(".")
 
 
@@ -165,28 +165,28 @@ _WIDTHS = (11, 11, 5, 10, 11, 11, 8)
 
 
 def label_width(labels: Sequence[str]) -> int:
-    """The width of the first column."""
+    """Return the width of the first column."""
     return max(len("program"), *(len(one_line(label)) for label in labels))
 
 
 def failed_row(result: Result, labels: Sequence[str]) -> Line:
-    """The row of a program that could not be analysed, in any table."""
+    """Return the row of a program that could not be analysed, for any table."""
     label = one_line(program_label(result))
     return Line(f"{label:<{label_width(labels)}}  not analysed", "red")
 
 
 def exact_cell(guarantee: Bound) -> str:
-    """Whether a guarantee is exact: `if` leads to the notes whose numbers end the row."""
+    """Return `yes`, `no` or `if`: the exactness; notes at the end of the row explain `if`."""
     return {"exact": "yes", "conditional": "if", "bound": "no"}[guarantee["verdict"] or "bound"]
 
 
 def notes_of(assumptions: Sequence[str]) -> list[str]:
-    """The assumptions that numbers at the ends of rows refer to."""
+    """Return the assumptions as numbered notes, to which numbers at the ends of rows refer."""
     return [f"[{i}] if {condition(text)}" for i, text in enumerate(assumptions, start=1)]
 
 
 class CompactTable:
-    """Rows of equal layout; remarks of any length end a row, assumptions become notes below."""
+    """A table with one row per program; remarks end a row, assumptions become notes below."""
 
     def __init__(self, labels: Sequence[str]) -> None:
         self._file_width = label_width(labels)
@@ -194,14 +194,14 @@ class CompactTable:
         self._capped: set[str] = set()
 
     def header(self, result: Result) -> Line:
-        """The names of the columns, as the metric of this result and those that follow has them."""
+        """Return the names of the columns for the metric of this result and the next ones."""
         metric = rate_metric(result)
         other = "packet rate" if metric == "bitrate" else "bit rate"
         names = ("guaranteed", other, "exact", "bottleneck", "uncapped", "naive", "improved")
         return Line(self._row("file", names), "bold")
 
     def row(self, result: Result) -> Line:
-        """The row of a program."""
+        """Return the row of a program."""
         guarantee, naive, metric = result["guarantee"], result["naive"], rate_metric(result)
         file = one_line(program_label(result))
         if guarantee is None or naive is None:
@@ -226,7 +226,7 @@ class CompactTable:
         return Line(self._row(file, cells, *remarks))
 
     def notes(self) -> list[Line]:
-        """What columns and the marks at the ends of rows mean, where that needs to be said."""
+        """Return explanations of the marks at the ends of rows, and of columns if needed."""
         notes = notes_of(self._notes)
         if self._capped:
             limits = ", ".join(sorted(self._capped))

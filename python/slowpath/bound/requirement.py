@@ -1,4 +1,4 @@
-"""Required rates and counts (`--require`)."""
+"""Reading and checking of required rates and counts (`--require`)."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ _NANOSECONDS = 1e9
 
 
 class Decision(Enum):
-    """Whether a program meets a requirement."""
+    """Decision on a requirement; values are exit codes."""
 
     MET = ExitCode.FINE
     FAILED = ExitCode.FAILED
@@ -40,10 +40,10 @@ class Decision(Enum):
 
 
 def parse_requirement(text: str) -> Requirement:
-    """Reads `10Gbit/s`, or `<=4000 instructions`.
+    """Read a requirement such as `10Gbit/s` or `<=4000 instructions`.
 
     Raises:
-        ValueError: when it is neither.
+        ValueError: if the text is neither a rate nor a count.
     """
     stripped = text.strip()
     if not stripped.startswith(("<", "=", ">")):
@@ -58,10 +58,10 @@ def parse_requirement(text: str) -> Requirement:
 
 
 def decide(result: Result, required: Requirement) -> Decision:
-    """Compares the guarantee with the requirement.
+    """Compare the guarantee with the requirement.
 
-    A bound that does not meet the requirement decides nothing, unless a satisfiable path is known
-    that does not meet it.
+    A bound that misses the requirement leaves it undecided, unless a known satisfiable path misses
+    it, too.
     """
     guarantee = _binding(result)
     if guarantee is None:
@@ -75,15 +75,15 @@ def decide(result: Result, required: Requirement) -> Decision:
 
 
 def _binding(result: Result) -> Bound | None:
-    """The guarantee that requirements are held against: that for any number of CPUs."""
+    """Return the guarantee for requirements: that for any number of CPUs, if there is one."""
     return result.get("interleaved") or result["guarantee"]
 
 
 def _decide_estimate(result: Result, required: Rate) -> Decision:
-    """Holds the pessimistic end of an estimate against a rate.
+    """Compare the pessimistic end of an estimate with a required rate.
 
-    One path that misses it is enough; if the search for paths was stopped, a slower one may have
-    been missed.
+    If the estimate meets the rate but the search was stopped, the result is undecided: a slower
+    path may exist.
     """
     estimate = result["estimate"]
     if estimate is None:
@@ -94,22 +94,22 @@ def _decide_estimate(result: Result, required: Rate) -> Decision:
 
 
 def _least_rate(estimate: PathEstimate) -> float:
-    """Packets a second at the upper end of what a packet takes."""
+    """Return the packet rate in packets/s at the upper end of the estimated time."""
     return _NANOSECONDS / estimate["high_ns"]
 
 
 class Judgement(NamedTuple):
-    """What becomes of a requirement, and why."""
+    """Decision on a requirement, and the reason."""
 
     decision: Decision
     reason: str
-    relied_on: list[str]  # what a requirement that is met depends on, one sentence each
+    relied_on: list[str]  # conditions of a requirement that is met, one sentence each
 
 
 def hold_against(result: Result, required: Requirement, *, accept: bool) -> Judgement:
-    """Holds a result against a requirement.
+    """Judge whether a result meets a requirement.
 
-    A guarantee under limits that cut loops short meets nothing, unless that is accepted.
+    A guarantee whose loop limits cut loops short fails, unless `accept` is true.
     """
     decision = decide(result, required)
     if decision is Decision.MET and result["cuts"] and not accept:
@@ -125,13 +125,13 @@ def _meets(found: Bound | PathResult, required: Requirement) -> bool:
 
 
 def _count(found: Bound | PathResult, required: Most) -> int:
-    """What is counted; a path has costs where a bound has counts."""
+    """Return the count of a bound, or the cost of a path, for the required metric."""
     counts: Mapping[str, float] | None = found.get("cost") or found.get("counts")  # type: ignore[assignment]
     return counted(counts or {}, required.metric)[1]
 
 
 def explain(result: Result, required: Requirement, decision: Decision) -> str:
-    """The decision as a sentence."""
+    """Explain a decision in a sentence."""
     guarantee = _binding(result)
     if guarantee is None:
         return f"{_wanted(required)} required, nothing guaranteed"
@@ -187,20 +187,20 @@ def _wanted(required: Requirement) -> str:
 
 
 def _words(found: Bound | PathResult, required: Requirement) -> tuple[str, str]:
-    """What is found and what is required, as texts that differ if they do."""
+    """Format the found and the required value; the texts differ if the values differ."""
     if isinstance(required, Rate):
         return format_apart(metric_rate(found, required.metric), required.value, required.metric)
     return f"{_count(found, required)} {metric_words(required.metric)}", _wanted(required)
 
 
 def _is_of_estimate(result: Result, required: Requirement) -> bool:
-    """Whether a requirement is held against an estimate: a rate, where counts are guaranteed."""
+    """Return true if a requirement is compared with an estimate: a rate on a counting target."""
     return isinstance(required, Rate) and is_count(result)
 
 
 def relied_on(result: Result, required: Requirement) -> list[str]:
-    """What a requirement that is met depends on, one sentence each."""
-    # The first assumption is that no other CPU interferes, where there is a guarantee without it.
+    """Return the conditions of a requirement that is met, one sentence each."""
+    # If a guarantee for any number of CPUs exists, the first assumption excludes other CPUs.
     others = result["assumptions"][1 if "interleaved" in result else 0 :]
     texts = [condition(text) for text in others]
     if _is_of_estimate(result, required):
@@ -209,7 +209,7 @@ def relied_on(result: Result, required: Requirement) -> list[str]:
 
 
 def refusal(result: Result, required: Requirement) -> str:
-    """Why a requirement is not met although the number meets it: loops are cut short."""
+    """Explain why a requirement fails although its number is met: limits cut loops short."""
     cuts = " and ".join(one_line(condition(text)) for text in result["cuts"] or [])
     subject = "estimate" if _is_of_estimate(result, required) else "guarantee"
     return (
@@ -219,7 +219,7 @@ def refusal(result: Result, required: Requirement) -> str:
 
 
 def reproduce(command: str, files: Sequence[str], options: Sequence[str]) -> str:
-    """The shell command that runs `command` on the files with the same options."""
+    """Return the shell command that runs `command` on the files with the same options."""
     import shlex
 
     protected = [f"./{file}" if file.startswith("-") else file for file in files]

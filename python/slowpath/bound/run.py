@@ -1,6 +1,6 @@
 """The command `slowpath bound`.
 
-All but the report is what `slowpath.bound(...)` does as well: `api/bound.py`.
+Except for the report, the Python function `slowpath.bound(...)` does the same (`bound/api.py`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,33 +28,33 @@ Parts = Sequence[tuple[Request, Session]]
 
 
 class Output(NamedTuple):
-    """How results are written, and where."""
+    """Format and destination of results."""
 
     make_reporter: MakeReporter
-    pcap: str | None  # a file for packets
+    pcap: str | None  # file for witness packets
     verbose: bool
-    command: str = "bound"  # the words that call it
+    command: str = "bound"  # name of the command in messages
 
 
 class Place(NamedTuple):
-    """Where programs are analysed: one after the other here, or many at once."""
+    """Location of analyses: this machine, one or several at a time, or a cluster."""
 
-    jobs: int | None = None  # processes of this machine
-    scheduler: str | None = None  # of a cluster
+    jobs: int | None = None  # parallel processes on this machine
+    scheduler: str | None = None  # address of a cluster's scheduler
 
 
 HERE = Place()
-"""One after the other."""
+"""This machine, one analysis at a time."""
 
 
 def run(requests: Sequence[Request], output: Output, place: Place = HERE) -> ExitCode:
-    """Analyses every program for each request; a failure does not stop the rest.
+    """Analyse all programs for each request and report results; failures do not stop the rest.
 
-    All requests are about the same files, which are read once.
+    All requests are for the same files, which are read once.
 
     Raises:
-        OptionError: when an option makes no sense for what the files are.
-        InputError: when the packet file cannot be written, or a kernel's types not be read.
+        OptionError: if an option does not fit the kind of a file.
+        InputError: if the packet file cannot be written, or kernel types cannot be read.
     """
     files = requests[0].files
     if output.pcap is not None:
@@ -75,10 +75,10 @@ def run(requests: Sequence[Request], output: Output, place: Place = HERE) -> Exi
 
 
 def report(parts: Parts, output: Output, pool: "Pool | None" = None) -> ExitCode:
-    """Analyses every program of sessions, in a pool if there is one, and reports all of it.
+    """Analyse all programs of sessions, in a pool if given, and report the results.
 
     Raises:
-        InputError: when the packet file cannot be written, or a kernel's types not be read.
+        InputError: if the packet file cannot be written, or kernel types cannot be read.
     """
     if output.pcap is not None:
         check_writable(output.pcap)
@@ -88,7 +88,7 @@ def report(parts: Parts, output: Output, pool: "Pool | None" = None) -> ExitCode
 
 
 def _note_remarks(parts: Parts) -> None:
-    """Says which programs are left out, once for all targets."""
+    """Print remarks about programs once for all targets."""
     remarks = [remark for _, session in parts for remark in session.plan.remarks]
     note_remarks(Plan([], list(dict.fromkeys(remarks))))
 
@@ -99,7 +99,7 @@ def _run(parts: Parts, output: Output, stopping: Stopping, pool: "Pool | None") 
     compiled = any(task.compiled for _, session in parts for task in session.plan.tasks)
     reporter.provenance = provenance(compiled=compiled)
     unmatched = Unmatched()
-    several = len(set(labels)) < len(labels)  # they are told apart by their targets
+    several = len(set(labels)) < len(labels)  # several targets: labels occur once per target
     say = _sayer if several else lambda _target, _said: error
     of_files, said = Complaints(parts[0][0], unmatched), set[str]()
     of_programs = [Complaints(one, unmatched, say(one.target.name, said)) for one, _ in parts]
@@ -109,13 +109,13 @@ def _run(parts: Parts, output: Output, stopping: Stopping, pool: "Pool | None") 
         if output.pcap is not None:
             packets += _packets(analysed.result)
         out_lines(reporter.add(analysed.result, analysed.detail, analysed.text))
-        # What keeps a file from being read is the same on all targets, and is said once.
+        # Errors about reading a file are the same on all targets, and are reported once.
         code = (of_programs[at] if analysed.task.error is None else of_files).add(analysed)
         if code is ExitCode.FINE:
             where = f" on {analysed.task.target}" if several else ""
             code = _hold(parts[at][0], analysed, f"{analysed.task.label}{where}", output.command)
         codes.append(code)
-    # Whoever reads the report may close it early.
+    # Save packets first: the report's reader may close the pipe, which ends this process.
     if output.pcap is not None:
         _save_packets(output.pcap, packets)
     out_lines(reporter.finish())
@@ -126,7 +126,7 @@ def _run(parts: Parts, output: Output, stopping: Stopping, pool: "Pool | None") 
 def _analysed(
     parts: Parts, reporter: Reporter, stopping: Stopping, pool: "Pool | None"
 ) -> Iterator[tuple[int, Analysed]]:
-    """Every program that has been analysed, with the number of its part; in order."""
+    """Yield the analysed programs in order, each with the number of its part."""
     if pool is not None:
         from slowpath.bound.bulk import analyse_all
 
@@ -140,9 +140,9 @@ def _analysed(
 
 
 def _sayer(target: str, said: set[str]) -> Callable[[str, str], None]:
-    """What says why programs could not be analysed on one of several targets.
+    """Return a function that reports failures on one of several targets.
 
-    Files that options name are to blame on any, of which `said` keeps what was said already.
+    Errors in files of options are the same on all targets and reported once; `said` stores them.
     """
 
     def say(file: str, what: str) -> None:
@@ -156,10 +156,7 @@ def _sayer(target: str, said: set[str]) -> Callable[[str, str], None]:
 
 
 def _hold(request: Request, analysed: Analysed, label: str, command: str) -> ExitCode:
-    """What the exit code says of `--require`; why it is not met goes to standard error.
-
-    The program is called so.
-    """
+    """Return the exit code for `--require`; report conditions and failures to standard error."""
     if request.requirement is None:
         return ExitCode.FINE
     from slowpath.bound.requirement import Decision, hold_against, reproduce
@@ -176,7 +173,7 @@ def _hold(request: Request, analysed: Analysed, label: str, command: str) -> Exi
 
 
 def _packets(result: Result) -> Iterator[bytes]:
-    """The packets of all paths that are known."""
+    """Return the witness packets of all known paths."""
     from slowpath.core.programs.packet import wire_bytes
 
     return (wire_bytes(path["witness"]) for path in result["paths"])

@@ -1,1 +1,1 @@
-"""The slice `compile`: BPF programs compiled for the SmartNIC."""
+"""The command `compile`: compilation of BPF programs for the SmartNIC."""

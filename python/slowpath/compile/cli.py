@@ -31,11 +31,11 @@ def _compile(given: Namespace) -> int:
 COMPILE = Command(
     (
         "Compile a program of an object as the driver of the card would, and print the listing.",
-        "The listing is what slowpath bound reads, with --source too. What --verify says goes to "
-        "standard error.",
-        "Exit codes: 0 fine, 1 --verify found a packet with which the card does something else "
-        "than the kernel, 2 wrong usage, 3 the file cannot be read or the card cannot run the "
-        "program, 4 --verify did not decide, or --deadline or --memory ended it before.",
+        "slowpath bound can read the listing, with or without --source. The result of --verify "
+        "goes to standard error.",
+        "Exit codes: 0 fine, 1 --verify found a packet that card and kernel treat differently, "
+        "2 wrong usage, 3 the file cannot be read or the card cannot run the program, 4 --verify "
+        "is undecided, or --deadline or --memory ended the compilation.",
     ),
     (
         argument("FILE", "A BPF object (*.bpf.o), or C source (*.bpf.c), which clang compiles."),
@@ -46,8 +46,8 @@ COMPILE = Command(
             _CODE,
             "--target",
             metavar="NAME|FILE.toml",
-            help="Device to compile for, a built-in one or a description; by default "
-            "agilio-cx-2x40.",
+            help="Compile for this target, a built-in one or a description (default: "
+            "agilio-cx-2x40).",
         ),
         MAP_ABI._replace(group=_CODE),
         BTF._replace(group=_CODE),
@@ -56,7 +56,7 @@ COMPILE = Command(
             "--verify",
             action="store_true",
             help="Prove, path by path, that the program does the same on the card as in the "
-            "kernel. Ctrl-C, --deadline and --memory end it.",
+            "kernel. Ctrl-C, --deadline and --memory stop the proof.",
         ),
         MTU._replace(group=_PROOF),
         option(
@@ -70,16 +70,16 @@ COMPILE = Command(
             _PROOF,
             "--memory",
             metavar="SIZE",
-            help="Stop when more memory than this is taken (500M, 2G; default: half of what is "
-            "free when the command starts).",
+            help="Stop if the work takes more memory than this (500M, 2G; default: half of the "
+            "memory that is free at the start).",
         ),
-        option(OUTPUT, "-o", "--output", metavar="FILE", help="Write it to a file."),
+        option(OUTPUT, "-o", "--output", metavar="FILE", help="Write the output to FILE."),
         option(
             OUTPUT,
             "--source",
             action="store_true",
-            help="Put source lines and BPF instructions, as comments, before the instructions "
-            "that are for them.",
+            help="Add source lines and BPF instructions as comments before the card instructions "
+            "that were compiled from them.",
         ),
         form_option(("listing", "json"), "json is stable"),
     ),

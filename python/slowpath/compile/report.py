@@ -1,4 +1,4 @@
-"""Listings and verdicts of `slowpath compile` as text."""
+"""Listings and results of verification of `slowpath compile`, as text."""
 
 from collections.abc import Iterator, Sequence
 
@@ -20,15 +20,15 @@ _OWN = "; code around the program, which the driver adds"
 
 
 def interleaved(compiled: Compiled) -> Iterator[str]:
-    """The listing as `objdump -S` would show it.
+    """Yield the listing with sources, in the style of `objdump -S`.
 
-    Lines of the source stand before the first of their BPF instructions, and BPF instructions
-    before the first of the card's that is for them; the latter are as they are in the listing.
+    Source lines precede their first BPF instruction, and BPF instructions precede the first card
+    instruction that was compiled from them. Card instructions are unchanged.
     """
     yield f"; {one_line(compiled['program'])} in section {one_line(compiled['section'])}"
     rows = compiled["listing"].splitlines()
     place = {insn["slot"]: index for index, insn in enumerate(compiled["bpf"])}
-    ahead = 0  # index of the first BPF instruction that was not shown yet
+    ahead = 0  # index of the first BPF instruction that has not been shown
     before: int | str | None = "start"
     shown: Line | None = None
     for row, insn in zip(rows, compiled["instructions"], strict=True):
@@ -54,7 +54,7 @@ def _rest(left: Sequence[BpfInstruction], shown: Line | None) -> Iterator[str]:
 
 
 def _origin(bpf: BpfInstruction, shown: Line | None) -> Iterator[str]:
-    """A BPF instruction, below its source line unless that is the one shown last."""
+    """Yield a BPF instruction, below its source line unless that was shown last."""
     source = bpf["source"]
     if source is not None and source != shown:
         yield ""
@@ -67,14 +67,14 @@ _INDENT = "  "
 
 
 def judge(verification: Verification) -> ExitCode:
-    """The exit code of a verification."""
+    """Return the exit code of a verification."""
     if verification["counterexample"] is not None:
         return ExitCode.FAILED
     return ExitCode.FINE if verification["proved"] else ExitCode.UNDECIDED
 
 
 def undecided(why: str) -> Verification:
-    """The verification that ended before it knew anything."""
+    """Return the result of a verification that ended before it proved a path."""
     return {
         "proved": False,
         "paths_proved": 0,
@@ -90,7 +90,7 @@ def undecided(why: str) -> Verification:
 
 
 def verdict(verification: Verification) -> Iterator[str]:
-    """Lines: the sentence that counts, then what it depends on or what is against it."""
+    """Yield the result of a verification, then its conditions or the counterexample."""
     proved, total = verification["paths_proved"], verification["paths_total"]
     known = count_of(proved, "path") if total is None else f"{proved} of {count_of(total, 'path')}"
     do = "does" if (total or proved) == 1 else "do"
@@ -121,7 +121,7 @@ def _difference(example: Counterexample) -> Iterator[str]:
 
 
 def _final_state(name: str, state: FinalState, other: FinalState) -> Iterator[str]:
-    """What a run leaves; packets and maps only where the runs differ in them."""
+    """Yield the state after a run; packets and maps only if they differ between the runs."""
     result = _RESULTS.get(state["result"], f"{state['result']:#x}")
     moved = f", the packet's start moved by {state['start']} bytes" if state["start"] else ""
     yield f"the {name} returns {result}{moved}"

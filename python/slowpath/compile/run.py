@@ -29,7 +29,7 @@ from slowpath.core.terminal import error, note, out_lines
 
 
 class Job(NamedTuple):
-    """What the command line asks for."""
+    """A request to compile one program."""
 
     file: str
     selection: Selection
@@ -44,11 +44,11 @@ class Job(NamedTuple):
 
 
 def compile_object(job: Job) -> ExitCode:
-    """Compiles one program, and verifies it if asked for.
+    """Compile one program, and verify it if requested.
 
     Raises:
-        OptionError: when an option makes no sense, or does not choose one program.
-        InputError: when the object cannot be read, the card cannot run the program, or the output
+        OptionError: if an option is invalid, or does not select exactly one program.
+        InputError: if the object cannot be read, the card cannot run the program, or the output
             cannot be written.
     """
     _check_target(job.target)
@@ -81,7 +81,7 @@ def compile_object(job: Job) -> ExitCode:
 
 
 class _Results:
-    """What has been compiled and verified so far."""
+    """Results of compilation and verification so far."""
 
     def __init__(self, job: Job) -> None:
         self.compiled: Compiled | None = None
@@ -89,7 +89,7 @@ class _Results:
         self._job = job
 
     def take(self, message: Message) -> None:
-        """Learns of what was done; a listing is delivered at once."""
+        """Store a result from a message; write a listing at once."""
         match message:
             case ("compiled", text):
                 self.compiled = compiled = _compiled(text)
@@ -112,10 +112,10 @@ def _work(
     stopping: Stopping,
     take: Callable[[Message], None],
 ) -> str | None:
-    """Has the program compiled, and verified if asked for; why that ended early, if it did.
+    """Compile and verify in a worker process; return the reason if the work ended early.
 
     Raises:
-        InputError: when the object cannot be read, or the card cannot run the program.
+        InputError: if the object cannot be read, or the card cannot run the program.
     """
 
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
@@ -128,11 +128,11 @@ def _work(
 
 
 def _check_target(target: targets.Target) -> None:
-    """Refuses targets that nothing is compiled for.
+    """Check that programs are compiled for a target.
 
     Raises:
-        OptionError: for another device than the card.
-        InputError: when the description is not valid.
+        OptionError: if the target runs BPF instructions directly.
+        InputError: if the target's description has problems.
     """
     for problem in target.problems():
         raise InputError(target.name, problem)
@@ -144,11 +144,11 @@ def _check_target(target: targets.Target) -> None:
 
 
 def _one_program(job: Job, found: objects.Object) -> objects.ProgramInfo:
-    """The program that is meant.
+    """Return the selected program.
 
     Raises:
-        OptionError: when that is none or several.
-        InputError: when the file is no object, or has no program.
+        OptionError: if none or several are selected.
+        InputError: if the file is not an object, or has no program to choose.
     """
     programs = objects.programs(found)
     if programs is None:
@@ -183,10 +183,10 @@ def _document(job: Job, compiled: Compiled, verification: Verification | None) -
 
 
 def _deliver(job: Job, lines: Iterator[str] | list[str]) -> None:
-    """Writes the result to where it belongs.
+    """Write lines to the output file, or to standard output without one.
 
     Raises:
-        InputError: when it cannot be written.
+        InputError: if the file cannot be written.
     """
     if job.output is None:
         out_lines(lines)

@@ -1,1 +1,1 @@
-"""The slice `show`: contents of BPF objects."""
+"""The command `show`: content of BPF objects and of calibrations."""

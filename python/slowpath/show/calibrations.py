@@ -16,48 +16,48 @@ from slowpath.core.terminal import Line, out, out_lines
 
 
 class Calibration(TypedDict):
-    """A target that estimates times."""
+    """The calibration of a target that estimates times."""
 
     file: str
-    """The file, as the user named it."""
+    """File, as named by the user."""
     target: str
-    """The name of the target."""
+    """Name of the target."""
     machine: str
-    """The machine that was calibrated."""
+    """The calibrated machine."""
     date: str
-    """The date of its first experiment."""
+    """Date of the first experiment."""
     clock_hz: int
-    """Cycles per second."""
+    """Clock rate in cycles per second."""
     compiler: str | None
-    """Version of clang that compiled the experiments; null where it is not recorded."""
+    """Version of clang that compiled the experiments; null if not recorded."""
     experiments: int | None
-    """Experiments; null in files of older versions, as in the four keys below."""
+    """Number of experiments. Null in files of older versions, as in the four keys below."""
     precise: int | None
-    """Experiments that met the precision that was asked for."""
+    """Number of experiments that met the requested precision."""
     checks: int | None
-    """Check programs, which the model was not fitted to."""
+    """Number of check programs, which were not part of the fit."""
     check_error: float | None
-    """Half of the check programs take their estimate within this share of their time."""
+    """Median error of the estimates for check programs, as a share of their measured time."""
     doubt: str | None
-    """The reason against it as the default of a machine, which every estimate states. Null
-    where it is good enough, or where that is not recorded."""
+    """Reason against using the calibration as the default of a machine; every estimate states it.
+    Null if the calibration is good enough, or the reason is not recorded."""
     low: float
-    """Lower end of intervals, as a share of the estimate."""
+    """Lower end of intervals, as a factor of the estimate."""
     high: float
-    """Upper end."""
+    """Upper end of intervals, as a factor of the estimate."""
     calls: int
-    """Kinds of calls of the kernel that have a price."""
+    """Number of kinds of kernel calls that have a price."""
     models: int
-    """Models of components that grow with a parameter."""
+    """Number of models of components whose cost grows with a parameter."""
     default: bool
-    """True where estimates without `--target` use it on this machine."""
+    """True if estimates without `--target` use the calibration on this machine."""
 
 
 def show_calibrations(files: Sequence[str], form: str) -> ExitCode:
     """Show calibrations as text or JSON.
 
     Raises:
-        InputError: when a file cannot be read, or is no target that estimates times.
+        InputError: if a file cannot be read, or is not a target with time estimates.
     """
     found = [read_calibration(file) for file in files]
     if form == "json":
@@ -71,10 +71,10 @@ def show_calibrations(files: Sequence[str], form: str) -> ExitCode:
 
 
 def read_calibration(file: str) -> Calibration:
-    """Return what a target file says of its calibration.
+    """Read the calibration in a target file.
 
     Raises:
-        InputError: when it cannot be read, or is no target that estimates times.
+        InputError: if the file cannot be read, or is not a target with time estimates.
     """
     text = read_text(file)
     check_valid(targets.described_target(file, text), file)
@@ -104,12 +104,15 @@ def read_calibration(file: str) -> Calibration:
 
 
 def _is_used(text: str) -> bool:
-    """Return whether estimates here use a target: the calibration kept, or the shipped one."""
+    """Return true if estimates on this machine use a target: the saved calibration, or the default.
+
+    The default is the one shipped with slowpath.
+    """
     return text == (calibration() or targets.target_text(CALIBRATED))
 
 
 def lines(shown: Calibration) -> Iterator[Line | str]:
-    """A calibration for people."""
+    """Yield the lines of a text report about a calibration."""
     yield one_line(f"{shown['file']} · calibration of the target {shown['target']}")
     yield ""
     yield labelled("machine", one_line(shown["machine"]))

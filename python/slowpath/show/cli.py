@@ -39,13 +39,13 @@ def _show(given: Namespace) -> int:
 
 SHOW = Command(
     (
-        "Show what BPF objects contain: programs, maps, helpers, loops, and what is not supported.",
-        "The last columns say whether bound can analyse a program with --target ebpf (--unroll: "
-        "given limits of its loops), and whether the card agilio-cx-2x40 runs it; why "
-        "not is listed below.",
-        "Of a target file of slowpath calibrate: the machine, when and how precisely it was "
-        "measured, how far off check programs are, and what estimates do with that.",
-        "Exit code 3 when a file cannot be read, or a program of it cannot be linked; the others "
+        "Show the content of BPF objects: programs, maps, helpers, loops, and unsupported parts.",
+        "The last columns tell if slowpath bound can analyse a program with --target ebpf "
+        "(--unroll: only with limits of its loops), and if the card agilio-cx-2x40 can run it; "
+        "reasons are listed below.",
+        "For a target file of slowpath calibrate, show the machine, date and precision of the "
+        "measurement, the error for check programs, and the intervals and defaults of estimates.",
+        "Exit code 3 if a file cannot be read, or one of its programs cannot be linked; the others "
         "are shown.",
     ),
     (
@@ -65,14 +65,15 @@ SHOW = Command(
             metavar="SECONDS",
             type=within(float, 0),
             default=5,
-            help="Time for finding the loop bounds of each program (default: %(default)s).",
+            help="Stop the search for the loop bounds of a program after this time (default: "
+            "%(default)s).",
         ),
         option(
             OUTPUT,
             "--memory",
             metavar="SIZE",
             help="Give up on an object that takes more memory than this (500M, 2G; default: half "
-            "of what is free when the command starts).",
+            "of the memory that is free at the start).",
         ),
         option(
             OUTPUT,

@@ -1,4 +1,4 @@
-"""Descriptions of objects as text."""
+"""Text reports about BPF objects."""
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath
@@ -23,7 +23,7 @@ _MAP_COLUMNS = ("map", "kind", "key bytes", "value bytes", "max entries")
 
 
 def object_report(shown: BpfObject, *, listing: bool) -> Iterator[Line]:
-    """The lines about one object."""
+    """Yield the lines about one object."""
     license_ = "none" if shown["license"] is None else one_line(shown["license"])
     yield Line(f"{one_line(shown['file'])}  (license: {license_})", "bold")
     rows = [_program_row(program) for program in shown["programs"]]
@@ -54,7 +54,7 @@ def _program_row(program: Program) -> tuple[str, ...]:
 
 
 def _verdict(program: Program) -> str:
-    """Whether `slowpath bound --target ebpf` will work."""
+    """Return the cell that tells if `slowpath bound --target ebpf` can analyse the program."""
     if program["unsupported"] is not None:
         return "no"
     return "--unroll" if any(loop["iterations"] is None for loop in program["loops"]) else "yes"
@@ -66,7 +66,7 @@ def _map_row(map_: Map) -> tuple[str, ...]:
 
 
 def _remarks(program: Program) -> Iterator[Line]:
-    """What a program calls, and what is wrong with it."""
+    """Yield functions, maps and loops of a program, and its problems."""
     if program["error"] is not None:
         yield Line(f"    cannot be linked: {one_line(program['error'])}", "red")
     for title, calls in (
@@ -96,7 +96,7 @@ def _remarks(program: Program) -> Iterator[Line]:
 
 
 def _stack(program: Program) -> Iterator[Line]:
-    """Stack of functions and along calls, where functions call each other, and what is too much."""
+    """Yield the stack of functions and of the deepest call chain, and reasons to reject loading."""
     stack = program["stack"]
     if stack is not None and program["subprograms"]:
         own = [(program["name"], stack["own"])]
@@ -127,7 +127,7 @@ def _call(call: Call) -> str:
 
 
 def _listing(program: Program) -> Iterator[Line]:
-    """Instructions as the kernel's verifier prints them, each source line before its first."""
+    """Yield instructions as the kernel's verifier prints them, after their source lines."""
     if not program["listing"]:
         return
     functions = {function["first"]: function["name"] for function in program["subprograms"]}

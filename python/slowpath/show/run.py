@@ -20,7 +20,7 @@ from slowpath.show.report import object_report
 
 
 class ShowOptions(NamedTuple):
-    """What is to be shown of each object."""
+    """Options for showing an object."""
 
     selection: Selection
     form: Literal["table", "json"]
@@ -31,7 +31,7 @@ class ShowOptions(NamedTuple):
 
 
 class _Chosen(NamedTuple):
-    """The programs of one file, or why there are none."""
+    """The selected programs of one file, or the error."""
 
     file: str
     object: objects.Object | None
@@ -40,11 +40,11 @@ class _Chosen(NamedTuple):
 
 
 def show_objects(files: Sequence[str], options: ShowOptions, btf: str | None) -> ExitCode:
-    """Shows every object; a failure does not stop the rest.
+    """Show all objects; a failure does not stop the rest.
 
     Raises:
-        InputError: when the kernel's type information in the file `btf` cannot be read.
-        OptionError: when no object has a program that is asked for.
+        InputError: if the kernel types in the file `btf` cannot be read.
+        OptionError: if no object has a selected program.
     """
     types = KernelBtf(btf)
     chosen = _choose(files, options.selection, Clang(options.cflags, memory_bytes=options.memory))
@@ -130,7 +130,7 @@ def _read(message: Message) -> BpfObject:
 
 
 def _judge(file: str, shown: BpfObject) -> ExitCode:
-    """Says on standard error what went wrong with an object."""
+    """Report the errors of an object to standard error; return the exit code."""
     problems = [f"{p['name']}: {p['error']}" for p in shown["programs"] if p["error"] is not None]
     if shown["error"] is not None:
         problems.append(shown["error"])

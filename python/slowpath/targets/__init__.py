@@ -1,1 +1,1 @@
-"""The slice `targets`: device descriptions."""
+"""The command `targets`: descriptions of devices."""

@@ -37,15 +37,15 @@ SHOW = Command(
 )
 MODELS = Command(
     (
-        "List what is known of the components of a target: by which parameter, how much, how well.",
-        "The error is that of points that a model was not fitted to: symmetric, relative, in the "
-        "mean; --entries N makes estimates grow with what is named in the last column.",
+        "List the models of a target's components: their parameter, cost and error.",
+        "The error is the mean symmetric relative error at points that were not part of the fit; "
+        "--entries N makes estimates grow with calls named in the last column.",
     ),
     (argument("NAME", "A built-in target, or a description (*.toml)."),),
     _models,
 )
 CHECK = Command(
-    ("Check target descriptions. Exit code 3 when one is not valid.",),
+    ("Check target descriptions. Exit code 3 if one is invalid.",),
     (argument("FILE", "Target descriptions (*.toml).", many=True),),
     _check,
 )

@@ -12,7 +12,7 @@ from slowpath.core.terminal import error, grid, out, out_lines
 
 
 def list_targets() -> ExitCode:
-    """Writes the name and description of every built-in target."""
+    """Print name and description of every built-in target."""
     names = targets.target_names()
     width = max(map(len, names), default=0)
     for name in names:
@@ -22,10 +22,10 @@ def list_targets() -> ExitCode:
 
 
 def show_target(name: str) -> ExitCode:
-    """Writes the description of a built-in target, a starting point for one's own.
+    """Print the description file of a built-in target, a starting point for a new target.
 
     Raises:
-        OptionError: when there is none of that name.
+        OptionError: if the name is unknown.
     """
     text = targets.target_text(name)
     if text is None:
@@ -36,11 +36,11 @@ def show_target(name: str) -> ExitCode:
 
 
 def list_models(name: str) -> ExitCode:
-    """Writes what is known of the components of a target: one line for each model.
+    """Print the models of a target's components, one line each.
 
     Raises:
-        OptionError: when it is no target.
-        InputError: when its file cannot be read, or is no valid description.
+        OptionError: if the name is neither a built-in target nor a file.
+        InputError: if the file cannot be read, or is not a valid description.
     """
     target = read_option("NAME", choose_target, name)
     check_valid(target, name)
@@ -73,7 +73,7 @@ def _model_row(model: targets.Model) -> tuple[str, ...]:
 
 
 def check_targets(files: Sequence[str]) -> ExitCode:
-    """Says of each file whether it is a valid target description, and what is wrong if not."""
+    """Check target descriptions; print `fine` for valid files, and the problems of others."""
     codes = []
     for file in files:
         try:

@@ -195,7 +195,7 @@ class PathResult(TypedDict):
     source: list[tuple[str, int]]
     lines: list[PathLine]
     witness: Witness
-    relies_on: NotRequired[list[str]]  # further conditions; absent for the slowest path
+    relies_on: NotRequired[list[str]]  # conditions; those of the slowest path are assumptions
 
 
 class ProfileProgram(TypedDict):
