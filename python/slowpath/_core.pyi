@@ -1,4 +1,4 @@
-"""The compiled engine (crates/python). Import it through `slowpath.engine` only."""
+"""The compiled engine (crates/python). Import it through `slowpath.core.engine` only."""
 
 from collections.abc import Iterator
 from typing import final
@@ -7,7 +7,7 @@ from slowpath.core.schema.results import Refusal
 
 @final
 class Bound:
-    """The bound got tighter."""
+    """Event: the bound improved."""
 
     @property
     def value(self) -> float: ...
@@ -20,21 +20,21 @@ class Bound:
 
 @final
 class Path:
-    """A satisfiable path was found."""
+    """Event: a satisfiable path was found."""
 
     @property
     def index(self) -> int: ...
 
 @final
 class SoFar:
-    """What the result would be if the analysis ended here, as JSON text."""
+    """Event: the result if the analysis ended here, as JSON text."""
 
     @property
     def json(self) -> str: ...
 
 @final
 class Result:
-    """The final result, as JSON texts."""
+    """Event: the final result and its detail, as JSON texts."""
 
     @property
     def json(self) -> str: ...
@@ -42,7 +42,7 @@ class Result:
     def detail(self) -> str: ...
 
 class Error(Exception):
-    """Why the engine cannot do what it is asked for: the fields of `schema.results.Failure`."""
+    """A failed request to the engine, with the fields of `slowpath.core.schema.results.Failure`."""
 
     kind: str
     what: str
@@ -52,7 +52,7 @@ class Error(Exception):
     instruction: int | None
     stopped: str | None
     refusals: list[Refusal]
-    refused: list[list[int]]  # of each refusal all its instructions; none: the whole program
+    refused: list[list[int]]  # instructions of each refusal; empty: the whole program
 
 @final
 class Btf:
@@ -62,7 +62,7 @@ class Btf:
 
 @final
 class Object:
-    """The content of a file with programs, read once."""
+    """The content of a file with programs, read once: a BPF object or an NFP listing."""
 
     def __new__(cls, data: bytes) -> Object: ...
     def configured(self, variables: list[str], maps: str | None) -> Object: ...
@@ -72,7 +72,7 @@ class Object:
 
 @final
 class Chain:
-    """A chain of programs, as its description has it."""
+    """A chain of programs, read from its description."""
 
     def __new__(cls, text: str) -> Chain: ...
     @property
@@ -141,11 +141,11 @@ class Chain:
 
 @final
 class KnownStart:
-    """What is known of runs through a chain before they begin."""
+    """Known facts about arriving packets, and known initial content of maps of a chain."""
 
 @final
 class Rewriting:
-    """A chain that is being rewritten: what is known so far, None where nothing is new."""
+    """A chain that is being rewritten: yields the results so far, or None if nothing is new."""
 
     def __iter__(self) -> Rewriting: ...
     def __next__(
@@ -173,7 +173,7 @@ def verify(
 
 @final
 class Topology:
-    """Programs on the paths of a network, as a description has them."""
+    """A topology: programs on the paths of a network, read from its description."""
 
     def __new__(cls, text: str) -> Topology: ...
     @property
@@ -218,7 +218,7 @@ class Target:
 
 @final
 class Model:
-    """What a component takes by one parameter, as an experiment came to."""
+    """Cost of a component as a function of one parameter, fitted to an experiment."""
 
     @property
     def name(self) -> str: ...
@@ -240,7 +240,7 @@ class Model:
 
 @final
 class Mix:
-    """Subjects and competitors on CPUs of this machine: `slowpath_neighbours::Mix`."""
+    """Subjects and competitors on CPUs of this machine (`slowpath_neighbours::Mix`)."""
 
     def __new__(
         cls,
@@ -261,7 +261,7 @@ class Kernel:
 
 @final
 class Station:
-    """The thread that programs are timed on, in a private network namespace."""
+    """The thread that times programs, in a private network namespace."""
 
     def __new__(cls, kernel: Kernel, cpu: int | None) -> Station: ...
     @property
@@ -290,6 +290,8 @@ class Station:
 
 @final
 class Flow:
+    """The instructions of a path in order, with their properties."""
+
     def __new__(cls, text: str) -> Flow: ...
     def text(self) -> str: ...
     @property
@@ -302,11 +304,11 @@ def nanoseconds(flows: list[Flow], target: Target, entries: int = 1) -> list[flo
 
 @final
 class Busy:
-    """A busy loop, which tells whether something disturbed what was timed beside it."""
+    """A busy loop that detects disturbances of the programs that are timed next to it."""
 
 @final
 class Pace:
-    """Programs that tell how fast the CPU itself is."""
+    """Programs that measure the speed of the CPU."""
 
 @final
 class Case:
@@ -333,7 +335,7 @@ class Case:
 
 @final
 class Later:
-    """What packets do that find the maps as a first one left them."""
+    """Behaviour of the packets after the first one, which find its changes in the maps."""
 
     @property
     def action(self) -> int: ...
@@ -346,7 +348,7 @@ class Later:
 
 @final
 class Cold:
-    """A path that many flows take, each with other elements of maps."""
+    """A path that many flows take, each with other map elements."""
 
     @property
     def flows(self) -> int: ...
@@ -359,7 +361,7 @@ class Cold:
 
 @final
 class Stretch:
-    """A part of a path, from a point where it can be cut to the next one."""
+    """A part of a path between two points where it can be cut."""
 
     @property
     def case(self) -> Case: ...
@@ -380,18 +382,18 @@ def stretches(station: Station, case: Case) -> tuple[list[Stretch], list[int]]: 
 
 @final
 class Load:
-    """Cases in the kernel."""
+    """Cases that are loaded in the kernel."""
 
 @final
 class Capture:
-    """A capture file that is being read."""
+    """A capture file that is read in pieces."""
 
     def __new__(cls, file: str) -> Capture: ...
     def packets(self, count: int) -> list[tuple[bytes, int, int | None]]: ...
 
 @final
 class Trace:
-    """A capture file on its way through a program."""
+    """A capture file that is run through a program."""
 
     def __new__(
         cls, station: Station, content: Object, program: int, file: str, maps: str | None
@@ -425,7 +427,7 @@ class LiveLoad:
 
 @final
 class Program:
-    """A program of an object, for choosing."""
+    """Description of a program of an object."""
 
     @property
     def index(self) -> int: ...
@@ -459,7 +461,7 @@ class Analysis:
 
 @final
 class Stop:
-    """Says when work has to stop with what it has."""
+    """A deadline, memory limit and stop request for work, which then returns its results so far."""
 
     def __new__(cls, deadline_seconds: float | None, memory_bytes: int | None) -> Stop: ...
     def set(self) -> None: ...

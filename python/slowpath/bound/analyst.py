@@ -38,7 +38,7 @@ class RunContext(NamedTuple):
 class Analyst:
     """Runner of analyses, one after the other, in a worker process or on a thread."""
 
-    def __init__(  # noqa: PLR0913 - what an analysis depends on
+    def __init__(  # noqa: PLR0913 - an analysis has many inputs
         self,
         tasks: Sequence[Task],
         target: targets.Target,
@@ -87,7 +87,7 @@ class Analyst:
         return self._most[0]
 
     def analyse(self, number: int, seconds: float | None) -> analyses.Outcome:
-        """Analyse a program within so many seconds.
+        """Analyse a program, given by its number, within `seconds`.
 
         Raises:
             InputError: if the types of the kernel cannot be read.

@@ -42,7 +42,7 @@ class WrittenOptions(NamedTuple):
     cores: int | None = None
     unroll: int | str | None = None
     paths: int | str = 1
-    mtu: int | None = None  # bytes; None: the target's or environment's maximum
+    mtu: int | None = None  # bytes; None: maximum that can arrive
     entries: int | None = None  # entries in each map that has room for them; None: one
     deadline: float | None = None  # seconds for each program; None: the default, 0: none
     total_deadline: float | None = None  # seconds

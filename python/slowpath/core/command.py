@@ -60,7 +60,7 @@ class Group(NamedTuple):
     help: Sequence[str]
     options: Sequence[Option]  # flags that work without a command
     commands: Mapping[str, str]  # place of each command, `module:CONSTANT`, by name
-    of_file: str | None = None  # place of the command that runs if a file replaces the name
+    of_file: str | None = None  # place of the command for a file in place of a command name
 
 
 def load(place: str) -> Any:  # noqa: ANN401 - the caller knows the type

@@ -30,7 +30,7 @@ class Options(NamedTuple):
     cores: int | None = None  # None: all cores of the target
     unroll: list[str] = []  # noqa: RUF012 - `160`, or `10@LOCATION`; never changed
     paths: int | None = 1  # None: all
-    mtu: int | None = None  # bytes without frame check sequence; None: the target's maximum
+    mtu: int | None = None  # bytes without frame check sequence; None: maximum that can arrive
     receive: str | None = None  # receiving environment; None: any device
     entries: int | None = None  # entries in each map that has room for them; None: one
     deadline_seconds: float | None = None

@@ -35,7 +35,7 @@ class Meanwhile(Generic[T]):
         self._thread.start()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for at most so many seconds; return true if the work has ended."""
+        """Wait for the work for at most `seconds`; return true if it has ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 

@@ -30,7 +30,7 @@ def flow_of(text: str) -> Flow:
 def nanoseconds(flows: Sequence[Flow], target: Target, entries: int = 1) -> list[float]:
     """Estimate each path on a target: nanoseconds of one iteration of the kernel's loop.
 
-    Each map has so many `entries`; 0 stands for those that the path needs, as in a witness.
+    Each map has `entries` entries; 0 stands for those that the path needs, as in a witness.
 
     Raises:
         InputError: if the target has no time estimates.

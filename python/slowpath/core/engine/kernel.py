@@ -99,7 +99,7 @@ def cut_case(station: Station, case: Case) -> tuple[list[Stretch], list[int]]:
 
 
 def load_cases(station: Station, cases: Sequence[Case]) -> Load:
-    """Load the programs of paths again, at new addresses.
+    """Load paths into the kernel, each with its own maps.
 
     Raises:
         InputError: if the kernel rejects one of them.
@@ -139,7 +139,7 @@ def cool_case(station: Station, case: Case, cache_bytes: int) -> Cold:
 
 
 def load_cold(station: Station, cases: Sequence[Cold]) -> Load:
-    """Load cold paths again, each followed by an empty program that gets the same packets.
+    """Load cold paths into the kernel, each followed by an empty program with the same packets.
 
     Raises:
         InputError: if the kernel rejects one of them.
@@ -167,7 +167,7 @@ def prepare_live_case(station: Station, file: str, case: Case, batch: int) -> Li
 
 
 def load_live_cases(station: Station, cases: Sequence[LiveCase]) -> LiveLoad:
-    """Load live paths again, with their own network devices.
+    """Load live paths into the kernel, with their own network devices.
 
     Raises:
         InputError: if the kernel rejects one of them.
@@ -232,10 +232,10 @@ def load_pace(station: Station) -> Pace:
 
 
 def pace(station: Station, programs: Pace, repeat: int) -> tuple[float, float]:
-    """Measure the nanoseconds of an addition that depends on the one before, and of others.
+    """Measure the nanoseconds of a dependent and of an independent addition.
 
-    Both values are differences between calls of `repeat` runs; they can be negative if the CPU was
-    disturbed. The second value is that of an independent addition.
+    A dependent addition waits for the one before it. Both values are differences between calls of
+    `repeat` runs; they can be negative if the CPU was disturbed.
 
     Raises:
         InputError: if the kernel does not run the programs.
@@ -310,7 +310,7 @@ def open_trace(station: Station, subject: Subject, file: str, maps: str | None) 
 
 
 def advance_trace(station: Station, trace: Trace, milliseconds: int) -> bool:
-    """Run packets of a trace for about so many milliseconds; return true if more may follow.
+    """Run packets of a trace for about `milliseconds`; return true if more may follow.
 
     Raises:
         InputError: if no further packet can be run.

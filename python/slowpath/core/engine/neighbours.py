@@ -101,7 +101,9 @@ class Mix:
                 raise
 
     def block(self, warm: float, seconds: float, *, beside: bool) -> Block:
-        """Run the subjects for so many seconds after `warm` seconds; competitors if `beside`.
+        """Run the subjects for `warm` and then `seconds` seconds; with competitors if `beside`.
+
+        Only the second period is measured.
 
         Raises:
             StoppedError: if a stop was requested.

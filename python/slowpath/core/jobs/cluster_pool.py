@@ -100,7 +100,7 @@ class _Workers:
         self._size, self._counted = 1, -_LOOK
         self._submitted = 0
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sending large graph")  # once for each run
+            warnings.filterwarnings("ignore", "Sending large graph")  # printed once per run
             # Keys are unique: a scheduler may still have the result of an earlier run.
             self._shared = self._submit(pickle.loads, pickle.dumps((work, common)))
 

@@ -9,7 +9,7 @@ from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.jobs.supervision import Worker, await_job
 
 Work = Callable[[float | None, Stopping], Iterator[Message]]
-"""A function that works for at most so many seconds and yields messages."""
+"""A function that works within a number of seconds, if limited, and yields messages."""
 
 
 class Errand:

@@ -10,7 +10,7 @@ Message = tuple[Any, ...]
 """A message of a job; its values have types that `marshal` can write."""
 Send = Callable[[Message], None]
 Job = Callable[[float | None, Send, Stopping], None]
-"""Work that has so many seconds and sends messages; its owner recognises the last message."""
+"""Work with a limit in seconds that sends messages; its owner recognises the last message."""
 
 
 class Lost(Exception):  # noqa: N818 - an event, not always an error
@@ -34,7 +34,7 @@ class Doer(Protocol):
         """Start a job; the caller has to receive all its messages."""
 
     def receive(self, seconds: float) -> Message | None:
-        """Return the next message of the job; None if none arrives within so many seconds.
+        """Return the next message of the job; None if none arrives within `seconds`.
 
         Raises:
             Lost: if the job has ended without its last message.

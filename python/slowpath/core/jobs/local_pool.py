@@ -83,7 +83,8 @@ class _Lanes:
     def __init__(self, jobs: int, work: Callable[[Any, Any, Asked], Any], common: object) -> None:
         # A new interpreter is safe; a fork would copy the state of library threads here.
         context = multiprocessing.get_context("spawn")
-        # Closing our end of a pipe is the signal. It also closes if this process dies.
+        # Closing our end of a pipe signals all workers: to finish early (`asked`), or to exit
+        # (`gone`). The system closes both if this process dies.
         asked, self._asked = context.Pipe(duplex=False)
         gone, self._gone = context.Pipe(duplex=False)
         self._context, self._kept = context, (work, common, asked, gone)

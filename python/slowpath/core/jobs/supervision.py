@@ -51,7 +51,7 @@ class Worker:
         self._process.ask(number, seconds)
 
     def receive(self, seconds: float) -> Message | None:
-        """Return the next message of the job; None if none arrives within so many seconds.
+        """Return the next message of the job; None if none arrives within `seconds`.
 
         Raises:
             Lost: if the process has ended.
@@ -235,7 +235,7 @@ def await_job(
     take: Callable[[Message], bool],
     look: Callable[[], None] = lambda: None,
 ) -> Ending | None:
-    """Wait for the end of a started job, for at most so many seconds; None if it is finished.
+    """Wait for the end of a started job, for at most `seconds`; return None if it is finished.
 
     `take` gets the messages and returns true for the last one. `look` is called ten times a second.
     """

@@ -54,7 +54,7 @@ class Companion:
         threading.Thread(target=work, daemon=True).start()
 
     def receive(self, seconds: float) -> Message | None:
-        """Return the next message of the job; None if none arrives within so many seconds.
+        """Return the next message of the job; None if none arrives within `seconds`.
 
         Raises:
             Lost: if the job has failed.

@@ -253,7 +253,7 @@ ROW = 16
 
 
 def witness_bytes(witness: Witness) -> list[int | None]:
-    """Return the packet of a witness, with its `length`; None stands for any byte.
+    """Return the packet of a witness, padded to its `length`; None stands for any byte.
 
     Raises:
         ValueError: if the notation is invalid.

@@ -71,7 +71,7 @@ def parse_rate(text: str) -> Rate:
 
 
 def format_rate(value: float, metric: Metric, digits: int = _DIGITS) -> str:
-    """Format a rate with so many significant digits, truncated: `24.7 Gbit/s`, `50.6 Mpps`."""
+    """Format a rate with `digits` significant digits, truncated: `24.7 Gbit/s`, `50.6 Mpps`."""
     number, scale = _exact(value)
     step = 0
     while number >= scale * _STEP and step + 1 < len(_STEPS):
@@ -123,7 +123,7 @@ def _exact(value: float) -> tuple[int, int]:
 
 
 def _cut(number: int, scale: int, digits: int) -> str:
-    """Format a fraction with so many significant digits, truncated, but all integer digits."""
+    """Format a fraction with `digits` significant digits, truncated, but all integer digits."""
     decimals = max(digits - len(str(number // scale)), 0)
     text = str(number * 10**decimals // scale).rjust(decimals + 1, "0")
     return f"{text[:-decimals]}.{text[-decimals:]}" if decimals else text
