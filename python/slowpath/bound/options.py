@@ -382,7 +382,7 @@ def join_flags(flags: Sequence[str]) -> str:
 
 
 def check_not_a_program(output: str, files: Sequence[str]) -> None:
-    """Check that an output file is not a program, which happens if its name is forgotten.
+    """Check that an output file is not a program; it is if an option swallows the program's name.
 
     Raises:
         ValueError: if the output file is one of the programs.

@@ -140,7 +140,7 @@ def _tasks(
 
 
 def _check_count(request: Request) -> None:
-    """Check that the options apply to the target, which may count or not estimate times.
+    """Check that the options apply to the target: some need time estimates, cores or rates.
 
     Raises:
         OptionError: if an option does not apply.

@@ -2,8 +2,8 @@
 
 The steps are those of Sugiyama, Tagawa and Toda, "Methods for Visual Understanding of Hierarchical
 System Structures" (1981): layers, order within layers, positions. Edges that pass layers on their
-way to the same node share one trunk. A hundred checks with a common target thus do not become a
-hundred lines, and time and space grow with the layers, not with the edges.
+way to the same node share one trunk: a hundred checks with a common target do not become a hundred
+lines. Time and space thus grow with the layers, not with the edges.
 """
 
 from collections.abc import Iterable, Sequence
