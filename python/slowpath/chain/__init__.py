@@ -1,1 +1,1 @@
-"""The slice `chain`: programs that run one behind another."""
+"""Commands `slowpath chain`: programs that run one after another on the same packet."""

@@ -31,12 +31,12 @@ BOUND = Command(
     (
         "Guarantee how fast a chain of programs is: find the slowest path that any packet can take "
         "through all of them.",
-        "The description (YAML) names programs and which of them runs behind which, by the action "
-        "that is returned. A packet that passes one program gets to the next one as the first one "
-        "has left it; programs that no packet reaches are named.",
+        "The description (YAML) names programs and the action of each that hands packets to the "
+        "next. A packet that passes one program reaches the next one as the first has left it. "
+        "Programs that no packet reaches are reported.",
     ),
     (
-        argument("CHAIN", "The description of a chain (*.yaml)."),
+        argument("CHAIN", "Chain description (*.yaml)."),
         *(one for one in ANALYSIS if one not in (SECTION, PROG_NAME, MAP_ABI)),
         *REPORTING,
     ),
@@ -44,7 +44,7 @@ BOUND = Command(
 )
 _CHAIN_OR_PROGRAM = argument(
     "CHAIN",
-    "The description of a chain (*.yaml), or a BPF object or C source, which is a chain of one.",
+    "Chain description (*.yaml), or a BPF object or C source, which is a chain of one program.",
 )
 _LIMITS = "How long to work"
 _WORK: tuple[Option, ...] = (
@@ -55,22 +55,22 @@ _WORK: tuple[Option, ...] = (
         "--deadline",
         metavar="SECONDS",
         type=float,
-        help="Stop after this time with what is known by then (default: 60; 0: none).",
+        help="Stop after this time with the results so far (default: 60; 0: no limit).",
     ),
     option(
         _LIMITS,
         "--memory",
         metavar="SIZE",
-        help="Stop when more memory than this is taken (500M, 2G; default: half of what is free "
-        "when the command starts).",
+        help="Stop if the command takes more memory than this (500M, 2G; default: half of the "
+        "memory that is free when the command starts).",
     ),
 )
 _HTML = option(
     OUTPUT,
     "--html",
     metavar="FILE",
-    help="Write a page: the control-flow graphs of programs, block by block, with the facts and "
-    "what they decide; one file that needs no network.",
+    help="Write an HTML page with the control-flow graphs of programs, block by block, the facts "
+    "and the branches that they decide. The page is one file and needs no network.",
 )
 
 
@@ -81,16 +81,16 @@ _KNOWN: tuple[Option, ...] = (
         metavar="FACT",
         action="append",
         default=[],
-        help="What holds of every packet that arrives at the first program, in the words of "
-        "slowpath chain facts: 'length >= 64', 'bytes 12-13 = 0800', 'byte 14 & f0 = 40'. "
+        help="Assume a fact about every packet that arrives at the first program, in the notation "
+        "of slowpath chain facts: 'length >= 64', 'bytes 12-13 = 0800', 'byte 14 & f0 = 40'. "
         "Repeatable.",
     ),
     option(
         "What is known",
         "--maps",
         metavar="FILE",
-        help="Content of maps (TOML or JSON) that no program writes: it stays so until a "
-        "control plane changes it, which raises a generation before.",
+        help="Read content of maps (TOML or JSON) that no program writes. The control plane must "
+        "raise a generation before it changes this content.",
     ),
     RECEIVE._replace(group="What is known"),
     SET,
@@ -106,11 +106,12 @@ def _facts(given: Namespace) -> int:
 
 FACTS = Command(
     (
-        "Find out what holds for every packet that reaches each program of a chain.",
-        "Bytes that are always the same, lengths, fields with few values, equal fields: each is "
-        "proved for all packets, with the lines of earlier programs that establish it, and the "
-        "branches that it decides.",
-        "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read, 4 ended before all was known.",
+        "Find facts that hold for every packet that reaches each program of a chain.",
+        "Facts are constant bytes, lengths, fields with few values, and equal fields. Each is "
+        "proved for all packets, and printed with the lines of earlier programs that establish it "
+        "and the branches that it decides.",
+        "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read, 4 ended before all facts "
+        "were known.",
     ),
     (
         _CHAIN_OR_PROGRAM,
@@ -135,14 +136,14 @@ def _optimize(given: Namespace) -> int:
 
 OPTIMIZE = Command(
     (
-        "Rewrite the programs of a chain for the packets that reach them: what earlier programs "
-        "have checked is not checked again.",
-        "Each rewritten program is proved to do the same, for all packets and all content of "
-        "maps; one that cannot be proved stays as it was, and the report says why. By default it "
-        "checks at its entry what it relies on, and else runs as it was written, so that it may "
-        "be loaded anywhere.",
-        "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or written, 4 ended before all "
-        "was done.",
+        "Rewrite the programs of a chain for the packets that reach them: remove checks that "
+        "earlier programs have already made.",
+        "Each rewritten program is proved to do the same for all packets and all content of maps. "
+        "A program without a proof stays unchanged, and the report gives the reason. By default a "
+        "rewritten program checks at its entry the facts that it relies on, and otherwise runs "
+        "the original code, so that it can be loaded anywhere.",
+        "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or written, 4 ended before "
+        "all programs were done.",
     ),
     (
         _CHAIN_OR_PROGRAM,
@@ -151,21 +152,23 @@ OPTIMIZE = Command(
             "How to rewrite",
             "--trust",
             action="store_true",
-            help="Check nothing: the program is right behind this chain only.",
+            help="Omit the checks at the entry; the program is then correct behind this chain "
+            "only.",
         ),
         option(
             "How to rewrite",
             "--fuse",
             action="store_true",
-            help="Make one program of all, to be loaded instead of them, with --trust.",
+            help="Fuse all programs into one, to be loaded instead of them; implies --trust.",
         ),
         option(
             "What to guarantee",
             "--target",
             metavar="NAMES",
-            help="What each rewritten program is guaranteed to take before and after, for packets "
-            "that get to it in this chain: targets, separated by commas (default: none). A "
-            "program on a device whose target the description says is analysed for that instead.",
+            help="Guarantee the cost of each rewritten program before and after, for packets that "
+            "reach it in this chain, on these targets, separated by commas (default: none). A "
+            "program on a device with a target in the description is analysed for that target "
+            "instead.",
         ),
         *_KNOWN,
         option(
@@ -173,8 +176,8 @@ OPTIMIZE = Command(
             "-o",
             "--output",
             metavar="DIR",
-            help="Write the objects of rewritten programs there, each named as its program "
-            "(default: they are not written).",
+            help="Write the objects of rewritten programs to this folder, each named after its "
+            "program (default: not written).",
         ),
         option(
             "How to rewrite",
@@ -182,9 +185,9 @@ OPTIMIZE = Command(
             metavar="N",
             type=int,
             default=100_000,
-            help="Where the running kernel can be used, run so many packets that earlier programs "
-            "let through in original and rewritten program, compare, and time both (default: "
-            "%(default)s; 0: do not).",
+            help="Run N packets that earlier programs let through in the original and the "
+            "rewritten program, compare the results, and time both; needs the running kernel "
+            "(default: %(default)s; 0: none).",
         ),
         _HTML,
         form_option(("table", "json"), "json is stable"),
@@ -202,17 +205,17 @@ def _plan(given: Namespace) -> int:
 _HOW = "How to plan"
 PLAN = Command(
     (
-        "Find out which variants of which programs pay, on the paths of a network.",
-        "The description (YAML) names programs, the nodes that they run on, and the paths that "
-        "packets take over these, with their shares of the traffic. For each node, programs are "
-        "rewritten for what holds of the packets that arrive there: one variant for all of them, "
-        "or several by where they come in. Those that gain most come first. Results are kept: "
-        "after a change, only what depends on it is computed anew.",
-        "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or written, 4 ended before all "
-        "was looked at.",
+        "Find the program variants that pay on the paths of a network.",
+        "The description (YAML) names programs, the nodes that they run on, and the paths of "
+        "packets over these nodes, with their shares of the traffic. For each node, programs are "
+        "rewritten for the packets that arrive at the node: one variant for all packets, or "
+        "several by ingress. Variants are listed by decreasing gain. Results are cached: after a "
+        "change, only results that depend on it are computed again.",
+        "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or written, 4 ended before "
+        "all nodes were planned.",
     ),
     (
-        argument("TOPOLOGY", "The description of a topology (*.yaml)."),
+        argument("TOPOLOGY", "Topology description (*.yaml)."),
         CFLAGS,
         BTF,
         option(
@@ -221,15 +224,16 @@ PLAN = Command(
             metavar="SECONDS",
             type=within(float, 0, 1e9),
             default=60.0,
-            help="Stop after this time with the best by then, most traffic first (default: "
-            "%(default)s).",
+            help="Stop after this time with the best plan so far; nodes with most traffic come "
+            "first (default: %(default)s).",
         ),
         next(one for one in _WORK if "--memory" in one.names),
         option(
             _HOW,
             "--trust",
             action="store_true",
-            help="Let variants check nothing: they are right on these paths only.",
+            help="Omit the checks at the entry of variants; they are then correct on these paths "
+            "only.",
         ),
         option(
             _HOW,
@@ -237,29 +241,32 @@ PLAN = Command(
             metavar="K",
             type=within(int, 1, 64),
             default=2,
-            help="At most so many rewritten variants of the program of a node (default: "
+            help="Generate at most K rewritten variants of a node's program (default: "
             "%(default)s).",
         ),
         option(
             _HOW,
             "--neighbours",
             action="store_true",
-            help="Use only what the one program right before establishes, whatever arrives there; "
-            "not all of the path.",
+            help="Use only facts that the directly preceding program establishes for any input, "
+            "instead of facts of the whole path.",
         ),
         option(
             _HOW,
             "--cache",
             metavar="DIR",
-            help="Keep results there (default: slowpath/plan in $XDG_CACHE_HOME or ~/.cache).",
+            help="Cache results in this folder (default: slowpath/plan in $XDG_CACHE_HOME or "
+            "~/.cache).",
         ),
-        option(_HOW, "--no-cache", action="store_true", help="Keep no results, and use none."),
+        option(
+            _HOW, "--no-cache", action="store_true", help="Neither read nor write cached results."
+        ),
         option(
             OUTPUT,
             "-o",
             "--output",
             metavar="DIR",
-            help="Write the objects of variants there, as NODE.VARIANT.bpf.o (default: they are "
+            help="Write the objects of variants to this folder, as NODE.VARIANT.bpf.o (default: "
             "not written).",
         ),
         form_option(("table", "json"), "json is stable"),
@@ -277,30 +284,30 @@ def _verify(given: Namespace) -> int:
 
 VERIFY = Command(
     (
-        "Prove that the programs of two objects do the same, or show a packet with which they do "
-        "not.",
-        "The proof is about all packets and all content of maps: result, packet, metadata, maps "
-        "and calls of helpers. Maps of one name that both objects define alike are one map. Where "
-        "the programs differ, both are run on the packet that shows it.",
-        "Exit codes: 0 equal, under the conditions that are printed; 1 they differ; 2 wrong usage; "
-        "3 a file cannot be read or analysed; 4 not decided.",
+        "Prove that the programs of two objects do the same, or show a packet for which they "
+        "differ.",
+        "The proof covers all packets and all content of maps, and compares result, packet, "
+        "metadata, maps and helper calls. Maps with the same name and definition in both objects "
+        "count as one map. If the programs differ, both are run on the packet that shows it.",
+        "Exit codes: 0 equal, under the printed conditions; 1 different; 2 wrong usage; 3 a file "
+        "cannot be read or analysed; 4 not decided.",
     ),
     (
-        argument("FIRST", "A BPF object, or C source."),
-        argument("SECOND", "Another one."),
+        argument("FIRST", "BPF object or C source."),
+        argument("SECOND", "BPF object or C source to compare with FIRST."),
         option(
             "What is compared",
             "--program",
             metavar="NAME",
-            help="The program of this name in both (default: the only XDP program); with --chain, "
-            "the program of the chain in whose place both are (default: its last one).",
+            help="Compare the programs with this name (default: the only XDP program). With "
+            "--chain, the program of the chain that both replace (default: its last one).",
         ),
         option(
             "What is compared",
             "--chain",
             metavar="FILE",
-            help="Compare both in the place of a program of this chain (*.yaml): for the packets "
-            "that get there through the programs in front.",
+            help="Compare both as replacements for a program of this chain (*.yaml), for packets "
+            "that pass the programs in front.",
         ),
         *_WORK,
         option(
@@ -309,9 +316,9 @@ VERIFY = Command(
             metavar="FACT",
             action="append",
             default=[],
-            help="What holds of packets, in the words of slowpath chain facts: 'length >= 64', "
-            "'bytes 12-13 = 0800', 'byte 14 & f0 = 40'; with --chain, of those that arrive at its "
-            "first program. Repeatable.",
+            help="Assume a fact about packets, in the notation of slowpath chain facts: 'length "
+            ">= 64', 'bytes 12-13 = 0800', 'byte 14 & f0 = 40'. With --chain, about packets that "
+            "arrive at its first program. Repeatable.",
         ),
         RECEIVE._replace(group="What is known"),
         form_option(("table", "json"), "json is stable"),
@@ -319,7 +326,7 @@ VERIFY = Command(
     _verify,
 )
 CHAIN = Group(
-    ("Several programs as one: which runs behind which, what that costs, and what it saves.",),
+    ("Analyse and optimize programs that run one after another on the same packet.",),
     (),
     {
         "bound": f"{__name__}:BOUND",

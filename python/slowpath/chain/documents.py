@@ -1,4 +1,4 @@
-"""Shape of the documents of `slowpath chain`."""
+"""Types of the JSON documents that `slowpath chain` writes."""
 
 from typing import Literal, NotRequired, TypedDict
 
@@ -7,523 +7,535 @@ class SourceLine(TypedDict):
     """A line of a program's source."""
 
     program: str
-    """The program's name in the chain, or in the topology."""
+    """Name of the program in the chain or topology."""
     file: str
-    """The file."""
+    """Path of the source file."""
     line: int
-    """From 1."""
+    """Line number, from 1."""
     text: str
-    """The line's text; empty if it is not known."""
+    """Text of the line; empty if it is not known."""
 
 
 class Fact(TypedDict):
-    """What holds of every packet that arrives at a program."""
+    """A property of every packet that arrives at a program."""
 
     kind: Literal["length", "headroom", "metadata", "bytes", "bits", "values", "equal"]
-    """What it is about."""
+    """Kind of the property."""
     offset: NotRequired[int]
-    """Where the bytes begin, from the packet's first one."""
+    """Offset of the first byte from the start of the packet."""
     other: NotRequired[int]
-    """Of `equal`: where the bytes begin that they are equal to."""
+    """For `equal`: offset of the other bytes, which are equal to those at `offset`."""
     bytes: NotRequired[int]
-    """Of `values` and `equal`: how many bytes."""
+    """For `values` and `equal`: number of bytes."""
     value: NotRequired[str]
-    """Of `bytes` and `bits`: what they are, in hexadecimal."""
+    """For `bytes` and `bits`: the value, in hexadecimal."""
     mask: NotRequired[str]
-    """Of `bits`: which, in hexadecimal."""
+    """For `bits`: mask of the known bits, in hexadecimal."""
     values: NotRequired[list[str]]
-    """Of `values`: in hexadecimal, network byte order."""
+    """For `values`: the possible values, in hexadecimal and network byte order."""
     min: NotRequired[int]
-    """Of `length`, without frame check sequence, and of `headroom` and `metadata` in front of the
-    packet: the least, in bytes."""
+    """Minimum in bytes. For `length`: packet length without frame check sequence. For `headroom`
+    and `metadata`: bytes in front of the packet."""
     max: NotRequired[int]
-    """The greatest."""
+    """Maximum in bytes, of the same quantity as `min`."""
     established: list[SourceLine]
-    """The lines of earlier programs that establish it."""
+    """Source lines of earlier programs that establish the fact."""
     assumed: bool
-    """Whether none does, and it is taken for granted of packets that arrive at the first program
-    (`--assume`)."""
+    """True if no program establishes the fact and `--assume` states it for packets that arrive at
+    the first program."""
     if_there: NotRequired[bool]
-    """Whether packets can be too short to have these bytes: it holds of those that have them."""
+    """True if packets can be too short to have these bytes; the fact then holds for packets that
+    have them."""
 
 
 class Frozen(TypedDict):
     """A map whose content was given."""
 
     map: str
-    """Its name in the program's object."""
+    """Name of the map in the program's object."""
     entries: int
-    """How many entries were given."""
+    """Number of given entries."""
     used: bool
-    """Whether the rewritten program relies on it."""
+    """True if the rewritten program relies on the content."""
     why_not: str | None
-    """Why it is not frozen; null if it is."""
+    """Reason why the map is not frozen; null if it is."""
 
 
 class Guard(TypedDict):
-    """What a program checks itself before it relies on it."""
+    """Checks that a rewritten program makes at its entry before it relies on facts."""
 
     length: int
-    """The least length of packets, in bytes."""
+    """Minimum packet length that the guard accepts, in bytes."""
     comparisons: int
-    """How many comparisons of bytes there are."""
+    """Number of byte comparisons."""
     bytes: int
-    """How many bytes they compare."""
+    """Number of bytes that the comparisons cover."""
     generation: str | None
-    """The map whose content has to be zero; null if nothing of maps is relied on."""
+    """Map whose content must be zero; null if the program relies on no map content."""
     instructions: int
-    """How many instructions there are without the original, in 8-byte slots."""
+    """Number of instructions without the copy of the original program, in 8-byte slots."""
 
 
 class Proof(TypedDict):
-    """How much work a proof was."""
+    """Effort and assumptions of a proof."""
 
     paths: int
-    """Paths of the original that were proved."""
+    """Number of proved paths of the original program."""
     pairs: int
-    """Pairs of paths that were compared."""
+    """Number of compared pairs of paths."""
     queries: int
-    """Questions to the solver."""
+    """Number of solver queries."""
     seconds: float
-    """Wall-clock time."""
+    """Wall-clock time in seconds."""
     assumptions: list[str]
-    """What it relies on, one sentence each."""
+    """Conditions for the proof, one sentence each."""
 
 
 class Dropped(TypedDict):
-    """What became of an instruction, and why."""
+    """A change to an instruction, with its reasons."""
 
     slot: int
-    """Its number in the original program, in 8-byte slots."""
+    """Number of the instruction in the original program, in 8-byte slots."""
     instruction: str
-    """The instruction."""
+    """Text of the instruction."""
     line: SourceLine | None
-    """Its source line, if known."""
+    """Source line of the instruction, if known."""
     change: str
-    """`always taken`, `never taken`, `decided by the way there`, `always 0x..`, `operand always
-    0x..`, `no effect`, or `found by N comparisons` (a look-up whose map is frozen)."""
+    """Kind of change: `always taken`, `never taken`, `decided by the way there`, `always 0x..`,
+    `operand always 0x..`, `no effect`, or `found by N comparisons` (a look-up in a frozen map)."""
     bytes: list[int]
-    """Offsets of the bytes of the packet that are the reason, ascending."""
+    """Offsets of the packet bytes that the change depends on, ascending."""
     length: bool
-    """Whether the packet's length is part of the reason."""
+    """True if the change depends on the packet length."""
     room: bool
-    """Whether what lies around the packet is part of the reason: the room in front of it, and
-    metadata."""
+    """True if the change depends on the memory around the packet: headroom and metadata."""
     maps: list[str]
-    """The maps whose content is part of the reason."""
+    """Names of the maps whose content the change depends on."""
 
 
 class LoopRounds(TypedDict):
-    """How many rounds a loop has, for packets that arrive, whenever control gets to it."""
+    """Bounds on the rounds of a loop for all packets, each time control enters it."""
 
     slot: int
-    """The number of its first instruction in the original program, in 8-byte slots."""
+    """Number of the loop's first instruction in the original program, in 8-byte slots."""
     line: SourceLine | None
-    """The source line of that, if known."""
+    """Source line of the first instruction, if known."""
     least: int
-    """How often control gets to that instruction at least: that there is nothing left to do counts,
-    where that is found out there."""
+    """Minimum number of times that control reaches the first instruction. This includes a last,
+    failing test of the loop condition if this instruction makes that test."""
     most: int
-    """How often at most."""
+    """Maximum number of times that control reaches the first instruction."""
 
 
 class CallResult(TypedDict):
-    """What a call of a helper returns, for all packets that arrive, whenever control gets to it."""
+    """A helper call that returns the same result for all packets that arrive."""
 
     slot: int
-    """The number of the call in the original program, in 8-byte slots."""
+    """Number of the call in the original program, in 8-byte slots."""
     helper: str
-    """The name of the helper."""
+    """Name of the helper."""
     line: SourceLine | None
-    """The source line, if known."""
+    """Source line of the call, if known."""
     returns: int | None
-    """What it returns; null if that is the address of an entry of a map."""
+    """Return value; null if the call returns the address of a map entry."""
 
 
 class OnDevice(TypedDict):
-    """Frames that a rewritten program and the original got on virtual Ethernet (veth)."""
+    """Comparison of a rewritten program with the original on virtual Ethernet (veth)."""
 
     mode: Literal["native", "generic"]
-    """The mode of XDP: in the driver (`native`), or in the kernel's generic code."""
+    """XDP mode: `native` (in the driver) or `generic` (in the kernel's generic code)."""
     frames: int
-    """Frames that the programs in front let through, and with which both did the same."""
+    """Number of frames that the programs in front let through and for which both programs did the
+    same."""
     shortest: int | None
-    """The length of the shortest of all frames that both ran, in bytes; null if there is none."""
+    """Length of the shortest frame that both programs ran on, in bytes; null if there is none."""
     longest: int | None
-    """The length of the longest, in bytes; null if there is none."""
+    """Length of the longest such frame, in bytes; null if there is none."""
     why_not: str | None
-    """Why both were not compared there, or not to the end; null if they were."""
+    """Reason why the comparison did not run or did not finish; null if it did."""
 
 
 class Rehearsal(TypedDict):
-    """What the running kernel says of a rewritten program beside the original."""
+    """Comparison of a rewritten program with the original in the running kernel."""
 
     paths: int
-    """Pairs of paths of both programs, as the proof goes through them, for each of which a packet
-    with map content went through both, ahead of all others; of many pairs, some."""
+    """Number of pairs of paths (one of each program, as the proof pairs them) for which both
+    programs ran a packet with map content. These packets run before all others; of many pairs, only
+    some are tried."""
     packets: int
-    """Packets that the programs in front let through, and that went through both."""
+    """Number of packets that the programs in front let through and that both programs ran on."""
     arbitrary: int
-    """Arbitrary packets that went through both, of a program with a guard."""
+    """Number of arbitrary packets that both programs ran on; only for a program with a guard."""
     refused: bool
-    """Whether the kernel's verifier refuses the rewritten program (`why_not`), and not the
-    original: it is not written then."""
+    """True if the kernel's verifier rejects the rewritten program (`why_not`) but not the original.
+    The rewritten program is then not written."""
     differs: bool
-    """Whether both did something else with a packet (`difference`): it is not written then."""
+    """True if the programs behaved differently for a packet (`difference`). The rewritten program
+    is then not written."""
     agrees: bool
-    """Whether both did the same with all of them."""
+    """True if both programs did the same for all packets."""
     difference: str | None
-    """What they did differently, or why that cannot be told."""
+    """The difference between both programs, or the reason why it cannot be determined."""
     packet: str | None
-    """The packet with which they did, in hexadecimal."""
+    """Packet that shows the difference, in hexadecimal."""
     original_ns: float | None
-    """What a run of the original takes in the kernel's loop of repeated test runs
-    (`BPF_PROG_TEST_RUN`), which is included; null if not measured."""
+    """Time of one run of the original in nanoseconds, including the kernel's loop of repeated test
+    runs (`BPF_PROG_TEST_RUN`); null if not measured."""
     rewritten_ns: float | None
-    """The same of the rewritten program."""
+    """Time of one run of the rewritten program, measured in the same way."""
     frame_ns: float | None
-    """The same of an empty program."""
+    """Time of one run of an empty program, measured in the same way."""
     restored: bool
-    """Whether the packet was put back between runs: the time for that is not included."""
+    """True if the packet was restored between runs; the times exclude the restoring."""
     rate_ratio: float | None
-    """How many runs of the rewritten program there are in the time of one of the original,
-    everything included, the median of many turns; null if not measured."""
+    """Number of runs of the rewritten program in the time of one run of the original, test-run loop
+    included. Median of many turns; null if not measured."""
     rate_ratio_quartiles: list[float]
-    """The quartiles of these turns, the lower one first; empty if not measured."""
+    """Lower and upper quartile of `rate_ratio` over these turns; empty if not measured."""
     program_ratio: float | None
-    """The same ratio of the programs alone, without what an empty program takes; null where too
-    little is left of one to tell."""
+    """The same ratio after subtracting the time of an empty program; null if too little time of
+    either program is left."""
     raised: bool | None
-    """Whether both did the same when the generation was raised, with other content of maps; null
-    where there is none."""
+    """True if both programs did the same with a raised generation and other map content; null
+    without a generation."""
     why_not: str | None
-    """Why it was not tried, or ended early."""
+    """Reason why the comparison did not run or ended early."""
     devices: list[OnDevice]
-    """The same on virtual Ethernet, in a network namespace of its own, in each mode of XDP. A
-    `difference` that shows there names the mode."""
+    """The same comparison on virtual Ethernet in a private network namespace, in each XDP mode. A
+    `difference` found on a device names the mode."""
     notes: list[str]
-    """What else there is to say, one sentence each."""
+    """Further remarks, one sentence each."""
 
 
 def withheld(rehearsal: Rehearsal | None) -> bool:
-    """Whether the kernel says of a rewritten program what it may not: nobody is to load it."""
+    """Return true if the kernel rejects the rewritten program or runs it differently.
+
+    Such a program must not be loaded.
+    """
     if rehearsal is None:
         return False
     return rehearsal["refused"] or rehearsal["differs"]
 
 
 class Guarantee(TypedDict):
-    """What a program of a chain takes on a target, as it was and rewritten.
+    """Guaranteed or estimated performance of a program on a target, before and after rewriting.
 
-    It is about packets that get to it in this chain, and its own work only.
+    It counts only the work of this program, for packets that reach it in this chain.
     """
 
     target: str
     """Name of the target."""
     unit: str
-    """What it is: a component that the target counts, such as `instructions`, of which a packet
-    takes so many at most; `ns`, the time that the slowest path is estimated to take in the program;
-    `bit/s` or `packets/s`, which the program is not slower than."""
+    """Unit of `before` and `after`. A component that the target counts, such as `instructions`:
+    maximum per packet. `ns`: estimated time of the slowest path in this program. `bit/s` or
+    `packets/s`: minimum rate."""
     guaranteed: bool
-    """Whether it is guaranteed, and not estimated."""
+    """True if the values are guaranteed, false if they are estimates."""
     before: float | None
-    """Of the program as it was; null if it is not known."""
+    """Value of the original program; null if not known."""
     after: float | None
-    """Of the rewritten program; null if it is not known."""
+    """Value of the rewritten program; null if not known."""
     exact: bool
-    """Whether packets are known that take as much, before and after; never of estimates."""
+    """True if known packets reach both values; always false for estimates."""
     bottlenecks: list[str | None]
-    """The component or limit of the target that sets the rate, before and after; null where there
-    is no rate."""
+    """Component or limit of the target that determines the rate, before and after; null if the
+    value is not a rate."""
     reasons: list[str]
-    """Why one of them is not known, or not exact, one sentence each."""
+    """Reasons why a value is not known or not exact, one sentence each."""
     about: list[str]
-    """What both are about, if not about any packets and any content of maps, in a few words each:
+    """Restrictions on packets and map content, a few words each; empty if the values hold for any:
     `packets as assumed`, `maps blocked, rules as given`, `generation zero`."""
     assumptions: list[str]
-    """Conditions that they depend on, one sentence each."""
+    """Conditions for both values, one sentence each."""
 
 
 class ChainProgram(TypedDict):
-    """A program of a chain: what arrives there, and what it was rewritten to."""
+    """A program of a chain: facts about packets that arrive, and the rewritten program."""
 
     name: str
-    """Its name in the chain."""
+    """Name of the program in the chain."""
     program: str
-    """Its name in its object."""
+    """Name of the program in its object."""
     reached: bool
-    """Whether any packet gets to it."""
+    """True if a packet can reach the program."""
     never: list[str]
-    """If none does, why: one sentence for each program before it."""
+    """Reasons why no packet reaches the program, one sentence for each program before it; else
+    empty."""
     facts: list[Fact]
-    """What holds of every packet that arrives."""
+    """Facts about every packet that arrives."""
     facts_with: list[str]
-    """The maps of programs in front that facts are found with the given content of, each as
-    `PROGRAM:MAP`. A program with a guard checks what it relies on, whatever they hold; others, and
-    the facts themselves, may rest on it. Empty where facts are the same for any content."""
+    """Maps of earlier programs, as `PROGRAM:MAP`, whose given content was used to find the facts. A
+    program with a guard checks what it relies on and is correct for any content of these maps;
+    other programs and the facts may depend on the given content. Empty if the facts hold for any
+    content."""
     assumptions: list[str]
-    """Conditions that this depends on, one sentence each."""
+    """Conditions for facts and rewriting, one sentence each."""
     queries: int
-    """Questions to the solver, for the facts."""
+    """Number of solver queries for the facts."""
     instructions_before: int
-    """How many instructions it has, in 8-byte slots."""
+    """Number of instructions of the original, in 8-byte slots."""
     instructions_after: int
-    """How many it has when rewritten, the original behind a guard included; as before if it is
-    not."""
+    """Number of instructions of the rewritten program, including the original behind a guard; equal
+    to `instructions_before` if it was not rewritten."""
     frozen: list[Frozen]
-    """The maps whose content was given."""
+    """Maps whose content was given."""
     guard: Guard | None
-    """What it checks itself before it relies on it; null if it does not."""
+    """Checks at the entry of the rewritten program; null if it has none."""
     proved: bool | None
-    """Whether it is proved that the rewritten program does the same; null if there is none."""
+    """True if the rewritten program is proved equivalent to the original; null if it was not
+    rewritten."""
     proof: Proof | None
-    """How much work the proof was; null if there is none."""
+    """Effort of the proof; null if there is none."""
     dropped: list[Dropped]
-    """What became of instructions, and for which facts."""
+    """Changes to instructions, and the facts that allow each."""
     loops: list[LoopRounds]
-    """The loops of which it is known how many rounds they have."""
+    """Loops with a known number of rounds."""
     results: list[CallResult]
-    """The calls of helpers of which it is known what they return."""
+    """Helper calls with a known result."""
     remarks: list[str]
-    """What else there is to say, one sentence each: why it stays as it was."""
+    """Further remarks, one sentence each, such as why the program was not rewritten."""
     seconds: float
-    """Wall-clock time for rewriting and proof."""
+    """Wall-clock time of rewriting and proof, in seconds."""
     rehearsal: Rehearsal | None
-    """What the running kernel says of the rewritten program; null where there is none, or where it
-    was not asked."""
+    """Comparison with the original in the running kernel; null without a rewritten program or if
+    not requested."""
     measured_rate_ratio: float | None
-    """The `rate_ratio` of the rehearsal; null where there is none."""
+    """`rate_ratio` of the rehearsal; null if there is none."""
     guarantees: list[Guarantee]
-    """What it is guaranteed to take, before and after; empty where there is no rewritten program,
-    or where that was not asked for (`--target`)."""
+    """Guarantees before and after rewriting; empty without a rewritten program or if not requested
+    (`--target`)."""
 
 
 class Fused(TypedDict):
-    """The programs of a chain as one."""
+    """All programs of a chain, fused into one."""
 
     instructions_before: int
-    """How many instructions the programs have as they were written, in 8-byte slots."""
+    """Number of instructions of all original programs, in 8-byte slots."""
     instructions_rewritten: int
-    """How many those have that were fused: rewritten, as far as they were."""
+    """Number of instructions of the programs before fusing; those that could be rewritten are."""
     instructions_fused: int
-    """How many the fused program has."""
+    """Number of instructions of the fused program."""
     instructions_after: int
-    """How many it has when what is there twice is left out."""
+    """Number of instructions after removing redundant ones from the fused program."""
     proved: bool | None
-    """Whether it is proved that it does then what it did as it was fused; null if nothing was left
-    out."""
+    """True if the program without redundant instructions is proved equivalent to the fused one;
+    null if none were removed."""
     proof: Proof | None
-    """How much work that was; null if nothing was left out."""
+    """Effort of that proof; null if no instructions were removed."""
     assumptions: list[str]
-    """Conditions that it depends on, those of all its programs among them, one sentence each."""
+    """Conditions for the fused program, including those of its parts, one sentence each."""
     remarks: list[str]
-    """What else there is to say, one sentence each."""
+    """Further remarks, one sentence each."""
     not_written: str | None
-    """Why its object is not written: it is not proved, the kernel refuses it, or it differs there;
-    null where nothing is in the way."""
+    """Reason why the object is not written: not proved, rejected by the kernel, or different there;
+    null if it can be written."""
     rehearsal: Rehearsal | None
-    """What the running kernel says of it beside the programs as they were, each of which calls the
-    next by a tail call; null where that was not asked for, or it is not proved."""
+    """Comparison in the running kernel with the original programs, which call each other by tail
+    calls; null if not requested or not proved."""
     seconds: float
-    """Wall-clock time for all of it."""
+    """Wall-clock time of fusing and proof, in seconds."""
 
 
 class ChainReport(TypedDict):
-    """What `slowpath chain facts` and `slowpath chain optimize` write with `--format json`."""
+    """JSON document of `slowpath chain facts` and `slowpath chain optimize`."""
 
     slowpath: str
     """Version of slowpath."""
     compiler: NotRequired[str]
-    """Version of clang, as it prints it; absent where nothing was compiled."""
+    """Version of clang, as clang prints it; absent if nothing was compiled."""
     seconds: float
-    """Wall-clock time of all."""
+    """Wall-clock time of the whole command, in seconds."""
     stopped: str | None
-    """Why it ended early, if it did."""
+    """Reason why the command ended early, if it did."""
     programs: list[ChainProgram]
-    """In the order of the chain's description."""
+    """Programs, in the order of the chain description."""
     fused: Fused | None
-    """The programs as one; null where that is not asked for, or not possible."""
+    """All programs fused into one; null if not requested or not possible."""
     not_fused: str | None
-    """Why the programs are not one, if that is asked for."""
+    """Reason why fusing was not possible, if it was requested."""
 
 
 class PlannedPath(TypedDict):
     """A path through the network."""
 
     name: str
-    """Its name, or its number, from 1."""
+    """Name of the path, or its number from 1."""
     share: float
-    """The part of all traffic that it has, up to 1."""
+    """Share of all traffic, from 0 to 1."""
     nodes: list[str]
-    """The nodes on it."""
+    """Nodes on the path, in order."""
     never: str | None
-    """If some of them are never reached, which is the first of them and why, in a sentence."""
+    """If packets cannot reach some of the nodes: the first of these and the reason, in one
+    sentence."""
 
 
 class GreatestCost(TypedDict):
-    """How many instructions a program executes at most."""
+    """Maximum number of instructions that a program executes for a packet."""
 
     instructions: int
-    """No packet takes more."""
+    """Upper bound for every packet."""
     exact: bool
-    """Whether some packet takes as many."""
+    """True if a packet reaches the bound."""
 
 
 class HotSpot(TypedDict):
-    """A variant of a program for some of the packets that arrive at a node."""
+    """A variant of a program that pays for some of the packets that arrive at a node."""
 
     node: str
-    """The node."""
+    """Name of the node."""
     program: str
-    """The program, by its name in the topology."""
+    """Name of the program in the topology."""
     variant: str
-    """What it is called: `all`, or its ingresses."""
+    """Name of the variant: `all`, or its ingresses."""
     ingresses: list[str]
-    """Where the packets come in that it is for: nodes, `outside`, or what the description says."""
+    """Ingresses whose packets the variant handles: nodes, `outside`, or names from the
+    description."""
     share: float
-    """The part of all traffic that it is for, up to 1."""
+    """Share of all traffic that the variant handles, from 0 to 1."""
     instructions_before: int
-    """How many instructions the original has, in 8-byte slots."""
+    """Number of instructions of the original, in 8-byte slots."""
     instructions_after: int
-    """How many it has, the original behind a guard included."""
+    """Number of instructions of the variant, including the original behind a guard."""
     guard: Guard | None
-    """What it checks itself before it relies on it; null if it does not."""
+    """Checks at the entry of the variant; null if it has none."""
     cost_before: GreatestCost | None
-    """What the original executes on the packets that the variant is for; null if not known."""
+    """Maximum cost of the original for the packets of the variant; null if not known."""
     cost_after: GreatestCost | None
-    """What the variant executes on these packets, guard included; null if not known."""
+    """Maximum cost of the variant for these packets, guard included; null if not known."""
     gain: float | None
-    """The sum over its ingresses of their share times the instructions that their slowest packet is
-    spared; null if not known."""
+    """Sum over the ingresses of share times the instructions saved for the slowest packet; null if
+    not known."""
     facts: list[Fact]
-    """What holds of every packet that it is for, and the lines that establish it: those of the
-    program behind which it was first known, on each path."""
+    """Facts about every packet of the variant. On each path, the source lines are those of the
+    program that first establishes the fact."""
     rests_on: list[str]
-    """The nodes whose programs establish what it relies on."""
+    """Nodes whose programs establish the facts that the variant uses."""
     irrelevant: list[str]
-    """The other nodes in front of it: nothing that they establish is used."""
+    """Other nodes in front of this one, whose facts the variant does not use."""
     assumptions: list[str]
-    """Conditions that all of it depends on, one sentence each."""
+    """Conditions for this hot spot, one sentence each."""
     remarks: list[str]
-    """What else there is to say, one sentence each."""
+    """Further remarks, one sentence each."""
     file: str | None
-    """The object with it; null if it was not written."""
+    """Object file of the variant; null if it was not written."""
 
 
 class AsIs(TypedDict):
-    """A program that stays as it was, for some of its packets."""
+    """A program that stays unchanged for some of its packets."""
 
     node: str
-    """The node."""
+    """Name of the node."""
     program: str
-    """The program, by its name in the topology."""
+    """Name of the program in the topology."""
     ingresses: list[str]
-    """Where these packets come in."""
+    """Ingresses of these packets."""
     share: float
-    """The part of all traffic that they are, up to 1."""
+    """Share of all traffic that these packets make up, from 0 to 1."""
     why: list[str]
-    """Why, one sentence each."""
+    """Reasons, one sentence each."""
 
 
 class PlanReport(TypedDict):
-    """What `slowpath chain plan` writes with `--format json`."""
+    """JSON document of `slowpath chain plan`."""
 
     slowpath: str
     """Version of slowpath."""
     compiler: NotRequired[str]
-    """Version of clang, as it prints it; absent where nothing was compiled."""
+    """Version of clang, as clang prints it; absent if nothing was compiled."""
     seconds: float
-    """Wall-clock time of all."""
+    """Wall-clock time of the whole command, in seconds."""
     stopped: str | None
-    """Why it ended early, if it did."""
+    """Reason why the command ended early, if it did."""
     queries: int
-    """Questions to the solver, but for those of results that were kept from before."""
+    """Number of solver queries, without those of cached results."""
     kept: int
-    """Results that were kept from an earlier plan."""
+    """Number of results from the cache."""
     computed: int
-    """Results that were computed."""
+    """Number of newly computed results."""
     changed: list[str]
-    """The programs whose objects are others than when this topology was planned last."""
+    """Programs whose objects changed since this topology was last planned."""
     paths: list[PlannedPath]
-    """In the order of the description."""
+    """Paths, in the order of the description."""
     hot_spots: list[HotSpot]
-    """Variants of programs, those that gain most first."""
+    """Variants of programs, by decreasing gain."""
     as_is: list[AsIs]
-    """Programs that stay as they were, for some of their traffic; most traffic first."""
+    """Programs that stay unchanged for some of their traffic, by decreasing share of traffic."""
     not_looked_at: list[str]
-    """The nodes for which there was no time."""
+    """Nodes that were skipped for lack of time."""
     unused: list[str]
-    """The nodes on no path."""
+    """Nodes on no path."""
     notes: list[str]
-    """What else there is to say, one sentence each."""
+    """Further remarks, one sentence each."""
 
 
 class FinalState(TypedDict):
-    """The state that a run of a program leaves."""
+    """The state after a run of a program."""
 
     result: int
-    """The return value."""
+    """Return value."""
     start: int
-    """How far the packet's start was moved, in bytes."""
+    """Distance that the program moved the packet's start, in bytes."""
     packet: str
-    """The packet, two hexadecimal digits a byte."""
+    """The packet, two hexadecimal digits per byte."""
     metadata: str
-    """The metadata in front of it, two hexadecimal digits a byte."""
+    """The metadata in front of the packet, two hexadecimal digits per byte."""
     context: dict[str, int]
-    """Other fields of the context that the program can write: bytes by offset."""
+    """Other writable fields of the context: byte values by offset."""
     calls: list[int]
-    """Calls of helpers: their numbers and what they were given."""
+    """Helper calls: helper numbers and arguments."""
     maps: list[str]
-    """Elements of maps, in words."""
+    """Map elements, in words."""
 
 
 class Counterexample(TypedDict):
-    """A packet and map content with which two programs differ."""
+    """A packet and map content for which two programs differ."""
 
     what: str
-    """What differs."""
+    """The part of the final state that differs."""
     packet: str
-    """The packet, two hexadecimal digits a byte."""
+    """The packet, two hexadecimal digits per byte."""
     room: dict[str, int]
-    """Bytes around the packet that are not 0, by offset from its first byte."""
+    """Nonzero bytes around the packet, by offset from its first byte."""
     maps: dict[str, dict[str, int]]
-    """Bytes of maps that are not 0, by the name of their memory and offset."""
+    """Nonzero bytes of maps, by name of the map's memory and offset."""
     drawn: list[int]
-    """What calls of the first program are given from outside, in order."""
+    """External values (such as a clock's) that helper calls of the first program return, in
+    order."""
     original: FinalState
-    """What the first program leaves."""
+    """Final state of the first program."""
     specialised: FinalState
-    """What the second program leaves."""
+    """Final state of the second program."""
 
 
 class VerifyReport(TypedDict):
-    """What `slowpath chain verify` writes with `--format json`."""
+    """JSON document of `slowpath chain verify`."""
 
     slowpath: str
     """Version of slowpath."""
     first: str
-    """The first file."""
+    """Path of the first file."""
     second: str
-    """The second file."""
+    """Path of the second file."""
     outcome: Literal["equal", "differ", "undecided"]
-    """`equal`: both programs do the same with all packets of which the facts hold and all content
-    of maps, under the `assumptions`. `differ`: they do not with the `counterexample`, which was
-    run in the concrete interpreter. `undecided`: neither is known."""
+    """`equal`: both programs do the same for all packets that satisfy the facts and all map
+    content, under the `assumptions`. `differ`: they behave differently for the `counterexample`, as
+    a run in the concrete interpreter confirmed. `undecided`: neither was shown."""
     facts: list[str]
-    """The facts assumed of packets (`--assume`): with a `place`, of those that arrive at the first
-    program of the chain."""
+    """Assumed facts about packets (`--assume`). With a `place`, they hold for packets that arrive
+    at the first program of the chain."""
     place: str | None
-    """The program of a chain in whose place both are (`--chain`), for packets that get there
-    through the programs in front; null if they may be anywhere."""
+    """Program of a chain that both programs replace (`--chain`), for packets that pass the programs
+    in front; null if both are compared for any packet."""
     assumptions: list[str]
     """Conditions for the outcome, one sentence each."""
     undecided: list[str]
-    """Why it is not decided, one sentence each."""
+    """Reasons why the outcome is not decided, one sentence each."""
     shared: list[str]
-    """Maps that are one map in both programs: of one name, and defined alike."""
+    """Maps that both programs share: they have the same name and definition."""
     counterexample: Counterexample | None
-    """What they differ on; null unless they do."""
+    """Input for which the programs differ; null unless they do."""
     proof: Proof
-    """How much work the proof was."""
+    """Effort of the proof."""
     stopped: str | None
-    """Why it ended early, if it did."""
+    """Reason why the command ended early, if it did."""

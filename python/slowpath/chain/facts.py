@@ -7,14 +7,14 @@ from slowpath.chain.documents import CallResult, ChainProgram, Dropped, Fact, Lo
 from slowpath.core.printable import one_line
 from slowpath.core.programs.packet import find_headers
 
-_SHOWN = 3  # lines of a program at most that establish one fact
-_DIGITS = 32  # of a value, at most
+_SHOWN = 3  # maximum number of lines shown per fact
+_DIGITS = 32  # maximum number shown of a value
 ASSUMED = "assumed"
-"""Instead of the lines that establish a fact, where it is taken for granted."""
+"""Text shown in place of source lines for an assumed fact."""
 
 
 def fact_text(fact: Fact) -> str:
-    """A fact in words."""
+    """Format a fact."""
     there = ", where there are such bytes" if fact.get("if_there") else ""
     return f"{_plain_text(fact)}{there}"
 
@@ -52,21 +52,21 @@ def _range(first: int, last: int) -> str:
 
 
 def headers_text(facts: Sequence[Fact]) -> str:
-    """The headers that packets have, as far as facts say it: `Ethernet, IPv6 at 14`."""
+    """Return the headers that the facts show packets to have: `Ethernet, IPv6 at 14`."""
     known = dict[int, int]()
     for fact in facts:
         if fact["kind"] == "bytes":
             for place, byte in enumerate(bytes.fromhex(fact["value"])):
                 known[fact["offset"] + place] = byte
         elif fact["kind"] == "bits":
-            # The version of IP is half a byte, and all that counts of it here.
+            # Partly known bytes matter only for the IP version, which is half a byte.
             known.setdefault(fact["offset"], int(fact["value"], 16))
     packet = [known.get(offset) for offset in range(max(known, default=-1) + 1)]
     return ", ".join(f"{header.name} at {header.offset}" for header in find_headers(packet))
 
 
 def lines_text(lines: Sequence[SourceLine]) -> str:
-    """Lines, as `firewall.c:41, 52`; the first of them where there are many."""
+    """Format source lines: `firewall.c:41, 52`; only the first of many."""
     files = dict[str, list[str]]()
     for line in lines[:_SHOWN]:
         files.setdefault(Path(line["file"]).name, []).append(str(line["line"]))
@@ -76,7 +76,7 @@ def lines_text(lines: Sequence[SourceLine]) -> str:
 
 
 def decided(dropped: Iterable[Dropped]) -> Iterator[Dropped]:
-    """The branches that facts decide, by source line; of those of a line the first."""
+    """Yield the branches that facts decide: the first of each source line and outcome."""
     seen = set[tuple[str, int, str]]()
     for one in dropped:
         if not is_branch(one):
@@ -89,7 +89,7 @@ def decided(dropped: Iterable[Dropped]) -> Iterator[Dropped]:
 
 
 def because(dropped: Dropped) -> str:
-    """The facts that something rests on: `bytes 12-13, 20; length`."""
+    """Return the facts behind a change: `bytes 12-13, 20; length`."""
     ranges = list[str]()
     offsets = dropped["bytes"]
     start = 0
@@ -106,7 +106,7 @@ def because(dropped: Dropped) -> str:
 
 
 def used(fact: Fact, dropped: Iterable[Dropped]) -> Iterator[Dropped]:
-    """What became of instructions for the sake of a fact, among others perhaps."""
+    """Yield the changes that depend on a fact, perhaps among others."""
     if fact["kind"] == "length":
         yield from (one for one in dropped if one["length"])
         return
@@ -123,17 +123,17 @@ def used(fact: Fact, dropped: Iterable[Dropped]) -> Iterator[Dropped]:
 
 
 def is_branch(dropped: Dropped) -> bool:
-    """Whether it is a branch that is decided."""
+    """Return true if the change decides a branch."""
     return dropped["change"] in {"always taken", "never taken"}
 
 
 def maps_text(names: Sequence[str]) -> str:
-    """Maps by their names: `map rules`, `maps blocked, rules`."""
+    """Format map names: `map rules`, `maps blocked, rules`."""
     return f"map{'s' if len(names) > 1 else ''} {', '.join(names)}"
 
 
 def loop_text(loop: LoopRounds) -> str:
-    """How many rounds a loop has, in words."""
+    """Describe the number of rounds of a loop."""
     line = loop["line"]
     where = lines_text([line]) if line else f"instruction {loop['slot']}"
     least, most = loop["least"], loop["most"]
@@ -144,7 +144,7 @@ def loop_text(loop: LoopRounds) -> str:
 
 
 def result_text(result: CallResult) -> str:
-    """What a call of a helper returns, in words."""
+    """Describe the result of a helper call."""
     line = result["line"]
     where = lines_text([line]) if line else f"instruction {result['slot']}"
     returns = result["returns"]
@@ -153,7 +153,7 @@ def result_text(result: CallResult) -> str:
 
 
 def arrives(program: ChainProgram) -> str:
-    """How much is known of what arrives at a program, in a sentence."""
+    """Return a sentence about the packets that arrive at a program."""
     if not program["reached"]:
         return "no packet arrives"
     headers = headers_text(program["facts"])

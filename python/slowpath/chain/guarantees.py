@@ -1,9 +1,10 @@
 """Guarantees of programs before and after rewriting.
 
-That is the work of each alone, for packets that get to it in the chain: on targets that count, the
-whole chain is analysed and only its work counts; where it is compiled, it is analysed by itself,
-for what is known of packets that arrive. Where packets are assumed to be of some kind, or content
-of maps is given, both are about such packets and, where maps are frozen, about this content.
+A guarantee counts the work of one program for packets that reach it in the chain. On targets that
+count components, the whole chain is analysed and only the work of this program counts. On targets
+that compile, the program is analysed alone, under the facts about packets that arrive. If packets
+are assumed or map content is given, both guarantees hold for such packets and, where maps are
+frozen, for this content.
 """
 
 import time
@@ -33,22 +34,22 @@ _UNITS = {"bitrate": "bit/s", "packetrate": "packets/s"}
 
 
 class About(NamedTuple):
-    """A chain whose programs were rewritten, and what is asked about them."""
+    """A chain with rewritten programs, and the analysis requested for it."""
 
     subject: chains.ChainSubject
     loaded: LoadedChain
-    objects: Sequence[bytes | None]  # those of rewritten programs
+    objects: Sequence[bytes | None]  # of rewritten programs; None: not rewritten
     targets: Sequence[str]
-    seconds: float | None  # for all of it
+    seconds: float | None  # for all analyses together
     memory: int | None  # in bytes
     btf: KernelBtf
-    known: chains.Known  # for original programs
+    known: chains.Known  # applies to the original programs
     watch: WorkWatch
-    receive: str | None = None  # how packets arrive; None: as on any device
+    receive: str | None = None  # delivery of packets; None: as on any device
 
     @property
     def said(self) -> list[str]:
-        """What guarantees are about, in words."""
+        """Restrictions of the guarantees, in words."""
         members = self.loaded.chain.members
         names = [
             name if len(members) == 1 else f"{members[member][0]}:{name}"
@@ -65,7 +66,7 @@ class About(NamedTuple):
 def known_of(
     programs: Sequence[ChainProgram], assumed: Sequence[str], maps: MapsFile | None
 ) -> chains.Known:
-    """What is known before runs begin: facts about packets, and what frozen maps hold."""
+    """Return the facts known before runs: assumptions about packets, and frozen maps."""
     frozen, generations = set[tuple[int, str]](), list[tuple[int, str]]()
     for member, program in enumerate(programs):
         frozen |= {(member, one["map"]) for one in program["frozen"] if one["why_not"] is None}
@@ -76,10 +77,10 @@ def known_of(
 
 
 def guaranteed(about: About, stopping: Stopping) -> list[list[Guarantee]]:
-    """The guarantees of each program; none of those that stay as they were.
+    """Return the guarantees of each program; empty for programs that stay unchanged.
 
     Raises:
-        InputError: when a target of the description is none.
+        InputError: if the description names an invalid target.
     """
     found = list[list[Guarantee]]([] for _ in about.objects)
     if not about.targets:
@@ -93,7 +94,7 @@ def guaranteed(about: About, stopping: Stopping) -> list[list[Guarantee]]:
     ]
     until = None if about.seconds is None else time.monotonic() + about.seconds
     for number, (member, target) in enumerate(asked):
-        # Each has its share of the time that is left.
+        # Divide the remaining time evenly among the remaining analyses.
         left = None if until is None else max(until - time.monotonic(), 0)
         share = None if left is None else left / (len(asked) - number)
         found[member] += _on_target(about, member, target, share, stopping)
@@ -101,7 +102,7 @@ def guaranteed(about: About, stopping: Stopping) -> list[list[Guarantee]]:
 
 
 def _targets(about: About, own: dict[str, str], member: int) -> Sequence[str]:
-    """The targets of a program: its device's, if that has one."""
+    """Return the targets of a program: its device's target if the description names one."""
     chain = about.loaded.chain
     for device in chain.devices:
         if device in own and member in chain.on_device(device):
@@ -112,7 +113,7 @@ def _targets(about: About, own: dict[str, str], member: int) -> Sequence[str]:
 def _on_target(
     about: About, member: int, name: str, seconds: float | None, stopping: Stopping
 ) -> Iterator[Guarantee]:
-    """What is guaranteed of a program on a target."""
+    """Yield the guarantees, and the estimate if any, of a program on a target."""
     file = about.loaded.file
     written = WrittenOptions(target=name, memory=about.memory)
     if choose_target(name).counters is not None:
@@ -150,10 +151,10 @@ def _on_target(
 def _object(
     about: About, member: int, target: Target, *, rewritten: bool
 ) -> tuple[Object, ProgramInfo]:
-    """What is analysed: the chain as it was, or with rewritten programs in their place.
+    """Return the object to analyse: the original chain, or the chain with rewritten programs.
 
     Raises:
-        InputError: when the programs do not fit together.
+        InputError: if the programs do not fit together.
     """
     subject = about.subject
     (name, _, _) = about.loaded.chain.members[member]
@@ -170,10 +171,10 @@ def _object(
 
 
 def _replaced(file: str, original: tuple[Object, int], data: bytes | None) -> tuple[Object, int]:
-    """The object to load instead of one, with the number that its program has there.
+    """Return the object to load instead of the original, with the program's number in it.
 
     Raises:
-        InputError: when that cannot be read.
+        InputError: if the rewritten object cannot be read.
     """
     if data is None:
         return original
@@ -187,7 +188,6 @@ def _replaced(file: str, original: tuple[Object, int], data: bytes | None) -> tu
 def _guarantee(
     target: str, metric: str, before: Result, after: Result, about: list[str]
 ) -> Guarantee:
-    """What a metric is guaranteed to be."""
     values = [_value(result, metric) for result in (before, after)]
     known = [result["guarantee"] for result in (before, after)]
     return {
@@ -205,7 +205,7 @@ def _guarantee(
 
 
 def _value(result: Result, metric: str) -> float | None:
-    """The number that is guaranteed, if one is."""
+    """Return the guaranteed number, if any."""
     guarantee = result["guarantee"]
     if guarantee is None:
         return None
@@ -216,7 +216,7 @@ def _value(result: Result, metric: str) -> float | None:
 
 
 def _estimate(target: str, before: Result, after: Result, said: list[str]) -> Guarantee:
-    """What the slowest path is estimated to take in the program."""
+    """Return the estimated time of the slowest path in the program."""
     both = [result["estimate"] for result in (before, after)]
     why = [note for result in (before, after) for note in result["notes"] or []]
     about = [note.removeprefix("estimates: ") for note in why if note.startswith("estimates:")]
@@ -235,7 +235,7 @@ def _estimate(target: str, before: Result, after: Result, said: list[str]) -> Gu
 
 
 def _reasons(before: Result, after: Result) -> list[str]:
-    """Why something is not known."""
+    """Return the reasons why a value is not known."""
     first, second = (_why_not(result) for result in (before, after))
     if first == second:
         return [] if first is None else [first]
@@ -244,7 +244,7 @@ def _reasons(before: Result, after: Result) -> list[str]:
 
 
 def _why_not(result: Result) -> str | None:
-    """Why nothing is guaranteed, or not known to be exact."""
+    """Return the reason why a result has no guarantee, or none known to be exact."""
     guarantee = result["guarantee"]
     return result["error"] if guarantee is None else guarantee["stopped"]
 
@@ -272,7 +272,7 @@ _RATES: dict[str, Metric] = {"bit/s": "bitrate", "packets/s": "packetrate"}
 
 
 def guarantee_lines(program: ChainProgram) -> Iterator[str]:
-    """A line for each guarantee and estimate of a program, and why one is not known."""
+    """Yield a line for each guarantee and estimate of a program, then reasons for unknown ones."""
     reasons = dict[str, None]()
     for one in program["guarantees"]:
         yield one_line(f"{program['name']}: {_sentence(one)}")
@@ -286,7 +286,7 @@ def guarantee_lines(program: ChainProgram) -> Iterator[str]:
 
 
 def _sentence(one: Guarantee) -> str:
-    """`on ebpf, at most 941 instructions before, 57 instructions after (exact)`."""
+    """Format: `on ebpf, at most 941 instructions before, 57 instructions after (exact)`."""
     if one["before"] is None and one["after"] is None:
         return f"on {one['target']}, {metric_words(one['unit'])} unknown before and after"
     values = zip((one["before"], one["after"]), one["bottlenecks"], strict=True)
@@ -307,13 +307,13 @@ def _how(one: Guarantee) -> str:
 
 
 def how(one: Guarantee) -> str:
-    """What is known of the numbers: `at most, exact`; `estimated`."""
+    """Describe how certain the numbers are: `at most, exact`; `estimated`."""
     words = "exact" if one["exact"] else "under conditions" if one["assumptions"] else ""
     return ", ".join(filter(None, (_which(one).strip(), words)))
 
 
 def unit_words(one: Guarantee) -> str:
-    """What the numbers are: `memory accesses`, `bit/s`, `time in the program`."""
+    """Return the quantity that the numbers measure: `memory accesses`, `time in the program`."""
     if one["unit"] == "ns":
         return "time in the program"
     return one["unit"] if one["unit"] in _RATES else metric_words(one["unit"])
@@ -326,7 +326,7 @@ def _text(one: Guarantee, value: float | None, bottleneck: str | None) -> str:
 
 
 def value_text(one: Guarantee, value: float | None, bottleneck: str | None) -> str:
-    """A number, with its unit if that scales, and what sets a rate: `20.9 Gbit/s (dram)`."""
+    """Format a number with its unit, and a rate with its bottleneck: `20.9 Gbit/s (dram)`."""
     if value is None:
         return "unknown"
     unit = one["unit"]

@@ -1,4 +1,4 @@
-"""Chain descriptions, their objects, and the target of each device."""
+"""Loading of chain descriptions, their objects, and the target of each device."""
 
 import json
 import re
@@ -19,31 +19,31 @@ from slowpath.core.programs.sources import Clang, is_c, known_as
 
 
 class LoadedChain(NamedTuple):
-    """A chain, and the objects of its programs."""
+    """A chain with the objects of its programs."""
 
     file: str
     chain: chains.Chain
-    members: list[tuple[objects.Object, int]]  # each with the number of its program there
-    size: int  # of all objects, in bytes
-    needs_kernel: bool  # whether a program depends on the types of the kernel
-    compiled: bool  # whether a program is C source
+    members: list[tuple[objects.Object, int]]  # each with the program's number in the object
+    size: int  # total size of all objects, in bytes
+    needs_kernel: bool  # true if a program depends on the kernel's types
+    compiled: bool  # true if a program is C source
 
     @property
     def label(self) -> str:
-        """What it is called."""
+        """Name of the chain, from its file."""
         return Path(self.file).stem
 
 
 def load_chain(
     file: str, clang: Clang, variables: Sequence[str] = (), maps: str | None = None
 ) -> LoadedChain:
-    """The chain that a file describes, or that has the program of an object only.
+    """Load the chain that a file describes, or a chain of the one program in an object.
 
-    `variables` and read-only sections of `maps` are as a loader sets them (`chains.configured`).
+    `variables` and read-only sections of `maps` are set as by a loader (`chains.configured`).
 
     Raises:
-        InputError: when it is no chain, one of its objects cannot be read, or there is no such
-            variable.
+        InputError: if the file is not a chain, an object cannot be read, or a variable does not
+            exist.
     """
     text = _described(file) if _is_description(file) else _description(file)
     chain = chains.read_chain(file, text)
@@ -62,27 +62,27 @@ class Described(Protocol):
 
     @property
     def members(self) -> list[tuple[str, str, str | None]]:
-        """Each by its name, its file, and its name there."""
+        """Name, file, and name in the file of each program."""
 
     @property
     def lines(self) -> list[int]:
-        """The line of each."""
+        """Line of each program in the description."""
 
 
 class LoadedMember(NamedTuple):
-    """A program that a description names, and its object."""
+    """A program that a description names, with its object."""
 
     object: objects.Object
-    program: int  # its number there
+    program: int  # its number in the object
     data: bytes  # the object's file
-    needs_kernel: bool  # whether it depends on the types of the kernel
+    needs_kernel: bool  # true if it depends on the kernel's types
 
 
 def load_members(file: str, described: Described, clang: Clang) -> list[LoadedMember]:
-    """The programs that a description names.
+    """Load the programs that a description names.
 
     Raises:
-        InputError: when an object cannot be read, or has no such program.
+        InputError: if an object cannot be read or lacks the program.
     """
     if clang.flags and not any(is_c(place) for _, place, _ in described.members):
         raise InputError(file, "no program is C source (*.c), nothing is compiled with --cflags")
@@ -101,10 +101,10 @@ def load_members(file: str, described: Described, clang: Clang) -> list[LoadedMe
 
 
 def _described(file: str) -> str:
-    """The text of a description.
+    """Return the text of a description.
 
     Raises:
-        InputError: when it cannot be read, or is known to be something else.
+        InputError: if the file cannot be read or has another known format.
     """
     data = read_program(file)
     known = known_as(file, data)
@@ -114,24 +114,24 @@ def _described(file: str) -> str:
 
 
 def _is_description(file: str) -> bool:
-    """Whether a file is one, by its name: objects and sources are programs."""
+    """Return true if a file is a description, by its suffix: `.o` and `.c` are programs."""
     return Path(file).suffix not in {".o", ".c"}
 
 
 def _description(file: str) -> str:
-    """A chain of one program."""
+    """Return the description of a chain of one program."""
     path = Path(file)
     name = re.sub(r"[^A-Za-z0-9_.-]", "_", path.name.split(".")[0]) or "program"
     return f"schema: 1\nprograms:\n  - name: {name}\n    object: {json.dumps(path.name)}\n"
 
 
 def plan_for(loaded: LoadedChain, request: Request, known: chains.KnownStart | None = None) -> Plan:
-    """What there is to analyse of a chain on one target: once for each device of its programs.
+    """Return the analyses of a chain on one target, one for each device of its programs.
 
-    It is about what is known before the chain runs, if anything is.
+    With `known`, they assume this knowledge about packets and maps before the chain runs.
 
     Raises:
-        InputError: when the programs do not fit together.
+        InputError: if the programs do not fit together.
     """
     compiled = range(len(loaded.members)) if request.target.compiles else ()
     devices = loaded.chain.devices
@@ -145,12 +145,12 @@ def task_of(
     compiled: Sequence[int],
     known: chains.KnownStart | None = None,
 ) -> Task:
-    """What there is to analyse of a chain on one of its devices, of the target of the request.
+    """Return the analysis of a chain on one of its devices, for the target of the request.
 
-    `compiled` are the programs, by their numbers, that run as something that they were compiled to.
+    `compiled` has the numbers of the programs that run in compiled form.
 
     Raises:
-        InputError: when the programs do not fit together.
+        InputError: if the programs do not fit together.
     """
     file, chain = loaded.file, loaded.chain
     name = loaded.label if len(chain.devices) == 1 else f"{loaded.label}@{device or 'device'}"
@@ -168,13 +168,13 @@ def task_of(
 def _program(
     file: str, member: tuple[str, int], path: str, read: objects.Object, wanted: str | None
 ) -> objects.ProgramInfo:
-    """The program that a member of a chain means, which a line of its description names.
+    """Return the program that a member of a chain means.
 
     Raises:
-        InputError: when the object has no such program, or several.
+        InputError: if the object has no such program, or several.
     """
     (name, line) = member
-    # Of a chain that is one object, nobody has written a description.
+    # A chain made of one object has no description with line numbers.
     name = f"line {line}: {name}" if _is_description(file) else name
     programs = objects.programs(read)
     meant = meant_by(path, programs, wanted)
@@ -185,13 +185,14 @@ def _program(
 
 
 def plans_of(file: str, written: WrittenOptions, request: Request) -> list[tuple[Request, Plan]]:
-    """What there is to analyse of a chain, with the request that it is part of.
+    """Return the analyses of a chain, each with its request.
 
-    `written` are the options of `request`, whose target is that of devices of which none is said.
+    `written` are the options of `request`. Devices without a target in the description use the
+    target of `request`.
 
     Raises:
-        OptionError: when an option makes no sense for a target.
-        InputError: when it is no chain, a target is none, or an object cannot be read.
+        OptionError: if an option makes no sense for a target.
+        InputError: if the file is not a chain, a target is invalid, or an object cannot be read.
     """
     loaded = load_chain(file, request.clang, request.options.set, request.options.maps)
     named = targets_of(loaded)
@@ -205,7 +206,7 @@ def plans_of(file: str, written: WrittenOptions, request: Request) -> list[tuple
         for target, each in zip(targets, known, strict=True)
     ]
     compiled = _compiled(loaded, zip(devices, known, strict=True))
-    # Time for all of it is counted from one moment.
+    # All requests share one deadline.
     requests = [one._replace(until=request.until) for one in requests]
     return [
         (one, Plan([task_of(loaded, device, one, compiled)], []))
@@ -214,10 +215,10 @@ def plans_of(file: str, written: WrittenOptions, request: Request) -> list[tuple
 
 
 def targets_of(loaded: LoadedChain) -> dict[str, str]:
-    """The target of each device of which the description says it: its name, or its file.
+    """Return the target of each device with a target in the description: its name or file.
 
     Raises:
-        InputError: when one is no target, or does not run as many programs.
+        InputError: if a target is invalid or cannot run several programs.
     """
     found = dict[str, str]()
     for device, name, line in loaded.chain.targets:
@@ -236,22 +237,20 @@ def targets_of(loaded: LoadedChain) -> dict[str, str]:
 
 
 def compiled_of(loaded: LoadedChain) -> list[int]:
-    """The programs that run on devices whose targets, as the description has them, compile them.
-
-    They are told by their numbers.
+    """Return the numbers of the programs on devices whose targets compile programs.
 
     Raises:
-        InputError: when one is no target.
+        InputError: if the description names an invalid target.
     """
     named = targets_of(loaded).items()
     return _compiled(loaded, ((device, choose_target(target)) for device, target in named))
 
 
 def conditions_of(loaded: LoadedChain) -> list[list[str]]:
-    """What has to hold for each program, so that those in front do what their BPF programs do.
+    """Return the conditions under which compiled programs in front behave as their BPF originals.
 
     Raises:
-        InputError: when the description has a target that is none.
+        InputError: if the description names an invalid target.
     """
     compiled, members = compiled_of(loaded), loaded.members
     subject = chains.ChainSubject(loaded.file, loaded.chain, members, None)

@@ -34,7 +34,7 @@ _COLUMNS = [Column("map"), Column("entries", number=True), Column("the program")
 
 
 def known_content(program: ChainProgram) -> Iterator[Html]:
-    """The maps in a table, and what has to stay so; nothing where no content is given."""
+    """Yield a table of maps with given content, and the conditions on it; nothing without any."""
     facts_with, relied = program["facts_with"], list(relied_on(program))
     if not (program["frozen"] or facts_with):
         return
@@ -62,7 +62,7 @@ _GUARANTEE_COLUMNS = [
 
 
 def guaranteed(guarantees: Sequence[Guarantee]) -> Iterator[Html]:
-    """The table, what it is about, and what is said of it besides; nothing where there is none."""
+    """Yield the table of guarantees and notes about them; nothing if there are none."""
     if not guarantees:
         return
     yield element("h3", "Guaranteed before and after")
@@ -97,12 +97,12 @@ _DROPPED = [
 
 
 def anchor(number: int) -> str:
-    """What the part about a program is called, by its number from 1."""
+    """Return the HTML anchor of a program's section, by the program's number from 1."""
     return f"program-{number}"
 
 
 def program_section(number: int, program: ChainProgram, pair: Pair | None) -> Html:
-    """The part about a program; the pair of its graphs, if it was rewritten."""
+    """Return the section about a program; `pair` has its graphs, if there are any."""
     name = anchor(number)
     parts: list[Content] = [
         element("h2", program["name"]),
@@ -126,7 +126,7 @@ def program_section(number: int, program: ChainProgram, pair: Pair | None) -> Ht
 
 
 def graph_parts(name: str, pair: Pair, reasons: Reasons) -> Iterator[Html]:
-    """Both control-flow graphs, and what was dropped; `name` is that of the part of the page."""
+    """Yield both control-flow graphs and the changes; `name` is the id of the section."""
     both = "before and after" if pair["after"] else "and what facts decide in it"
     yield element("h3", f"Control flow {both}")
     yield legend(pair)
@@ -145,7 +145,7 @@ def graph_parts(name: str, pair: Pair, reasons: Reasons) -> Iterator[Html]:
             element("h4", title),
             element(
                 "div",
-                # What has the focus is scrolled by keys.
+                # Keys scroll the focused element.
                 element("div", small, class_="pane", tabindex=0),
                 element("div", large, class_="pane", tabindex=0),
                 class_="beside",
@@ -172,7 +172,7 @@ def _facts_table(known: Sequence[Fact]) -> Html:
 
 
 def _texts(lines: Sequence[SourceLine]) -> Html:
-    """Lines of source that establish a fact, each with its program."""
+    """Return the source lines that establish a fact, each with its program."""
     shown = (
         element(
             "div",
@@ -192,7 +192,7 @@ def _dropped_row(one: Dropped, reasons: Reasons) -> list[Content]:
 
 
 def _proved(proof: Proof | None, conditions: Sequence[str]) -> Iterator[Html]:
-    """How much work the proof was, and what it relies on."""
+    """Yield the effort of the proof and its conditions."""
     if proof is not None:
         yield element("h3", "Proof")
         yield facts(
@@ -216,14 +216,14 @@ _PROGRAM_COLUMNS = [
 
 
 class Written(NamedTuple):
-    """The objects that were written."""
+    """Files of the written objects."""
 
-    files: list[str | None]  # of each program
-    whole: str | None  # of all as one
+    files: list[str | None]  # one per program; None: not written
+    whole: str | None  # of the fused program
 
 
 def chain_page(label: str, report: ChainReport, graphs: Graphs, written: Written | None) -> str:
-    """The text of the page; nothing was written where only facts were looked for."""
+    """Return the HTML of the page; `written` is None for `slowpath chain facts`."""
     title = f"{'Chain' if len(report['programs']) > 1 else 'Program'}: {label}"
     parts: list[Content] = [_head(title, report), _overview(report, written)]
     both = zip(report["programs"], graphs["programs"], strict=True)
@@ -246,7 +246,6 @@ def _head(title: str, report: ChainReport) -> Html:
 
 
 def _overview(report: ChainReport, written: Written | None) -> Html:
-    """Programs before and after."""
     if written is None:
         columns = _PROGRAM_COLUMNS
         cells: list[tuple[str, ...]] = [
@@ -270,7 +269,7 @@ def _overview(report: ChainReport, written: Written | None) -> Html:
 
 
 def _fused(report: ChainReport, graphs: Graphs, written: Written | None) -> Iterator[Html]:
-    """All programs as one."""
+    """Yield the section about the fused program, if any."""
     whole = None if written is None else written.whole
     told = [element("p", line) for line in fused_lines(report, whole)]
     if not told:

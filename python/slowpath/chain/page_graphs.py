@@ -1,4 +1,4 @@
-"""Control-flow graphs of a program before and after rewriting, in the page."""
+"""Control-flow graphs of a program before and after rewriting, for the HTML page."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from slowpath.core.printable import one_line
 
 
 class Reasons:
-    """The facts about the packets of a program."""
+    """The facts about a program's packets, as text for each byte and property."""
 
     def __init__(self, facts: Sequence[Fact]) -> None:
         self._bytes, self._others, self._length = dict[int, str](), dict[int, list[str]](), ""
@@ -41,7 +41,7 @@ class Reasons:
                             self._others.setdefault(byte, []).append(fact_text(fact))
 
     def of(self, dropped: Dropped) -> str:
-        """The facts in words: `bytes 12-13 = 86dd; 106 to 3768 bytes`; `-` if there are none."""
+        """Return the facts behind a change: `bytes 12-13 = 86dd; 106 to 3768 bytes`, or `-`."""
         parts = list(dict.fromkeys(self._of_bytes(list(dropped["bytes"]))))
         if dropped["length"]:
             parts.append(self._said(self._length) if self._length else "length")
@@ -52,7 +52,7 @@ class Reasons:
         return "; ".join(parts) or "-"
 
     def _of_bytes(self, offsets: list[int]) -> Iterator[str]:
-        """What is known of bytes: a fact about several of them comes for each."""
+        """Yield the facts about bytes; a fact about several bytes is repeated for each."""
         while offsets:
             first = offsets.pop(0)
             if first not in self._bytes:
@@ -89,80 +89,81 @@ _NOTHING: Dropped = {
 
 
 class Instruction(TypedDict):
-    """An instruction."""
+    """An instruction in a graph."""
 
     slot: int
-    """Its number, in 8-byte slots."""
+    """Number of the instruction, in 8-byte slots."""
     text: str
-    """The instruction."""
+    """Text of the instruction."""
     line: int | None
-    """Its source line, by its place in the list of lines."""
+    """Index of its source line in the list of lines."""
     fate: Literal["kept", "changed", "gone"] | None
-    """What became of it, or whether it was there before; null in a guard."""
+    """In the original: effect of the rewriting on the instruction. In the rewritten program:
+    difference from the original. Null in a guard."""
     origin: int | None
-    """The slot of the original that it stands for; null in the original, and in a guard."""
+    """Slot of the original instruction that it replaces; null in the original and in a guard."""
 
 
 class Way(TypedDict):
-    """A way from one block to another."""
+    """An edge from one block to another."""
 
     to: int
-    """The block, by its place in the list."""
+    """Index of the target block."""
     way: Literal["always", "taken", "otherwise"]
-    """When it is taken."""
+    """Condition of the edge: unconditional, branch taken, or branch not taken."""
     never: bool
-    """Whether no packet takes it."""
+    """True if no packet takes the edge."""
 
 
 class Block(TypedDict):
-    """Instructions that run one behind the other."""
+    """A basic block."""
 
     first: int
-    """Its first slot."""
+    """Number of its first slot."""
     slots: int
-    """How many slots it has."""
+    """Number of its slots."""
     part: Literal["kept", "changed", "gone", "unreached", "guard", "original"]
-    """What became of it, or what it belongs to."""
+    """Effect of the rewriting on the block, or the part of the program that it belongs to."""
     instructions: list[Instruction]
-    """Its instructions; none of `original`."""
+    """Its instructions; empty for part `original`."""
     next: list[Way]
-    """Where it leads."""
+    """Outgoing edges."""
 
 
 class Graph(TypedDict):
-    """The blocks of a program."""
+    """The control-flow graph of a program."""
 
     blocks: list[Block]
-    """In the order of their slots."""
+    """Blocks, in the order of their slots."""
     slots: int
-    """How many 8-byte slots the program has."""
+    """Number of 8-byte slots of the program."""
 
 
 class Pair(TypedDict):
-    """A program before and after."""
+    """The graphs of a program before and after rewriting."""
 
     lines: list[SourceLine]
-    """Source lines, which instructions name."""
+    """Source lines; instructions refer to them by index."""
     before: Graph
-    """As it was written."""
+    """Graph of the original."""
     after: Graph | None
-    """As it was rewritten; null where only facts were looked for."""
+    """Graph of the rewritten program; null if only facts were requested."""
     dropped: list[Dropped]
-    """What became of instructions, and why."""
+    """Changes to instructions, with reasons."""
 
 
 class Graphs(TypedDict):
-    """The graphs of a chain's programs."""
+    """The graphs of all programs of a chain."""
 
     programs: list[Pair | None]
-    """In the order of the chain's description; null for programs that stay as they were."""
+    """Graphs in the order of the chain description; null for unchanged programs."""
     fused: Pair | None
-    """Of all programs as one: as they were fused, and without what is there twice."""
+    """Graphs of the fused program: as fused, and without redundant instructions."""
 
 
-_HEIGHT = 700.0  # that the larger picture has at most, in pixels, unless boxes get too small
+_HEIGHT = 700.0  # maximum height of the taller picture in pixels, unless boxes get too small
 _SMALLEST = 0.35
-_COPY = 40  # instructions that the box of the original in a rewritten program is as high as
+_COPY = 40  # maximum height of the box of the original in a rewritten program, in instructions
 _BEFORE = {
     "kept": "as it was",
     "changed": "changed",
@@ -176,12 +177,12 @@ _AFTER = {
 
 
 def block_id(name: str, side: str, number: int) -> str:
-    """What the box of a block is called in the page."""
+    """Return the HTML id of a block."""
     return f"{name}-{side}-{number}"
 
 
 def arrows(graph: Graph) -> list[Arrow]:
-    """The ways between blocks. What leaves a block that no packet gets to is never taken."""
+    """Return the edges of a graph; edges from an unreachable block count as never taken."""
     return [
         Arrow(number, way["to"], way["never"] or block["part"] == "unreached")
         for number, block in enumerate(graph["blocks"])
@@ -190,7 +191,7 @@ def arrows(graph: Graph) -> list[Arrow]:
 
 
 def flow_of(graph: Graph, name: str | None, side: str) -> Flow:
-    """A graph to be drawn; `name` is that of the list of blocks that clicks lead to, if any."""
+    """Return a graph to draw; `name` is the id prefix of the listing that boxes link to, if any."""
     boxes = [
         Box(
             min(block["slots"], _COPY) if block["part"] == "original" else block["slots"],
@@ -209,12 +210,12 @@ def _words(number: int, block: Block) -> str:
 
 
 def counted(number: int, what: str) -> str:
-    """`1 block`, `2 blocks`."""
+    """Format a count with its noun: `1 block`, `2 blocks`."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def shapes(name: str, pair: Pair) -> list[Html]:
-    """The pictures of both, or of the original where there is nothing else."""
+    """Return the pictures of both graphs, or of the original alone."""
     sides = [("before", pair["before"]), ("after", pair["after"])]
     drawn = [
         (side, shape(flow_of(graph, name, side))) for side, graph in sides if graph is not None
@@ -224,13 +225,13 @@ def shapes(name: str, pair: Pair) -> list[Html]:
 
 
 def common_scale(drawn: list[Shape], height: float) -> float:
-    """The scale on which all fit, as far as boxes can still be told apart."""
+    """Return the scale that fits all pictures to `height`, limited so that boxes stay legible."""
     tallest = max(one.size[1] for one in drawn)
     return min(1.0, max(_SMALLEST, height / tallest))
 
 
 def heading(side: str, graph: Graph) -> str:
-    """How large a graph is."""
+    """Return the heading of a graph with its size."""
     slots = sum(block["slots"] for block in graph["blocks"] if block["part"] != "original")
     count = sum(block["part"] != "original" for block in graph["blocks"])
     copy = "" if slots == graph["slots"] else ", and the original"
@@ -238,19 +239,19 @@ def heading(side: str, graph: Graph) -> str:
 
 
 def legend(pair: Pair) -> Html:
-    """What the colours mean that are there."""
+    """Return the legend of the colours in use."""
     after = pair["after"]["blocks"] if pair["after"] else []
     used = {block["part"] for block in (*pair["before"]["blocks"], *after)}
     keys = [key(kind, words) for kind, words in {**_BEFORE, **_AFTER}.items() if kind in used]
     return element("p", *keys)
 
 
-_OPEN = 400  # instructions of a program, up to which changed blocks are open
+_OPEN = 400  # maximum number of listed instructions for which changed blocks start open
 _DECISIONS = {"always taken", "never taken", "decided by the way there"}
 
 
 def listings(name: str, pair: Pair, reasons: Reasons) -> list[Html]:
-    """Both programs, or the original where there is nothing else, block by block."""
+    """Return the block-by-block listings of both programs, or of the original alone."""
     sides = [("before", pair["before"]), ("after", pair["after"])]
     return [
         _Listing(name, side, graph, pair, reasons).column()
@@ -260,7 +261,7 @@ def listings(name: str, pair: Pair, reasons: Reasons) -> list[Html]:
 
 
 class _Listing:
-    """One side."""
+    """The listing of one side (before or after)."""
 
     def __init__(self, name: str, side: str, graph: Graph, pair: Pair, reasons: Reasons) -> None:
         self._name, self._side, self._graph = name, side, graph
@@ -274,7 +275,6 @@ class _Listing:
         self._opens = side == "after" or sum(told) <= _OPEN
 
     def column(self) -> Html:
-        """The whole."""
         rows = [self._block(number, one) for number, one in enumerate(self._graph["blocks"])]
         return column(rows, arrows(self._graph))
 
@@ -297,7 +297,7 @@ class _Listing:
         return element("details", summary, body, id=called, class_=kind, open="" if shown else None)
 
     def _where(self, block: Block) -> str:
-        """The lines that it is made of: ` · a.c:12`."""
+        """Return the source lines of a block: ` · a.c:12`."""
         lines = [
             self._lines[one["line"]] for one in block["instructions"] if one["line"] is not None
         ]
@@ -310,7 +310,7 @@ class _Listing:
         return f" · {Path(files.pop()).name}:{span}"
 
     def _end(self, block: Block) -> Html | None:
-        """Where it leads, and by which branch."""
+        """Return the successors of a block with the branch condition, if it ends in a branch."""
         ways = {way["way"]: way for way in block["next"]}
         if "taken" not in ways:
             return None
@@ -328,7 +328,7 @@ class _Listing:
         if last["fate"] == "gone":
             code = element("code", element("s", condition))
         elif notes:
-            # The kernel's verifier learns from it.
+            # The branch stays because the kernel's verifier learns from it.
             notes.append(element("span", ", but still there", class_="why"))
         return element("span", code, " → ", *said, *notes, class_="end")
 
@@ -336,7 +336,7 @@ class _Listing:
         return element("a", f"#{number}", href=f"#{block_id(self._name, self._side, number)}")
 
     def _body(self, instructions: Sequence[Instruction]) -> Iterator[Html]:
-        """Instructions behind their source lines."""
+        """Yield instructions, grouped under their source lines."""
         start = 0
         for at, one in enumerate(instructions, 1):
             if at < len(instructions) and instructions[at]["line"] == one["line"]:
@@ -358,7 +358,7 @@ def _source(line: SourceLine) -> Html:
 
 
 def _row(one: Instruction, dropped: Mapping[int, list[Dropped]], reasons: Reasons) -> Html:
-    """An instruction, with its number in front, and behind it what became of it, or was there."""
+    """Return an instruction with its number and its change, or the original slot."""
     tag = {"gone": "s", "changed": "u"}.get(one["fate"] or "", "span")
     number = element("i", f"{one['slot']:5} ")
     text = element(tag, one["text"]) if tag != "span" else join(one["text"])
@@ -374,6 +374,6 @@ def _row(one: Instruction, dropped: Mapping[int, list[Dropped]], reasons: Reason
 
 
 def _said(one: Dropped, reasons: Reasons) -> str:
-    """What became of an instruction, and for which facts."""
+    """Format the change to an instruction, with the facts behind it."""
     why = reasons.of(one)
     return one["change"] if why == "-" else f"{one['change']}: {why}"

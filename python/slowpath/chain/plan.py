@@ -26,12 +26,12 @@ from slowpath.core.programs.sources import Clang, is_c, provenance
 from slowpath.core.schema.provenance import provenance_lines
 from slowpath.core.terminal import Line, error, grid, out, out_lines
 
-_SHOWN = 20  # lines of a kind, of many
-_NAMES = 4  # of nodes in a cell
+_SHOWN = 20  # maximum number of lines of a kind
+_NAMES = 4  # maximum number of nodes in a cell
 
 
 def plan_report(report: PlanReport) -> Iterator[Line | str]:
-    """The variants that pay, those that gain most first; then what stays, and why."""
+    """Yield the text report: variants by decreasing gain, then unchanged programs with reasons."""
     spots = report["hot_spots"]
     if spots:
         numbers = ("traffic", "before", "after", "left", "executes", "now", "gain")
@@ -116,18 +116,18 @@ def _as_is(one: AsIs) -> str:
 
 
 def _some(lines: Sequence[str]) -> Iterator[str]:
-    """The first of many lines."""
+    """Yield the first lines, then the number of omitted ones."""
     yield from (one_line(text) for text in lines[:_SHOWN])
     if len(lines) > _SHOWN:
         yield f"{len(lines) - _SHOWN} more like that; --format json has all"
 
 
 _GRACE = 2.0
-"""Seconds to write down what is known, when the time is over."""
+"""Extra seconds after the budget, to write the results found so far."""
 
 
 class Planned(NamedTuple):
-    """What the command line asks for."""
+    """Options of `slowpath chain plan`."""
 
     file: str
     mode: Literal["trust", "guard"]
@@ -143,19 +143,19 @@ class Planned(NamedTuple):
 
 
 def cache_folder() -> str:
-    """Where results are kept: in the user's directory for what can be made again (XDG)."""
+    """Return the default folder for cached results, in the user's cache directory (XDG)."""
     place = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if not place.is_absolute():  # what XDG asks: other paths count as not set
+    if not place.is_absolute():  # XDG: ignore relative paths
         place = Path("~/.cache").expanduser()
     return str(place / "slowpath" / "plan")
 
 
 def plan(asked: Planned) -> ExitCode:
-    """Plans variants of the programs of a topology, and writes their objects.
+    """Plan variants of the programs of a topology, and write their objects.
 
     Raises:
-        OptionError: when the output is no folder.
-        InputError: when the description or an object cannot be read, or a variant not be written.
+        OptionError: if the output is not a folder.
+        InputError: if the description or an object cannot be read, or a variant cannot be written.
     """
     if asked.output is not None and asked.output.exists() and not asked.output.is_dir():
         raise OptionError("--output", f"{asked.output} is no folder")
@@ -174,10 +174,10 @@ def plan(asked: Planned) -> ExitCode:
 
 
 def _planned(asked: Planned) -> tuple[PlanReport, list[bytes]] | None:
-    """What is known of a topology, and the object of each variant; None if nothing is.
+    """Return the plan and the object of each variant, or None if there is no result.
 
     Raises:
-        InputError: when the description or an object cannot be read.
+        InputError: if the description or an object cannot be read.
     """
     topology = chains.read_topology(asked.file, read_text(asked.file))
     clang = Clang(asked.cflags, None, memory_bytes=asked.memory_bytes)
@@ -230,15 +230,15 @@ def _planned(asked: Planned) -> tuple[PlanReport, list[bytes]] | None:
 
 
 def _digest(data: bytes) -> str:
-    """Tells the content of a file from others."""
+    """Return a digest that identifies the content of a file."""
     return hashlib.sha256(data).hexdigest()
 
 
 def _write_object(output: Path | None, spot: HotSpot, data: bytes) -> str | None:
-    """Writes an object, named as its node and variant; its file.
+    """Write an object, named after its node and variant, and return its path.
 
     Raises:
-        InputError: when it cannot be written.
+        InputError: if the object cannot be written.
     """
     if output is None:
         return None
@@ -252,10 +252,10 @@ def _write_object(output: Path | None, spot: HotSpot, data: bytes) -> str | None
 
 
 def make_planned(given: Namespace) -> Planned:
-    """What the options ask for.
+    """Build the plan request from the options.
 
     Raises:
-        OptionError: when an option makes no sense.
+        OptionError: if an option makes no sense.
     """
     if given.cache is not None and given.no_cache:
         raise OptionError("--no-cache", "--cache says where results are kept")

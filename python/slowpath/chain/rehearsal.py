@@ -1,8 +1,8 @@
 """Rehearsal of rewritten programs in the running kernel.
 
-Packets begin as the one that takes the slowest path through the whole chain, on its map content;
-where that path is not found in time, as usual ones, on empty maps. Where something is assumed of
-packets that arrive, all that go through the chain are made to be like that.
+Packets are derived from the packet that takes the slowest path through the whole chain, with its
+map content. If that path is not found in time, they are derived from common packets, with empty
+maps. Assumptions about packets that arrive are enforced on all packets.
 """
 
 import json
@@ -25,8 +25,8 @@ from slowpath.core.programs.packet import wire_bytes
 from slowpath.core.programs.selection import Selection
 from slowpath.core.schema.results import Witness
 
-_SEARCH = 10.0  # seconds for the search of a packet
-_FRAMES = 1000  # most frames on virtual Ethernet, in each mode of XDP
+_SEARCH = 10.0  # time limit of the search for the slowest path's packet, in seconds
+_FRAMES = 1000  # maximum number of frames on virtual Ethernet, per XDP mode
 _USUAL = [
     # TCP over IPv4
     bytes.fromhex(
@@ -51,26 +51,24 @@ _USUAL = [
         "0f1011121314"
     ),
 ]
-"""Packets to begin with where that finds none, with checksums that are right."""
+"""Seed packets with correct checksums, used if the search finds no packet."""
 
 
 class Rehearsing(NamedTuple):
-    """What is rehearsed, and how long."""
+    """Options of a rehearsal."""
 
     subject: chains.ChainSubject
     loaded: LoadedChain
     packets: int
     guarded: bool
     seconds: float | None
-    frozen: MapsFile | None  # content of maps that is frozen
+    frozen: MapsFile | None  # content of frozen maps
     assumed: Sequence[str]  # facts about packets that arrive at the first program, in words
-    receive: str | None  # how packets arrive; None: as on any device
+    receive: str | None  # delivery of packets; None: as on any device
     watch: WorkWatch
 
 
 class _Tried(NamedTuple):
-    """A rewritten program."""
-
     number: int
     data: bytes
     covers: str
@@ -78,9 +76,9 @@ class _Tried(NamedTuple):
 
 
 class Rewritten(NamedTuple):
-    """What is tried in the kernel."""
+    """The rewritten programs to rehearse."""
 
-    programs: Sequence[tuple[bytes | None, str]]  # objects, and what each is tried on (`covers`)
+    programs: Sequence[tuple[bytes | None, str]]  # objects and their test packets
     fused: chains.FusedObject | None = None
 
 
@@ -90,9 +88,9 @@ def rehearse(
     rewritten: Rewritten,
     stopping: Stopping,
 ) -> tuple[list[Rehearsal | None], Rehearsal | None]:
-    """What the kernel says of each program that was rewritten, and of all as one.
+    """Rehearse each rewritten program, and the fused one.
 
-    Where it says nothing, the result has the reason.
+    If the kernel cannot run a program, its result has the reason.
     """
     nothing: list[Rehearsal | None] = [None for _ in programs]
     fused = rewritten.fused
@@ -117,7 +115,7 @@ def rehearse(
 
 
 def _witness(rehearsing: Rehearsing, stopping: Stopping) -> Witness | None:
-    """The packet of the slowest path through the chain, if one is found in time."""
+    """Return the packet of the slowest path through the chain, if the search finds it in time."""
     loaded = rehearsing.loaded
     maps = rehearsing.frozen.name if rehearsing.frozen else None
     written = WrittenOptions(
@@ -141,7 +139,6 @@ def _one(
     witness: Witness | None,
     stopping: Stopping,
 ) -> Rehearsal:
-    """What the kernel says of a program."""
     (number, data, covers, generation), subject = tried, rehearsing.subject
     stages = [
         rehearsals.Stage(*subject.objects[place], results, _maps(rehearsing, place, witness))
@@ -165,7 +162,6 @@ def _one(
 
 
 def _how(rehearsing: Rehearsing, *, arbitrary: bool) -> rehearsals.Rehearsing:
-    """The effort of a rehearsal."""
     return rehearsals.Rehearsing(
         rehearsing.packets,
         arbitrary=arbitrary,
@@ -182,7 +178,7 @@ def _whole(
     witness: Witness | None,
     stopping: Stopping,
 ) -> Rehearsal:
-    """What the kernel says of all programs as one, beside them as tail calls chain them."""
+    """Rehearse the fused program beside the original programs, chained by tail calls."""
     look = _looking(rehearsing, "all programs as one")
     how = _how(rehearsing, arbitrary=not rehearsing.assumed)
     if fused.apart is None:
@@ -205,18 +201,18 @@ def _whole(
     )
     said = _said(kernel, chain, how, (None, look), stopping)
     if said["why_not"] and not said["refused"] and not said["packets"]:
-        # What it is compared with may be what the kernel refuses.
+        # The kernel may reject the original programs rather than the fused one.
         return _loaded(kernel, fused.data, said["why_not"], (look, stopping))
     said["notes"] = [note for note in said["notes"] if _NEXT not in note]
     return said
 
 
 _NEXT = "slowpath_next"
-"""The map by which programs that are compared with call each other."""
+"""Map by which the original programs call each other in the comparison."""
 
 
 def _written(names: dict[str, str], name: str) -> str:
-    """The name of a map in a written object; also of what its maps hold."""
+    """Return the name of a map in a written object; also for inner maps of a map in maps."""
     inner = ".inner"
     if name.endswith(inner):
         return names.get(name.removesuffix(inner), name.removesuffix(inner)) + inner
@@ -224,7 +220,7 @@ def _written(names: dict[str, str], name: str) -> str:
 
 
 def _program_of(data: bytes, entry: str) -> tuple[objects.Object, int]:
-    """The program of this name of an object."""
+    """Return the object with the number of the program of this name."""
     read = objects.read_object("the programs of the chain", data)
     named = (one.number for one in objects.programs(read) or [] if one.name == entry)
     return read, next(named, 0)
@@ -236,7 +232,7 @@ def _loaded(
     why: str,
     how: tuple[Callable[[Doing], None], Stopping],
 ) -> Rehearsal:
-    """Whether the kernel loads all programs as one, where they are compared with nothing."""
+    """Check that the kernel loads the fused program, without comparing it."""
     look, stopping = how
     own = objects.read_object("all programs as one", data)
     chain = rehearsals.Rehearsed([], (own, 0), data, _USUAL)
@@ -248,7 +244,7 @@ def _loaded(
 
 
 def _looking(rehearsing: Rehearsing, name: str) -> Callable[[Doing], None]:
-    """Who is told what is being done with a program."""
+    """Return a progress callback for work on the named program."""
 
     def look(doing: Doing) -> None:
         rehearsing.watch.see(doing._replace(subject=name))
@@ -263,7 +259,7 @@ def _said(
     about: tuple[str | None, Callable[[Doing], None]],
     stopping: Stopping,
 ) -> Rehearsal:
-    """What the kernel says of two programs; with a generation, also after a change."""
+    """Compare two programs in the kernel; with a generation, also after raising it."""
     generation, look = about
     try:
         said = rehearsals.rehearse(kernel, chain, how, stopping, look)
@@ -308,7 +304,6 @@ def _said(
 
 
 def _on_device(said: rehearsals.RehearsalOnDevice) -> OnDevice:
-    """The outcome for frames on a device."""
     lengths = said["lengths"]
     return {
         "mode": said["mode"],
@@ -320,7 +315,7 @@ def _on_device(said: rehearsals.RehearsalOnDevice) -> OnDevice:
 
 
 def _left_out(covered: rehearsals.RehearsalCovered) -> list[str]:
-    """Which paths were not tried, and why."""
+    """Return notes on paths that were not tried."""
     why, not_run = covered["not_installed"], covered["not_run"]
     notes = list[str]()
     if why:
@@ -331,14 +326,14 @@ def _left_out(covered: rehearsals.RehearsalCovered) -> list[str]:
 
 
 def _unread(maps: list[str]) -> list[str]:
-    """What is to be said of maps that are not compared."""
+    """Return a note on maps whose content was not compared."""
     return [f"not compared: the content of {', '.join(maps)}"] if maps else []
 
 
 def _maps(rehearsing: Rehearsing, place: int, witness: Witness | None) -> str:
-    """The content of the maps of one program, by their names in its object, as JSON.
+    """Return the content of one program's maps, by their names in its object, as JSON.
 
-    What is frozen is as it is given, other maps are as the witness has them.
+    Frozen maps have their given content, other maps that of the witness.
     """
     known = dict[str, object](witness["maps"] if witness else {})
     known |= _frozen(rehearsing)
@@ -346,14 +341,14 @@ def _maps(rehearsing: Rehearsing, place: int, witness: Witness | None) -> str:
 
 
 def _frozen(rehearsing: Rehearsing) -> dict[str, object]:
-    """The content of maps that is frozen, by their names in the chain."""
+    """Return the content of frozen maps, by their names in the chain."""
     if rehearsing.frozen is None:
         return {}
     return dict(chains.start_maps(rehearsing.subject, rehearsing.frozen))
 
 
 def _covers(rehearsing: Rehearsing, place: int, covers: str) -> str:
-    """What a program is tried on, with what is frozen."""
+    """Return the test packets of a program with the frozen content added."""
     frozen = _own(rehearsing, place, _frozen(rehearsing))
     if not frozen or not covers:
         return covers
@@ -361,7 +356,7 @@ def _covers(rehearsing: Rehearsing, place: int, covers: str) -> str:
 
 
 def _own(rehearsing: Rehearsing, place: int, known: dict[str, object]) -> dict[str, object]:
-    """The maps of one program, by their names in its object."""
+    """Return the content of one program's maps, by their names in its object."""
     (name, _, _) = rehearsing.loaded.chain.members[place]
     (found, _) = rehearsing.subject.objects[place]
     own = set(objects.map_names(found))
@@ -374,13 +369,13 @@ def _own(rehearsing: Rehearsing, place: int, known: dict[str, object]) -> dict[s
 
 
 def _generation(program: ChainProgram) -> str | None:
-    """The map that says whether what is frozen is as it was."""
+    """Return the generation map that a program's guard checks."""
     guard = program["guard"]
     return guard["generation"] if guard else None
 
 
 def _raised(chain: rehearsals.Rehearsed, generation: str) -> rehearsals.Rehearsed:
-    """The same after a change: the generation is raised, and maps hold something else."""
+    """Return the same comparison with a raised generation and other map content."""
     more = {generation: [{"key": "00000000", "value": "0100000000000000"}]}
     maps: dict[str, list[dict[str, object]]] = json.loads(chain.maps)
     others = {name: _others(entries) for name, entries in maps.items()}
@@ -388,7 +383,7 @@ def _raised(chain: rehearsals.Rehearsed, generation: str) -> rehearsals.Rehearse
 
 
 def _others(entries: list[dict[str, object]]) -> list[dict[str, object]]:
-    """The same entries but the first, with other values."""
+    """Return the entries except the first, with changed values."""
     found = list[dict[str, object]]()
     for entry in entries[min(1, len(entries) - 1) :]:
         value = entry.get("value")
@@ -401,7 +396,7 @@ def _others(entries: list[dict[str, object]]) -> list[dict[str, object]]:
 
 
 def _short(how: rehearsals.Rehearsing) -> rehearsals.Rehearsing:
-    """A tenth of the packets, no frames, and nothing is timed."""
+    """Return options with a tenth of the packets, no frames and no timing."""
     return how._replace(packets=how.packets // 10, rounds=0, frames=0)
 
 

@@ -1,4 +1,4 @@
-"""Reports of `slowpath chain facts` and `optimize` as text."""
+"""Text reports of `slowpath chain facts` and `slowpath chain optimize`."""
 
 from collections.abc import Iterator, Sequence
 
@@ -29,18 +29,18 @@ from slowpath.chain.guarantees import guarantee_lines
 from slowpath.core.printable import aligned_line, one_line
 from slowpath.core.terminal import Line, grid
 
-_BRANCHES = 20  # that are shown of a program
-_LOOPS = 10  # the same of loops
-_RESULTS = 10  # the same of calls
+_BRANCHES = 20  # maximum number shown per program
+_LOOPS = 10  # maximum number shown per program
+_RESULTS = 10  # maximum number shown per program
 COLUMNS = ("program", "before", "after", "left", "guard", "proved", "rate", "object")
-"""What is said of a rewritten program."""
+"""Columns of the table of rewritten programs."""
 _COUNTED = ("branches", "others")
 RIGHT = ("before", "after", "left", "rate")
-"""Those of them that are numbers."""
+"""The numeric columns, aligned to the right."""
 
 
 def facts_report(report: ChainReport) -> Iterator[Line | str]:
-    """What holds of packets that arrive at each program."""
+    """Yield the report of facts about packets that arrive at each program."""
     for index, program in enumerate(report["programs"]):
         if index:
             yield ""
@@ -98,7 +98,13 @@ def _ending(report: ChainReport) -> Iterator[str]:
 def optimized_report(
     report: ChainReport, files: list[str | None], whole: str | None
 ) -> Iterator[Line | str]:
-    """Programs before and after; `files` are the objects that were written, `whole` that of all."""
+    """Yield the report of programs before and after rewriting.
+
+    Args:
+        report: The document.
+        files: File of each written object.
+        whole: File of the fused program.
+    """
     rows = [
         program_row(program, file) for program, file in zip(report["programs"], files, strict=True)
     ]
@@ -121,7 +127,7 @@ def optimized_report(
 
 
 def _relied_on(program: ChainProgram) -> Iterator[Line | str]:
-    """What a rewritten program need not do, by the facts for whose sake: those with their lines."""
+    """Yield the table of work that facts and frozen maps make unnecessary."""
     if not program["proved"]:
         return
     dropped = program["dropped"]
@@ -142,13 +148,13 @@ def _relied_on(program: ChainProgram) -> Iterator[Line | str]:
 
 
 def _counted(made: list[Dropped]) -> tuple[str, ...]:
-    """How many branches and how many other instructions there are."""
+    """Return the number of branches and of other instructions, as text."""
     branches = sum(map(is_branch, made))
     return str(branches), str(len(made) - branches)
 
 
 def rehearsed(program: ChainProgram) -> Iterator[str]:
-    """What the running kernel says of a program, each line with its name."""
+    """Yield the result in the running kernel, each line prefixed with the program's name."""
     yield from _in_the_kernel(program["name"], program["rehearsal"])
 
 
@@ -185,7 +191,7 @@ def _in_the_kernel(name: str, said: Rehearsal | None) -> Iterator[str]:
 
 
 def _on_devices(devices: Sequence[OnDevice]) -> Iterator[str]:
-    """The outcome of frames on virtual Ethernet for a program."""
+    """Yield the result of the comparison on virtual Ethernet."""
     tried = [one for one in devices if one["frames"]]
     if tried:
         each = (
@@ -200,7 +206,7 @@ def _on_devices(devices: Sequence[OnDevice]) -> Iterator[str]:
 
 
 def fused_lines(report: ChainReport, file: str | None) -> Iterator[str]:
-    """What is said of all programs as one, which was written to a file."""
+    """Yield the report of the fused program; `file` is its object file."""
     if report["not_fused"]:
         yield one_line(f"not fused: {report['not_fused']}")
     fused = report["fused"]
@@ -221,7 +227,7 @@ def fused_lines(report: ChainReport, file: str | None) -> Iterator[str]:
 
 
 def _checks(guard: Guard) -> str:
-    """What a guard checks."""
+    """Summarize the checks of a guard."""
     packet = f"{guard['comparisons']} comparisons, {guard['bytes']} bytes"
     if not guard["comparisons"]:
         packet = f"length of {guard['length']} bytes"
@@ -231,7 +237,7 @@ def _checks(guard: Guard) -> str:
 
 
 def _content(program: ChainProgram) -> Iterator[str]:
-    """The maps whose content was given, and those that facts are found with the content of."""
+    """Yield the maps with given content, and the maps whose given content the facts rely on."""
     for one in program["frozen"]:
         how_many = "1 entry" if one["entries"] == 1 else f"{one['entries']} entries"
         is_so = "used" if one["used"] else "not used"
@@ -242,7 +248,7 @@ def _content(program: ChainProgram) -> Iterator[str]:
 
 
 def relied_on(program: ChainProgram) -> Iterator[str]:
-    """What a rewritten program relies on of maps, one sentence each."""
+    """Yield the conditions of a rewritten program on map content, one sentence each."""
     guard, facts_with = program["guard"], program["facts_with"]
     if guard and guard["generation"]:
         yield (
@@ -259,13 +265,13 @@ def relied_on(program: ChainProgram) -> Iterator[str]:
 
 
 def frozen(program: ChainProgram) -> Iterator[str]:
-    """The maps whose content was given, and what is relied on of them, each with the name."""
+    """Yield the maps with given content and the conditions on it, prefixed with the program."""
     lines = [*_content(program), *relied_on(program)]
     yield from (one_line(f"{program['name']}: {line}") for line in lines)
 
 
 def program_row(program: ChainProgram, file: str | None) -> tuple[str, ...]:
-    """A program before and after, by `COLUMNS`; the object that was written."""
+    """Return the table row of a program, by `COLUMNS`; `file` is its written object."""
     before, after, guard = (
         program["instructions_before"],
         program["instructions_after"],

@@ -30,11 +30,11 @@ from slowpath.core.programs.sources import Clang, provenance
 from slowpath.core.schema.provenance import provenance_lines
 from slowpath.core.terminal import error, out, out_lines
 
-_NAME = 15  # characters of a program's name that the kernel takes
+_NAME = 15  # maximum length of a program name in the kernel
 
 
 class Job(NamedTuple):
-    """What the command line asks for."""
+    """Options of `slowpath chain facts` and `slowpath chain optimize`."""
 
     file: str
     mode: Literal["trust", "guard"] | None  # None: only facts
@@ -45,20 +45,20 @@ class Job(NamedTuple):
     memory_bytes: int | None = None
     output: Path | None = None  # a folder
     fuse: bool = False
-    targets: tuple[str, ...] = ()  # that guarantees are about
+    targets: tuple[str, ...] = ()  # targets of the guarantees
     assumed: tuple[str, ...] = ()  # facts about packets that arrive, in words
-    maps: str | None = None  # a file with content of maps that is frozen
-    receive: str | None = None  # how packets arrive; None: as on any device
-    variables: tuple[str, ...] = ()  # that a loader sets, NAME=VALUE
-    packets: int = 0  # that go through rewritten programs and originals in the kernel
-    html: str | None = None  # a file for a page
+    maps: str | None = None  # file with content of frozen maps
+    receive: str | None = None  # delivery of packets; None: as on any device
+    variables: tuple[str, ...] = ()  # set by the loader, NAME=VALUE
+    packets: int = 0  # number of packets to run in the kernel
+    html: str | None = None  # file for the page
 
 
 def find_facts(job: Job) -> ExitCode:
-    """Finds out what holds of packets that arrive at each program of a chain.
+    """Find facts about packets that arrive at each program of a chain, and print the report.
 
     Raises:
-        InputError: when the chain cannot be read.
+        InputError: if the chain cannot be read.
     """
     loaded = _load(job)
     _check_outputs(job, loaded)
@@ -66,7 +66,7 @@ def find_facts(job: Job) -> ExitCode:
     if found is None:
         return ExitCode.UNDECIDED
     report = found.report
-    # Whoever reads the report may close it early.
+    # Write the page first: the reader of stdout may close the pipe early.
     _write_page(job, loaded, found, None)
     if job.form == "json":
         _write_json(report)
@@ -77,11 +77,11 @@ def find_facts(job: Job) -> ExitCode:
 
 
 def optimize(job: Job) -> ExitCode:
-    """Rewrites the programs of a chain, and writes the objects to load instead.
+    """Rewrite the programs of a chain, write their objects, and print the report.
 
     Raises:
-        OptionError: when the output is no folder.
-        InputError: when the chain cannot be read, or an object cannot be written.
+        OptionError: if the output is not a folder.
+        InputError: if the chain cannot be read, or an object cannot be written.
     """
     if job.output is not None and job.output.exists() and not job.output.is_dir():
         raise OptionError("--output", f"{job.output} is no folder")
@@ -104,10 +104,10 @@ def optimize(job: Job) -> ExitCode:
 
 
 def _check_outputs(job: Job, loaded: LoadedChain) -> None:
-    """Finds out that nothing is written in the place of what is read, or twice.
+    """Check that no output overwrites an input or another output.
 
     Raises:
-        OptionError: when it would be.
+        OptionError: if an output does.
     """
     folder = Path(job.file).parent
     read = [job.file, *(str(folder / place) for _, place, _ in loaded.chain.members)]
@@ -127,7 +127,6 @@ def _check_outputs(job: Job, loaded: LoadedChain) -> None:
 
 
 def _object_file(folder: Path, name: str) -> Path:
-    """The file of an object."""
     return folder / f"{name}.bpf.o"
 
 
@@ -138,7 +137,7 @@ def _load(job: Job) -> LoadedChain:
 
 
 class _Rewritten(NamedTuple):
-    """What is known of a chain, and the objects to load instead."""
+    """The report of a chain, and the objects to load instead."""
 
     report: ChainReport
     objects: list[bytes | None]
@@ -147,10 +146,10 @@ class _Rewritten(NamedTuple):
 
 
 def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
-    """What is known of a chain, and the objects to load instead; None if nothing is.
+    """Return the report of a chain and its objects, or None if there is no result.
 
     Raises:
-        InputError: when a program cannot be linked.
+        InputError: if a program cannot be linked.
     """
     kernel = KernelBtf(job.btf)
     btf = kernel.for_program(needed=loaded.needs_kernel)
@@ -161,7 +160,7 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
     graphs = job.html is not None
     rewriting = chains.Rewriting(job.mode, name, *limits, *known, graphs, job.receive)
     subject = chains.ChainSubject(loaded.file, loaded.chain, loaded.members, btf)
-    # What is wrong with the targets of devices is said before any work.
+    # Report errors in the targets of devices before any work.
     targets_of(loaded)
     found = list[Message]()
     watch = WorkWatch(job.file, ending(job.deadline_seconds, "--deadline"))
@@ -187,7 +186,7 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
         (_, text, objects, fused, covers, graphs) = found[-1]
         head = {"slowpath": identity.version(), **provenance(compiled=loaded.compiled)}
         report: ChainReport = json.loads(text) | head
-        # Of work that had to be killed, what it had said before.
+        # A killed job reports nothing more; keep the report that it sent before.
         report["stopped"] = report["stopped"] or stopped
         for member, conditions in enumerate(conditions_of(loaded)):
             report["programs"][member]["assumptions"] += conditions
@@ -215,7 +214,7 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
 
 
 def _conditions_of_fused(report: ChainReport, fused: Fused) -> list[str]:
-    """Conditions of all programs and of all proofs."""
+    """Return the conditions of all programs and all proofs."""
     proofs = [fused["proof"], *(program["proof"] for program in report["programs"])]
     said = [program["assumptions"] for program in report["programs"]]
     said += [proof["assumptions"] for proof in proofs if proof]
@@ -228,7 +227,7 @@ def _rehearse(
     rewritten: Rewritten,
     stopping: Stopping,
 ) -> bytes | None:
-    """Notes what the running kernel says of rewritten programs; all as one, if it may be loaded."""
+    """Add the rehearsals to the report; return the fused program if it may be loaded."""
     asked = rewritten
     if not rehearsing.packets:
         asked = Rewritten([(None, "") for _ in rewritten.programs])
@@ -251,10 +250,10 @@ def _rehearse(
 
 
 def _write_object(job: Job, name: str, data: bytes | None) -> str | None:
-    """Writes an object, named as its program; its file, or why there is none.
+    """Write an object, named after its program; return its path or the reason for none.
 
     Raises:
-        InputError: when it cannot be written.
+        InputError: if the file cannot be written.
     """
     if data is None:
         return None
@@ -275,10 +274,10 @@ def _write_page(
     found: _Rewritten,
     written: tuple[list[str | None], str | None] | None,
 ) -> None:
-    """Writes the page, if one is asked for; `written` are the files of objects.
+    """Write the page, if requested; `written` has the files of the objects.
 
     Raises:
-        InputError: when it cannot be written.
+        InputError: if the file cannot be written.
     """
     if job.html is None or found.graphs is None:
         return
@@ -294,11 +293,11 @@ def _write_json(report: ChainReport) -> None:
 
 
 def bound(file: str, written: WrittenOptions, output: Output) -> ExitCode:
-    """Analyses a chain, on each device for its target.
+    """Analyse a chain; each device uses its own target.
 
     Raises:
-        OptionError: when an option makes no sense for the target.
-        InputError: when the description or an object cannot be read.
+        OptionError: if an option makes no sense for the target.
+        InputError: if the description or an object cannot be read.
     """
     plans = plans_of(file, written, read_request([file], written))
     return report([(request, Session(request, plan)) for request, plan in plans], output)

@@ -18,7 +18,7 @@ from slowpath.core.programs.selection import meant_by
 from slowpath.core.programs.sources import Clang
 from slowpath.core.terminal import first_few, out, out_lines
 
-_SHOWN = 10  # maps that are named
+_SHOWN = 10  # maximum number of maps listed
 _CODES = {
     "equal": ExitCode.FINE,
     "differ": ExitCode.FAILED,
@@ -27,7 +27,7 @@ _CODES = {
 
 
 class Comparing(NamedTuple):
-    """What is compared, and how."""
+    """Options of a comparison."""
 
     first: str  # a file
     second: str
@@ -37,15 +37,15 @@ class Comparing(NamedTuple):
     cflags: tuple[str, ...] = ()
     deadline_seconds: float | None = None
     memory_bytes: int | None = None
-    receive: str | None = None  # how packets arrive; None: as on any device
-    chain: str | None = None  # a description; `program` is one of it then
+    receive: str | None = None  # delivery of packets; None: as on any device
+    chain: str | None = None  # chain description; `program` then names one of its members
 
 
 def verify(comparing: Comparing, form: Literal["table", "json"]) -> ExitCode:
-    """Compares two programs, and reports it.
+    """Compare two programs and print the report.
 
     Raises:
-        InputError: when a file cannot be read, or has no such program.
+        InputError: if a file cannot be read or lacks the program.
     """
     report = compared(comparing)
     if form == "json":
@@ -56,10 +56,10 @@ def verify(comparing: Comparing, form: Literal["table", "json"]) -> ExitCode:
 
 
 def compared(comparing: Comparing) -> VerifyReport:
-    """What is known of two programs.
+    """Compare two programs and return the report.
 
     Raises:
-        InputError: when a file cannot be read, or has no such program.
+        InputError: if a file cannot be read or lacks the program.
     """
     clang = Clang(comparing.cflags, comparing.deadline_seconds, memory_bytes=comparing.memory_bytes)
     files = comparing.first, comparing.second
@@ -104,7 +104,7 @@ def compared(comparing: Comparing) -> VerifyReport:
 
 
 class _Place(NamedTuple):
-    """The program of a chain in whose place two others are."""
+    """The program of a chain that both compared programs replace."""
 
     loaded: LoadedChain
     member: int  # its number in the chain
@@ -112,15 +112,15 @@ class _Place(NamedTuple):
     program: str | None  # its name in the objects, if the description says one
 
     def subject(self, btf: objects.Btf | None) -> chains.ChainSubject:
-        """The chain, with the kernel's types."""
+        """Return the chain with the kernel's types."""
         return chains.ChainSubject(self.loaded.file, self.loaded.chain, self.loaded.members, btf)
 
 
 def _place(comparing: Comparing, file: str, clang: Clang) -> _Place:
-    """The place that is meant: the program that is named, or the last of the chain.
+    """Return the place in the chain: the named program, or the last one.
 
     Raises:
-        InputError: when the chain cannot be read, or has no such program.
+        InputError: if the chain cannot be read or lacks the program.
     """
     loaded = load_chain(file, clang)
     names = [name for name, _, _ in loaded.chain.members]
@@ -132,10 +132,10 @@ def _place(comparing: Comparing, file: str, clang: Clang) -> _Place:
 
 
 def _program(file: str, wanted: str | None, clang: Clang) -> tuple[objects.Object, int, bool]:
-    """An object, the number of the program that is meant, and whether it needs the kernel's types.
+    """Return the object, the program's number, and whether it needs the kernel's types.
 
     Raises:
-        InputError: when the file cannot be read, or has no such program.
+        InputError: if the file cannot be read or lacks the program.
     """
     read = objects.read_object(file, load_program(file, clang))
     meant = meant_by(file, objects.programs(read), wanted)
@@ -145,7 +145,7 @@ def _program(file: str, wanted: str | None, clang: Clang) -> tuple[objects.Objec
 
 
 def _nothing(stopped: str | None) -> dict[str, object]:
-    """What is known where the work was ended."""
+    """Return the result of a comparison that was ended early."""
     return {
         "outcome": "undecided",
         "assumptions": [],
@@ -157,7 +157,7 @@ def _nothing(stopped: str | None) -> dict[str, object]:
 
 
 def verify_report(report: VerifyReport) -> Iterator[str]:
-    """What is known of two programs, in lines."""
+    """Yield the lines of the text report."""
     first, second = one_line(report["first"]), one_line(report["second"])
     proof = report["proof"]
     match report["outcome"]:
@@ -186,6 +186,6 @@ def verify_report(report: VerifyReport) -> Iterator[str]:
 
 
 def _left(name: str, left: FinalState) -> Iterator[str]:
-    """What a program leaves."""
+    """Yield the lines about a program's final state."""
     yield f"  {name}: returns {left['result']}, packet {left['packet']}"
     yield from (one_line(f"    {element}") for element in left["maps"])
