@@ -1,1 +1,1 @@
-"""The slice `annotate`: what every line and instruction costs on the slowest path."""
+"""Command `slowpath annotate`: cost of every line and instruction on the slowest path."""

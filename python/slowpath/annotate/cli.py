@@ -16,12 +16,12 @@ def _annotate(given: Namespace) -> int:
 
 ANNOTATE = Command(
     (
-        "Show where the slowest path spends its time: every source line with its cost.",
-        "Of objects with debug information it shows the source, else the instructions. Lines that "
-        "only the source file has are read from it where it is there, under the name that the "
-        "object has for it or beside the object, and agrees with the object.",
+        "Show the cost of every source line on the slowest path.",
+        "Objects with debug information show source lines, others instructions. Lines missing in "
+        "the object are read from the source file, under its recorded name or beside the object, "
+        "if the file agrees with the object.",
         "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or analysed, 4 stopped before "
-        "there was a bound.",
+        "any bound was known.",
     ),
     (
         FILES,

@@ -1,6 +1,6 @@
-"""Annotated source code as text: costs at the left, code at the right.
+"""Annotated source code as text: costs on the left, code on the right.
 
-The costs of all rows, with the overhead and the code that has no source line, add up to the last.
+The costs of all rows, including overhead and code without a source line, add up to the last row.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,13 +25,13 @@ from slowpath.core.terminal import Line, grid
 
 _HOT = 0.05
 _WARM = 0.005
-"""Shares from which on code is marked, those of `perf annotate`."""
+"""Shares above which code is marked, as in `perf annotate`."""
 _FILL = 8
-"""Most lines without code that are filled in from the source file; more are a gap."""
+"""Maximum number of lines without code that are copied from the source file; more become a gap."""
 _LEAD = 3
-"""Most lines that are shown above code that follows a gap."""
+"""Maximum number of lines shown above code that follows a gap."""
 _FOLD = 4
-"""Most instructions that are not on the path and still written out, where there is no source."""
+"""Maximum number of consecutive instructions off the path that are listed; more are folded."""
 _INDENT = "        "
 
 
@@ -40,13 +40,13 @@ class _Row(NamedTuple):
 
     text: str
     place: str = ""
-    runs: int | None = None  # None: no code
+    runs: int | None = None  # None: not a row of code
     cost: Costs | None = None
     style: str = ""
 
 
 def headline(result: Result) -> Iterator[Line]:
-    """The program and its guarantee, as `slowpath bound` words them."""
+    """Yield the program and its guarantee, in the wording of `slowpath bound`."""
     guarantee = result["guarantee"]
     if guarantee is None:
         return
@@ -66,7 +66,7 @@ def headline(result: Result) -> Iterator[Line]:
 def annotation_report(
     annotated: Annotation, sources: Mapping[str, Source], *, instructions: bool
 ) -> Iterator[Line]:
-    """The lines about one program that has a guarantee."""
+    """Yield the table for one program with a guarantee."""
     component = annotated["component"]
     if component is None:
         return
@@ -98,7 +98,7 @@ def _cells(row: _Row, annotated: Annotation, component: str, used: Sequence[str]
 
 
 def _style(row: _Row, annotated: Annotation, component: str) -> str:
-    """Colours as `perf annotate` has them."""
+    """Return the colour of a row, as in `perf annotate`."""
     if not row.runs or row.cost is None:
         return "dim" if row.runs == 0 else ""
     share = share_of(row.cost, annotated["cost"], component)
@@ -144,7 +144,7 @@ def _source_row(line: AnnotatedLine, sources: Mapping[str, Source]) -> _Row:
 def _between(
     before: AnnotatedLine, after: AnnotatedLine, sources: Mapping[str, Source]
 ) -> Iterator[_Row]:
-    """Lines without code: from the source file, or a gap."""
+    """Yield the lines between two lines with code: from the source file, or a gap."""
     numbers = range(before["line"] + 1, after["line"])
     source = sources.get(before["file"])
     texts = [None if source is None else source.text(number) for number in numbers]
@@ -157,7 +157,7 @@ def _between(
 
 
 def _leading(line: int, above: int, source: Source | None) -> Iterator[_Row]:
-    """The lines directly above one, as far as nothing is blank: the head of a function."""
+    """Yield the lines directly above a line, up to a blank one: the head of a function."""
     texts = list[tuple[int, str]]()
     while source is not None and len(texts) < _LEAD and line - 1 > above:
         line -= 1
@@ -175,7 +175,7 @@ def _instruction_row(entry: AnnotatedInstruction) -> _Row:
 
 
 def _joined(entries: Sequence[AnnotatedInstruction]) -> Iterator[_Row]:
-    """Neighbours that run as often as each other in one row."""
+    """Yield one row for each run of adjacent instructions with equal execution counts."""
     group = list[AnnotatedInstruction]()
     for entry in entries:
         last = group[-1] if group else entry
@@ -197,7 +197,7 @@ def _group_row(group: Sequence[AnnotatedInstruction]) -> _Row:
 
 
 def _bare(entries: Sequence[AnnotatedInstruction]) -> Iterator[_Row]:
-    """The instructions of a program without source lines."""
+    """Yield the instructions of a program without source lines."""
     idle = list[AnnotatedInstruction]()
     for entry in entries:
         if not entry["runs"]:

@@ -1,9 +1,9 @@
 """Costs of source lines and instructions on the slowest path, as data.
 
-The costs come from the engine and add up to the path's; here they are put beside the code that is
-not on the path, and lines that several functions have inlined are joined.
+The costs come from the engine and add up to the cost of the path. This module combines them with
+the code off the path, and joins lines that are inlined into several functions.
 
-A file is used only when every line that the object does carry stands in it unchanged.
+A source file is used only if it contains unchanged every line that the object has.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,85 +18,88 @@ from slowpath.core.schema.results import Detail, Profile, Result, Verdict
 Costs = dict[str, float]
 
 _DECIMALS = 9
-"""The engine counts in billionths of a cycle at the finest."""
+"""Precision of the engine's costs: billionths of a cycle."""
 
 
 class AnnotatedLine(TypedDict):
-    """A source line that has instructions, on the path or not; functions joined."""
+    """A source line with instructions, on the path or not.
+
+    Copies of the line in several functions are joined.
+    """
 
     file: str
-    """The file, as the debug information names it."""
+    """Path of the file in the debug information."""
     line: int
-    """Number of the line."""
+    """Number of the line, from 1."""
     text: str
-    """Text of the line; empty when the object does not have it."""
+    """Text of the line; empty if the object does not contain it."""
     runs: int
-    """How often the path executes the instruction of the line that it executes most."""
+    """Number of executions of the line's most executed instruction on the path."""
     instructions: int
-    """How many instructions of the line the path executes."""
+    """Number of the line's instructions that the path executes."""
     share: float
-    """Of the path's cost on `component`, from 0 to 1."""
+    """Share of the path's cost on `component`, from 0 to 1."""
     cost: Costs
-    """Of all its runs, by component."""
+    """Cost of all executions, by component."""
 
 
 class AnnotatedInstruction(TypedDict):
     """An instruction of the program, on the path or not."""
 
     instruction: int
-    """Its number."""
+    """Number of the instruction."""
     text: str
-    """How it is written."""
+    """Text of the instruction."""
     file: str | None
-    """The file of its source line; null where it is not known."""
+    """File of its source line; null if not known."""
     line: int | None
-    """The number of that line; null where it is not known."""
+    """Number of its source line; null if not known."""
     runs: int
-    """How often the path executes it."""
+    """Number of executions on the path."""
     share: float
-    """Of the path's cost on `component`, from 0 to 1."""
+    """Share of the path's cost on `component`, from 0 to 1."""
     cost: Costs
-    """Of all its runs, by component."""
+    """Cost of all executions, by component."""
 
 
 class Annotation(TypedDict):
     """A program with the costs of the path behind its guarantee.
 
-    While the verdict is `bound`, the costs are of the path that sets the bound.
+    If the verdict is `bound`, the costs are those of the path that sets the bound.
     """
 
     file: str
-    """As in a result of `bound`."""
+    """Same as in a result of `bound`."""
     section: str | None
-    """As in a result of `bound`."""
+    """Same as in a result of `bound`."""
     program: str
-    """As in a result of `bound`."""
+    """Same as in a result of `bound`."""
     target: str
-    """As in a result of `bound`."""
+    """Same as in a result of `bound`."""
     metric: str
-    """As in a result of `bound`."""
+    """Same as in a result of `bound`."""
     verdict: Verdict | None
-    """As in `guarantee`; null after an error."""
+    """Same as in `guarantee`; null after an error."""
     exact: bool
-    """Whether `verdict` is `exact`."""
+    """True if `verdict` is `exact`."""
     assumptions: list[str]
-    """As in a result of `bound`."""
+    """Same as in a result of `bound`."""
     stopped: str | None
-    """As in `guarantee`."""
+    """Same as in `guarantee`."""
     component: str | None
-    """Whose cost the shares are of: the slowest component that the path loads, or the one that
-    `metric` names; null after an error."""
+    """Component that the shares refer to: the slowest one on the path, or the one that `metric`
+    names; null after an error."""
     cost: Costs
-    """As in `profile`; empty after an error."""
+    """Same as in `profile`; empty after an error."""
     overhead: Costs
-    """As in `profile`; empty after an error."""
+    """Same as in `profile`; empty after an error."""
     lines: list[AnnotatedLine]
-    """All source lines that have instructions. Files in the order in which the path reaches them,
+    """All source lines with instructions. Files are in the order in which the path reaches them,
     lines by number."""
     instructions: list[AnnotatedInstruction]
     """All instructions of the program."""
     error: str | None
-    """As in a result of `bound`."""
+    """Same as in a result of `bound`."""
 
 
 Place = tuple[str, int]
@@ -104,7 +107,7 @@ Place = tuple[str, int]
 
 
 def add_costs(parts: Iterable[Mapping[str, float]], like: Mapping[str, float]) -> Costs:
-    """The sum by component, of the components that `like` has."""
+    """Return the sum of costs by component; components of `like` are always present."""
     total: Costs = dict.fromkeys(like, 0)
     for part in parts:
         for name, cost in part.items():
@@ -118,7 +121,7 @@ def _tidy(cost: float) -> float:
 
 
 def annotation(result: Result, detail: Detail) -> Annotation:
-    """The program with its costs; empty when it has no guarantee."""
+    """Return a program with its costs; without them if it has no guarantee."""
     guarantee, profile = result["guarantee"], result["profile"]
     component = main_component(result)
     annotated: Annotation = {
@@ -147,7 +150,7 @@ def annotation(result: Result, detail: Detail) -> Annotation:
 
 
 def share_of(cost: Mapping[str, float], whole: Mapping[str, float], component: str) -> float:
-    """The part of the whole cost on a component, from 0 to 1."""
+    """Return the share of the whole cost on a component, from 0 to 1."""
     total = whole[component]
     return cost.get(component, 0) / total if total else 0.0
 
@@ -173,7 +176,7 @@ def _instructions(profile: Profile, detail: Detail, component: str) -> list[Anno
 
 
 def _lines(profile: Profile, detail: Detail, component: str) -> list[AnnotatedLine]:
-    """Files in the order in which the path reaches them, those that it does not reach last."""
+    """Return all lines by file and number; files off the path come last."""
     rows = dict[Place, AnnotatedLine]()
     for line in profile["lines"]:
         row = rows.setdefault(
@@ -206,18 +209,18 @@ def _unused(file: str, line: int, text: str) -> AnnotatedLine:
 
 
 class Source(NamedTuple):
-    """The lines of a source file, or why they are not used."""
+    """The lines of a source file, or the reason why they are not used."""
 
-    lines: Sequence[str]  # empty: there is no such file
+    lines: Sequence[str]  # empty: file not found or not used
     remark: str | None
 
     def text(self, line: int) -> str | None:
-        """The text of a line, counted from 1; None when it is not known."""
+        """Return the text of a line, counted from 1, or None if it is not known."""
         return self.lines[line - 1] if 0 < line <= len(self.lines) else None
 
 
 def find_sources(annotated: Annotation) -> dict[str, Source]:
-    """By file as debug information names it, the sources of a program, used or not."""
+    """Return the sources of a program, by file name in the debug information."""
     known = dict[str, dict[int, str]]()
     for line in annotated["lines"]:
         known.setdefault(line["file"], {})[line["line"]] = line["text"]
@@ -225,10 +228,10 @@ def find_sources(annotated: Annotation) -> dict[str, Source]:
 
 
 def find_source(file: str, program: str, known: Mapping[int, str]) -> Source:
-    """The source file that debug information calls `file`, of the program in the file `program`.
+    """Return the source file that the debug information of `program` names `file`.
 
-    It is looked for under its name and beside the program. `known` are lines as the object has
-    them.
+    Search for it under its name and beside the program. `known` maps line numbers to the text that
+    the object has.
     """
     remark = None
     folder = Path(program).parent
@@ -251,11 +254,11 @@ def find_source(file: str, program: str, known: Mapping[int, str]) -> Source:
 
 
 def _printed(line: str) -> str:
-    """A line as the engine delivers those of the object."""
+    """Format a line as the engine formats the lines in an object."""
     return line.rstrip().replace("\t", "    ")
 
 
 def _agrees(lines: Sequence[str], number: int, text: str) -> bool:
     if not text:
-        return number <= len(lines)  # not in the object: nothing to hold against
+        return number <= len(lines)  # no text in the object to compare with
     return number <= len(lines) and lines[number - 1].split() == text.split()

@@ -18,18 +18,18 @@ from slowpath.core.terminal import note, out, out_lines
 
 
 class Output(NamedTuple):
-    """How programs are to be shown."""
+    """Options of the output."""
 
     form: Literal["table", "json"]
     instructions: bool  # below each source line
 
 
 def annotate(request: Request, output: Output) -> ExitCode:
-    """Annotates every program; a failure does not stop the rest.
+    """Annotate every program; an error does not stop the others.
 
     Raises:
-        OptionError: when an option makes no sense for what the files are.
-        InputError: when a kernel's types cannot be read.
+        OptionError: if an option makes no sense for these files.
+        InputError: if the kernel's types cannot be read.
     """
     session = Session(request)
     note_remarks(session.plan)

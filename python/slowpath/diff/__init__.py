@@ -1,1 +1,1 @@
-"""The slice `diff`: effects of a change on the guarantees of programs."""
+"""Command `slowpath diff`: effects of a change on the guarantees of programs."""

@@ -11,7 +11,7 @@ FORMATS = {
     "csv": "slowpath.diff.machine_readable:csv_lines",
     "markdown": "slowpath.diff.report:markdown",
 }
-"""The values of `--format`, and where each has a function that makes lines of a `Report`."""
+"""Values of `--format`, each with the function that makes lines of a `Report`."""
 
 
 def _diff(given: Namespace) -> int:
@@ -29,18 +29,17 @@ def _diff(given: Namespace) -> int:
 
 DIFF = Command(
     (
-        "Show what a change did to the guarantees: of every program, and line by line.",
-        "Programs are matched by name; if there is one on either side, these are compared whatever "
-        "they are called. Columns are named as in veristat's comparisons: _a is OLD, _b is NEW, "
-        "_diff is b - a, _pct is 100 (b - a) / a; without a suffix, _b is meant. N/A stands for "
-        "what a side does not have. Saved results are taken as they are: options of the analysis "
-        "mean nothing to them.",
-        "Exit codes: 0 fine, 1 --fail-on holds, 2 wrong usage, 3 a file cannot be read, or a "
-        "program of NEW not be analysed, 4 stopped before there was a bound.",
+        "Compare guarantees before and after a change, per program and per source line.",
+        "Programs are matched by name; two single programs are compared even if their names "
+        "differ. Columns are named as in veristat's comparisons: _a is OLD, _b is NEW, _diff is b "
+        "- a, _pct is 100 (b - a) / a; a column without a suffix means _b. N/A marks a value that "
+        "one side lacks. Saved results are compared as they are, without options for the analysis.",
+        "Exit codes: 0 fine, 1 --fail-on holds, 2 wrong usage, 3 a file cannot be read or a "
+        "program of NEW cannot be analysed, 4 stopped before any bound was known.",
     ),
     (
-        argument("OLD", "An object, a C source, a listing, or the output of bound --format json."),
-        argument("NEW", "Another one, to compare with it."),
+        argument("OLD", "Object, C source, listing, or output of bound --format json."),
+        argument("NEW", "The same kinds of file, to compare with OLD."),
         *ANALYSIS,
         option(
             OUTPUT,
@@ -49,15 +48,16 @@ DIFF = Command(
             metavar="EXPR",
             action="append",
             default=[],
-            help="Show only programs that one of these fits: 'instructions_pct > 5', "
-            "'verdict_b == bound', a glob on names such as 'lb_*'; with ! in front, none of them.",
+            help="Show only programs that match EXPR: 'instructions_pct > 5', 'verdict_b == "
+            "bound', or a glob on names such as 'lb_*'. A leading ! excludes programs that match. "
+            "Repeatable: any match suffices.",
         ),
         option(
             OUTPUT,
             "--sort",
             metavar="COLUMN,...",
-            help="Order of the programs; ^ behind a column: ascending, v: descending, |COLUMN|: "
-            "by magnitude.",
+            help="Sort programs by these columns; append ^ for ascending or v for descending "
+            "order, write |COLUMN| to sort by magnitude.",
         ),
         option(
             OUTPUT,
@@ -65,22 +65,23 @@ DIFF = Command(
             metavar="EXPR",
             action="append",
             default=[],
-            help="Exit with 1 if this holds for a program, or cannot be told because a value is "
-            "N/A: 'instructions_pct > 5', on a SmartNIC 'bitrate_pct < -5'. All programs count, "
-            "shown or not.",
+            help="Exit with 1 if EXPR holds for a program or depends on an N/A value: "
+            "'instructions_pct > 5', or 'bitrate_pct < -5' on a SmartNIC. This covers all "
+            "programs, including those not shown.",
         ),
         option(
             OUTPUT,
             "--allow-new",
             action="store_true",
-            help="Programs that only NEW has pass every --fail-on about what only OLD could tell; "
-            "what is said of NEW ('instructions_b > 4000') holds for them too.",
+            help="Let programs that exist only in NEW pass each --fail-on that needs a value of "
+            "OLD. Conditions on NEW alone ('instructions_b > 4000') still apply to them.",
         ),
         option(
             OUTPUT,
             "--allow-gone",
             action="store_true",
-            help="Programs that only OLD has pass every --fail-on about what only NEW could tell.",
+            help="Let programs that exist only in OLD pass each --fail-on that needs a value of "
+            "NEW.",
         ),
         option(
             OUTPUT,
@@ -88,7 +89,8 @@ DIFF = Command(
             metavar="N",
             type=within(int, 0),
             default=10,
-            help="So many lines that got dearer, and cheaper, per program (default: %(default)s).",
+            help="Show at most N lines whose cost rose, and N whose cost fell, per program "
+            "(default: %(default)s).",
         ),
         form_option(FORMATS, "json and csv are stable"),
     ),

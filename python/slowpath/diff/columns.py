@@ -1,8 +1,8 @@
 """Columns of a comparison, named as in veristat, and their values as text.
 
-A quantity has four: `_a` is the old value, `_b` the new one, `_diff` is b - a, `_pct` is
-100 (b - a) / a. A text has `_a`, `_b`, and `_diff`, which says MATCH or MISMATCH. None is N/A: a
-side that does not have the value; a percentage of nothing.
+A quantity has four columns: `_a` is the old value, `_b` the new one, `_diff` is b - a, `_pct` is
+100 (b - a) / a. A text has `_a`, `_b` and `_diff`, which is MATCH or MISMATCH. None means N/A: a
+value that a side lacks, or a percentage of zero.
 """
 
 import math
@@ -16,10 +16,10 @@ from slowpath.diff.pairs import Pair
 
 Value = float | str | None
 Change = Literal["better", "worse", "same", "new", "gone", "unknown"]
-"""What becomes of a guarantee; unknown after an error."""
+"""Change of a guarantee; `unknown` after an error."""
 
 ESTIMATED = "estimated_ns"
-"""The quantity that is estimated, not guaranteed."""
+"""Column of the estimated time, which is not guaranteed."""
 NUMBERS = (
     "bitrate",
     "packetrate",
@@ -30,10 +30,10 @@ NUMBERS = (
     "min_packet_size",
     ESTIMATED,
 )
-"""Quantities that every comparison has; targets with other components have further ones."""
+"""Quantities of every comparison; targets with other components add further ones."""
 TEXTS = ("verdict", "bottleneck", "error")
 NAMES = ("file", "section", "program", "target", "metric")
-"""What pairs have once: that of the new side, or of the old one where there is no new."""
+"""Columns with one value per pair: of the new side, or of the old one if there is no new side."""
 NUMBER_SUFFIXES = ("_a", "_b", "_diff", "_pct")
 TEXT_SUFFIXES = ("_a", "_b", "_diff")
 _PERCENT = 100
@@ -47,31 +47,31 @@ class Row(NamedTuple):
 
     @property
     def metric(self) -> str:
-        """The quantity that the guarantees are about."""
+        """Column of the guaranteed quantity."""
         return metric_column(self.pair.measured)
 
     def known(self, column: str) -> Value:
-        """The value in a column; None where there is none."""
+        """Return the value in a column, or None for N/A."""
         return self.values.get(column)
 
     def number(self, column: str) -> float | None:
-        """The value in a column of numbers."""
+        """Return the value in a numeric column, or None."""
         value = self.values.get(column)
         return None if isinstance(value, str) else value
 
 
 def metric_column(result: Result) -> str:
-    """The column of what a result guarantees."""
+    """Return the column of the quantity that a result guarantees."""
     return result["metric"].replace("-", "_")
 
 
 def more_is_better(column: str) -> bool:
-    """Whether it is good when a quantity rises: rates should, costs and counts should not."""
+    """Return true if a higher value is better: true for rates, false for costs and counts."""
     return as_metric(column) is not None
 
 
 def make_row(pair: Pair) -> Row:
-    """The values of all columns of a pair."""
+    """Return the values of all columns of a pair."""
     values = dict[str, Value]()
     for name in NAMES:
         source = pair.measured if name in {"target", "metric"} else pair.present
@@ -99,7 +99,7 @@ def make_row(pair: Pair) -> Row:
 
 
 def _percent(a: float, b: float) -> float | None:
-    """By how many percent b is more than a; None when a is nothing, or nearly, and b is more."""
+    """Return the change from a to b in percent, or None if a is zero or tiny and b is not."""
     if a == 0:
         return 0.0 if b == 0 else None
     percent = _PERCENT * (b - a) / a
@@ -107,7 +107,7 @@ def _percent(a: float, b: float) -> float | None:
 
 
 def numbers_of(result: Result) -> dict[str, float | None]:
-    """The quantities of a result; what is guaranteed, be it exact or not."""
+    """Return the quantities of a result, with guaranteed values whether exact or not."""
     guarantee, profile = result["guarantee"], result["profile"]
     if guarantee is None:
         return {}
@@ -127,7 +127,7 @@ def numbers_of(result: Result) -> dict[str, float | None]:
 
 
 def text_of(result: Result, name: str) -> str | None:
-    """A text of a result; the verdict is that of the guarantee, or `error`."""
+    """Return a text of a result; the verdict is that of the guarantee, or `error`."""
     guarantee = result["guarantee"]
     if name == "error":
         return result["error"]
@@ -139,7 +139,7 @@ def text_of(result: Result, name: str) -> str | None:
 
 
 def change_of(row: Row) -> Change:
-    """What became of the guarantee."""
+    """Return the change of the guarantee."""
     if row.pair.old is None:
         return "new"
     if row.pair.new is None:
@@ -156,7 +156,7 @@ NOT_AVAILABLE = "N/A"
 
 
 def cell(row: Row, column: str) -> str:
-    """The text of a value; a guarantee that is not exact is marked with `>=`, `<=` or `(if)`."""
+    """Format a value; inexact guarantees are marked with `>=`, `<=` or `(if)`."""
     value = row.known(column)
     if value is None or isinstance(value, str):
         return NOT_AVAILABLE if value is None else value
@@ -175,7 +175,7 @@ def cell(row: Row, column: str) -> str:
 
 
 def _rate(row: Row, column: str, value: float) -> str:
-    """A rate with enough digits to tell it from the other side's."""
+    """Format a rate with enough digits to distinguish it from the other side's."""
     base, _, suffix = column.rpartition("_")
     metric = as_metric(base) or "bitrate"
     other = row.number(f"{base}_{'b' if suffix == 'a' else 'a'}")
@@ -191,13 +191,13 @@ def _mark(row: Row, base: str, suffix: str) -> str:
 
 
 def _condition(row: Row, base: str, suffix: str) -> str:
-    """Marks a guarantee that is exact under conditions."""
+    """Return a mark for a guarantee that is exact under conditions."""
     conditional = base == row.metric and row.known(f"verdict_{suffix}") == "conditional"
     return " (if)" if conditional else ""
 
 
 def format_percent(value: float) -> str:
-    """A change in percent with two decimals, as veristat has it; never 0 for what is not."""
+    """Format a percentage with two decimals, as veristat does; 0 only for exactly 0."""
     text = f"{value:+.2f} %"
     if value and not text.strip("+-0. %"):
         return f"{'+' if value > 0 else '-'}<0.01 %"
@@ -205,7 +205,7 @@ def format_percent(value: float) -> str:
 
 
 def also_changed(row: Row) -> str:
-    """What else is different between the sides, in short."""
+    """Return the other differences between the sides, in short."""
     parts = [
         f"{name} {row.known(f'{name}_a') or 'N/A'} -> {row.known(f'{name}_b') or 'N/A'}"
         for name in ("verdict", "bottleneck")
@@ -218,7 +218,7 @@ def also_changed(row: Row) -> str:
 
 
 def summary(rows: list[Row]) -> str:
-    """How many programs of each change there are: `1 worse, 2 same`."""
+    """Return the number of programs by change: `1 worse, 2 same`."""
     changes = [change_of(row) for row in rows]
     words = ("worse", "better", "same", "new", "gone", "unknown")
     counts = [f"{changes.count(word)} {word}" for word in words if word in changes]

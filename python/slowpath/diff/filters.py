@@ -1,7 +1,7 @@
 """Filter expressions over columns, and gates (`--fail-on`).
 
-They are written as for veristat: `[!]COLUMN OPERATOR VALUE`, or `[!]GLOB` on names; a column
-without suffix is that of the new side.
+The syntax is veristat's: `[!]COLUMN OPERATOR VALUE`, or `[!]GLOB` on names. A column without suffix
+is that of the new side.
 """
 
 import re
@@ -23,14 +23,14 @@ _NOT_AVAILABLE = "N/A"
 
 
 class Comparison(NamedTuple):
-    """A column, held against a value."""
+    """A comparison of a column with a value."""
 
     column: str
     operator: str  # ==, !=, <, <=, >, >=
     value: Value  # None: N/A
 
     def holds(self, row: Row) -> bool | None:
-        """Whether it holds; None when that cannot be told because the row's value is N/A."""
+        """Return the outcome, or None if it depends on an N/A value of the row."""
         found = row.known(full_name(self.column, row.values))
         if self.value is None:
             return (found is None) is (self.operator == "==")
@@ -42,12 +42,12 @@ class Comparison(NamedTuple):
 
 
 class Glob(NamedTuple):
-    """A pattern for names: of a program or file, or `FILE/PROGRAM`."""
+    """A pattern for the name of a program or file, or for `FILE/PROGRAM`."""
 
     pattern: str
 
     def holds(self, row: Row) -> bool:
-        """Whether a name on either side fits."""
+        """Return true if a name on either side matches."""
         file, _, program = self.pattern.rpartition("/")
         for result in row.pair:
             if result is None:
@@ -63,17 +63,17 @@ class Glob(NamedTuple):
 
 
 class Filter(NamedTuple):
-    """What programs are shown for, or not."""
+    """A condition for showing or hiding programs."""
 
     negated: bool
     condition: Comparison | Glob
 
 
 def parse_filter(text: str) -> Filter:
-    """Reads `[!]COLUMN OPERATOR VALUE` or `[!]GLOB`.
+    """Parse `[!]COLUMN OPERATOR VALUE` or `[!]GLOB`.
 
     Raises:
-        ValueError: when it is neither.
+        ValueError: if the text is neither.
     """
     stripped = text.strip()
     negated = stripped.startswith("!")
@@ -86,10 +86,10 @@ def parse_filter(text: str) -> Filter:
 
 
 def parse_comparison(text: str) -> Comparison:
-    """Reads `COLUMN OPERATOR VALUE`.
+    """Parse `COLUMN OPERATOR VALUE`.
 
     Raises:
-        ValueError: when it is none, or the value does not go with the column or operator.
+        ValueError: if the text has another form, or the value does not fit the column or operator.
     """
     match = _COMPARISON.fullmatch(text)
     if match is None:
@@ -141,15 +141,15 @@ def _base(column: str) -> str:
 
 
 def full_name(column: str, known: Collection[str]) -> str:
-    """A column by its full name: `_b` where no suffix is given."""
+    """Return the full name of a column, with `_b` if it has no suffix."""
     return column if column in known else f"{column}_b"
 
 
 def check_column(column: str, rows: Sequence[Row]) -> None:
-    """A column has to be one of the table.
+    """Check that a column exists in the table.
 
     Raises:
-        ValueError: when it is not.
+        ValueError: if it does not.
     """
     known = [*NAMES, *NUMBERS, *TEXTS]
     for row in rows:
@@ -162,7 +162,7 @@ def check_column(column: str, rows: Sequence[Row]) -> None:
 
 
 def keep_rows(rows: Sequence[Row], filters: Sequence[Filter]) -> list[Row]:
-    """The rows that a filter fits, all if there is none that is not negated, and no negated one."""
+    """Return the rows that match a positive filter, if there are any, and no negated one."""
     wanted = [f.condition for f in filters if not f.negated]
     unwanted = [f.condition for f in filters if f.negated]
     kept = []
@@ -175,10 +175,10 @@ def keep_rows(rows: Sequence[Row], filters: Sequence[Filter]) -> list[Row]:
 
 
 class Order(NamedTuple):
-    """A column to sort by."""
+    """A column to sort by, with its direction."""
 
     column: str
-    descending: bool | None  # None: numbers are, texts are not
+    descending: bool | None  # None: descending for numbers, ascending for texts
     magnitude: bool
 
 
@@ -186,10 +186,10 @@ _ORDER = re.compile(r"(?P<bar>\|?)(?P<column>[A-Za-z][\w-]*?)(?P=bar)(?P<way>[\^
 
 
 def parse_sort(text: str) -> list[Order]:
-    """Reads `COLUMN[^|v],...`, or `|COLUMN|` for the magnitude.
+    """Parse `COLUMN[^|v],...`, or `|COLUMN|` for the magnitude.
 
     Raises:
-        ValueError: when it is something else.
+        ValueError: if the text has another form.
     """
     orders = []
     for piece in text.split(","):
@@ -203,7 +203,7 @@ def parse_sort(text: str) -> list[Order]:
 
 
 def sort_rows(rows: Sequence[Row], orders: Sequence[Order]) -> list[Row]:
-    """The rows in that order; N/A comes last, equal ones stay as they are."""
+    """Sort the rows; N/A comes last and equal rows keep their order."""
     ordered = list(rows)
     for order in reversed(orders):
         numbers = dict[int, float]()
@@ -222,7 +222,7 @@ def sort_rows(rows: Sequence[Row], orders: Sequence[Order]) -> list[Row]:
 
 
 class Gate(NamedTuple):
-    """A condition that no program may fulfil, and how it was written."""
+    """A condition that must hold for no program, and its text."""
 
     text: str
     condition: Comparison
@@ -232,24 +232,24 @@ _ALLOW = ("--allow-new", "--allow-gone")
 
 
 class Allowed(NamedTuple):
-    """Programs that pass what cannot be told because only one side has them."""
+    """Options that let programs on one side only pass gates on missing values."""
 
     new: bool = False
     gone: bool = False
-    unread: str | None = None  # a file of OLD that could not be read: what it had is not known
+    unread: str | None = None  # unreadable file of OLD, whose programs are unknown
 
     def words(self) -> list[str]:
-        """The options that say the same."""
+        """Return the options as written on the command line."""
         return [option for option, given in zip(_ALLOW, self[:2], strict=True) if given]
 
     def lets_pass(self, row: Row) -> bool:
-        """Whether a program may lack a value that a gate needs."""
+        """Return true if a program may lack a value that a gate needs."""
         if row.pair.old is None:
             return self.new and self.unread is None
         return row.pair.new is None and self.gone
 
     def hint(self, row: Row) -> str:
-        """How such a program would pass, or why it does not."""
+        """Return the option that would let the program pass, or the reason why it does not."""
         if row.pair.old is None and self.new:
             return f"; --allow-new does not hold, because {self.unread} could not be read"
         if row.pair.old is None:
@@ -263,7 +263,7 @@ _NONE = Allowed()
 
 
 class Failure(NamedTuple):
-    """A program that a gate stops, and why in words."""
+    """A program that fails a gate, and the reason."""
 
     row: Row
     gate: Gate
@@ -272,7 +272,7 @@ class Failure(NamedTuple):
 
 
 def failures(rows: Sequence[Row], gates: Sequence[Gate], allowed: Allowed = _NONE) -> list[Failure]:
-    """What the gates stop; guaranteed values count, be they exact or not."""
+    """Return the programs that fail gates; guaranteed values count whether exact or not."""
     found = []
     for row in rows:
         for gate in gates:
@@ -306,7 +306,7 @@ def _unknown(row: Row, gate: Gate) -> str:
 
 
 def why_not_available(row: Row, column: str) -> str:
-    """Why a value of a pair is missing."""
+    """Return the reason why a value of a pair is missing."""
     old, new = row.pair
     if old is None:
         return "OLD has no such program"

@@ -1,9 +1,9 @@
 """Source lines whose cost differs between two slowest paths.
 
-Lines are matched by function and text, several of the same text in their order; what a function is
-called does not matter for the program's own. Where there are no source lines, instructions are
-compared the same way. A line that a side does not have costs nothing there, so that all changes
-together are the change of the path.
+Lines are matched by function and text; repeated lines are matched in order. The entry function
+matches even if its name changed. Without source lines, instructions are compared in the same way. A
+line that one side lacks costs nothing on that side, so that all changes add up to the change of the
+path.
 """
 
 import re
@@ -32,16 +32,16 @@ class Place(NamedTuple):
 
 
 class LineChange(NamedTuple):
-    """A line whose cost differs."""
+    """A line whose cost differs between the two sides."""
 
-    function: str | None  # of the new side, where it has the line
+    function: str | None  # on the new side, if the line exists there
     text: str
     old: Place | None
     new: Place | None
 
     @property
     def diff(self) -> float:
-        """By how much it got dearer."""
+        """Increase of the cost, negative for a decrease."""
         costs = [0 if place is None else place.cost for place in (self.new, self.old)]
         return round(costs[0] - costs[1], 9)
 
@@ -49,16 +49,16 @@ class LineChange(NamedTuple):
 class Changes(NamedTuple):
     """All lines whose costs differ."""
 
-    component: str  # what the costs are of
+    component: str  # component of the costs
     lines: list[LineChange]
 
     def dearer(self, limit: int) -> list[LineChange]:
-        """Those that got dearer, the worst first."""
+        """Return the lines with higher cost, largest increase first."""
         rising = [line for line in self.lines if line.diff > 0]
         return sorted(rising, key=lambda line: -line.diff)[:limit]
 
     def cheaper(self, limit: int) -> list[LineChange]:
-        """Those that got cheaper, the best first."""
+        """Return the lines with lower cost, largest decrease first."""
         falling = [line for line in self.lines if line.diff < 0]
         return sorted(falling, key=lambda line: line.diff)[:limit]
 
@@ -73,7 +73,7 @@ class _Item(NamedTuple):
 
 
 def changed_lines(pair: Pair) -> Changes | None:
-    """The lines whose cost differs; None when a side does not say what its lines cost."""
+    """Return the lines whose cost differs, or None if a side has no costs of lines."""
     old, new = pair
     if old is None or new is None or old["profile"] is None or new["profile"] is None:
         return None
@@ -107,14 +107,14 @@ def _by_key(
 
 
 def _comparable(item: _Item) -> str:
-    """The text without what moves when other code changes: indentation, and places to jump to."""
+    """Return the text without indentation and jump targets, which other changes move."""
     if item.place.file is None:
         return re.sub(r"\.\d+\b|\bpc[+-]\d+|[+-]0x[0-9a-f]+ ?<", ".", item.text.strip())
     return item.text.strip() or f"{PurePosixPath(item.place.file).name}:{item.place.line}"
 
 
 def _items(profile: Profile, component: str, *, sourced: bool) -> Iterator[_Item]:
-    """The source lines and the instructions without one; or all instructions."""
+    """Yield source lines and instructions without one, or all instructions if not `sourced`."""
     if sourced:
         for line in profile["lines"]:
             cost = line["cost"].get(component, 0)

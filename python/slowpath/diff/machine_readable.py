@@ -1,6 +1,6 @@
-"""A comparison as JSON and CSV.
+"""JSON and CSV output of a comparison.
 
-The types here are what the JSON Schema of it derives from.
+The JSON Schema of the output is derived from the types in this module.
 """
 
 from collections.abc import Iterator
@@ -36,66 +36,65 @@ CSV_COLUMNS = (
 
 
 class ChangedLine(TypedDict):
-    """A source line whose cost differs; an instruction, where there are no source lines."""
+    """A source line whose cost differs, or an instruction if there are no source lines."""
 
     function: str | None
-    """The function of the program that executes it; null where it is not known."""
+    """Function that contains the line; null if not known."""
     text: str
-    """Text of the line; empty when the objects do not have it."""
+    """Text of the line; empty if the objects do not contain it."""
     file_a: str | None
-    """In OLD: its file; null for an instruction, and where OLD does not have it on its path."""
+    """File in OLD; null for an instruction, and if the line is not on OLD's path."""
     line_a: int | None
-    """Its number, or that of the instruction; null where OLD does not have it on its path."""
+    """Line or instruction number in OLD; null if it is not on OLD's path."""
     runs_a: int | None
-    """How often the path executes it; null where OLD does not have it on its path."""
+    """Number of executions on OLD's path; null if it is not on the path."""
     cost_a: float | None
-    """What that costs; null where OLD does not have it on its path."""
+    """Cost of these executions; null if it is not on OLD's path."""
     file_b: str | None
-    """In NEW, as `file_a`."""
+    """Same as `file_a`, for NEW."""
     line_b: int | None
-    """In NEW, as `line_a`."""
+    """Same as `line_a`, for NEW."""
     runs_b: int | None
-    """In NEW, as `runs_a`."""
+    """Same as `runs_a`, for NEW."""
     cost_b: float | None
-    """In NEW, as `cost_a`."""
+    """Same as `cost_a`, for NEW."""
     cost_diff: float
-    """By how much it got dearer. All of these together are the difference of the paths' costs."""
+    """Increase of the cost. All these differences add up to the difference of the paths' costs."""
 
 
 class ComparedProgram(TypedDict):
-    """A program of both sides, or of one."""
+    """A program on both sides, or on one."""
 
     change: Change
-    """Of the guarantee. `new` and `gone` for programs that one side does not have; `unknown` when
-    one could not be analysed."""
+    """Change of the guarantee: `new` or `gone` for a program on one side only; `unknown` if a side
+    could not be analysed."""
     values: dict[str, Value]
-    """The columns below, by name; null is N/A."""
+    """Values of the columns below, by name; null is N/A."""
     assumptions_a: list[str]
-    """What the guarantee of OLD depends on."""
+    """Conditions for the guarantee of OLD."""
     assumptions_b: list[str]
-    """What the guarantee of NEW depends on."""
+    """Conditions for the guarantee of NEW."""
     component: str | None
-    """What the costs of `lines` are of; null with `lines`."""
+    """Component that the costs of `lines` refer to; null if `lines` is null."""
     lines: list[ChangedLine] | None
-    """Every source line that costs more or less than before. Null when a side has no `profile` or
-    no program."""
+    """Source lines whose cost changed; null if a side has no program or no `profile`."""
 
 
 class StoppedProgram(TypedDict):
-    """A program that a `--fail-on` stops."""
+    """A program that fails a `--fail-on`."""
 
     program: str
-    """Its name, or `OLD -> NEW` where the names differ."""
+    """Name of the program, or `OLD -> NEW` if the names differ."""
     expression: str
-    """The `--fail-on`."""
+    """Expression of the `--fail-on`."""
     reason: str
-    """Why it stops it, one line."""
+    """Reason for the failure, in one line."""
     reproduce: str
-    """The command that shows it again."""
+    """Command that reproduces the failure."""
 
 
 def json_lines(report: Report) -> Iterator[Line]:
-    """One document, a line for each program."""
+    """Yield one JSON document with a line for each program."""
     sides = json_line({"old": report.old, "new": report.new})[1:-1]
     yield Line(f'{{"slowpath": {json_line(identity.version())}, {sides}, "programs": [')
     for at, (row, changes) in enumerate(zip(report.rows, report.changes, strict=True)):
@@ -145,7 +144,7 @@ def _line(line: LineChange) -> ChangedLine:
 
 
 def csv_lines(report: Report) -> Iterator[Line]:
-    """A header and one row for each program."""
+    """Yield a header and one row for each program."""
     yield Line(csv_line(CSV_COLUMNS))
     for row in report.rows:
         values = {"change": change_of(row)} | row.values

@@ -29,7 +29,7 @@ class Pair(NamedTuple):
 
     @property
     def present(self) -> Result:
-        """The newer one of those that there are."""
+        """The result of the new side, or of the old one if there is no new side."""
         result = self.old if self.new is None else self.new
         if result is None:
             raise ValueError("a pair has a program")
@@ -37,15 +37,16 @@ class Pair(NamedTuple):
 
     @property
     def measured(self) -> Result:
-        """The newer one of those with a guarantee, if there is any."""
+        """The newest result with a guarantee, or `present` if there is none."""
         known = (result for result in (self.new, self.old) if result is not None)
         return next((result for result in known if result["guarantee"] is not None), self.present)
 
     @property
     def same_machine(self) -> bool:
-        """Whether both sides were estimated alike, so that a difference is the programs' own.
+        """True if both sides were estimated for the same machine and settings.
 
-        A target of the same name may be of another machine: what `slowpath calibrate` keeps.
+        Only then does a difference come from the programs. Targets with the same name may describe
+        different machines: `slowpath calibrate` stores them under one name.
         """
         old, new = (None if side is None else side["estimate"] for side in self)
         if old is None or new is None:
@@ -54,28 +55,28 @@ class Pair(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """What the program is called: one name, or the old and the new one."""
+        """Names of the program: one, or the old and the new one."""
         return list(dict.fromkeys(result["program"] for result in self if result is not None))
 
     @property
     def name(self) -> str:
-        """The program's name, or both where they differ."""
+        """Name of the program, or both names if they differ."""
         return " -> ".join(self.names)
 
     @property
     def label(self) -> str:
-        """The program for messages, with its file if it has one name."""
+        """Name of the program for messages, with its file if there is only one name."""
         return program_label(self.present) if len(self.names) == 1 else self.name
 
 
 def match_programs(old: Sequence[Result], new: Sequence[Result]) -> list[Pair]:
-    """Pairs of the same file and program name, then of the same program name.
+    """Pair programs by file and name, then by section and name, then by name alone.
 
-    What is left has no partner. If either side is one program, these are a pair whatever they are
-    called. In the order of `old`, then those that only `new` has.
+    If both sides have one program each, these are a pair whatever their names. The other programs
+    have no partner. Pairs are in the order of `old`, followed by programs that exist only in `new`.
 
     Raises:
-        InputError: when a pair was not analysed for the same target, metric and cores.
+        InputError: if the results of a pair are for different targets, metrics or numbers of cores.
     """
     partners = dict[int, int]()
     if len(old) == len(new) == 1:
@@ -98,7 +99,7 @@ def _match(
     key: Callable[[Result], Hashable],
     partners: dict[int, int],
 ) -> None:
-    """Pairs those without a partner whose key only one on each side has."""
+    """Pair programs without a partner whose key is unique on both sides."""
     taken = set(partners.values())
     left = {at: key(result) for at, result in enumerate(old) if at not in partners}
     right = {at: key(result) for at, result in enumerate(new) if at not in taken}
@@ -140,7 +141,7 @@ def _setting(result: Result) -> str:
 
 
 class Sides(NamedTuple):
-    """What is to be compared, and the options of analyses as typed."""
+    """The files to compare, and the analysis options as typed."""
 
     old: str
     new: str
@@ -152,29 +153,29 @@ class Side(NamedTuple):
 
     file: str
     saved: bool  # read from a file, not analysed now
-    target: targets.Target  # of what is analysed
+    target: targets.Target  # for programs that are analysed now
     results: list[Result]
-    codes: list[ExitCode]  # what the exit code says of analyses
-    undecided: list[Result]  # programs whose analysis was stopped before there was a bound
-    unread: str | None = None  # a saved file that was there and whose programs are not known
+    codes: list[ExitCode]  # exit code of each analysis
+    undecided: list[Result]  # programs whose analysis stopped before any bound was known
+    unread: str | None = None  # saved file with unknown programs
 
 
 class _Opened(NamedTuple):
-    """A side before anything is analysed: saved results, or programs to analyse."""
+    """A side before the analysis: saved results, or programs to analyse."""
 
     file: str
-    results: list[Result] | None  # saved ones
+    results: list[Result] | None  # saved results; None: to be analysed
     request: Request
-    session: Session | None  # of programs that are to be analysed
-    problem: OptionError | None  # why no program of it is meant
+    session: Session | None  # for programs to analyse
+    problem: OptionError | None  # reason why no program was selected
 
 
 def load_sides(sides: Sides) -> tuple[Side, Side]:
-    """Reads or analyses both.
+    """Read or analyse both sides.
 
     Raises:
-        OptionError: when an option makes no sense for the files.
-        InputError: when a file, or one that an option names, cannot be read.
+        OptionError: if an option makes no sense for the files.
+        InputError: if a file, or a file that an option names, cannot be read.
     """
     files = (sides.old, sides.new)
     contents = [_read(file) for file in files]
@@ -193,13 +194,13 @@ def load_sides(sides: Sides) -> tuple[Side, Side]:
         new = _load(opened[1], error, unmatched, stopping)
     if unmatched.complain() is not ExitCode.FINE:
         new.codes.append(ExitCode.USAGE)
-    # What could not be analysed before is no fault of the change.
+    # Programs of OLD that cannot be analysed must not fail the check of the change.
     forgiven: list[ExitCode] = [code for code in old.codes if code is not ExitCode.INPUT]
     return old._replace(codes=forgiven), new
 
 
 def _target(files: Sequence[str], contents: Sequence[bytes]) -> str:
-    """The target where none is named: that of the saved results, else the default of both files."""
+    """Return the default target: that of the saved results, or the default for both files."""
     saved = [pair for pair in zip(files, contents, strict=True) if looks_saved(pair[1])]
     names = {result["target"] for pair in saved for result in read_saved(*pair)}
     if len(names) == 1 and names <= set(targets.target_names()):
@@ -208,10 +209,11 @@ def _target(files: Sequence[str], contents: Sequence[bytes]) -> str:
 
 
 def _read(file: str) -> bytes:
-    """The content of a side.
+    """Return the content of a side.
 
     Raises:
-        InputError: when it cannot be read, or there is none, as after a run that failed to save it.
+        InputError: if the file cannot be read or is empty, as after a run that failed to save
+            results.
     """
     data = read_program(file)
     if not data.strip():
@@ -242,18 +244,18 @@ def _open(file: str, data: bytes, written: WrittenOptions) -> _Opened:
 
 
 Say = Callable[[str, str], None]
-"""Says of a file that a program of it has no guarantee, and why."""
+"""Function that reports a file and the reason why a program of it has no guarantee."""
 
 
 def _load(opened: _Opened, say: Say, unmatched: Unmatched, stopping: Stopping) -> Side:
-    """The results."""
+    """Return the results of a side."""
     side = Side(opened.file, opened.results is not None, opened.request.target, [], [], [])
     for result in opened.results or []:
         if result["error"] is not None:
             say(opened.file, f"{program_label(result)}: {result['error']}")
         if result["program"]:
             side.results.append(result)
-        elif result["error"] != NO_SUCH_FILE:  # else there were no programs
+        elif result["error"] != NO_SUCH_FILE:  # a missing file has no programs
             side = side._replace(unread=result["file"])
         side.codes.append(ExitCode.FINE if result["error"] is None else ExitCode.INPUT)
     if opened.session is None:
@@ -273,10 +275,10 @@ def _remark(file: str, message: str) -> None:
 
 
 def _refuse_options(written: WrittenOptions) -> None:
-    """Options of analyses mean nothing where nothing is analysed.
+    """Reject analysis options, which have no effect on saved results.
 
     Raises:
-        OptionError: naming the first one.
+        OptionError: with the name of the first such option.
     """
     for name, (value, default) in zip(
         written._fields, zip(written, WrittenOptions(), strict=True), strict=True

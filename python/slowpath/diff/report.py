@@ -1,4 +1,4 @@
-"""A comparison as text and as Markdown."""
+"""Text and Markdown reports of a comparison."""
 
 import re
 from collections import Counter
@@ -19,16 +19,16 @@ _STYLES = {"worse": "red", "better": "green", "unknown": "red"}
 
 
 class Report(NamedTuple):
-    """Everything that is to be said."""
+    """The content of a report."""
 
     old: str  # file
     new: str
-    rows: list[Row]  # those to show
-    changes: list[Changes | None]  # of each of them
+    rows: list[Row]  # rows to show
+    changes: list[Changes | None]  # changed lines of each row
     failures: list[Failure]  # of all programs
     reproduce: list[str]  # a command for each failure
-    limit: int  # of lines each way
-    compared: bool = True  # some program, shown or not, has a guarantee on both sides
+    limit: int  # maximum number of lines per direction of change
+    compared: bool = True  # true if any program, even a hidden one, has a guarantee on both sides
 
 
 def _columns(metric: str) -> tuple[str, ...]:
@@ -36,7 +36,7 @@ def _columns(metric: str) -> tuple[str, ...]:
 
 
 def _cells(rows: Sequence[Row]) -> list[list[str]]:
-    """A row each; programs of the same name are told apart by their files."""
+    """Return the table cells of each row; programs with the same name also show their file."""
     names = Counter(row.pair.name for row in rows)
     cells = []
     for row in rows:
@@ -47,7 +47,7 @@ def _cells(rows: Sequence[Row]) -> list[list[str]]:
 
 
 def _groups(rows: Sequence[Row]) -> dict[tuple[str, str], list[int]]:
-    """The rows of each target and metric, which have columns of their own."""
+    """Return the indices of rows by target and metric, since each pair has its own columns."""
     groups = dict[tuple[str, str], list[int]]()
     for at, row in enumerate(rows):
         groups.setdefault((row.pair.measured["target"], row.metric), []).append(at)
@@ -59,7 +59,7 @@ def _summary(report: Report) -> str:
 
 
 def table(report: Report) -> Iterator[Line]:
-    """The comparison for a terminal."""
+    """Yield the comparison for a terminal."""
     yield Line(f"{report.old} -> {report.new}: {_summary(report)}", "bold")
     for (target, metric), members in _groups(report.rows).items():
         rows = [report.rows[at] for at in members]
@@ -77,14 +77,14 @@ def table(report: Report) -> Iterator[Line]:
 
 
 def _remarks(rows: Sequence[Row]) -> Iterator[str]:
-    """What has to be known of the values, one sentence each."""
+    """Yield notes that explain the values, one sentence each."""
     yield from _bounds(rows)
     yield from _machines(rows)
     yield from _assumptions(rows)
 
 
 def _bounds(rows: Sequence[Row]) -> Iterator[str]:
-    """What the marks before values mean, and why they are there."""
+    """Explain the `>=` and `<=` marks, with the reasons why searches stopped."""
     stopped = dict[str, None]()
     for row in rows:
         for side, result in (("OLD", row.pair.old), ("NEW", row.pair.new)):
@@ -99,7 +99,7 @@ def _bounds(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _machines(rows: Sequence[Row]) -> Iterator[str]:
-    """Whose times are not compared."""
+    """Note programs whose estimated times come from different machines or settings."""
     for row in rows:
         old, new = (None if side is None else side["estimate"] for side in row.pair)
         if old is None or new is None or row.pair.same_machine:
@@ -112,7 +112,7 @@ def _machines(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _assumptions(rows: Sequence[Row]) -> Iterator[str]:
-    """What guarantees depend on, both or only one of them."""
+    """Note the assumptions of guarantees, common to both sides or of one side."""
     verdicts = [verdict_of(side) for row in rows for side in row.pair if side is not None]
     if "conditional" in verdicts:
         yield "(if) marks guarantees that are exact if what they assume holds"
@@ -143,7 +143,7 @@ def _line_tables(row: Row, changes: Changes | None, limit: int) -> Iterator[Line
 def _titled(
     row: Row, changes: Changes | None, limit: int
 ) -> Iterator[tuple[str, list[LineChange]]]:
-    """The lines that got cheaper and those that got dearer, with what to call them."""
+    """Yield the lines with lower and with higher cost, each list with its title."""
     if changes is None or not limit:
         return
     what = cost_words(changes.component, row.pair.measured["metric"])
@@ -174,7 +174,7 @@ def _place(place: Place | None) -> str:
 
 
 def markdown(report: Report) -> Iterator[Line]:
-    """The comparison as a comment on a pull request, in GitHub's Markdown."""
+    """Yield the comparison as a pull request comment in GitHub's Markdown."""
     verdict = "gate failed, " if report.failures else ""
     yield Line(f"### slowpath: {verdict}{_summary(report)}")
     yield Line("")
@@ -199,7 +199,7 @@ def markdown(report: Report) -> Iterator[Line]:
 
 
 def _details(report: Report) -> Iterator[Line]:
-    """The lines that got dearer or cheaper, folded away."""
+    """Yield the lines whose cost changed, in collapsed sections."""
     for row, changes in zip(report.rows, report.changes, strict=True):
         for title, lines in _titled(row, changes, report.limit):
             yield Line("")
@@ -229,12 +229,12 @@ _SIGNS = str.maketrans({sign: f"\\{sign}" for sign in "\\`*[]~#"})
 
 
 def _text(text: str) -> str:
-    """Text that Markdown leaves alone."""
+    """Escape text for Markdown."""
     return escape(one_line(text).translate(_SIGNS), quote=False)
 
 
 def _code(text: str) -> str:
-    """Text as code, whatever is in it."""
+    """Format any text as Markdown code."""
     plain = one_line(text)
     if not plain:
         return ""

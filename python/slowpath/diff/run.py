@@ -29,28 +29,28 @@ from slowpath.diff.pairs import Pair, Side, Sides, load_sides, match_programs
 from slowpath.diff.report import Report
 
 Writer = Callable[[Report], Iterable[Line]]
-"""Makes the output of a comparison."""
+"""Function that formats a comparison."""
 T = TypeVar("T")
 
 
 class DiffOptions(NamedTuple):
-    """What is to be shown of a comparison, and what must not be."""
+    """Options for the content and the gates of a comparison."""
 
     write: Writer
     filters: Sequence[Filter]
     orders: Sequence[Order]
     gates: Sequence[Gate]
-    lines: int  # that got dearer, and cheaper, of each program
+    lines: int  # maximum number of changed lines per direction and program
     allowed: Allowed = Allowed()
 
     @staticmethod
     def of_words(
         write: Writer, keep: Sequence[str], sort: str | None, fail_on: Sequence[str], lines: int
     ) -> "DiffOptions":
-        """What the options say.
+        """Parse the options.
 
         Raises:
-            OptionError: when one makes no sense.
+            OptionError: if an option makes no sense.
         """
         filters = [_read("--filter", parse_filter, text) for text in keep]
         orders = [] if sort is None else _read("--sort", parse_sort, sort)
@@ -66,11 +66,11 @@ def _read(option: str, read: Callable[[str], T], text: str) -> T:
 
 
 def diff(sides: Sides, options: DiffOptions) -> ExitCode:
-    """Compares two files and writes what is different.
+    """Compare two files and print the differences.
 
     Raises:
-        OptionError: when an option makes no sense for the files.
-        InputError: when a file cannot be read, or the results cannot be compared.
+        OptionError: if an option makes no sense for the files.
+        InputError: if a file cannot be read, or the results cannot be compared.
     """
     old, new = load_sides(sides)
     rows = [make_row(pair) for pair in match_programs(old.results, new.results)]
@@ -95,15 +95,15 @@ def diff(sides: Sides, options: DiffOptions) -> ExitCode:
 
 
 def _compared(rows: Sequence[Row]) -> bool:
-    """Whether some program has a guarantee on both sides."""
+    """Return true if some program has a guarantee on both sides."""
     return any(change_of(row) not in {"new", "gone", "unknown"} for row in rows)
 
 
 def _check_columns(options: DiffOptions, rows: Sequence[Row]) -> None:
-    """Every column that an option names has to exist.
+    """Check that every column in an option exists.
 
     Raises:
-        OptionError: naming the option.
+        OptionError: with the option's name, if it does not.
     """
     conditions = [one.condition for one in options.filters]
     named = [("--filter", c.column) for c in conditions if isinstance(c, Comparison)]
@@ -117,7 +117,7 @@ def _check_columns(options: DiffOptions, rows: Sequence[Row]) -> None:
 
 
 def _reproduce(sides: Sides, old: Side, new: Side, failure: Failure, flags: Sequence[str]) -> str:
-    """The shell command that shows one failure again."""
+    """Return the shell command that reproduces a failure."""
     pair, options = failure.row.pair, list[str]()
     written = sides.written
     written = written._replace(selection=_only(pair, written.selection))
@@ -133,6 +133,6 @@ def _reproduce(sides: Sides, old: Side, new: Side, failure: Failure, flags: Sequ
 
 
 def _only(pair: Pair, selection: Selection) -> Selection:
-    """A selection of one pair where a name tells it apart, else the one that found it."""
+    """Return a selection of one pair if its name identifies it, else the given selection."""
     plain = len(pair.names) == 1 and pair.names[0].isidentifier()
     return Selection(names=tuple(pair.names)) if plain else selection

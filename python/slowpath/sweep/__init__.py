@@ -1,1 +1,1 @@
-"""The slice `sweep`: guarantees for every value of a definition."""
+"""Command `slowpath sweep`: guarantees for every value of a definition."""

@@ -1,4 +1,4 @@
-"""Definitions to sweep (`-D`), and the request that each target gets."""
+"""Definitions to sweep (`-D`), and the requests for the targets."""
 
 import re
 from argparse import Namespace
@@ -28,18 +28,18 @@ from slowpath.core.schema.rates import METRICS
 _NAME = r"[A-Za-z_]\w*"
 _RANGE = r"(?P<first>[+-]?\d+)\.\.(?P<last>[+-]?\d+)(:(?P<step>\d+))?"
 _MOST = 10_000
-"""More programs than anybody waits for."""
+"""Maximum number of programs in a sweep."""
 
 
 class Definition(NamedTuple):
-    """A name that the preprocessor replaces, with its values in order."""
+    """A preprocessor definition, with its values in order."""
 
     name: str
     values: tuple[str, ...]
 
     @property
     def numbers(self) -> list[float] | None:
-        """The values as numbers; None where one is none."""
+        """Values as numbers, or None if a value is not a number."""
         try:
             return [float(value) for value in self.values]
         except ValueError:
@@ -47,14 +47,14 @@ class Definition(NamedTuple):
 
 
 Point = tuple[tuple[str, str], ...]
-"""Names with one value each."""
+"""A combination of values: pairs of name and value."""
 
 
 def parse_definition(text: str) -> Definition:
-    """Reads `NAME=VALUES`; values are `1..20`, `1..20:2`, or any words, with commas between them.
+    """Parse `NAME=VALUES`; values are `1..20`, `1..20:2`, or words separated by commas.
 
     Raises:
-        ValueError: when it is something else.
+        ValueError: if the text has another form.
     """
     name, equals, values = text.partition("=")
     if not re.fullmatch(_NAME, name, re.ASCII) or not equals:
@@ -84,10 +84,10 @@ def _values(piece: str, name: str) -> list[str]:
 
 
 def check_definitions(definitions: Sequence[Definition]) -> None:
-    """Each name once, and no more programs than there is time for.
+    """Check that each name is given once and that the number of programs is in the limit.
 
     Raises:
-        ValueError: when that is not so.
+        ValueError: if not.
     """
     names = [one.name for one in definitions]
     for name in names:
@@ -98,42 +98,41 @@ def check_definitions(definitions: Sequence[Definition]) -> None:
 
 
 def points(definitions: Sequence[Definition]) -> Iterator[Point]:
-    """All combinations of values; the last definition changes first."""
+    """Yield all combinations of values; the last definition varies fastest."""
     names = [one.name for one in definitions]
     for values in product(*(one.values for one in definitions)):
         yield tuple(zip(names, values, strict=True))
 
 
 def flags(point: Point) -> tuple[str, ...]:
-    """What clang is told."""
+    """Return the `-D` flags for clang."""
     return tuple(f"-D{name}={value}" for name, value in point)
 
 
 def words(point: Point) -> str:
-    """The same for people."""
+    """Format a combination of values for messages."""
     return ", ".join(f"{name}={value}" for name, value in point)
 
 
 _USUAL = "packetrate"
-"""The metric of targets that have rates, unless another one is named."""
+"""Default metric of targets with rates."""
 
 
 class Asked(NamedTuple):
-    """What to compile with which values, and what to ask of the programs."""
+    """The sweep that the command line requests."""
 
     file: str
     definitions: Sequence[Definition]
     requests: Sequence[Request]  # one for each target
-    counting: Request  # of the slowest path by BPF instructions
+    counting: Request  # for the slowest path, by BPF instructions
 
 
 def read_asked(given: Namespace) -> Asked:
-    """What the options ask for.
+    """Build the sweep from the options.
 
     Raises:
-        OptionError: when one makes no sense.
-        InputError: when the source, or a file that an option names, cannot be read, or there is no
-            clang.
+        OptionError: if an option makes no sense.
+        InputError: if the source or a file of an option cannot be read, or clang is missing.
     """
     file: str = given.file
     definitions = [read_option("-D", parse_definition, text) for text in given.define]
@@ -151,10 +150,10 @@ def read_asked(given: Namespace) -> Asked:
     read_program(file)
     pairs = zip(names, targets, strict=True)
     requests = [read_request([file], _on(written, name, target)) for name, target in pairs]
-    receive = written.receive or "test-run"  # what is measured is measured there
+    receive = written.receive or "test-run"  # measurements use test runs
     counting = written._replace(target="ebpf", metric="instructions", cores=None, receive=receive)
     check_clang(file, requests[0].clang)
-    # Time for all of it is counted from one moment.
+    # All requests share one deadline.
     until = requests[0].until
     asked = [*requests, read_request([file], counting)]
     asked = [one._replace(until=until, clang=one.clang._replace(until=until)) for one in asked]
@@ -162,7 +161,7 @@ def read_asked(given: Namespace) -> Asked:
 
 
 def _on(written: WrittenOptions, name: str, target: Target) -> WrittenOptions:
-    """The options for one of the targets: without what only others have."""
+    """Return the options for one target, without those that only other targets support."""
     if target.machine is None:
         written = written._replace(entries=None)
     counters = target.counters

@@ -1,4 +1,4 @@
-"""Shape of sweeps."""
+"""Types of the JSON documents that `slowpath sweep` writes."""
 
 from typing import Literal, NotRequired, TypedDict
 
@@ -7,93 +7,94 @@ from slowpath.measure.environment import Environment
 
 
 class SweptDefinition(TypedDict):
-    """A definition of the source, and its values."""
+    """A preprocessor definition in the source, and its values."""
 
     name: str
-    """What the preprocessor replaces."""
+    """Name of the definition."""
     values: list[str]
-    """In the order of the command line; ranges are written out."""
+    """Values in the order of the command line, with ranges expanded."""
 
 
 class SweptResult(TypedDict):
-    """What a target says of a program."""
+    """The result of a program on a target."""
 
     target: str
     """Name of the target."""
     metric: str
-    """What was searched for on it: `packetrate` or `bitrate`, else what is counted."""
+    """Guaranteed quantity: `packetrate`, `bitrate`, or a quantity that the target counts."""
     packetrate_pps: float | None
-    """Guaranteed packets per second; null on targets that count, and where nothing is known."""
+    """Guaranteed packets per second; null on targets that count, and if there is no result."""
     bitrate_bps: float | None
-    """Guaranteed bits per second; null in the same cases."""
+    """Guaranteed bits per second; null in the same cases as `packetrate_pps`."""
     counts: dict[str, int] | None
-    """What packets cause at most, on targets that count; null on others."""
+    """Maximum counts per packet, on targets that count; null on others."""
     verdict: Literal["exact", "conditional", "bound"] | None
-    """As in results of `slowpath bound`; null where nothing is known."""
+    """Verdict as in results of `slowpath bound`; null if there is no result."""
     bottleneck: str | None
-    """The component that limits the rate; null on targets that count."""
+    """Component that limits the rate; null on targets that count."""
     stopped: str | None
-    """Why the search ended before it was done; null if it did not."""
+    """Reason why the search ended early; null if it did not."""
     assumptions: list[str]
-    """What it depends on."""
+    """Conditions for the result."""
     estimated_ns: float | None
-    """Nanoseconds that the slowest path is estimated to take; null where nothing is estimated."""
+    """Estimated time of the slowest path in nanoseconds; null without an estimate."""
     estimated_low_ns: float | None
-    """Lower end of the interval that has 90 of 100 measurements."""
+    """Lower end of the interval that contains 90 of 100 measurements."""
     estimated_high_ns: float | None
-    """Upper end of it."""
+    """Upper end of this interval."""
     error: str | None
-    """Why nothing is known: the source is not compiled, or the program not analysed."""
+    """Reason why there is no result: the source does not compile, or the program cannot be
+    analysed."""
 
 
 class SweptTime(TypedDict):
-    """What the slowest path takes in the running kernel, by BPF instructions."""
+    """Measured time of the slowest path, by BPF instructions, in the running kernel."""
 
     ns: float | None
     """Nanoseconds of one run in the kernel's loop for test runs."""
     low_ns: float | None
-    """The 95 % interval begins here."""
+    """Lower end of the 95 % interval."""
     high_ns: float | None
-    """It ends here."""
+    """Upper end of the 95 % interval."""
     program_ns: float | None
-    """The same without what an empty program takes."""
+    """Nanoseconds of one run minus those of an empty program."""
     instructions: int | None
-    """BPF instructions of the path."""
+    """Number of BPF instructions on the path."""
     error: str | None
-    """Why it was not measured; the others are null then."""
+    """Reason why there is no measurement; the other fields are then null."""
 
 
 class SweptProgram(TypedDict):
-    """A program under one choice of values."""
+    """A program compiled with one combination of values."""
 
     values: dict[str, str]
-    """By name, the value of each definition."""
+    """Value of each definition, by name."""
     section: str | None
-    """Section of the object; null if it was not compiled."""
+    """Section in the object; null if the source did not compile."""
     program: str | None
-    """Name of the program; null if it was not compiled."""
+    """Name of the program; null if the source did not compile."""
     results: list[SweptResult]
-    """One for each target, in the order of the command line."""
+    """Results, one for each target, in the order of the command line."""
     measured: SweptTime | None
-    """With `--measure`, what it takes; null without."""
+    """Measured time with `--measure`, else null."""
 
 
 class Sweep(TypedDict):
-    """What `slowpath sweep --format json` writes."""
+    """JSON document of `slowpath sweep`."""
 
     slowpath: str
     """Version of slowpath."""
     compiler: NotRequired[str]
-    """Version of clang, as it prints it; absent where nothing was compiled."""
+    """Version of clang, as clang prints it; absent if nothing was compiled."""
     file: str
-    """The C source as the user named it."""
+    """Path of the C source, as the user gave it."""
     definitions: list[SweptDefinition]
-    """What was swept."""
+    """Swept definitions."""
     complete: bool
-    """Whether all values were analysed; false after Ctrl-C."""
+    """True if all values were analysed; false after Ctrl-C."""
     programs: list[SweptProgram]
-    """In the order of the values, of which the last definition's change first."""
+    """Programs in the order of the values; the last definition varies fastest."""
     environment: Environment | None
-    """Where it was measured, and what happened there meanwhile; null where nothing was."""
+    """Machine and conditions of the measurement; null if nothing was measured."""
     disturbances: list[Disturbance]
-    """What of that disturbs, or has to be known: warnings, then notes."""
+    """Disturbances and facts to know about the measurement: warnings first, then notes."""

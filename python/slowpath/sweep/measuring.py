@@ -1,6 +1,6 @@
-"""Slowest paths of a sweep's programs, timed in the running kernel.
+"""Timing of the slowest paths of a sweep's programs in the running kernel.
 
-All programs take turns, in the same loads, so that what the machine does to them cancels.
+All programs take turns in the same loads, so that disturbances by the machine cancel out.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,19 +18,19 @@ from slowpath.measure.sampling import Progress, Quota
 from slowpath.sweep.documents import SweptTime
 
 _PRECISION = 0.01
-"""Half the intervals, as a share of the times: with it, measuring ends before its time is over."""
+"""Half width of intervals relative to the times; at this precision, measuring ends early."""
 Say = Callable[[str], None]
 
 
 class Measuring:
-    """Programs on their way to a measurement; `measuring` opens one."""
+    """A measurement of programs; create one with `measuring`."""
 
     def __init__(self, station: kernel.Station, cpu: int, stopping: Stopping) -> None:
         self._station, self._cpu, self._stopping = station, cpu, stopping
         self._pace = kernel.load_pace(station)
 
     def prepare(self, analysed: Analysed, maps: str | None) -> PreparedProgram:
-        """A program whose slowest path ran once; it is a result on a target that counts."""
+        """Run the slowest path of an analysed program once, and prepare to measure it."""
         return prepare_program(
             self._station, analysed, lambda paths: slowest(paths, 1), self._going, maps
         )
@@ -41,10 +41,12 @@ class Measuring:
     def measure(
         self, programs: Sequence[PreparedProgram], seconds: float, say: Say
     ) -> Environment | None:
-        """Measures all of them, for so long at most; where that was. Their records have the rest.
+        """Measure all programs for at most `seconds`, and return the environment.
+
+        The times are stored in the records of the programs.
 
         Raises:
-            InputError: when the kernel does not take a path any more.
+            InputError: if the kernel no longer accepts a path.
         """
         if not any(program.cases for program in programs) or self._stopping.asked:
             return None
@@ -63,11 +65,11 @@ class Measuring:
 
 @contextmanager
 def measuring(cpu: int | None, stopping: Stopping) -> Iterator[Measuring]:
-    """What measures on a CPU.
+    """Open a measurement on a CPU.
 
     Raises:
-        OptionError: when this process may not run there.
-        UnavailableError: when this kernel measures nothing for us.
+        OptionError: if this process may not run on the CPU.
+        UnavailableError: if this process cannot measure in this kernel.
     """
     chosen = chosen_cpu(cpu)
     station = kernel.open_station(kernel.open_kernel(), chosen)
@@ -76,13 +78,13 @@ def measuring(cpu: int | None, stopping: Stopping) -> Iterator[Measuring]:
 
 
 def unmeasured(reason: str) -> SweptTime:
-    """Why there is no time."""
+    """Return a time with no values but the reason."""
     nothing = dict.fromkeys(("ns", "low_ns", "high_ns", "program_ns", "instructions"))
     return {**nothing, "error": reason}  # type: ignore[typeddict-item]
 
 
 def time_of(program: PreparedProgram) -> SweptTime:
-    """What a program came to."""
+    """Return the measured time of a program."""
     record = program.record
     path = record["paths"][0] if record["paths"] else None
     if path is None or path["measured_ns"] is None:

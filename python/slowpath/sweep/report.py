@@ -1,6 +1,7 @@
-"""Sweeps as text, CSV and pictures.
+"""Sweeps as text, CSV and plots.
 
-A panel for each unit, a line for each target, program and choice of the other values.
+A plot has a panel for each unit, and a line for each target, program and combination of the other
+values.
 """
 
 from collections.abc import Iterator, Sequence, Set
@@ -26,11 +27,11 @@ _REST = ("verdict", "bottleneck", "stopped", "error")
 _TIME = ("ns", "low_ns", "high_ns", "program_ns")
 _ESTIMATED = "estimated ns"
 ESTIMATE = ("estimated_ns", "estimated_low_ns", "estimated_high_ns")
-"""Keys of what a target estimates, and of the ends of its interval."""
+"""Keys of a target's estimated time and of the bounds of its interval."""
 
 
 def text_report(sweep: Sweep) -> Iterator[Line]:
-    """A row for each program, with what every target says of it and why one says nothing."""
+    """Yield a row for each program, with each target's result or the reason for none."""
     programs = sweep["programs"]
     if not programs:
         return
@@ -53,13 +54,13 @@ def text_report(sweep: Sweep) -> Iterator[Line]:
 
 
 class _Notes:
-    """Assumptions, and the numbers that lead to them."""
+    """Assumptions, numbered for references from table rows."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
 
     def marks(self, results: Sequence[SweptResult]) -> list[str]:
-        """What leads to the assumptions of these."""
+        """Return the reference to the assumptions of these results, if there are any."""
         found = list(dict.fromkeys(text for one in results for text in one["assumptions"]))
         self.texts += [text for text in found if text not in self.texts]
         numbers = sorted(self.texts.index(text) + 1 for text in found)
@@ -67,7 +68,7 @@ class _Notes:
 
 
 def _heading(result: SweptResult) -> str:
-    """The name of the column with what a target guarantees."""
+    """Return the column heading of a target's guarantee."""
     rate = as_metric(result["metric"])
     return result["target"] + ("" if rate else f" {metric_words(result['metric'])}")
 
@@ -105,7 +106,7 @@ def _row(
 
 
 def _cells(result: SweptResult, estimating: Set[str]) -> Iterator[str]:
-    """What a target guarantees, and what it estimates."""
+    """Yield the guarantee and the estimate of a target."""
     verdict, metric = result["verdict"], result["metric"]
     yield "not analysed" if verdict is None else guaranteed_text(result)
     yield "" if verdict is None else _EXACT[verdict]
@@ -116,7 +117,7 @@ def _cells(result: SweptResult, estimating: Set[str]) -> Iterator[str]:
 
 
 def guaranteed(result: SweptResult) -> float | None:
-    """The number that the metric of a result is about."""
+    """Return the guaranteed value of a result's metric."""
     if result["verdict"] is None:
         return None
     if as_metric(result["metric"]) is None:
@@ -125,7 +126,7 @@ def guaranteed(result: SweptResult) -> float | None:
 
 
 def guaranteed_text(result: SweptResult) -> str:
-    """The same as people read it."""
+    """Format the guaranteed value."""
     value, rate = guaranteed(result), as_metric(result["metric"])
     if value is None:
         return ""
@@ -141,7 +142,7 @@ def _time(measured: SweptTime) -> str:
 
 
 def _remarks(program: SweptProgram) -> Iterator[str]:
-    """Why something is not known, each reason once."""
+    """Yield the reasons for missing values, each once."""
     results, measured = program["results"], program["measured"]
     errors = {one["error"] for one in results}
     if len(errors) == 1 and None not in errors:
@@ -158,7 +159,7 @@ def _remarks(program: SweptProgram) -> Iterator[str]:
 
 
 def csv_report(sweep: Sweep) -> Iterator[str]:
-    """A line for each program on each target; what was measured is the same on all of them."""
+    """Yield a line for each program and target; measured times repeat for each target."""
     names = [one["name"] for one in sweep["definitions"]]
     counts = dict.fromkeys(
         name
@@ -189,7 +190,7 @@ def _identifier(name: str) -> str:
 
 
 def number_or_text(value: str) -> int | str:
-    """A value as a cell: whole numbers are such, also below zero."""
+    """Return the value of a cell as an integer if it is one, also if negative."""
     try:
         return int(value)
     except ValueError:
@@ -199,19 +200,21 @@ def number_or_text(value: str) -> int | str:
 _WIDTH, _HEIGHT = 7.0, 3.2  # inches, of each panel
 _UNITS = {"packetrate": ("guaranteed Mpps", 1e6), "bitrate": ("guaranteed Gbit/s", 1e9)}
 _MANY = 12
-"""More values than these, that are no numbers, are written aslant."""
+"""Number of non-numeric values above which their labels are rotated."""
 
 
 class _Line(NamedTuple):
     label: str
-    values: dict[str, tuple[float, float, float]]  # by value of the definition: also from, and to
+    values: dict[str, tuple[float, float, float]]  # by value of the definition: (value, low, high)
 
 
 def draw(file: str, definitions: Sequence[Definition], programs: Sequence[SweptProgram]) -> None:
-    """Writes the picture; it is SVG or PNG, by the end of the name. The same data, the same file.
+    """Write the plot as SVG or PNG, by the suffix of the file name.
+
+    The same data gives the same file.
 
     Raises:
-        OSError: when the file cannot be written.
+        OSError: if the file cannot be written.
     """
     panels = _panels(definitions, programs)
     with picture(file, _WIDTH, _HEIGHT * max(len(panels), 1)) as figure:
@@ -225,7 +228,7 @@ def draw(file: str, definitions: Sequence[Definition], programs: Sequence[SweptP
 def _panels(
     definitions: Sequence[Definition], programs: Sequence[SweptProgram]
 ) -> dict[str, dict[str, _Line]]:
-    """By unit, lines by their labels."""
+    """Return lines by unit and label."""
     panels: dict[str, dict[str, _Line]] = {}
     several = len({one["program"] for one in programs if one["program"] is not None}) > 1
     first, others = definitions[0].name, [one.name for one in definitions[1:]]
@@ -240,7 +243,7 @@ def _panels(
 
 
 def _values(program: SweptProgram) -> Iterator[tuple[str, str, tuple[float, float, float]]]:
-    """Unit, label, and value with its interval, of all that is known."""
+    """Yield unit, label, and value with its interval, for all known values."""
     for result in program["results"]:
         value, rate = guaranteed(result), as_metric(result["metric"])
         if value is None:

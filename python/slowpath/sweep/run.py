@@ -24,16 +24,16 @@ from slowpath.sweep.report import csv_report, text_report
 from slowpath.sweep.sweeping import LiveLine, Sweeping, Swept
 
 _SECONDS = 20.0
-"""Time to measure all programs together, where none is given."""
+"""Default time to measure all programs together, in seconds."""
 
 
 def sweep(given: Namespace) -> ExitCode:
-    """Sweeps and reports; what fails for one value does not stop the others.
+    """Sweep and report; an error for one value does not stop the others.
 
     Raises:
-        OptionError: when an option makes no sense.
-        InputError: when the source or a file of an option cannot be read, there is no clang, or the
-            picture cannot be drawn.
+        OptionError: if an option makes no sense.
+        InputError: if the source or a file of an option cannot be read, clang is missing, or the
+            plot cannot be drawn.
     """
     asked = read_asked(given)
     if given.plot is not None:
@@ -74,7 +74,7 @@ class _Run:
         }
 
     def all_of(self) -> "_Run":
-        """Sweeps."""
+        """Run the sweep and return self."""
         with LiveLine(len(self._points)) as line:
             sweeping = Sweeping(self._asked, self._stopping, line, self._measuring)
             found = list(self._swept(sweeping))
@@ -95,7 +95,7 @@ class _Run:
         self.document["complete"] = True
 
     def _measure(self, found: Sequence[Swept], line: LiveLine) -> None:
-        """Measures what was prepared, and writes it into the records."""
+        """Measure the prepared programs, and store the times in their records."""
         if self._why is not None:
             for one in found:
                 one.record["measured"] = unmeasured(self._why)
@@ -120,13 +120,13 @@ class _Run:
         self.document["disturbances"] = [] if where is None else disturbances.of(where)
 
     def _count(self, found: Sequence[Swept]) -> None:
-        """What the exit code says of what was to be measured."""
+        """Add the exit code of the measurements."""
         asked = self._stopping.asked
         if any(one.record["measured"] and one.record["measured"]["error"] for one in found):
             self._codes.append(ExitCode.UNDECIDED if asked else ExitCode.INPUT)
 
     def code(self) -> ExitCode:
-        """The exit code; what is wrong with values stands in their rows, and here how many."""
+        """Return the exit code; print how many values failed, since rows have the reasons."""
         programs = self.document["programs"]
         for number, request in enumerate(self._asked.requests):
             failed = [one for one in programs if one["results"][number]["error"] is not None]
@@ -141,7 +141,7 @@ class _Run:
 
 
 def _without_effect(document: Sweep) -> Iterator[str]:
-    """Definitions that change nothing, whatever the others are."""
+    """Yield definitions that never change a result, for any value of the others."""
     for definition in document["definitions"]:
         name, seen = definition["name"], dict[str, list[object]]()
         for program in document["programs"]:
@@ -154,7 +154,7 @@ def _without_effect(document: Sweep) -> Iterator[str]:
 
 @contextmanager
 def _opened(given: Namespace, stopping: Stopping) -> Iterator[tuple[Measuring | None, str | None]]:
-    """What measures, where that is asked for; or why nothing does."""
+    """Open the measurement if requested; else yield the reason why it is unavailable."""
     if not given.measure:
         for name, value in (("--cpu", given.cpu), ("--seconds", given.seconds)):
             if value is not None:
@@ -172,11 +172,11 @@ def _opened(given: Namespace, stopping: Stopping) -> Iterator[tuple[Measuring | 
 
 
 def _check_picture(file: str, source: str) -> None:
-    """Finds out before the work whether a picture can be drawn.
+    """Check before the work that the plot can be drawn.
 
     Raises:
-        OptionError: when the file is none for pictures.
-        UnavailableError: when matplotlib is not installed.
+        OptionError: if the file is not a picture file.
+        UnavailableError: if matplotlib is not installed.
     """
     check_picture(file)
     read_option("--plot", lambda path: check_not_a_program(path, [source]), file)

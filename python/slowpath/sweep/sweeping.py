@@ -1,6 +1,6 @@
 """Compilation of a program for each value of a definition, and its analysis on each target.
 
-What a value does not compile to, or cannot be analysed, is said with it, and the others go on.
+An error for one value is recorded with the value, and the sweep continues.
 """
 
 import time
@@ -23,20 +23,20 @@ from slowpath.sweep.measuring import Measuring, unmeasured
 
 
 class LiveLine(terminal.LiveLine):
-    """Is there while programs are analysed and measured."""
+    """A progress line while programs are analysed and measured."""
 
     def __init__(self, count: int) -> None:
-        """So many programs are to be compiled."""
+        """Create the line for a sweep of `count` values."""
         super().__init__()
         self._count = count
         self._started = time.monotonic()
 
     def place(self, done: int) -> str:
-        """Which of them it is about when so many are done, and how long the others may take."""
+        """Return the progress after `done` values, with the estimated time left."""
         return f"{done + 1} of {self._count}{self._left(done)}"
 
     def show(self, text: str) -> None:
-        """Shows what is being done."""
+        """Show the current work."""
         self.draw(text)
 
     def _left(self, done: int) -> str:
@@ -47,39 +47,39 @@ class LiveLine(terminal.LiveLine):
 
 
 class Swept(NamedTuple):
-    """A program of a value, and what is to be measured of it."""
+    """A program for one combination of values, and its measurement."""
 
     record: SweptProgram
     prepared: PreparedProgram | None
 
 
 class Sweeping:
-    """A sweep on its way, and what the exit code says of it by now."""
+    """A sweep in progress, with the exit codes so far."""
 
     def __init__(
         self, asked: Asked, stopping: Stopping, line: LiveLine, measuring: Measuring | None
     ) -> None:
-        """Nothing is compiled yet."""
+        """Prepare the sweep; nothing is compiled yet."""
         self._asked, self._stopping, self._line = asked, stopping, line
         self._measuring = measuring
         self._remarks = set[tuple[str, str]]()
         self._place = ""
         self.unmatched = Unmatched()
         self.codes: list[ExitCode] = []
-        self.refusal: OptionError | None = None  # why no program was chosen, for one value at least
+        self.refusal: OptionError | None = None  # no program selected for some value
 
     def programs(self, done: int, point: Point) -> Iterator[Swept]:
-        """The programs of a value, which so many are in front of.
+        """Yield the programs of a combination of values; `done` combinations come before it.
 
-        Those that nothing is known of, because the work had to stop, are left out.
+        Programs without a result because of an interruption are omitted.
         """
         self._place = f"{self._line.place(done)}, {words(point)}"
         self._line.show(f"{self._place}: compiling")
         try:
             plan, found = self._found(point)
-        except KeyboardInterrupt:  # while clang was running, which heeds signals by itself
+        except KeyboardInterrupt:  # clang was running and handles signals itself
             if self._stopping.asked:
-                raise  # a second one
+                raise  # second interrupt
             self._stopping.ask()
             return
         except OptionError as refusal:
@@ -106,7 +106,7 @@ class Sweeping:
             yield Swept(record, prepared[number] if prepared else None)
 
     def _found(self, point: Point) -> tuple[Plan, list[list[Analysed]]]:
-        """The programs of a value, and what each target says of each; compiled once."""
+        """Compile the programs once, and return each target's results for them."""
         plan: Plan | None = None
         found = []
         for request in self._asked.requests:
@@ -129,7 +129,7 @@ class Sweeping:
         )
 
     def _prepared(self, point: Point, plan: Plan) -> Iterator[PreparedProgram]:
-        """The programs, such that they can be measured."""
+        """Yield the programs, prepared for measurement."""
         if self._measuring is None or self._stopping.asked:
             return
         request = self._asked.counting
@@ -146,7 +146,7 @@ class Sweeping:
                 self.codes.append(code_of(failure))
 
     def _remark(self, plan: Plan) -> None:
-        """Says which programs are left out, each once."""
+        """Report programs that are left out, each once."""
         new = [remark for remark in plan.remarks if remark not in self._remarks]
         self._remarks.update(new)
         note_remarks(plan._replace(remarks=new))
@@ -160,7 +160,7 @@ class Sweeping:
 
 
 def swept_result(result: Result) -> SweptResult:
-    """What is told of a result."""
+    """Convert a result to its form in a sweep."""
     guarantee = result["guarantee"]
     known = unknown(result["target"], result["metric"], _reasons(result))
     if guarantee is None:
@@ -185,7 +185,7 @@ def swept_result(result: Result) -> SweptResult:
 
 
 def unknown(target: str, metric: str, reason: str | None) -> SweptResult:
-    """A result of which nothing is known, for this reason."""
+    """Return a result with no values but the reason."""
     return {
         "target": target,
         "metric": metric,
@@ -204,7 +204,7 @@ def unknown(target: str, metric: str, reason: str | None) -> SweptResult:
 
 
 def _reasons(result: Result) -> str | None:
-    """Why there is no result, and how many reasons more there are."""
+    """Return the error of a result, with the number of further reasons."""
     more = len(result["refusals"] or []) - 1
     if result["error"] is None or more < 1:
         return result["error"]
