@@ -1,1 +1,1 @@
-"""The slice `measure`: slowest paths, timed in the running kernel."""
+"""Command `slowpath measure`: slowest paths, timed in the running kernel."""

@@ -1,9 +1,9 @@
 """The running kernel as a test bench, and the speed of its CPU.
 
-An addition that waits for the one before it takes one cycle of the clock on all current cores, so
-its time tells the clock's frequency. How many additions that wait for none are done meanwhile tells
-how much of the core there is for this CPU: another one on the same core takes its share, and does
-not slow down those that wait.
+An addition that depends on the previous one takes one clock cycle on all current cores, so its time
+gives the clock frequency. The number of independent additions in the same time gives the share of
+the core that this CPU gets. Another CPU on the same core takes part of that share, but does not
+slow down dependent additions.
 """
 
 import math
@@ -18,18 +18,19 @@ from slowpath.core.engine import kernel
 from slowpath.measure.sampling import Load, Reference, Sample, SubjectError
 
 TOGETHER = 10
-"""How many paths are attached at the same time. The kernel's dispatcher of XDP programs compares
-the address of a program with those that are attached: with many, the branch predictor fails at some
-of these comparisons, by where the programs happen to lie. With up to a dozen an empty program takes
-82 cycles on the machine of docs/measure.md, with 20 or more 82 or 102. The dispatcher has room for
-48 (`BPF_DISPATCHER_MAX`), which others may use, too; what is not in it takes longer to call."""
+"""Maximum number of paths attached at the same time. The kernel's dispatcher of XDP programs
+compares the address of a program with those attached. With many of them, the branch predictor fails
+at some of these comparisons, depending on the addresses of the programs. With up to a dozen, an
+empty program takes 82 cycles on the machine of docs/measure.md; with 20 or more, 82 or 102. The
+dispatcher has room for 48 (`BPF_DISPATCHER_MAX`), which other users share; calls of programs
+outside the dispatcher take longer."""
 
 
 class KernelBench:
-    """Loads paths into the running kernel and times them."""
+    """A bench that loads paths into the running kernel and times them."""
 
     def __init__(self, station: kernel.Station, cases: Sequence[kernel.Case]) -> None:
-        """Loads the busy loop alone."""
+        """Load only the busy loop."""
         self._station = station
         self._busy = kernel.load_busy(station)
         self._cases = list(cases)
@@ -40,13 +41,13 @@ class KernelBench:
         self.net = [case.arrangement == "restored" or case.drained for case in self._cases]
 
     def load(self, part: Sequence[int]) -> Load:
-        """Loads paths anew, in another order each time.
+        """Load paths anew, in another order each time.
 
-        The kernel finds a program by its address, and what is loaded first lies elsewhere than
-        what is loaded last: that is not to favour one of them.
+        The kernel finds a program by its address, and the address depends on the order of loading.
+        A changing order avoids favouring one path.
 
         Raises:
-            InputError: when the kernel does not take one of them any more.
+            InputError: if the kernel no longer accepts one of the paths.
         """
         order = list(part)
         self._order.shuffle(order)
@@ -55,13 +56,13 @@ class KernelBench:
 
 
 class ColdBench:
-    """The same for paths that many flows take.
+    """A bench for paths that many flows take.
 
-    Each is followed by an empty program that gets the same packets from the same table.
+    Each path is followed by an empty program that gets the same packets from the same table.
     """
 
     def __init__(self, station: kernel.Station, cases: Sequence[kernel.Cold]) -> None:
-        """Loads the busy loop alone."""
+        """Load only the busy loop."""
         self._station = station
         self._busy = kernel.load_busy(station)
         self._cases = list(cases)
@@ -70,10 +71,10 @@ class ColdBench:
         self.parts = _parts(len(self.wrapped))
 
     def load(self, part: Sequence[int]) -> Load:
-        """Loads paths anew, and fills their maps.
+        """Load paths anew, and fill their maps.
 
         Raises:
-            InputError: when the kernel does not take one of them any more.
+            InputError: if the kernel no longer accepts one of the paths.
         """
         cases = [self._cases[subject // 2] for subject in part[::2]]
         load = kernel.load_cold(self._station, cases)
@@ -100,47 +101,47 @@ class _KernelLoad:
 
 
 def _parts(count: int) -> list[range]:
-    """So many subjects in parts that are attached together."""
+    """Return groups of subjects that are attached together."""
     starts = range(0, count, TOGETHER)
     return [range(start, min(start + TOGETHER, count)) for start in starts]
 
 
-_RUNS = 800  # of a program in a call
-_ROUNDS = 3  # of a reading
+_RUNS = 800  # runs of a program per call
+_ROUNDS = 3  # rounds per reading
 _EVERY = 0.1  # seconds between two readings
-_FEWEST = 6  # rounds that tell anything
+_FEWEST = 6  # minimum number of rounds for a result
 
 Additions = tuple[float, float]
-"""Nanoseconds of an addition that waits for the one before it, and of one that waits for none."""
+"""Nanoseconds of a dependent addition, and of an independent one."""
 
 
 class Paced(NamedTuple):
-    """How fast a CPU was."""
+    """The speed of a CPU."""
 
     clock_hz: int
     instructions_per_cycle: float
 
 
 class PaceMeter:
-    """Reads the pace now and then."""
+    """A meter of the CPU's speed, read from time to time."""
 
     def __init__(self, additions: Callable[[int], Additions]) -> None:
-        """`additions` times both, in calls with so many runs."""
+        """Create the meter; `additions` times both kinds of addition with a number of runs."""
         self._additions = additions
         self._rounds: list[Additions] = []
         self._next = -math.inf
 
     def read(self) -> None:
-        """Reads it, unless that was done a moment ago."""
+        """Read the speed, unless the last reading was less than `_EVERY` seconds ago."""
         if time.monotonic() < self._next:
             return
         self._rounds += [self._additions(_RUNS) for _ in range(_ROUNDS)]
         self._next = time.monotonic() + _EVERY
 
     def paced(self) -> Paced | None:
-        """The medians of all readings; None where there are too few, or the CPU was disturbed.
+        """Return the medians of all readings, or None if they are too few or disturbed.
 
-        Not the best one: what is there most of the time is what the measurement is made on.
+        The median rather than the best reading describes the conditions of the measurement.
         """
         if len(self._rounds) < _FEWEST:
             return None

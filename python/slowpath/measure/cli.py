@@ -26,7 +26,7 @@ from slowpath.core.command import Command, option, within
 MEASUREMENT = "How to measure"
 TRACE = "Packets of one's own"
 _LOOK = 3.0
-"""Seconds to look for paths, where the fastest is meant too: there can be very many."""
+"""Default time limit of the path search in seconds, as there can be very many paths."""
 MODES = ("test-run", "live")
 FORMATS = ("table", "json", "csv")
 
@@ -63,21 +63,22 @@ def _measure(given: Namespace) -> int:
 
 MEASURE = Command(
     (
-        "Measure in the running kernel: what the paths of a program take, packet by packet.",
-        "The analysis finds the slowest path, the fastest and some between; each runs in the "
-        "kernel with its packet and its map content, many times, and in turns with an empty "
-        "program and a busy loop. Nothing is attached to a device of this machine, and nothing "
-        "stays behind.",
-        "With --pcap, the packets of a trace are run besides the slowest path.",
-        "Two files are the old and the new version: programs of the same name are measured in "
-        "turns and compared.",
-        "A path takes the nanoseconds of one run in the kernel's loop for test runs, without "
+        "Measure the time of a program's paths in the running kernel, packet by packet.",
+        "The analysis finds the slowest path, the fastest and some between. Each runs many times "
+        "in the kernel with its packet and its map content, in turns with an empty program and a "
+        "busy loop. Nothing is attached to a device of this machine, and all changes to the "
+        "system are removed at the end.",
+        "With --pcap, the packets of a trace also run, besides the slowest path.",
+        "With two files (old and new version), programs with the same name are measured in turns "
+        "and compared.",
+        "The time of a path is that of one run in the kernel's loop for test runs, without "
         "receiving and sending.",
-        "With --mode live, a program costs what a packet takes beyond a minimal program of the "
-        "same action; beside it stands what a virtual device receives with the program.",
-        "Exit codes: 0 fine, 1 --fail-on holds or lacks what to compare, 2 wrong usage, 3 a file "
-        "cannot be read, analysed or measured, or this kernel measures nothing for us, 4 stopped "
-        "before anything was measured, or before --fail-on was decided.",
+        "With --mode live, the cost of a program is the time per packet beyond a minimal program "
+        "with the same action. The report also shows the rate at which a virtual device receives "
+        "packets with the program.",
+        "Exit codes: 0 fine, 1 --fail-on holds or lacks a value to compare, 2 wrong usage, 3 a "
+        "file cannot be read, analysed or measured, or this kernel does not allow measuring, 4 "
+        "stopped before anything was measured, or before --fail-on was decided.",
     ),
     (
         FILES,
@@ -89,8 +90,8 @@ MEASURE = Command(
             "--paths",
             metavar="K",
             type=within(int, 1, 100_000),
-            help="Measure the K slowest paths, by instructions; by default the slowest, the "
-            "fastest and some between.",
+            help="Measure the K slowest paths, by instructions (default: the slowest, the fastest "
+            "and some between).",
         ),
         option(
             MEASUREMENT,
@@ -98,8 +99,8 @@ MEASURE = Command(
             metavar="PERCENT",
             type=within(float, 0.01, 100),
             default=1.0,
-            help="Go on until the 95%% interval of each time is within this share of it, on "
-            "either side (default: %(default)s).",
+            help="Measure until the 95%% interval of each time extends at most PERCENT of the "
+            "time to either side (default: %(default)s).",
         ),
         option(
             MEASUREMENT,
@@ -107,16 +108,16 @@ MEASURE = Command(
             metavar="SECONDS",
             type=within(float, 0.1, 86_400),
             default=10.0,
-            help="Measure each program for no longer than this (default: %(default)s).",
+            help="Measure each program for at most this long (default: %(default)s).",
         ),
         option(
             MEASUREMENT,
             "--mode",
             choices=MODES,
             default=MODES[0],
-            help="How packets run: in the kernel's loop for test runs, or live, where they really "
-            "go where the program sends them, through virtual devices in a network namespace of "
-            "their own (default: %(default)s).",
+            help="Run packets in the kernel's test-run loop, or live, so that their actions are "
+            "carried out through virtual devices in a private network namespace (default: "
+            "%(default)s).",
         ),
         option(
             MEASUREMENT,
@@ -124,24 +125,24 @@ MEASURE = Command(
             metavar="N",
             type=within(int, 1, 256),
             default=64,
-            help="With --mode live, how many packets the kernel sends at a time (default: "
-            "%(default)s).",
+            help="Let the kernel send N packets at a time with --mode live (default: %(default)s).",
         ),
         option(
             MEASUREMENT,
             "--cache",
             choices=("hot", "cold", "both"),
             default="both",
-            help="`hot`: one packet again and again. `cold`: also many flows in turn, whose map "
-            "entries do not fit into the caches, for each path that looks anything up. `both`: the "
-            "same, and told only where it differs by more than the spread (default: %(default)s).",
+            help="Choose the state of the caches. `hot`: one packet repeatedly. `cold`: also many "
+            "flows in turn, whose map entries exceed the caches, for each path with look-ups. "
+            "`both`: as `cold`, but shown only if it differs from `hot` by more than the spread "
+            "(default: %(default)s).",
         ),
         option(
             MEASUREMENT,
             "--no-stretches",
             action="store_true",
-            help="Do not find out where the time of the slowest path goes, which takes up to 2.5 s "
-            "for each program.",
+            help="Skip the breakdown of the slowest path's time, which takes up to 2.5 s per "
+            "program.",
         ),
         cpu_option(MEASUREMENT),
         option(
@@ -150,25 +151,25 @@ MEASURE = Command(
             metavar="'ratio > LIMIT'",
             action="append",
             default=[],
-            help="Fail if the slowest path of the new file takes more than so many times as long "
-            "as that of the old one. The whole 95%% interval of the ratio has to be beyond the "
-            "limit; where it is on both sides after --seconds, that is not decided. A program that "
-            "only one of the files has fails, too.",
+            help="Fail if the slowest path of the new file takes more than LIMIT times as long as "
+            "that of the old one. The whole 95%% interval of the ratio must exceed the limit; if "
+            "the interval contains the limit after --seconds, the result is undecided. A program "
+            "that exists in only one file also fails.",
         ),
         option(
             TRACE,
             "--pcap",
             metavar="FILE",
             help="Run the packets of a capture file (pcap or pcapng) through each program, in "
-            "order and with what they leave in its maps: which path each takes, what these "
-            "take, and what the packets cost in the mean.",
+            "order and with the map content that earlier packets leave. Prints the path of each "
+            "packet, the time of the paths, and the mean cost per packet.",
         ),
         option(
             TRACE,
             "--plot",
             metavar="FILE",
-            help="Draw how many of these packets take how long; FILE ends in .svg or .png. Needs "
-            "the extra `models`.",
+            help="Plot the distribution of the times of these packets; FILE ends in .svg or .png. "
+            "Requires the extra `models`.",
         ),
         MTU,
         UNROLL,
@@ -177,8 +178,8 @@ MEASURE = Command(
             "--deadline",
             metavar="SECONDS",
             type=float,
-            help="Look for paths of each program for no longer than this (default: 3, with --paths "
-            "60; 0: no limit).",
+            help="Search for paths of each program for at most this long (default: 3, with "
+            "--paths 60; 0: no limit).",
         ),
         MEMORY,
         ASSUME,
@@ -187,8 +188,8 @@ MEASURE = Command(
             ASSUMED,
             "--receive",
             metavar="ENVIRONMENT",
-            help="How packets arrive: test-run (the default), or as `slowpath bound` has it. Paths "
-            "that no test run takes are not measured.",
+            help="Assume that packets arrive as in a test-run (the default) or another "
+            "environment of slowpath bound. Paths that no test run takes are not measured.",
         ),
         SET,
         BTF,
@@ -198,7 +199,7 @@ MEASURE = Command(
             "-v",
             "--verbose",
             action="store_true",
-            help="Add how each path was repeated, and the environment.",
+            help="Also print the repetition method of each path, and the environment.",
         ),
     ),
     _measure,

@@ -1,4 +1,4 @@
-"""Paths on cold caches."""
+"""Measurement of paths on cold caches."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,9 +13,9 @@ from slowpath.measure.sampling import Measured, Quota, Told, measure
 from slowpath.measure.statistics import Estimate, estimate
 
 _LOADS = 3
-"""Fewest loads: each fills the maps anew, which takes its time."""
+"""Minimum number of loads; each fills the maps anew, which takes time."""
 _MUCH = 1.5
-"""How much longer than on hot caches a path takes for it to be part of the conclusion."""
+"""Ratio of cold to hot time above which a path is part of the conclusion."""
 
 
 class _Found(NamedTuple):
@@ -24,7 +24,7 @@ class _Found(NamedTuple):
 
 
 def last_level(caches: Sequence[Cache]) -> int | None:
-    """Bytes of the largest cache that data are in; None where no size is known."""
+    """Return the size of the largest data cache in bytes, or None if no size is known."""
     sizes = [each["bytes"] for each in caches if each["kind"] != "Instruction"]
     return max((size for size in sizes if size is not None), default=None)
 
@@ -36,7 +36,7 @@ def measure_cold(
     quota: Quota,
     told: Told,
 ) -> None:
-    """Measures the paths of a program that were measured on hot caches, and notes it with them."""
+    """Measure on cold caches the paths that were measured on hot ones, and store the result."""
     found: list[_Found] = []
     rows = [program.record["paths"][number] for number in program.numbers]
     for done, (path, case) in enumerate(zip(rows, program.cases, strict=True)):
@@ -71,10 +71,10 @@ def measure_cold(
 
 
 def _beyond(cold: Measured | None, empty: Measured | None, baseline: float) -> Estimate | None:
-    """Nanoseconds of a run in the kernel's loop.
+    """Return nanoseconds of a run in the kernel's loop.
 
-    Of each load it is what the path takes beyond an empty program with the same packets, and what
-    an empty one takes in the loop.
+    For each load, this is the time of the path beyond an empty program with the same packets, plus
+    the time of an empty program in the loop (`baseline`).
     """
     if cold is None or empty is None:
         return None
@@ -102,7 +102,7 @@ def _cold(found: _Found, value: Estimate, cache_bytes: int) -> ColdPath:
 
 
 def _conclude(record: MeasuredProgram) -> None:
-    """Adds to the conclusion where a path takes much longer on cold caches."""
+    """Add to the conclusion the path that takes much longer on cold caches, if any."""
     worst: tuple[float, MeasuredPath, ColdPath] | None = None
     for path in record["paths"]:
         cold, hot = path["cold"], path["measured_ns"]

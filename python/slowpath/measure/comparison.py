@@ -15,19 +15,19 @@ from slowpath.measure.sampling import Measured, Progress, Quota, ratio
 from slowpath.measure.statistics import Estimate
 
 FEWEST_LOADS = 10
-"""A difference is to be trusted: with fewer loads, intervals are wide anyway."""
+"""Minimum number of loads; with fewer, intervals are too wide to show differences."""
 _SAME = "same packet"
 
 
 class Pair(NamedTuple):
-    """A program of the old file and the one that it has become; None: there is none."""
+    """A program of the old file and its new version; None if missing."""
 
     old: int | None
     new: int | None
 
 
 def pair_programs(old: Sequence[Analysed], new: Sequence[Analysed]) -> list[Pair]:
-    """Which programs of two files belong together: those of the same name, or the only ones."""
+    """Pair the programs of two files: by name, or the only ones."""
     if len(old) == len(new) == 1:
         return [Pair(0, 0)]
     names = {analysed.result["program"]: number for number, analysed in enumerate(new)}
@@ -36,17 +36,17 @@ def pair_programs(old: Sequence[Analysed], new: Sequence[Analysed]) -> list[Pair
 
 
 class SamePacket(NamedTuple):
-    """What the new program does with the packet and the maps of the old one's slowest path."""
+    """The new program's path for the packet and maps of the old one's slowest path."""
 
     case: kernel.Case | None
-    error: str | None = None  # why it cannot be timed
-    report: str | None = None  # where kernel and interpreter disagree: what it takes to report it
+    error: str | None = None  # reason why it cannot be timed
+    report: str | None = None  # data for a bug report if kernel and interpreter disagree
 
 
 def same_packet(
     station: kernel.Station, old: PreparedProgram, new: Analysed, maps: str | None = None
 ) -> SamePacket:
-    """Has the new program run with the packet and the maps of the old one's slowest path.
+    """Run the new program on the packet and the maps of the old one's slowest path.
 
     `maps` is the text of `--maps`.
     """
@@ -69,7 +69,7 @@ def until_decided(
     programs: tuple[PreparedProgram, PreparedProgram],
     decided: Callable[[ComparedPath], bool],
 ) -> Quota:
-    """The quota, but going on until the comparison of the slowest paths decides what is asked."""
+    """Return the quota, extended until the slowest paths' comparison is decided."""
 
     def enough(subjects: Sequence[Measured | None]) -> bool:
         return decided(_row("slowest", *_slowest(programs, subjects)))
@@ -80,7 +80,7 @@ def until_decided(
 def _slowest(
     programs: tuple[PreparedProgram, PreparedProgram], subjects: Sequence[Measured | None]
 ) -> tuple[Measured | None, Measured | None]:
-    """The slowest path of each program, by time; all paths of both are the first subjects."""
+    """Return the slowest path of each program by time; all their paths are the first subjects."""
     split = len(programs[0].cases)
     end = split + len(programs[1].cases)
     old, new = programs
@@ -93,7 +93,7 @@ def _slowest(
 def _complete(
     cases: Sequence[kernel.Case], rows: Sequence[Measured | None]
 ) -> list[Measured | None]:
-    """Rows of cases, with None in place of those that were timed without some of their calls."""
+    """Return the rows, with None for cases with omitted calls."""
     return [None if case.omitted else row for case, row in zip(cases, rows, strict=True)]
 
 
@@ -111,10 +111,10 @@ def compare(
     quota: Quota,
     go_on: Callable[[Progress], bool],
 ) -> ComparedVersions:
-    """Measures two programs in turns, writes into their records what they take, and compares.
+    """Measure two programs in turns, store the times in their records, and compare.
 
     Raises:
-        InputError: when the kernel does not take a path any more.
+        InputError: if the kernel no longer accepts a path.
     """
     old, new = programs
     extra = [] if same.case is None else [same.case]
@@ -149,7 +149,7 @@ def _named(record: MeasuredProgram) -> str:
 
 
 def _first(rows: Sequence[Measured | None]) -> Measured | None:
-    """The slowest by time."""
+    """Return the slowest row by time."""
     known = [row for row in rows if row is not None]
     return max(known, key=lambda row: row.run.value, default=None)
 
@@ -177,7 +177,7 @@ def _row(path: str, old: Measured | None, new: Measured | None) -> ComparedPath:
 
 
 def _why(old: Measured | None, new: Measured | None) -> str:
-    """Why there is no ratio."""
+    """Return the reason why there is no ratio."""
     if old is None or new is None:
         side = "old" if old is None else "new"
         return f"no path of the {side} program was measured with all its calls"
@@ -185,7 +185,7 @@ def _why(old: Measured | None, new: Measured | None) -> str:
 
 
 def _conclusion(row: ComparedPath) -> str | None:
-    """What became of the slowest path, in a sentence."""
+    """Describe the change of the slowest path in a sentence."""
     value, low, high = row["ratio"], row["low"], row["high"]
     if value is None or low is None or high is None:
         return None

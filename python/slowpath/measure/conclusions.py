@@ -13,13 +13,13 @@ from slowpath.measure.documents import (
 from slowpath.measure.sampling import DISTURBED, Outcome
 
 _MUCH = 0.25
-"""Share of disturbed samples from which on it is worth a word."""
+"""Share of disturbed samples above which a warning is given."""
 
 
 def conclude(record: MeasuredProgram) -> str | None:
-    """Compare the slowest path with the fastest; None when no path was measured completely.
+    """Compare the slowest path with the fastest; None if no path was measured completely.
 
-    Paths whose calls were left out take part in no comparison: their times are too short.
+    Paths with omitted calls are excluded from the comparison, because their times are too short.
     """
     known = [path for path in record["paths"] if _time(path) > 0 and not path["omitted"]]
     if not known:
@@ -51,7 +51,7 @@ def _slowest(record: MeasuredProgram) -> str:
 
 
 def incomplete(record: MeasuredProgram) -> list[MeasuredPath]:
-    """Measured paths whose calls were left out."""
+    """Return the measured paths with omitted calls."""
     return [path for path in record["paths"] if _time(path) > 0 and path["omitted"]]
 
 
@@ -60,10 +60,10 @@ def _time(path: MeasuredPath) -> float:
 
 
 def warnings_of(record: MeasuredProgram, outcome: Outcome) -> list[str]:
-    """What is to be said about how a program was measured."""
+    """Return warnings about the measurement of a program."""
     found = []
     quiet, usual = outcome.busy
-    ratio = usual / quiet if quiet > 0 else math.inf  # so disturbed that calls took all the time
+    ratio = usual / quiet if quiet > 0 else math.inf  # the overhead of calls exceeded all samples
     if outcome.limit > DISTURBED[0]:
         slower = f"a busy loop beside them took up to {outcome.limit:g} times as long"
         if outcome.limit == math.inf:
@@ -107,13 +107,13 @@ def warnings_of(record: MeasuredProgram, outcome: Outcome) -> list[str]:
 
 
 _USUAL = 0.01
-"""Share of packets without a time that is worth a word."""
+"""Share of packets without a time above which a remark is given."""
 
 
 def conclude_trace(record: MeasuredTrace, *, known: bool) -> str | None:
-    """What a trace comes to; None when nothing of it was timed.
+    """Return the conclusion about a trace, or None if nothing was timed.
 
-    `known` says whether the slowest path that the analysis found is the slowest there is.
+    `known` is true if the slowest path from the analysis is the slowest one that exists.
     """
     mix, slowest = record["mix"], record["slowest"]
     if mix is None or slowest is None:
@@ -139,7 +139,7 @@ def conclude_trace(record: MeasuredTrace, *, known: bool) -> str | None:
 
 
 def _reached(most: int, bound: int, *, known: bool) -> str:
-    """What it means that a trace has a path of as many instructions as the analysis found."""
+    """Explain a trace path with at least as many instructions as the slowest path found."""
     if most > bound and known:
         return (
             f"Their slowest has {most} instructions, more than the slowest path of the analysis "
@@ -155,7 +155,7 @@ def _reached(most: int, bound: int, *, known: bool) -> str:
 
 
 def started_with(record: MeasuredTrace) -> str | None:
-    """What maps held before the first packet; None where all were as the object makes them."""
+    """Describe the initial content of maps; None if all are as in the object."""
     given = [(each, each["entries"]) for each in record["maps"]]
     told = [
         f"{each['name']} with {entries:,} {'entry' if entries == 1 else 'entries'}"
@@ -171,7 +171,7 @@ def started_with(record: MeasuredTrace) -> str | None:
 
 
 def notes_of(record: MeasuredTrace, report: kernel.TraceReport) -> list[str]:
-    """What is to be said about how a trace ran."""
+    """Return remarks about the run of a trace."""
     found = []
     if report["converted"]["packets"]:
         found.append(
@@ -205,7 +205,7 @@ def notes_of(record: MeasuredTrace, report: kernel.TraceReport) -> list[str]:
 
 
 def rest_of(record: MeasuredTrace) -> str | None:
-    """What is to be said of packets whose path was not timed."""
+    """Return a remark about packets whose path was not timed."""
     mix = record["mix"]
     if mix is None or mix["share"] > 1 - _USUAL:
         return None
@@ -221,17 +221,20 @@ def _packets(count: int) -> str:
 
 
 _LARGE_SHARE = 0.25
-"""Share of the time from which on a stretch is worth a sentence."""
+"""Share of the time above which a stretch is named in the conclusion."""
 
 
 def largest(breakdown: Breakdown) -> list[MeasuredStretch]:
-    """The stretches that were timed, those that take most first."""
+    """Return the timed stretches, by decreasing time."""
     known = [stretch for stretch in breakdown["stretches"] if stretch["ns"] is not None]
     return sorted(known, key=_stretch_time, reverse=True)
 
 
 def conclude_where(breakdown: Breakdown) -> str | None:
-    """Which stretch takes most; None where none takes surely more than the others, or much."""
+    """Name the stretch that takes most of the time.
+
+    None if no stretch takes significantly more than the others, or if all shares are small.
+    """
     known = largest(breakdown)
     if not known:
         return None
@@ -255,7 +258,7 @@ def _instructions(stretch: MeasuredStretch) -> str:
 
 
 def where(stretch: MeasuredStretch) -> str:
-    """The source line of a stretch; empty where it is not known."""
+    """Return the source line of a stretch, or an empty string if it is not known."""
     if stretch["file"] is None:
         return ""
     return f"{stretch['file'].rpartition('/')[2]}:{stretch['line']}"

@@ -1,7 +1,7 @@
 """Disturbances of measurements, and remedies.
 
-A warning is something that makes times wrong, or different from one run to the next, and that can
-be mended. A note says what kind of machine the times are of.
+A warning is about a condition that makes times wrong or variable between runs, and that can be
+corrected. A note describes a property of the machine.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,37 +17,38 @@ _BUSY_SIBLING = 0.02
 _BUSY_OTHERS = 0.25
 _FREQUENCY = 0.02
 _SLOW_CLOCK = 0.1
-"""From which share of the time, or of the frequency, on something is worth a word."""
+"""Thresholds, as shares of the time or the frequency, above which a disturbance is reported."""
 _CLOCKS = ("tsc", "kvm-clock", "hyperv_clocksource", "arch_sys_counter", "riscv_clocksource", "xen")
-"""Clocks that are read without leaving the CPU, or nearly so. The others take a microsecond."""
+"""Clocks that are read without leaving the CPU, or nearly so. Others take a microsecond."""
 _WHOLE_CORE = {"x86_64": 3.0, "AMD64": 3.0}
-"""Additions in a cycle that a core does at least if it is there for one CPU alone: those of servers
-do 4 since Haswell and Zen. Two CPUs that share one get about half. Not told where cores have one
-CPU each, as on arm64."""
+"""Minimum additions per cycle on a core that one CPU uses alone, by architecture. Cores of servers
+do 4 since Haswell and Zen; two CPUs that share a core get about half each. Absent for architectures
+with one CPU per core, such as arm64."""
 _SLOWS_CALLS = {
     "spectre_v2": ("Retpoline", "LFENCE"),
     "retbleed": ("Mitigation",),
     "spec_rstack_overflow": ("Safe RET", "IBPB"),
     "indirect_target_selection": ("Mitigation",),
 }
-"""What makes calls, indirect calls or returns of programs slower, by words in its text."""
+"""Mitigations that slow down calls, indirect calls or returns of programs, with words in the
+kernel's text about each."""
 
 
 class Disturbance(TypedDict):
-    """Something that disturbs a measurement, or that its reader has to know."""
+    """A disturbance of a measurement, or a fact that its reader must know."""
 
     code: str
-    """A name for machines: the same in later versions."""
+    """Machine-readable name, stable across versions."""
     severity: Literal["warning", "note"]
     """`warning`: times are wrong or differ from run to run; `note`: a property of the machine."""
     what: str
-    """What it is, in a sentence."""
+    """Description in a sentence."""
     advice: str
-    """What to do about it, in a sentence."""
+    """Remedy in a sentence."""
 
 
 def of(record: Environment) -> list[Disturbance]:
-    """All disturbances that a record tells of: the warnings, then the notes."""
+    """Return all disturbances in a record: warnings, then notes."""
     found = [each for look in _LOOKS for each in look(record)]
     return sorted(found, key=lambda each: each["severity"] == "note")
 
@@ -131,7 +132,7 @@ def _kernel(record: Environment) -> Iterator[Disturbance]:
 
 
 def _mitigation(text: str) -> str:
-    """What is done, of a text such as `Mitigation: Retpolines; STIBP: disabled`."""
+    """Extract the mitigation from a text such as `Mitigation: Retpolines; STIBP: disabled`."""
     return text.partition(";")[0].rpartition(": ")[2]
 
 
@@ -188,7 +189,8 @@ def _pace(record: Environment) -> Iterator[Disturbance]:
         )
     frequency = record["processor"]["frequency"]
     most = frequency["most_hz"]
-    # Where it may exceed the nominal frequency or saves power, that is said, and the rest follows.
+    # A clock that may exceed the nominal frequency or save power has its own warning, which also
+    # explains a low frequency.
     steady = frequency["boost"] is False and frequency["governor"] == "performance"
     if steady and most is not None and pace["clock_hz"] < (1 - _SLOW_CLOCK) * most:
         yield _warning(
@@ -209,7 +211,7 @@ def _others(record: Environment) -> Iterator[Disturbance]:
                 f"{_percent(sibling['busy'])} of the time.",
                 "Run `echo off > /sys/devices/system/cpu/smt/control`.",
             )
-    load = (run["load_start"] or [0.0])[0]  # later on, slowpath's own work is part of it
+    load = (run["load_start"] or [0.0])[0]  # `load_end` includes slowpath's own work
     if online and load > len(online):
         count = f"{len(online)} CPU" + ("s" if len(online) > 1 else "")
         yield _warning(

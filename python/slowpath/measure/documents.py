@@ -1,425 +1,431 @@
-"""Shape of measurements."""
+"""Types of the JSON documents that `slowpath measure` writes."""
 
 from typing import Literal, NotRequired, TypedDict
 
 
 class LivePath(TypedDict):
-    """A path on live packets: what the program costs, and what a device receives with it."""
+    """A path measured on live packets: cost of the program and receive rate of a device."""
 
     program_ns: float
-    """Nanoseconds of one packet beyond those of a minimal program with the same action: the mean
-    over all loads but outliers."""
+    """Nanoseconds per packet beyond a minimal program with the same action: mean over all loads
+    without outliers."""
     program_spread_ns: float
     """Standard deviation between loads."""
     low_ns: float | None
     """Lower end of the 95 % interval of `program_ns`; null after a single load."""
     high_ns: float | None
-    """Upper end of that interval."""
+    """Upper end of the 95 % interval."""
     run_ns: float
-    """Nanoseconds of one packet with the program: the kernel makes it, and does what the program
-    says."""
+    """Nanoseconds per packet with the program, including packet creation by the kernel and the
+    program's action."""
     baseline_ns: float
-    """The same with the minimal program."""
+    """Nanoseconds per packet with the minimal program, including the same work of the kernel."""
     baseline_action: str
-    """What the minimal program returns: the action of the path."""
+    """Action that the minimal program returns; the same as the path's."""
     receiver_pps: float | None
-    """Packets per second that are sent to a virtual Ethernet device of this machine and received
-    there with the program in the driver, all on one core; null where that is not measured, see
-    `notes`."""
+    """Packets per second that a virtual Ethernet device of this machine receives with the program
+    in its driver. Sending and receiving share one core. Null if not measured, see `notes`."""
     receiver_drop_pps: float | None
-    """The same with a program that drops all."""
+    """Packets per second with a program that drops all packets, measured in the same way."""
     batch: int
-    """How many packets the kernel sends at a time."""
+    """Number of packets that the kernel sends at a time."""
     frames: int
-    """How many packets the program was timed on, receivers left out."""
+    """Number of packets that the program was timed on, without those sent to receivers."""
     arrived: int
-    """How many of them arrived at the other end of the device: all of `XDP_TX` and `XDP_REDIRECT`
-    but those that found no room."""
+    """Number of these packets that arrived at the other end of the device: all `XDP_TX` and
+    `XDP_REDIRECT` packets, except those dropped for lack of room."""
     lost: int
-    """How many packets found no room in a device, those of baselines and receivers included."""
+    """Number of packets dropped for lack of room in a device, including packets of baselines and
+    receivers."""
     notes: list[str]
-    """What else is to be known, in sentences."""
+    """Further remarks, one sentence each."""
 
 
 class TraceMap(TypedDict):
-    """What a map held before the first packet of a trace."""
+    """Content of a map before the first packet of a trace."""
 
     name: str
-    """The map."""
+    """Name of the map."""
     entries: int | None
-    """How many elements `--maps` put there. Null: it does not name the map, which was as the
-    object makes it."""
+    """Number of elements from `--maps`; null if `--maps` does not name the map, which then has its
+    initial content from the object."""
     others: int
-    """How many of them have keys and values that `--maps` leaves open (`others`), and that
-    were made up."""
+    """Number of generated elements among them: `--maps` leaves their keys and values open
+    (`others`)."""
 
 
 class TracePath(TypedDict):
     """A path that packets of a trace take."""
 
     number: int
-    """From 1 on, the path of most packets first."""
+    """Number of the path, from 1, by decreasing number of packets."""
     path: str
-    """Which path it is: the same for all packets, traces and witnesses that go through the same
-    instructions in the same order, in this version of slowpath."""
+    """Identifier of the path. Packets of all traces and witnesses that execute the same
+    instructions in the same order have the same identifier, in this version of slowpath."""
     rank: int | None
-    """Its place among the paths that the analysis found, where it is one of those in `paths`."""
+    """Rank of the path in `paths` of the analysis; null if the path is not in that list."""
     packets: int
-    """How many packets take it."""
+    """Number of packets on the path."""
     share: float
-    """The same as a share of the packets whose path is known."""
+    """Share of these packets among the packets with a known path."""
     instructions: int
-    """How many instructions it takes."""
+    """Number of instructions on the path."""
     action: str
-    """What the program returned for most of them, such as `XDP_PASS`."""
+    """Most frequent return value of the program on this path, such as `XDP_PASS`."""
     first: int
-    """Number of the first packet that takes it, from 1 on."""
+    """Number of the first packet on the path, from 1."""
     measured_packet: int | None
-    """Number of the packet that was timed for all of them, with the maps as they were before it:
-    one of the second half of those that take the path. Null where none was."""
+    """Number of the packet that was timed for the path, with the map content before this packet. It
+    is one of the second half of the path's packets; null if none was timed."""
     measured_ns: float | None
-    """Nanoseconds of one run in the kernel's own loop: the mean over all loads but outliers. Null
-    where the path was not timed: it is too rare, or `error` says why."""
+    """Nanoseconds of one run in the kernel's loop for test runs: mean over all loads without
+    outliers. Null if the path was not timed because it is too rare, or because of `error`."""
     spread_ns: float | None
-    """Standard deviation between loads: where its code lies changes what a program takes."""
+    """Standard deviation between loads; the address of its code changes the time of a program."""
     low_ns: float | None
     """Lower end of the 95 % interval of `measured_ns`."""
     high_ns: float | None
-    """Upper end of that interval."""
+    """Upper end of the 95 % interval."""
     program_ns: float | None
-    """Of `measured_ns`, what the program takes beyond an empty one."""
+    """Part of `measured_ns` beyond an empty program."""
     runs: int
-    """How many runs were timed."""
+    """Number of timed runs."""
     arrangement: Literal["repeated", "restored"] | None
-    """How repetitions took the same path: by themselves, or because what a run changed was taken
-    back before the next one."""
+    """Reason why repetitions took the same path: they do by themselves (`repeated`), or the changes
+    of each run were undone before the next (`restored`)."""
     drained: bool
-    """Whether ring buffers that it writes to were emptied between calls."""
+    """True if ring buffers that the path writes to were emptied between calls."""
     error: str | None
-    """Why the path could not be timed, one line."""
+    """Reason why the path could not be timed, in one line."""
 
 
 class TraceMix(TypedDict):
-    """What the packets of a trace cost together."""
+    """Mean cost of the packets of a trace."""
 
     share: float
-    """Share of the packets whose path was timed, of those whose path is known. The mean is
-    theirs."""
+    """Share of packets on a timed path among packets with a known path. The mean covers the
+    former."""
     mean_ns: float
-    """Nanoseconds for a packet, the mean over these packets and over all loads but outliers."""
+    """Nanoseconds per packet: mean over these packets, and over all loads without outliers."""
     low_ns: float | None
-    """Lower end of its 95 % interval; null after a single load."""
+    """Lower end of the 95 % interval of `mean_ns`; null after a single load."""
     high_ns: float | None
-    """Upper end of that interval."""
+    """Upper end of the 95 % interval."""
     packetrate_pps: float
-    """Packets like these per second of one core that does nothing else: the program and the
-    kernel's loop around it, without receiving and sending."""
+    """Packets per second on one dedicated core. Covers the program and the kernel's loop, without
+    receiving and sending."""
 
 
 class TraceDistance(TypedDict):
-    """How far the slowest packets of a trace are from the slowest path that any packet can take."""
+    """Gap between the slowest packets of a trace and the slowest path of any packet."""
 
     path: int
-    """Number of the trace's path of most instructions."""
+    """Number of the trace's path with the most instructions."""
     instructions: int
-    """How many these are."""
+    """Number of instructions on that path."""
     measured_ns: float | None
-    """What it takes; null where it was not timed."""
+    """Measured time of that path in nanoseconds; null if not timed."""
     bound_instructions: int | None
-    """Instructions of the slowest path that the analysis found; null where it found none."""
+    """Number of instructions on the slowest path from the analysis; null if none was found."""
     bound_ns: float | None
-    """What that takes; null where it was not timed."""
+    """Measured time of the slowest path from the analysis in nanoseconds; null if not timed."""
 
 
 class MeasuredTrace(TypedDict):
     """A trace that ran through a program, packet by packet."""
 
     file: str
-    """The trace as the user named it."""
+    """Path of the trace, as the user gave it."""
     format: str | None
-    """`pcap` or `pcapng`; null where it could not be read."""
+    """`pcap` or `pcapng`; null if the file could not be read."""
     count: int
-    """How many packets were read."""
+    """Number of packets read."""
     complete: bool
-    """Whether that is the whole trace."""
+    """True if the whole trace was read."""
     truncated: int
-    """How many of them were captured in part: what was captured is what ran."""
+    """Number of packets captured in part; only the captured part ran."""
     refused: int
-    """How many the kernel does not run: they are too short or too long for test runs."""
+    """Number of packets that the kernel does not run, because they are too short or too long for
+    test runs."""
     undecided: int
-    """How many have an unknown path, because the interpreter could not follow the kernel."""
+    """Number of packets with an unknown path, because the interpreter could not follow the
+    kernel."""
     disagreements: int
-    """How many the kernel treats in another way than the interpreter, a defect of
+    """Number of packets for which kernel and interpreter behave differently, a defect of
     slowpath."""
     uncertain: int
-    """How many may have taken another path than is said, because of time or random numbers."""
+    """Number of packets whose reported path may be wrong, because it depends on time or random
+    numbers."""
     maps: list[TraceMap]
-    """What the maps held before the first packet that the program can reach and finds elements
-    in."""
+    """Content before the first packet of maps in which the program can find elements."""
     paths: list[TracePath]
-    """The path of most packets first."""
+    """Paths by decreasing number of packets."""
     mix: TraceMix | None
-    """What the packets cost together; null where nothing was timed."""
+    """Mean cost of the packets; null if no path was timed."""
     slowest: TraceDistance | None
-    """How far its slowest packets are from the slowest path; null without packets."""
+    """Gap between the trace's slowest packets and the slowest path; null without packets."""
     packets: list[int | None]
-    """Of each packet in order, the number of its path; null where that is not known."""
+    """Path number of each packet, in order; null if the path is not known."""
     conclusion: str | None
-    """What it comes to, in a sentence."""
+    """Conclusion in a sentence."""
     warnings: list[str]
-    """What was noticed, in sentences."""
+    """Warnings, one sentence each."""
     error: str | None
-    """Why the trace, or the rest of it, did not run, one line."""
+    """Reason why the trace, or the rest of it, did not run, in one line."""
     report: str | None
-    """Of the first disagreement, all that it takes to report it, but for the file."""
+    """Data for a bug report on the first disagreement; it lacks only the object file."""
 
 
 class MeasuredStretch(TypedDict):
-    """A part of a path, and what it adds to the time of the path."""
+    """A part of a path, and its contribution to the time of the path."""
 
     from_instruction: int
-    """Its first instruction."""
+    """Number of the first instruction."""
     to_instruction: int | None
-    """The first instruction behind it; null: it goes on to the end of the program."""
+    """Number of the first instruction after the stretch; null if it extends to the end of the
+    program."""
     instructions: int
-    """How many instructions it executes."""
+    """Number of executed instructions."""
     call: str | None
-    """The helper or function that it calls, if it makes one call."""
+    """Helper or function that the stretch calls, if it contains one call."""
     file: str | None
-    """Source file of the call, or of the line with the most instructions; null where it is not
-    known."""
+    """Source file of the call, or of the line with the most instructions; null if not known."""
     line: int | None
-    """Its line there."""
+    """Line number in this file."""
     text: str | None
-    """What stands in that line; empty if the object does not have it."""
+    """Text of the line; empty if the object does not contain it."""
     ns: float | None
-    """Nanoseconds that it adds: the mean over all loads but outliers. Below 0, where it adds so
-    little that noise is more. Null where none of the loads was undisturbed."""
+    """Nanoseconds that the stretch adds: mean over all loads without outliers. Negative if the
+    contribution is smaller than the noise; null if no load was undisturbed."""
     low_ns: float | None
-    """Lower end of the 95 % interval of `ns`; null where there is only one load."""
+    """Lower end of the 95 % interval of `ns`; null after a single load."""
     high_ns: float | None
-    """Upper end of that interval."""
+    """Upper end of the 95 % interval."""
     share: float | None
-    """`ns` as a share of `program_ns`."""
+    """Ratio of `ns` to `program_ns`."""
 
 
 class Breakdown(TypedDict):
-    """Where the time of a path goes."""
+    """Time of a path, divided into stretches."""
 
     rank: int | None
-    """The path: the `rank` of the slowest one by time."""
+    """The `rank` of the path: the slowest one by time."""
     program_ns: float | None
-    """Nanoseconds that the path takes beyond an empty program, measured in turns with its
-    beginnings. In each load its stretches add up to it."""
+    """Nanoseconds of the path beyond an empty program, measured in turns with its prefixes. In each
+    load, the stretches add up to it."""
     asking_ns: float | None
-    """Nanoseconds of a question whether to end at a point; they are taken off."""
+    """Nanoseconds of one check whether to end the run at a point; subtracted from the stretches."""
     loads: int
-    """How often the program was loaded anew."""
+    """Number of times that the program was loaded."""
     stretches: list[MeasuredStretch]
-    """In order of execution."""
+    """Stretches in order of execution."""
     uncut: list[int]
-    """Instructions at which the path could not be cut, because the program may not end there, or
-    because what it does up to there cannot be taken back."""
+    """Instructions where the path could not be divided, because the program may not end there or
+    because its effects up to there cannot be undone."""
     error: str | None
-    """Why it is not known where the time goes, one line."""
+    """Reason why the time could not be divided, in one line."""
 
 
 class ColdPath(TypedDict):
-    """What a path costs where map entries are not in the caches: many flows take it in turn."""
+    """A path measured with map entries outside the caches: many flows take it in turn."""
 
     measured_ns: float
-    """Nanoseconds of one run in the kernel's own loop: the mean over all loads but outliers."""
+    """Nanoseconds of one run in the kernel's loop for test runs: mean over all loads without
+    outliers."""
     spread_ns: float
     """Standard deviation between loads."""
     low_ns: float | None
     """Lower end of the 95 % interval of `measured_ns`; null after a single load."""
     high_ns: float | None
-    """Upper end of that interval."""
+    """Upper end of the 95 % interval."""
     differs: bool
-    """Whether it differs from what the path takes on hot caches by more than both spreads."""
+    """True if the difference from the time on hot caches exceeds the sum of both spreads."""
     flows: int
-    """How many packets there are, each with entries of its own; the order is random to the CPU."""
+    """Number of packets, each with its own map entries, in an order that the CPU cannot predict."""
     entry_bytes: int
-    """Bytes of the map entries that they touch, with what the kernel keeps beside each."""
+    """Bytes of the map entries that they access, including the kernel's metadata of each."""
     cache_bytes: int
-    """Bytes of the last-level cache."""
+    """Size of the last-level cache in bytes."""
     varied: list[tuple[int, int]]
-    """`[offset, length]` of the bytes in which the packets differ."""
+    """Ranges of bytes that differ between the packets, as `[offset, length]`."""
     limited: str | None
-    """Why the entries fit into the last-level cache, so that they are not really cold; null where
-    they do not fit."""
+    """Reason why the entries fit into the last-level cache, so that the caches are not really cold;
+    null if they do not fit."""
 
 
 class LaterPath(TypedDict):
-    """What further packets like it take: each is fresh, but finds the maps as others left them."""
+    """The path of later packets like the first.
+
+    Each of these packets is unmodified, but finds maps as earlier packets left them.
+    """
 
     instructions: int
-    """How many instructions the second packet takes."""
+    """Number of instructions for the second packet."""
     action: str
-    """What the program returns for it, such as `XDP_PASS`."""
+    """Return value of the program for the second packet, such as `XDP_PASS`."""
     measured_ns: float | None
-    """Nanoseconds of one run in the kernel's own loop, for packets from the second one on: the mean
-    over all loads but outliers. Null where that was not measured, see `reason`."""
+    """Nanoseconds of one run in the kernel's loop for test runs, from the second packet on: mean
+    over all loads without outliers. Null if not measured, see `reason`."""
     spread_ns: float | None
     """Standard deviation between loads."""
     low_ns: float | None
     """Lower end of the 95 % interval of `measured_ns`."""
     high_ns: float | None
-    """Upper end of that interval."""
+    """Upper end of the 95 % interval."""
     reason: str | None
-    """Why there is no time, such as that these packets do not all take the same path; null where
-    there is."""
+    """Reason for the missing time, such as that these packets take different paths; else null."""
 
 
 class MeasuredPath(TypedDict):
-    """A path of a program, and how long the running kernel took for it."""
+    """A path of a program, with its time in the running kernel."""
 
     rank: int | None
-    """Its place among the paths that were found, 1 for the slowest; null where it has none."""
+    """Rank among the found paths, 1 for the slowest; null if it has none."""
     predicted_ns: float | None
-    """Nanoseconds that the target `linux-xdp` estimates for the path, see `predicted_for`; null
-    where it depends on answers that the kernel was made to give. It predicts `measured_ns`: the
-    kernel's loop is part of both."""
+    """Prediction of `measured_ns` by the target `linux-xdp`, in nanoseconds; both include the
+    kernel's loop. See `predicted_for`; null if the path depends on helper results that the kernel
+    was made to return."""
     predicted_program_ns: NotRequired[float | None]
-    """Of `predicted_ns`, what the program takes beyond an empty one: it predicts `program_ns`."""
+    """Prediction of `program_ns`: the part of `predicted_ns` beyond an empty program."""
     measured_ns: float | None
-    """Nanoseconds of one run in the kernel's own loop, as `bpftool prog run` tells them: the mean
-    over all loads but outliers. Null where it could not be measured, see `error`."""
+    """Nanoseconds of one run in the kernel's loop for test runs, as `bpftool prog run` reports
+    them: mean over all loads without outliers. Null if not measured, see `error`."""
     spread_ns: float | None
-    """Standard deviation between loads: where its code lies changes what a program takes."""
+    """Standard deviation between loads; the address of its code changes the time of a program."""
     low_ns: float | None
     """Lower end of the 95 % interval of `measured_ns`."""
     high_ns: float | None
-    """Upper end of that interval."""
+    """Upper end of the 95 % interval."""
     program_ns: float | None
-    """Of `measured_ns`, what the program takes beyond an empty one. Work that the CPU does beside
-    that of the loop is not seen here."""
+    """Part of `measured_ns` beyond an empty program. Work that the CPU overlaps with the loop is
+    not included."""
     packetrate_pps: float | None
-    """Packets per second of one core that does nothing else: the program and the kernel's loop
-    around it, without receiving and sending. Null where calls were left out, see `omitted`."""
+    """Packets per second on one dedicated core. Covers the program and the kernel's loop, without
+    receiving and sending. Null if calls were omitted, see `omitted`."""
     runs: int
-    """How many runs were timed."""
+    """Number of timed runs."""
     outliers: int
-    """How many loads were left out of the mean, because they are far from all others."""
+    """Number of loads excluded from the mean as outliers."""
     packet: str
-    """The packet that was run: two hexadecimal digits a byte."""
+    """The packet, two hexadecimal digits per byte."""
     action: str | None
-    """What the program returned, such as `XDP_PASS`."""
+    """Return value of the program, such as `XDP_PASS`."""
     instructions: int
-    """How many instructions the path takes, which the kernel counted."""
+    """Number of instructions on the path, counted by the kernel."""
     source: list[tuple[str, int]]
-    """`[file, line]` in order of execution; empty when the program has no debug information."""
+    """Executed lines in order, as `[file, line]`; empty if the program has no debug information."""
     arrangement: Literal["repeated", "restored"] | None
-    """How repetitions took the same path: by themselves, or because what a run changed was taken
-    back before the next one."""
+    """Reason why repetitions took the same path: they do by themselves (`repeated`), or the changes
+    of each run were undone before the next (`restored`)."""
     drained: bool
-    """Whether ring buffers that it writes to were emptied between calls."""
+    """True if ring buffers that the path writes to were emptied between calls."""
     later: LaterPath | None
-    """What further packets take, because of what the first one left in maps; null where they take
-    the same path."""
+    """Path of later packets, if it differs because of what the first packet left in maps; else
+    null."""
     cold: ColdPath | None
-    """The same path where map entries are not in the caches; null where that was not measured."""
+    """The same path with map entries outside the caches; null if not measured."""
     cold_reason: str | None
-    """Why not; null where it was measured, or not asked for."""
+    """Reason why `cold` was not measured; null if it was, or was not requested."""
     answered: list[str]
-    """Helpers whose answers were replaced by those that the path needs."""
+    """Helpers whose results were replaced by those that the path needs."""
     omitted: list[str]
-    """Helpers of `answered` that were not called, because a call would have effects: their time is
-    not in `measured_ns`, and `packetrate_pps` is null."""
+    """Helpers in `answered` that were not called because a call would have side effects.
+    `measured_ns` excludes their time, and `packetrate_pps` is null."""
     live: LivePath | None
-    """What was measured with `--mode live`, in place of `measured_ns` and what belongs to it; null
-    without."""
+    """Results of `--mode live`, which replace `measured_ns` and related fields; else null."""
     error: str | None
-    """Why the path was not measured, one line."""
+    """Reason why the path was not measured, in one line."""
     report: str | None
-    """Where kernel and interpreter disagree: all that it takes to report it, but for the file."""
+    """Data for a bug report on a disagreement between kernel and interpreter; it lacks only the
+    object file."""
 
 
 class MeasuredProgram(TypedDict):
-    """A program, and what was measured of it."""
+    """A program with its measurements."""
 
     file: str
-    """The file as the user named it."""
+    """Path of the file, as the user gave it."""
     section: str | None
-    """Section of the program in its object; null where the file could not be read."""
+    """Section of the program in its object; null if the file could not be read."""
     program: str | None
-    """Name of the program; null where the file could not be read."""
+    """Name of the program; null if the file could not be read."""
     mode: Literal["test-run", "live"]
-    """How packets ran: in the kernel's loop for test runs, or such that they really go where the
-    program sends them."""
+    """Execution of packets: in the kernel's loop for test runs, or live, so that the program's
+    actions are carried out."""
     cache: Literal["hot"]
-    """What the caches had: all that a run needs."""
+    """State of the caches: they contain all that a run needs."""
     found: int
-    """How many paths the analysis found."""
+    """Number of paths that the analysis found."""
     complete: bool
-    """Whether these are all there are."""
+    """True if the analysis found all paths."""
     predicted_for: str | None
-    """Which machine's model `predicted_ns` is from, and when that was measured: this one's, where
-    `slowpath calibrate` has made one; null where nothing is predicted."""
+    """Machine and date of the model for `predicted_ns`. It is the model of this machine if
+    `slowpath calibrate` has made one; null without predictions."""
     baseline_ns: float | None
-    """Nanoseconds of an empty program in the same loop; it is part of `measured_ns`."""
+    """Nanoseconds of an empty program in the same loop; included in `measured_ns`."""
     loads: int
-    """How often the program was loaded anew: each is an independent observation."""
+    """Number of times that the program was loaded; each load is an independent observation."""
     samples: int
-    """How many calls were timed, all programs of the run together."""
+    """Number of timed calls, of all programs measured together."""
     discarded: int
-    """How many of them were left out, because the CPU was slower meanwhile."""
+    """Number of calls excluded because the CPU was slower than usual at the time."""
     precise: bool
-    """Whether all intervals became as narrow as `--precision` asks for."""
+    """True if all intervals reached the requested `--precision`."""
     seconds: float
-    """How long it took to measure."""
+    """Duration of the measurement in seconds."""
     paths: list[MeasuredPath]
-    """Slowest first, by instructions."""
+    """Paths by decreasing number of instructions."""
     breakdown: Breakdown | None
-    """Where the time of the slowest path goes, by time; null where that was not asked for."""
+    """Division of the time of the slowest path, by time; null if not requested."""
     conclusion: str | None
-    """What it comes to, in a sentence."""
+    """Conclusion in a sentence."""
     warnings: list[str]
-    """What was noticed, in sentences."""
+    """Warnings, one sentence each."""
     trace: MeasuredTrace | None
-    """What became of the packets of `--pcap`; null without it."""
+    """Results for the packets of `--pcap`; null without the option."""
     error: str | None
-    """Why nothing was measured, one line; null when something was."""
+    """Reason why nothing was measured, in one line; null if something was."""
 
 
 class ComparedPath(TypedDict):
-    """The same kind of path in two programs that were measured in turns."""
+    """Corresponding paths of two programs that were measured in turns."""
 
     path: str
-    """Which one: `slowest`, `same packet`, `fastest`."""
+    """Kind of path: `slowest`, `same packet` or `fastest`."""
     old_ns: float | None
     """`measured_ns` of the old program."""
     new_ns: float | None
     """`measured_ns` of the new program."""
     ratio: float | None
-    """Of the new to the old: the mean over all loads but outliers."""
+    """Ratio of new to old time: mean over all loads without outliers."""
     low: float | None
     """Lower end of the 95 % interval of the ratio."""
     high: float | None
-    """Upper end of that interval."""
+    """Upper end of the 95 % interval."""
     significant: bool | None
-    """Whether 1 lies outside of the interval."""
+    """True if the interval does not contain 1."""
     error: str | None
-    """Why it could not be compared, one line; null where it was."""
+    """Reason why the paths were not compared, in one line; null if they were."""
     report: str | None
-    """Where kernel and interpreter disagree: all that it takes to report it, but for the file."""
+    """Data for a bug report on a disagreement between kernel and interpreter; it lacks only the
+    object file."""
 
 
 class ComparedVersions(TypedDict):
     """Two versions of a program that were measured in turns."""
 
     old: str
-    """The old one: file and name."""
+    """File and name of the old version."""
     new: str
-    """The new one."""
+    """File and name of the new version."""
     paths: list[ComparedPath]
-    """`slowest`: the slowest of each; `same packet`: what both do with the packet and maps of the
-    old one's path of most instructions; `fastest`."""
+    """Comparisons: `slowest` and `fastest` compare these paths of each program; `same packet` runs
+    both on the packet and maps of the old program's path with the most instructions."""
     conclusion: str | None
-    """What became of the slowest path, in a sentence; null where it could not be compared."""
+    """Change of the slowest path, in a sentence; null if not compared."""
 
 
 def action_name(value: int) -> str:
-    """The name of what a program returned (`enum xdp_action`)."""
+    """Return the name of a program's return value (`enum xdp_action`)."""
     names = ("XDP_ABORTED", "XDP_DROP", "XDP_PASS", "XDP_TX", "XDP_REDIRECT")
     return names[value] if value < len(names) else str(value)

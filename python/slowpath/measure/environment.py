@@ -1,15 +1,15 @@
-"""The environment of a measurement, recorded with every result.
+"""Environment of a measurement, recorded with every result.
 
     watch = environment.begin(cpu)
-    ...  # the run, on the thread that called
+    ...  # the run, on the calling thread
     watch.pause()
-    ...  # what is no part of it, such as an analysis
+    ...  # work outside the run, such as an analysis
     with watch.resumed():
         ...  # more of the run
     record = watch.end()
 
-What cannot be read is null: containers hide files, kernels lack them, other systems have none.
-`disturbances.py` says what of it disturbs measurements.
+Values that cannot be read are null: containers hide files, some kernels lack them, and other
+systems have none. The module `disturbances` derives warnings from this record.
 """
 
 from collections.abc import Iterator
@@ -27,51 +27,51 @@ from slowpath.measure.machine.run import RunFacts, between
 
 
 class Pace(TypedDict):
-    """How fast the CPU was: medians of many additions that were timed during the run."""
+    """Speed of the CPU: medians of many additions that were timed during the run."""
 
     clock_hz: int
-    """Its frequency: how many additions a second that wait for each other, which take one cycle."""
+    """Clock frequency: dependent additions per second, which take one cycle each."""
     instructions_per_cycle: float
-    """How many additions that wait for none were done in a cycle, of at most 5: fewer than the core
-    can where another CPU shares it."""
+    """Independent additions per cycle, at most 5. The value is below the capacity of the core if
+    another CPU shares it."""
 
 
 class Environment(TypedDict):
-    """Where a measurement was made, and what happened there meanwhile."""
+    """Machine and conditions of a measurement."""
 
     slowpath: str
     """Version of slowpath."""
     kernel: KernelFacts
-    """The running kernel, when the run had ended."""
+    """The kernel at the end of the run."""
     processor: Processor
     """The CPU that the run was pinned to."""
     host: Host
-    """What the kernel runs on."""
+    """The machine below the kernel."""
     run: RunFacts
-    """What happened during the run."""
+    """Events during the run."""
     pace: Pace | None
-    """How fast the CPU was; null where that was not timed, or programs are not compiled."""
+    """Speed of the CPU; null if not timed, or if programs are not compiled."""
 
 
 class Watch:
-    """A run that is being watched; `begin` makes one."""
+    """A run that is being watched; create one with `begin`."""
 
     def __init__(self, files: Files, cpu: int, thread: int, before: Counters) -> None:
         self._files = files
         self._cpu = cpu
         self._thread = thread
         self._before = before
-        self._paused: Counters | None = None  # what was counted when a pause began
-        self._begun = False  # whether anything of the run is over
+        self._paused: Counters | None = None  # counters at the start of a pause
+        self._begun = False  # true once a part of the run has begun
 
     def pause(self) -> None:
-        """What comes now is no part of the run."""
+        """Exclude the time from now on from the run."""
         if self._paused is None:
             self._paused = self._read()
 
     @contextmanager
     def resumed(self) -> Iterator[None]:
-        """A part of the run, between pauses."""
+        """Resume the run for the duration of the context."""
         if self._paused is not None:
             now = self._read()
             self._before = left_out(self._before, self._paused, now)
@@ -88,8 +88,8 @@ class Watch:
         return read_counters(self._files, self._cpu, self._thread)
 
     def end(self, paced: Paced | None = None) -> Environment:
-        """The record of the run, which has ended. It can be asked again, for a longer run."""
-        # The counters first: reading the rest is no part of the run.
+        """Return the record of the run; call again after a longer run."""
+        # Read the counters first: the other reads are not part of the run.
         after = self._read() if self._paused is None else self._paused
         where, kernel = processor(self._files, self._cpu), kernel_facts(self._files)
         return {
@@ -112,12 +112,14 @@ def _pace(paced: Paced | None) -> Pace | None:
 
 
 def begin(cpu: int, *, thread: int | None = None, files: Files | None = None) -> Watch:
-    """Begins to watch a run on a CPU, which should have been working already: frequencies rise.
+    """Start watching a run on a CPU.
+
+    The CPU should have been working already, because its frequency rises under load.
 
     Args:
-        cpu: the number of the CPU that the run is pinned to.
-        thread: the thread that measures, by its number in the system; else the one that calls.
-        files: where the machine tells about itself.
+        cpu: Number of the CPU that the run is pinned to.
+        thread: System-wide number of the thread that measures; default: the calling thread.
+        files: Files with facts about the machine.
     """
     import threading
 

@@ -1,7 +1,7 @@
-"""Paths measured on packets that the kernel forwards.
+"""Measurement of paths on packets that the kernel forwards.
 
-As in `sampling`: a load is one independent observation, subjects take turns in random order, and a
-busy loop beside each sample tells whether it was disturbed.
+As in `sampling`, a load is one independent observation, subjects take turns in random order, and a
+busy loop beside each sample shows whether it was disturbed.
 """
 
 import math
@@ -18,19 +18,19 @@ from slowpath.measure.programs import PreparedProgram, without
 from slowpath.measure.sampling import DISTURBED, Progress, Quota, Told
 from slowpath.measure.statistics import Estimate, estimate, quantile
 
-_UNDISTURBED = 0.1  # share of the busy loop's samples that are taken for undisturbed
+_UNDISTURBED = 0.1  # fastest share of the busy loop's samples, which count as undisturbed
 _LEAST_LOADS = 3
 _MOST_LOADS = 200
-_ROUNDS = 3  # of a load
-_SAMPLE = 3e6  # nanoseconds that a sample is to take
-_TRIAL = 2048  # packets of first samples, which say how many are needed
-_TRIALS = 5  # of which the fastest counts
+_ROUNDS = 3  # per load
+_SAMPLE = 3e6  # target duration of a sample in nanoseconds
+_TRIAL = 2048  # packets in a trial sample, which determines the number needed
+_TRIALS = 5  # number of trial samples, of which the fastest counts
 _FEWEST, _MOST = 4096, 1_000_000
-_MORE = 1.4  # times as many loads, before whether it is precise is looked at again
+_MORE = 1.4  # growth in loads between two checks of the precision
 
 
 class LiveSubject:
-    """What is timed of a path, by the number that the bench has for it."""
+    """Numbers of the subjects that are timed for a path."""
 
     PROGRAM = 0  # the program, on packets that the kernel makes
     BASELINE = 1  # the minimal program of the same action, on the same packets
@@ -43,65 +43,65 @@ class LiveSample(NamedTuple):
 
     nanoseconds: int  # until all packets were sent
     frames: int
-    arrived: int  # of them: at the other end of the device, or at the receiver
-    lost: int  # of them: found no room
+    arrived: int  # packets at the other end of the device, or at the receiver
+    lost: int  # packets dropped for lack of room
 
 
 class LiveLoad(Protocol):
     """All paths, loaded."""
 
     def busy(self) -> float:
-        """Nanoseconds of a busy loop."""
+        """Return nanoseconds of a busy loop."""
 
     def sample(self, path: int, subject: int, frames: int) -> LiveSample:
-        """Times a `LiveSubject` of a path on so many packets in one call."""
+        """Time a `LiveSubject` of a path on `frames` packets in one call."""
 
 
 class LiveBench(Protocol):
-    """What loads paths and times them."""
+    """A bench that loads and times paths."""
 
     @property
     def received(self) -> Sequence[bool]:
-        """Of each path, whether it can be timed at a receiver."""
+        """For each path, true if it can be timed at a receiver."""
 
     @property
     def counted(self) -> Sequence[int]:
-        """Of each path, how many packets a load times at most."""
+        """For each path, the maximum number of packets timed in a load."""
 
     def load(self) -> LiveLoad:
-        """Loads all paths anew."""
+        """Load all paths anew."""
 
 
 class MeasuredLive(NamedTuple):
-    """A path's cost."""
+    """The measured cost of a path."""
 
     program: Estimate  # ns of one packet beyond the minimal program of the same action
-    run: Estimate  # ns of one packet, with making and sending it
-    baseline: Estimate  # the same with the minimal program
+    run: Estimate  # ns of one packet, including creating and sending it
+    baseline: Estimate  # ns of one packet with the minimal program, in the same way
     receiver: Estimate | None  # ns of one packet that is sent and received; None: not timed
-    receiver_drop: Estimate | None  # the same with a program that drops all
+    receiver_drop: Estimate | None  # the same with a program that drops all packets
     frames: int  # packets that the program was run on
-    arrived: int  # of these packets, how many did at the other end of the device
+    arrived: int  # packets of `frames` that arrived at the other end of the device
     sent: int  # packets of all subjects of the path
-    lost: int  # of these packets, how many found no room
+    lost: int  # packets of `sent` that were dropped for lack of room
 
 
 class LiveOutcome(NamedTuple):
-    """What a measurement came to."""
+    """The result of a measurement."""
 
-    paths: list[MeasuredLive | None]  # None: there was no sample
+    paths: list[MeasuredLive | None]  # None: no sample
     loads: int
     samples: int
-    discarded: int  # samples that were disturbed
-    limit: float  # of `DISTURBED`, which was taken
-    precise: bool  # whether all intervals are as narrow as was asked for
+    discarded: int  # number of disturbed samples
+    limit: float  # limit of `DISTURBED` that was applied
+    precise: bool  # true if all intervals reached the requested precision
     seconds: float
 
 
 class _Timed(NamedTuple):
     path: int
     subject: int
-    nanoseconds: float  # of one packet
+    nanoseconds: float  # per packet
     busy: float
 
 
@@ -109,7 +109,7 @@ _Key = tuple[int, int]
 
 
 def measure_live(bench: LiveBench, quota: Quota, go_on: Callable[[Progress], bool]) -> LiveOutcome:
-    """Measures all paths of a bench until that is precise enough, or `go_on` says no."""
+    """Measure all paths of a bench until the result is precise, or `go_on` returns false."""
     started = time.monotonic()
     sampler, look = _Sampler(bench), quota.fewest_loads
     widest: float | None = None
@@ -144,7 +144,7 @@ class _Sampler:
         self._lost = [0] * len(bench.received)
 
     def add_load(self, going: Callable[[], bool]) -> None:
-        """Loads everything anew and lets subjects take turns, as many rounds as `going` says."""
+        """Load all paths anew and let subjects take turns, for as many rounds as `going` allows."""
         load = self._bench.load()
         turns: list[_Key] = []
         for path, received in enumerate(self._bench.received):
@@ -160,7 +160,8 @@ class _Sampler:
             self._order.shuffle(turns)
             before = self._busy_loop(load)
             for path, subject in turns:
-                # As many packets of all subjects: what a call takes besides is in all of them.
+                # Time the same number of packets for all subjects, so that all include the same
+                # overhead of the call.
                 sample = load.sample(path, subject, self._frames[path])
                 after = self._busy_loop(load)
                 self._sent[path] += sample.frames
@@ -178,7 +179,7 @@ class _Sampler:
         return self._busy[-1]
 
     def _medians(self) -> tuple[float, list[dict[_Key, float]]]:
-        """Of each load, the median of each subject; and how disturbed samples may be that count."""
+        """Return the applied limit of disturbance, and each load's medians by subject."""
         quiet = quantile(self._busy, _UNDISTURBED)
         needed = min(_LEAST_LOADS, len(self.loads))
         wanted = {(sample.path, sample.subject) for sample in self.loads[0]}
@@ -216,7 +217,7 @@ class _Sampler:
         return limit, paths
 
     def widest(self) -> float | None:
-        """Half the longest interval of a program's cost, as a share of what a packet takes."""
+        """Return half the longest interval of a program's cost, relative to its packet's time."""
         found = 0.0
         for path in self._evaluated()[1]:
             if path is None or path.run.value <= 0:
@@ -225,7 +226,7 @@ class _Sampler:
         return found
 
     def outcome(self, seconds: float, *, precise: bool) -> LiveOutcome:
-        """What all samples say."""
+        """Return the result of all samples."""
         limit, paths = self._evaluated()
         bound = quantile(self._busy, _UNDISTURBED) * limit
         samples = [sample for timed in self.loads for sample in timed]
@@ -247,7 +248,7 @@ def _estimate_of(medians: Sequence[dict[_Key, float]], key: _Key) -> Estimate | 
 
 
 def _frames(load: LiveLoad, path: int, counted: int) -> int:
-    """How many packets a sample needs to take as long as it should, as far as all can have them."""
+    """Return the number of packets in a sample of the target duration, within the limits."""
     trials = [load.sample(path, LiveSubject.PROGRAM, _TRIAL) for _ in range(_TRIALS)]
     taken = min(trial.nanoseconds / max(trial.frames, 1) for trial in trials)
     most = min(_MOST, (counted - _TRIALS * _TRIAL) // _ROUNDS)
@@ -255,16 +256,16 @@ def _frames(load: LiveLoad, path: int, counted: int) -> int:
 
 
 _BUSY = 1000  # runs of the busy loop
-_TIMES = 3  # the median of so many, as packets that are still under way are no disturbance
+_TIMES = 3  # samples per median, since packets still under way are not a disturbance
 
 
 class LiveKernelBench:
-    """Loads paths into the running kernel and times live packets."""
+    """A bench that loads paths into the running kernel and times live packets."""
 
     def __init__(
         self, station: kernel.Station, cases: Sequence[kernel.LiveCase], batch: int
     ) -> None:
-        """Loads the busy loop alone; batches have so many packets."""
+        """Load only the busy loop; `batch` is the number of packets per batch."""
         self._station = station
         self._cases = list(cases)
         self._batch = batch
@@ -273,10 +274,10 @@ class LiveKernelBench:
         self.counted = [case.counted for case in self._cases]
 
     def load(self) -> LiveLoad:
-        """Loads all paths anew.
+        """Load all paths anew.
 
         Raises:
-            InputError: when the kernel does not take one of them any more.
+            InputError: if the kernel no longer accepts one of the paths.
         """
         load = kernel.load_live_cases(self._station, self._cases)
         return _KernelLoad(self._station, load, self._busy, self._batch)
@@ -302,7 +303,7 @@ class _KernelLoad:
 
 
 _MANY_LOST = 0.001
-"""Share of packets without room from which on it is worth a word."""
+"""Share of dropped packets above which a warning is given."""
 
 
 def measure_program_live(
@@ -312,10 +313,10 @@ def measure_program_live(
     quota: Quota,
     told: Told,
 ) -> None:
-    """Measures the paths that live packets take, and writes into the record what they take.
+    """Measure the paths on live packets, and store their times in the record.
 
     Raises:
-        InputError: when the kernel does not take a path any more.
+        InputError: if the kernel no longer accepts a path.
     """
     record = program.record
     record["mode"] = "live"

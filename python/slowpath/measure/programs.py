@@ -1,4 +1,4 @@
-"""Programs whose paths are measured in turns, and their predicted times."""
+"""Measurement of programs whose paths take turns, and their predicted times."""
 
 import json
 import math
@@ -19,18 +19,18 @@ from slowpath.measure.sampling import Measured, Outcome, Progress, Quota, measur
 from slowpath.measure.stretches import break_down
 
 BETWEEN = 6
-"""How many paths stand for those between the slowest and the fastest."""
+"""Number of measured paths between the slowest and the fastest."""
 
 
 def instructions_of(path: PathResult) -> int:
-    """How many instructions a path of a target that counts them takes."""
+    """Return the number of instructions on a path of a target that counts them."""
     return int(path["cost"]["instructions"])
 
 
 def slowest_to_fastest(paths: Sequence[PathResult]) -> list[tuple[int, PathResult]]:
-    """The slowest and the fastest path, and some between, each with its rank; slowest first.
+    """Return the slowest and the fastest path, and some between, by rank, slowest first.
 
-    Those between are spread evenly over the ranks of all numbers of instructions that there are.
+    Among paths with distinct numbers of instructions, those between are spread evenly.
     """
     ranked = list(enumerate(paths, 1))
     by_cost: dict[int, tuple[int, PathResult]] = {}
@@ -44,19 +44,19 @@ def slowest_to_fastest(paths: Sequence[PathResult]) -> list[tuple[int, PathResul
 
 
 def slowest(paths: Sequence[PathResult], count: int) -> list[tuple[int, PathResult]]:
-    """So many of the slowest paths, each with its rank."""
+    """Return the `count` slowest paths, each with its rank."""
     return list(enumerate(paths[:count], 1))
 
 
 class LaterCase(NamedTuple):
-    """Packets from the second one on, as what can be timed."""
+    """A path of later packets, in a form that can be timed."""
 
     record: LaterPath
     case: kernel.Case
 
 
 def later_path(later: kernel.Later) -> LaterPath:
-    """What is known of further packets before they are timed."""
+    """Return the record of later packets before they are timed."""
     return {
         "instructions": later.instructions,
         "action": action_name(later.action),
@@ -69,7 +69,7 @@ def later_path(later: kernel.Later) -> LaterPath:
 
 
 def fill_later(record: LaterPath, measured: Measured | None, why: str) -> None:
-    """Writes into the record what further packets take, or why that is not known."""
+    """Store the time of later packets in the record, or the reason why it is missing."""
     if measured is None:
         record["reason"] = why
         return
@@ -85,14 +85,14 @@ def _target() -> targets.Target:
 
 
 class Predicted(NamedTuple):
-    """What a path is predicted to take, in nanoseconds."""
+    """The predicted time of a path in nanoseconds."""
 
-    run: float  # a turn of the kernel's loop with the program in it
-    program: float  # what the program adds to a turn
+    run: float  # one iteration of the kernel's loop, including the program
+    program: float  # part that the program adds to an iteration
 
 
 def predicted(case: kernel.Case) -> Predicted | None:
-    """What one run of a path takes; None where the path depends on answers of the kernel."""
+    """Predict the time of one run; None if the path depends on replaced helper results."""
     flow = estimates.flow(case)
     if flow is None:
         return None
@@ -106,7 +106,7 @@ def _empty() -> estimates.Flow:
 
 
 def predicted_for() -> str | None:
-    """The machine whose model it is, the date of its experiments, and doubts about these."""
+    """Return the machine of the model, the date of its experiments, and doubts about them."""
     known, doubt = _target().machine, _target().doubt
     if known is None:
         return None
@@ -114,17 +114,17 @@ def predicted_for() -> str | None:
 
 
 Choose = Callable[[Sequence[PathResult]], list[tuple[int, PathResult]]]
-"""Chooses paths to measure, each with its rank."""
+"""Function that chooses paths to measure, each with its rank."""
 
 
 class PreparedProgram(NamedTuple):
-    """A program, and those of its paths that the kernel takes."""
+    """A program, with the paths that the kernel accepts."""
 
     record: MeasuredProgram
     cases: list[kernel.Case]
-    numbers: list[int]  # of each case, its path in the record
-    witnesses: list[Witness]  # of each case
-    later: list[LaterCase]  # of paths whose further packets take another one
+    numbers: list[int]  # index in the record's paths, for each case
+    witnesses: list[Witness]  # for each case
+    later: list[LaterCase]  # paths whose later packets take a different one
 
 
 def prepare_program(
@@ -134,10 +134,10 @@ def prepare_program(
     going: Callable[[int, int], bool],
     maps: str | None = None,
 ) -> PreparedProgram:
-    """Runs the chosen paths once, in kernel and interpreter, and finds out how they can be timed.
+    """Run the chosen paths once, in kernel and interpreter, and prepare them for timing.
 
-    `going` is told before each path how many are done, and of how many; when it says no, the rest
-    is left out. `maps` is the text of `--maps`.
+    Before each path, `going` receives the number of prepared paths and of all; if it returns false,
+    the rest is skipped. `maps` is the text of `--maps`.
     """
     result, task = analysed.result, analysed.task
     guarantee = result["guarantee"]
@@ -244,14 +244,14 @@ def _prepare_path(
 
 
 class Together(NamedTuple):
-    """What programs came to that were measured in turns."""
+    """The results of programs that were measured in turns."""
 
-    outcome: Outcome | None  # None: there was nothing to measure
-    subjects: list[list[Measured | None]]  # of each program, of each of its paths in the record
+    outcome: Outcome | None  # None: nothing to measure
+    subjects: list[list[Measured | None]]  # for each program and path in its record
     extra: list[Measured | None]
 
     def why(self, extra: int) -> str:
-        """Why nothing is known of one of the extra cases."""
+        """Return the reason why an extra case has no value."""
         if self.outcome is None:
             return "interrupted before it was measured"
         return self.outcome.why(len(self.outcome.subjects) - len(self.extra) + extra)
@@ -264,13 +264,13 @@ def measure_together(
     go_on: Callable[[Progress], bool],
     extra: Sequence[kernel.Case] = (),
 ) -> Together:
-    """Measures all paths of all programs in turns, and writes into their records what they take.
+    """Measure all paths of all programs in turns, and store the times in their records.
 
-    Further packets that take other paths than the first are measured with them. So are `extra`,
-    which are in no record.
+    Paths of later packets that differ from the first packet's path are measured too. So are the
+    cases in `extra`, which are in no record.
 
     Raises:
-        InputError: when the kernel does not take a path any more.
+        InputError: if the kernel no longer accepts a path.
     """
     cases = [case for program in programs for case in program.cases]
     if not cases and not extra:
@@ -307,7 +307,7 @@ def add_breakdown(
     quota: Quota,
     go_on: Callable[[Progress], bool],
 ) -> None:
-    """Finds out where the time of the slowest path goes, and writes it into the record."""
+    """Divide the time of the slowest path, and store the breakdown in the record."""
     record = program.record
 
     def time(number: int) -> float:
@@ -327,7 +327,7 @@ def add_breakdown(
 
 
 def without(program: PreparedProgram) -> None:
-    """Says why nothing of a program is measured."""
+    """Store the reason why no path of a program was measured."""
     record = program.record
     if record["error"] is None:
         errors = [path["error"] for path in record["paths"] if path["error"] is not None]

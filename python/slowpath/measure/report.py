@@ -1,4 +1,4 @@
-"""Measurements as text and CSV."""
+"""Text and CSV reports of measurements."""
 
 from collections.abc import Iterator, Sequence
 
@@ -33,7 +33,7 @@ _COMPARISON_RIGHT = {"old ns", "new ns", "ratio"}
 
 
 def comparison_report(comparison: Sequence[ComparedVersions]) -> Iterator[Line | str]:
-    """A table for each pair of programs, and what it comes to."""
+    """Yield a table and a conclusion for each pair of programs."""
     for compared in comparison:
         yield ""
         yield Line(f"{compared['old']} and {compared['new']}, in turns", "bold")
@@ -51,9 +51,9 @@ def comparison_report(comparison: Sequence[ComparedVersions]) -> Iterator[Line |
 def comparison_csv(
     comparison: Sequence[ComparedVersions], records: Sequence[MeasuredProgram], old: str
 ) -> Iterator[str]:
-    """A header and a row for each comparison; of a program without any, one with the reason.
+    """Yield a header and a row for each comparison, or one with the reason for none.
 
-    `old` is the old file.
+    `old` is the path of the old file.
     """
     yield csv_line(_COMPARISON_CSV)
     named = set[str]()
@@ -92,11 +92,11 @@ CSV = (
     "later_instructions", "later_action", "later_ns", "later_spread_ns", "later_low_ns",
     "later_high_ns", "later_reason",
 )  # fmt: skip
-"""Columns of CSV."""
+"""CSV columns about later packets."""
 
 
 def notes(paths: Sequence[MeasuredPath]) -> Iterator[str]:
-    """Of each path whose further packets take another one: what these take, or why not."""
+    """Yield the time of later packets on a different path, or the reason why it is missing."""
     for path in paths:
         later = path["later"]
         if later is None:
@@ -110,7 +110,7 @@ def notes(paths: Sequence[MeasuredPath]) -> Iterator[str]:
 
 
 def csv_values(path: MeasuredPath) -> list[object]:
-    """What stands in the columns of CSV."""
+    """Return the values of the CSV columns about later packets."""
     later = path["later"]
     if later is None:
         return [None] * len(CSV)
@@ -123,13 +123,13 @@ def csv_values(path: MeasuredPath) -> list[object]:
 _STRETCH_COLUMNS = ("share", "ns", "instructions", "call", "source", "text")
 _STRETCH_RIGHT = {"share", "ns", "instructions"}
 _SHOWN = 6
-"""How many stretches are shown; `--verbose` shows all, in order of execution."""
+"""Number of stretches shown; `--verbose` shows all, in order of execution."""
 _TEXT = 48
-"""Characters of a source line that are shown."""
+"""Maximum length of a source line in the table, in characters."""
 
 
 def stretches_report(breakdown: Breakdown | None, *, verbose: bool) -> Iterator[Line | str]:
-    """A table of the stretches that take most."""
+    """Yield a table of the stretches with the largest times."""
     if breakdown is None:
         return
     if breakdown["error"] is not None:
@@ -170,22 +170,22 @@ def _stretch_row(stretch: MeasuredStretch) -> list[str]:
 
 
 COLD = "cold ns"
-"""The column."""
+"""Column of times on cold caches."""
 COLD_CSV = (
     "cold_ns", "cold_spread_ns", "cold_low_ns", "cold_high_ns", "flows", "entry_bytes",
     "cache_bytes", "cold_reason",
 )  # fmt: skip
-"""Columns of CSV."""
+"""CSV columns about cold caches."""
 
 
 def is_shown(paths: Sequence[MeasuredPath], *, always: bool) -> bool:
-    """Whether there is a column: where a path differs from what it takes on hot caches."""
+    """Return true if the column is shown: a path differs from its time on hot caches."""
     known = [path["cold"] for path in paths if path["cold"] is not None]
     return always or any(cold["differs"] for cold in known)
 
 
 def cell(path: MeasuredPath, *, always: bool) -> str:
-    """What stands in the column."""
+    """Return the text of the column for a path."""
     cold = path["cold"]
     if cold is None:
         return "-"
@@ -195,7 +195,7 @@ def cell(path: MeasuredPath, *, always: bool) -> str:
 
 
 def cold_notes(paths: Sequence[MeasuredPath]) -> Iterator[str]:
-    """What cold caches were: how many flows, how large, and what limits them; each once."""
+    """Yield the conditions on cold caches, each once: flows, sizes and limits."""
     said = dict[str, list[str]]()
     for path in paths:
         if path["cold"] is not None:
@@ -222,7 +222,7 @@ def _size(count: int) -> str:
 
 
 def cold_csv_values(path: MeasuredPath) -> list[object]:
-    """What stands in the columns of CSV."""
+    """Return the values of the CSV columns about cold caches."""
     cold = path["cold"]
     if cold is None:
         return [*[None] * (len(COLD_CSV) - 1), path["cold_reason"]]
@@ -259,7 +259,7 @@ def text_report(
     verbose: bool,
     cold: bool = False,
 ) -> Iterator[Line | str]:
-    """A table for each program, and what it comes to; `cold`: also where it is as hot."""
+    """Yield a table and a conclusion for each program; `cold`: always show cold times."""
     for number, record in enumerate(records):
         if number:
             yield ""
@@ -315,14 +315,14 @@ def _program(record: MeasuredProgram, *, verbose: bool, cold: bool) -> Iterator[
 
 
 def errors_of(record: MeasuredProgram) -> Iterator[str]:
-    """Why paths were not measured, a line for each."""
+    """Yield the reasons why paths were not measured, a line for each."""
     for path in record["paths"]:
         if path["error"] is not None:
             yield f"  path {path['rank']} was not measured: {path['error']}"
 
 
 def why_not(record: MeasuredProgram, path: MeasuredPath, *, measured: bool) -> str | None:
-    """Why a path has no value: an error of its own, or that of its program."""
+    """Return the reason why a path has no value: its own error, or that of its program."""
     return path["error"] if measured else path["error"] or record["error"]
 
 
@@ -348,7 +348,7 @@ def _row(path: MeasuredPath) -> list[str]:
 
 
 def csv_report(records: Sequence[MeasuredProgram]) -> Iterator[str]:
-    """A header and a row for each path; of a program without any, one with its error."""
+    """Yield a header and a row for each path, or one with the error of a program without any."""
     own_columns, error = _CSV[:-1], _CSV[-1]
     yield csv_line([*own_columns, *CSV, *COLD_CSV, error])
     for record in records:

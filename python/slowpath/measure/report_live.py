@@ -1,4 +1,4 @@
-"""Measurements on live packets as text and CSV."""
+"""Text and CSV reports of measurements on live packets."""
 
 from collections.abc import Iterator, Sequence
 
@@ -20,7 +20,7 @@ _LIVE = (
 def live_text_report(
     records: Sequence[MeasuredProgram], where: Environment, *, verbose: bool
 ) -> Iterator[Line | str]:
-    """A table for each program, and what it comes to."""
+    """Yield a table and a conclusion for each program."""
     for number, record in enumerate(records):
         if number:
             yield ""
@@ -84,7 +84,7 @@ def _millions(rate: float | None) -> str:
 
 
 def live_csv_report(records: Sequence[MeasuredProgram]) -> Iterator[str]:
-    """A header and a row for each path; of a program without any, one with its error."""
+    """Yield a header and a row for each path, or one with the error of a program without any."""
     yield csv_line(("file", "section", "program", *_HEAD, *_LIVE, "error"))
     for record in records:
         names = [record["file"], record["section"], record["program"]]

@@ -1,4 +1,4 @@
-"""Traces as text and CSV."""
+"""Text and CSV reports of traces."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,7 +8,7 @@ from slowpath.measure.conclusions import rest_of, started_with
 from slowpath.measure.documents import MeasuredProgram, MeasuredTrace, TracePath
 
 _SHOWN = 31
-"""Most paths in the table."""
+"""Maximum number of paths in the table."""
 _COLUMNS = (
     "path", "packets", "share", "instructions", "action", "ns/packet", "spread", "first", "",
 )  # fmt: skip
@@ -22,7 +22,7 @@ _OF_PROGRAM = 4
 
 
 def trace_report(records: Sequence[MeasuredProgram]) -> Iterator[Line | str]:
-    """A table of paths for each program, and what its packets come to."""
+    """Yield a table of paths and a conclusion for each program."""
     for record in records:
         trace = record["trace"]
         if trace is not None and trace["count"]:
@@ -87,7 +87,7 @@ def _row(path: TracePath, trace: MeasuredTrace) -> list[str]:
 
 
 def trace_csv(records: Sequence[MeasuredProgram]) -> Iterator[str]:
-    """A header and a row for each path; of a program without any, one with its error."""
+    """Yield a header and a row for each path, or one with the error of a program without any."""
     yield csv_line(_CSV)
     for record in records:
         trace = record["trace"]

@@ -58,20 +58,20 @@ from slowpath.measure.traces import AskedTrace, PreparedTrace, finish_trace, pre
 
 
 class LiveLine(terminal.LiveLine):
-    """Is there while a program is measured, on terminals only."""
+    """A progress line while a program is measured, on terminals only."""
 
     def __init__(self, subject: str, seconds: float) -> None:
-        """The measurement takes no longer than so many seconds."""
+        """Create the line for a measurement of at most `seconds`."""
         super().__init__()
         self._subject = subject
         self._seconds = seconds
 
     def show(self, text: str) -> None:
-        """Shows what is being done."""
+        """Show the current work."""
         self.draw(f"{self._subject}: {text}")
 
     def show_progress(self, progress: Progress) -> None:
-        """Shows how precise it is by now."""
+        """Show the time, the loads and the precision so far."""
         sure = "" if progress.widest is None else f", ± {progress.widest:.1%} at worst"
         self.show(
             f"measured for {progress.seconds:.1f} of at most {self._seconds:g} s, loaded "
@@ -80,12 +80,12 @@ class LiveLine(terminal.LiveLine):
 
 
 class Measuring:
-    """Programs on their way through a measurement, and what the exit code says of them by now."""
+    """A measurement of programs in progress, with the exit codes so far."""
 
     def __init__(
         self, request: Request, settings: Settings, station: kernel.Station, stopping: Stopping
     ) -> None:
-        """Nothing is measured yet; the machine is watched only while something is."""
+        """Prepare the measurement; the machine is watched only while something is measured."""
         self.watch = environment.begin(watched_cpu(station), thread=station.thread)
         self.watch.pause()
         self.settings = settings
@@ -100,11 +100,11 @@ class Measuring:
 
     @property
     def quota(self) -> Quota:
-        """How long to measure a program."""
+        """Criteria for the end of the measurement of one program."""
         return Quota(self.settings.precision, self.settings.seconds)
 
     def prepared(self, analysed: Analysed, line: LiveLine) -> PreparedProgram:
-        """A program whose paths ran once."""
+        """Run the paths of a program once, and prepare them for timing."""
         self.codes.append(self._complaints.add(analysed))
         choose, going = self._choose(), self.going(line)
         return prepare_program(self.station, analysed, choose, going, self.maps)
@@ -117,7 +117,7 @@ class Measuring:
         return lambda paths: slowest(paths, len(paths))
 
     def going(self, line: LiveLine) -> Callable[[int, int], bool]:
-        """Shows which path is being prepared, and says whether to go on."""
+        """Return a callback that shows the path in preparation, and returns whether to go on."""
 
         def going(done: int, count: int) -> bool:
             line.show(f"preparing path {done + 1} of {count}")
@@ -126,7 +126,7 @@ class Measuring:
         return going
 
     def go_on(self, line: LiveLine) -> Callable[[Progress], bool]:
-        """Shows how far a measurement is, and says whether to go on."""
+        """Return a callback that shows the progress of measuring, and returns whether to go on."""
 
         def go_on(progress: Progress) -> bool:
             line.show_progress(progress)
@@ -136,14 +136,14 @@ class Measuring:
         return go_on
 
     def environment(self) -> Environment:
-        """Where it was measured, and how fast the CPU was meanwhile."""
+        """Return the environment of the measurement, with the speed of the CPU."""
         return self.watch.end(self._pace.paced())
 
     def complain(self, analysed: Analysed, program: PreparedProgram) -> None:
-        """Says on standard error what was not measured, and why."""
+        """Report on standard error what was not measured, with reasons."""
         record = program.record
         if analysed.result["error"] is not None:
-            return  # said already
+            return  # already reported
         trace = record["trace"]
         if record["error"] is not None:
             error(record["file"], f"{record['program']}: {record['error']}")
@@ -152,8 +152,8 @@ class Measuring:
         if trace is not None:
             self.codes.append(complain_of_trace(record, trace, stopped=self.stopping.asked))
             if trace["mix"] is not None:
-                # Packets were measured: the path of the analysis is only there to compare with, and
-                # the report says why that was not measured.
+                # Packets were measured. The analysis's path serves only for comparison, and the
+                # report has the reason why it was not measured.
                 return
         for path in record["paths"]:
             if path["report"] is not None:
@@ -161,24 +161,24 @@ class Measuring:
                 self.disagree(record["file"], what)
 
     def disagree(self, file: str, what: str) -> None:
-        """Says that kernel and interpreter disagree on a path."""
+        """Report that kernel and interpreter disagree on a path."""
         error(file, what)
         note(f"note: {file}: --format json has all that it takes to report it")
         self.codes.append(ExitCode.INPUT)
 
 
 class VersionsRun:
-    """Programs of an old and a new file."""
+    """A measurement of programs of an old and a new file."""
 
     def __init__(self, measuring: Measuring, alone: Callable[[Analysed], MeasuredProgram]) -> None:
-        """`alone` measures a program that only one of the files has."""
+        """Prepare the run; `alone` measures a program that exists in only one file."""
         self._measuring = measuring
         self._alone = alone
         self.records: list[MeasuredProgram] = []
         self.comparison: list[ComparedVersions] = []
 
     def all_of(self, analyses: Sequence[Analysed], files: Sequence[str]) -> None:
-        """What both files have, in turns where they have the same program."""
+        """Measure the programs of both files, in turns if both have the program."""
         first = [each for each in analyses if each.task.file == files[0]]
         old = first[: len(first) // 2] if files[0] == files[1] else first
         new = analyses[len(old) :]
@@ -193,7 +193,7 @@ class VersionsRun:
             self._miss(files[1], "there is no program to compare")
 
     def _only(self, analysed: Analysed, other: str) -> None:
-        """A program that the other file does not have."""
+        """Measure a program that the other file lacks."""
         record = self._alone(analysed)
         self.records.append(record)
         if self._measuring.settings.gates and analysed.result["error"] is None:
@@ -226,7 +226,7 @@ class VersionsRun:
             self.records.append(program.record)
 
     def _hold(self, compared: ComparedVersions) -> None:
-        """What is to be said of a comparison: `--fail-on`, and where the kernel disagrees."""
+        """Report the outcome of `--fail-on`, and disagreements with the kernel."""
         for row in compared["paths"]:
             if row["report"] is not None:
                 what = f"{row['path']}: {row['error']}"
@@ -240,16 +240,16 @@ class VersionsRun:
 
 
 class Found(NamedTuple):
-    """All that was measured."""
+    """The results of a measurement."""
 
     files: Sequence[str]
     records: Sequence[MeasuredProgram]
-    comparison: Sequence[ComparedVersions] | None  # None: there was one version
+    comparison: Sequence[ComparedVersions] | None  # None: only one version
     where: Environment
 
 
 def report(found: Found, settings: Settings) -> ExitCode:
-    """Writes it down; what the exit code says of that."""
+    """Print the results, and return the exit code of printing."""
     disturbed = disturbances.of(found.where)
     code = ExitCode.FINE
     if settings.plot is not None:
@@ -297,15 +297,15 @@ def _tell(found: Found, settings: Settings, disturbed: Sequence[Disturbance]) ->
 
 
 _STRETCHES = 2.5
-"""Seconds to find out where the time goes."""
+"""Time limit for dividing the slowest path's time, in seconds."""
 
 
 def measure(request: Request, settings: Settings) -> ExitCode:
-    """Measures every program; a failure does not stop the rest.
+    """Measure every program; an error does not stop the others.
 
     Raises:
-        OptionError: when an option makes no sense for what the files are.
-        UnavailableError: when this kernel measures nothing for us.
+        OptionError: if an option makes no sense for the files.
+        UnavailableError: if this process cannot measure in this kernel.
     """
     check(settings, request)
     kernel = open_kernel()
@@ -326,7 +326,7 @@ class _Run:
         self._stopping = measuring.stopping
 
     def all_of(self, session: Session, files: Sequence[str]) -> ExitCode:
-        """Measures all programs of a session, each by itself or two versions in turns; reports."""
+        """Measure all programs of a session, one by one or two versions in turns, and report."""
         measuring = self._measuring
         analyses = session.analyse(RunContext(self._stopping))
         if len(files) == len(VERSIONS) and self._settings.live is None:
@@ -372,7 +372,7 @@ class _Run:
     def _traced(
         self, analysed: Analysed, program: PreparedProgram, line: LiveLine
     ) -> PreparedTrace | None:
-        """The packets of `--pcap`, run through a program."""
+        """Run the packets of `--pcap` through a program."""
         if self._settings.pcap is None:
             return None
 

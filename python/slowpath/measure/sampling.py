@@ -1,11 +1,13 @@
 """Sampling plan: subjects take turns until their times are known.
 
-A *load* is one loading of all programs into the kernel. Where their code comes to lie changes what
-they take by a few percent, so a load is one independent observation, and each subject gets one
-value from each load. Within a load subjects take turns in random order, and between any two a busy
-loop is timed: what keeps the CPU from computing shows there first, and what was timed beside it is
-left out. Loading takes time, too, so in a load that is disturbed subjects take further turns:
-whether that is so, the busy loop says alone.
+A *load* is one loading of all programs into the kernel. The addresses of their code change their
+times by a few percent. A load is therefore one independent observation, with one value for each
+subject.
+
+Within a load, subjects take turns in random order. A busy loop is timed between any two samples,
+because it shows first when the CPU is slowed down; samples beside a slow busy loop are excluded.
+Loading takes time as well, so subjects take further turns in a disturbed load. The busy loop alone
+decides whether a load is disturbed.
 """
 
 import math
@@ -20,36 +22,36 @@ from typing import NamedTuple, Protocol
 from slowpath.measure.statistics import Estimate, estimate, quantile
 
 DISTURBED = (1.02, 1.05, 1.1, 1.25, math.inf)
-"""How much longer than undisturbed the busy loop takes where samples beside it are left out: the
-first of these with which enough is left of each subject."""
-_UNDISTURBED = 0.1  # share of the busy loop's samples that are taken for undisturbed
+"""Limits for the time of the busy loop relative to its undisturbed time; samples beside a slower
+busy loop are excluded. The first limit that leaves enough samples of each subject applies."""
+_UNDISTURBED = 0.1  # fastest share of the busy loop's samples, which count as undisturbed
 _FEWEST_LOADS = 6
 _LEAST_LOADS = 3
 _MOST_LOADS = 400
-_ROUNDS = 6  # of a load, at least
-_MOST_ROUNDS = 24  # the same of one that is disturbed
-_ENOUGH = 4  # undisturbed samples of each subject, with which a load ends
-_SAMPLE = 0.5e6  # nanoseconds that a sample is to take
-_BUSY = 0.12e6  # the same for the busy loop
-_TRIAL = 16  # runs of first samples, which say how many are needed
-_TRIALS = 3  # so many first samples, of which the least disturbed counts
+_ROUNDS = 6  # minimum number per load
+_MOST_ROUNDS = 24  # maximum number in a disturbed load
+_ENOUGH = 4  # undisturbed samples of each subject at which a load ends
+_SAMPLE = 0.5e6  # target duration of a sample in nanoseconds
+_BUSY = 0.12e6  # target duration of a sample of the busy loop in nanoseconds
+_TRIAL = 16  # runs in a trial sample, which determines the number of runs needed
+_TRIALS = 3  # number of trial samples, of which the fastest counts
 _FEWEST_RUNS, _MOST_RUNS = 16, 1_000_000
-_LEAST = 1.0  # nanoseconds that are left of a sample
-_CALLS = 9  # with one run each, which tell what a call takes besides
-_MORE = 1.4  # times as many loads, before whether it is precise is looked at again
-_MORE_TO_DECIDE = 2.0  # the same where intervals decide something: a wrong one would be kept
+_LEAST = 1.0  # minimum in nanoseconds after subtracting the overhead of the call
+_CALLS = 9  # calls with one run each, to measure the overhead of a call
+_MORE = 1.4  # growth in loads between two checks of the precision
+_MORE_TO_DECIDE = 2.0  # growth if intervals decide a gate: a wrong early decision would be final
 
 
 class Reference:
-    """What is timed besides the subjects, by the number that the bench has for it."""
+    """Numbers of the reference programs, timed besides the subjects."""
 
     EMPTY = -1  # an empty program
-    WRAPPED = -2  # the same, called as subjects are that are restored, where a part has such
-    BUSY = -3  # many independent additions, as the CPU has nothing to wait for
+    WRAPPED = -2  # an empty program, called like restored subjects; only in parts with such
+    BUSY = -3  # many independent additions, which never wait for each other
 
 
 class SubjectError(Exception):
-    """A subject that does not do what it should."""
+    """A subject that behaves unexpectedly."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -59,111 +61,111 @@ class SubjectError(Exception):
 class Sample(NamedTuple):
     """One timed call."""
 
-    nanoseconds: int  # of all runs
+    nanoseconds: int  # total of all runs
     runs: int
-    value: int  # what the last run returned
+    value: int  # return value of the last run
 
 
 class Load(Protocol):
-    """Programs of a part, loaded."""
+    """Loaded programs of a part."""
 
     def sample(self, subject: int, repeat: int) -> Sample:
-        """Times a subject, or a `Reference`, so many times in one call.
+        """Time `repeat` runs of a subject or a `Reference` in one call.
 
         Raises:
-            SubjectError: when it does not do what it should.
+            SubjectError: if the subject behaves unexpectedly.
         """
 
 
 class Bench(Protocol):
-    """What loads programs and times them."""
+    """A test bench that loads and times programs."""
 
     @property
     def wrapped(self) -> Sequence[bool]:
-        """Of each subject, whether it is restored between runs."""
+        """For each subject, true if it is restored between runs."""
 
     @property
     def net(self) -> Sequence[bool]:
-        """Of each subject, whether its samples leave out what calls take besides runs."""
+        """For each subject, true if its samples exclude the overhead of calls."""
 
     @property
     def most(self) -> Sequence[int]:
-        """Of each subject, how often it can be run after it was loaded."""
+        """For each subject, the maximum number of runs after loading."""
 
     @property
     def parts(self) -> Sequence[Sequence[int]]:
-        """Subjects that are loaded at the same time."""
+        """Groups of subjects that are loaded at the same time."""
 
     def load(self, part: Sequence[int]) -> Load:
-        """Loads programs anew. Those of the part before are not used any more."""
+        """Load programs anew; those of the previous part are no longer used."""
 
 
 class Quota(NamedTuple):
-    """How long to go on."""
+    """Criteria for the end of a measurement."""
 
-    precision: float  # half the length of intervals, as a share of the mean
-    seconds: float  # at most, but for the fewest loads
+    precision: float  # half the length of intervals relative to the mean
+    seconds: float  # limit, which the minimum number of loads can exceed
     fewest_loads: int = _FEWEST_LOADS
     decided: Callable[[Sequence["Measured | None"]], bool] | None = None
-    """Whether what is known of the subjects decides what is asked; before that, to be precise is
-    not enough. None: nothing is asked."""
+    """Function that returns true if the subjects' values decide the caller's question. Until then,
+    precise values do not end the measurement. None: no question."""
     between: Callable[[Sequence["Measured | None"]], Estimate | None] | None = None
-    """A ratio of subjects that is to be as precise as each of them: that each is known does not say
-    that what differs between them is."""
+    """Function that returns a ratio of subjects, which must reach the same precision as each
+    subject. Precise subjects alone do not guarantee a precise ratio."""
 
 
 class Observation(NamedTuple):
-    """What one load said."""
+    """The values of one load."""
 
-    whole: list[float | None]  # ns of each subject in the kernel's loop; None where it is unknown
+    whole: list[float | None]  # ns of each subject in the kernel's loop; None: unknown
     net: list[float | None]  # ns beyond an empty program; None: all disturbed
     empty: list[float]  # ns of an empty program, in each part
 
 
 class Measured(NamedTuple):
-    """A subject's cost."""
+    """The measured cost of a subject."""
 
-    run: Estimate  # ns of one run in the kernel's loop, as `bpftool prog run` tells
+    run: Estimate  # ns of one run in the kernel's loop, as in `bpftool prog run`
     net: Estimate  # ns beyond an empty program
-    loads: list[float | None]  # ns of one run, of each load
-    turns: list[float | None]  # the same of all samples, also of disturbed ones
-    runs: int  # all that were timed
+    loads: list[float | None]  # ns of one run, for each load
+    turns: list[float | None]  # ns of one run for each load, with disturbed samples
+    runs: int  # number of timed runs
 
 
 class Outcome(NamedTuple):
-    """What a measurement came to."""
+    """The result of a measurement."""
 
-    subjects: list[Measured | None]  # None: there was no undisturbed sample, or it failed
-    failed: dict[int, str]  # of subjects that did not do what they should, why
+    subjects: list[Measured | None]  # None: no undisturbed sample, or failed
+    failed: dict[int, str]  # reason for each failed subject
     baseline: Estimate | None  # ns of an empty program
     loads: int
     samples: int
-    discarded: int  # samples that were disturbed
-    limit: float  # of `DISTURBED`, which was taken
-    busy: tuple[float, float]  # ns of the busy loop: undisturbed, and in the median
-    precise: bool  # whether all intervals are as narrow as was asked for
+    discarded: int  # number of disturbed samples
+    limit: float  # limit of `DISTURBED` that was applied
+    busy: tuple[float, float]  # ns of the busy loop: undisturbed, and median
+    precise: bool  # true if all intervals reached the requested precision
     seconds: float
 
     def why(self, subject: int) -> str:
-        """Why nothing is known of a subject."""
+        """Return the reason why a subject has no value."""
         return self.failed.get(subject, "the CPU was slowed down too much whenever it was timed")
 
 
 class _Timed(NamedTuple):
-    """A sample, and how long the busy loop took beside it."""
+    """A sample, with the time of the busy loop beside it."""
 
     part: int
     subject: int
-    nanoseconds: float  # of one run
+    nanoseconds: float  # per run
     busy: float
 
 
 def measure(bench: Bench, quota: Quota, go_on: Callable[["Progress"], bool]) -> Outcome:
-    """Measures all subjects of a bench until that is precise enough, or `go_on` says no.
+    """Measure all subjects of a bench until the result is precise, or `go_on` returns false.
 
-    It is looked at rarely whether it is: who stops as soon as an interval happens to be narrow has
-    intervals that are too narrow. Who stops as soon as one happens to lie on one side of a limit is
-    wrong more often still, so with something to decide it is looked at even more rarely.
+    The precision is checked rarely: stopping as soon as an interval happens to be narrow would make
+    intervals too narrow. Stopping as soon as an interval happens to lie on one side of a limit
+    would be wrong more often still, so checks are even rarer if the result decides a gate.
     """
     started = time.monotonic()
     sampler, look = Sampler(bench), quota.fewest_loads
@@ -174,7 +176,7 @@ def measure(bench: Bench, quota: Quota, go_on: Callable[["Progress"], bool]) -> 
         loads, (precise, widest) = sampler.loads, sampler.is_precise(quota)
         asked = not go_on(Progress(loads, seconds, widest))
         over = seconds >= quota.seconds or loads >= _MOST_LOADS
-        # A program that takes seconds to load is not loaded as often.
+        # Load a program fewer times if loading takes seconds.
         fewest = _LEAST_LOADS if seconds >= 2 * quota.seconds else quota.fewest_loads
         enough = loads >= look and precise and sampler.decides(quota)
         if asked or (over and loads >= fewest) or enough:
@@ -184,41 +186,41 @@ def measure(bench: Bench, quota: Quota, go_on: Callable[["Progress"], bool]) -> 
 
 
 class Progress(NamedTuple):
-    """How far a measurement is."""
+    """The progress of a measurement."""
 
     loads: int
     seconds: float
-    widest: float | None  # half the longest interval, as a share of its mean
+    widest: float | None  # half the longest interval relative to its mean
 
 
 class Told(NamedTuple):
-    """Who is told how far it is, and says whether to go on."""
+    """Progress callbacks that return false to stop."""
 
-    preparing: Callable[[int, int], bool]  # how many paths are prepared, and of how many
+    preparing: Callable[[int, int], bool]  # arguments: prepared paths, all paths
     measuring: Callable[[Progress], bool]
 
 
 class Sampler:
-    """Samples of all loads until now."""
+    """The samples of all loads so far."""
 
     def __init__(self, bench: Bench) -> None:
-        """Nothing is loaded yet."""
+        """Prepare the sampler; nothing is loaded yet."""
         self._bench = bench
         self._order = random.Random(0)  # noqa: S311 - no secret
         self._loads: list[list[_Timed]] = []
         self._repeats: dict[int, int] = {}
-        self._rounds: dict[int, int] = {}  # in which a subject takes part, at most
+        self._rounds: dict[int, int] = {}  # maximum number of rounds of each subject
         self._busy: list[float] = []
         self._runs = [0] * len(bench.wrapped)
         self._failed: dict[int, str] = {}
 
     @property
     def loads(self) -> int:
-        """How many there were."""
+        """Number of loads so far."""
         return len(self._loads)
 
     def add_load(self) -> None:
-        """Loads everything anew and lets subjects take turns."""
+        """Load all programs anew and let subjects take turns."""
         timed: list[_Timed] = []
         for number, part in enumerate(self._bench.parts):
             timed += self._take_turns(number, part, self._bench.load(part))
@@ -252,13 +254,13 @@ class Sampler:
         return timed
 
     def _are_enough(self, timed: Sequence[_Timed], turns: Sequence[int], quiet: float) -> bool:
-        """Whether so many samples of each subject are undisturbed that a load can end."""
+        """Return true if each subject has enough undisturbed samples to end the load."""
         undisturbed = Counter(sample.subject for sample in timed if sample.busy <= quiet)
         asked = (subject for subject in turns if subject not in self._failed)
         return all(undisturbed[subject] >= _ENOUGH for subject in asked)
 
     def _prepare(self, load: Load, subject: int) -> None:
-        """Finds out how many runs a sample of a subject has."""
+        """Determine the number of runs in a sample of a subject."""
         try:
             most = self._bench.most[subject] if subject >= 0 else sys.maxsize
             self._repeats[subject], self._rounds[subject] = _repeats(load, subject, most)
@@ -268,7 +270,7 @@ class Sampler:
             self._rounds[subject], self._failed[subject] = 0, problem.reason
 
     def _sample_subject(self, load: Load, subject: int, call: float) -> float | None:
-        """Nanoseconds of one run; None if it fails, now and in all loads to come."""
+        """Return nanoseconds per run, or None if the subject fails, now and in later loads."""
         try:
             return self._sample(load, subject, call)
         except SubjectError as problem:
@@ -278,7 +280,7 @@ class Sampler:
             return None
 
     def _sample(self, load: Load, subject: int, call: float) -> float:
-        """Nanoseconds of one run."""
+        """Return nanoseconds per run."""
         sample = load.sample(subject, self._repeats[subject])
         if subject >= 0:
             self._runs[subject] += sample.runs
@@ -290,7 +292,7 @@ class Sampler:
         return taken
 
     def _observations(self) -> tuple[float, list[Observation]]:
-        """What the loads said, and how disturbed samples may be that count."""
+        """Return the applied limit of disturbance and the observation of each load."""
         quiet = quantile(self._busy, _UNDISTURBED)
         needed = min(_LEAST_LOADS, len(self._loads))
         for limit in DISTURBED[:-1]:
@@ -322,7 +324,7 @@ class Sampler:
         return Observation(wholes, nets, empties)
 
     def is_precise(self, quota: Quota) -> tuple[bool, float | None]:
-        """Whether all intervals are narrow enough, and the widest, as a share of the mean."""
+        """Return whether all intervals are narrow enough, and the widest relative to its mean."""
         _, subjects, _ = self._evaluated()
         asked = [
             None if subject is None else subject.run
@@ -339,7 +341,7 @@ class Sampler:
         return widest <= quota.precision, widest
 
     def decides(self, quota: Quota) -> bool:
-        """Whether what is known decides what is asked."""
+        """Return true if the values so far decide the caller's question."""
         return quota.decided is None or quota.decided(self._evaluated()[1])
 
     def _evaluated(self) -> tuple[float, list[Measured | None], Estimate | None]:
@@ -365,15 +367,15 @@ class Sampler:
     def _wholes(
         self, subject: int, observations: Sequence[Observation], baseline: float
     ) -> list[float | None]:
-        """Nanoseconds of one run in the kernel's loop, of each load."""
+        """Return nanoseconds of one run in the kernel's loop, for each load."""
         if not self._bench.wrapped[subject]:
             return [each.whole[subject] for each in observations]
-        # The clock was read around the program alone.
+        # Samples of a restored subject cover the program alone; add the loop.
         nets = (each.net[subject] for each in observations)
         return [None if net is None else net + baseline for net in nets]
 
     def outcome(self, seconds: float, *, precise: bool) -> Outcome:
-        """What all samples say."""
+        """Return the result of all samples."""
         limit, subjects, baseline = self._evaluated()
         samples = [sample for timed in self._loads for sample in timed]
         quiet = quantile(self._busy, _UNDISTURBED)
@@ -395,9 +397,9 @@ class Sampler:
 
 
 def _repeats(load: Load, subject: int, most: int) -> tuple[int, int]:
-    """How many runs a sample needs to take as long as it should, and how many samples a load has.
+    """Return the number of runs in a sample, and the number of samples in a load.
 
-    All runs of a load are `most`.
+    A load allows at most `most` runs.
     """
     aim = _BUSY if subject == Reference.BUSY else _SAMPLE
     second = max(_TRIAL, min(int(aim / _taken(load, subject, _TRIAL) / 4), most // 16, _MOST_RUNS))
@@ -408,23 +410,23 @@ def _repeats(load: Load, subject: int, most: int) -> tuple[int, int]:
 
 
 def _taken(load: Load, subject: int, repeat: int) -> float:
-    """Nanoseconds of one run, as the least disturbed of a few samples says."""
+    """Return nanoseconds per run from the fastest of a few trial samples."""
     trials = (load.sample(subject, repeat) for _ in range(_TRIALS))
     return max(min(trial.nanoseconds / max(trial.runs, 1) for trial in trials), 0.1)
 
 
 def _call(load: Load, repeat: int) -> float:
-    """Nanoseconds that a call takes besides its runs."""
+    """Return the overhead of a call in nanoseconds."""
     one = min(load.sample(Reference.EMPTY, 1).nanoseconds for _ in range(_CALLS))
     many = load.sample(Reference.EMPTY, repeat)
     return max(one - many.nanoseconds / max(many.runs, 1), 0.0)
 
 
 def ratio(old: Measured, new: Measured) -> Estimate | None:
-    """How much longer the new one takes, as often as both were loaded together; None: never.
+    """Return the ratio of new to old time over loads with both, or None if there are none.
 
-    What disturbs one of two that take turns disturbs the other, too. So where few samples are
-    undisturbed, all of them together tell the ratio more precisely, and they are taken.
+    A disturbance of one of two subjects that take turns also affects the other. If few samples are
+    undisturbed, the ratio over all samples is more precise. The narrower interval is returned.
     """
     found = [
         estimate(ratios)

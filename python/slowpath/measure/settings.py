@@ -17,11 +17,11 @@ from slowpath.measure.documents import ComparedPath, MeasuredProgram, MeasuredTr
 def check_trace_options(
     pcap: str | None, plot: str | None, request: Request, *, live: bool
 ) -> None:
-    """Finds out before the work whether it can be done.
+    """Check the options for traces before the work.
 
     Raises:
-        OptionError: when an option makes no sense with the others.
-        UnavailableError: when there is nothing to draw with.
+        OptionError: if an option makes no sense with the others.
+        UnavailableError: if plotting is not available.
     """
     if plot is not None:
         if pcap is None:
@@ -37,7 +37,7 @@ def check_trace_options(
 
 
 def complain_of_trace(record: MeasuredProgram, trace: MeasuredTrace, *, stopped: bool) -> ExitCode:
-    """Says on standard error why a trace, or a part of it, did not run."""
+    """Report on standard error why a trace, or a part of it, did not run."""
     code = ExitCode.FINE
     if trace["error"] is not None and record["error"] is None:
         rest = "" if trace["count"] == 0 else f"; {trace['count']:,} packets were read before"
@@ -55,7 +55,7 @@ def complain_of_trace(record: MeasuredProgram, trace: MeasuredTrace, *, stopped:
 
 
 def draw_traces(file: str, records: Sequence[MeasuredProgram]) -> ExitCode:
-    """Draws what was measured of traces, if there is anything."""
+    """Plot the measured traces, if there are any."""
     from slowpath.measure.traces import draw
 
     traces = [(record, record["trace"]) for record in records]
@@ -79,7 +79,7 @@ _CONDITION = re.compile(r"\s*ratio\s*(>=?)\s*(\d+(?:\.\d*)?|\.\d+)\s*")
 
 
 class Gate(NamedTuple):
-    """A ratio from which on a comparison fails."""
+    """A limit on the ratio of a comparison."""
 
     text: str
     limit: float
@@ -87,17 +87,17 @@ class Gate(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What a gate says of a comparison, and why; no reason where it passes."""
+    """The verdict of a gate with its reason, which is None if the gate passes."""
 
     code: ExitCode
     reason: str | None
 
 
 def parse_gate(text: str) -> Gate:
-    """Reads `ratio > NUMBER` or `ratio >= NUMBER`.
+    """Parse `ratio > NUMBER` or `ratio >= NUMBER`.
 
     Raises:
-        ValueError: when it is neither.
+        ValueError: if the text has another form.
     """
     found = _CONDITION.fullmatch(text)
     if found is None:
@@ -106,12 +106,12 @@ def parse_gate(text: str) -> Gate:
 
 
 def is_decided(gates: Sequence[Gate], row: ComparedPath) -> bool:
-    """Whether measuring for longer would tell nothing more."""
+    """Return true if all gates are decided, so that further measuring adds nothing."""
     return all(decide(gate, row).code is not ExitCode.UNDECIDED for gate in gates)
 
 
 def decide(gate: Gate, row: ComparedPath) -> Decision:
-    """Whether the ratio of the slowest paths is beyond the limit: its interval has to say so."""
+    """Compare the interval of the slowest paths' ratio with the limit."""
     value, low, high = row["ratio"], row["low"], row["high"]
     if value is None or low is None or high is None:
         reason = f"the slowest paths could not be compared, and --fail-on {gate.text!r} needs that"
@@ -133,27 +133,27 @@ VERSIONS = ("old", "new")
 
 
 class Settings(NamedTuple):
-    """How to measure, and how to tell."""
+    """Options of the measurement and its report."""
 
-    between: bool  # the slowest, the fastest and some between, not the slowest so many
-    precision: float  # half the intervals, as a share of the times
+    between: bool  # measure the slowest, the fastest and some between, not the K slowest
+    precision: float  # half the length of intervals relative to the times
     seconds: float
     cpu: int | None
     form: str
     verbose: bool
     gates: Sequence[Gate] = ()
-    live: int | None = None  # how many live packets at a time; None: test runs
-    pcap: str | None = None  # a trace to run
-    plot: str | None = None  # a file for a picture of it
-    cache: str = "both"  # `hot`, `cold`, or `both`: cold where it differs
-    stretches: bool = True  # whether to say where the time goes
+    live: int | None = None  # number of live packets at a time; None: test runs
+    pcap: str | None = None  # trace to run
+    plot: str | None = None  # file for a plot of the trace
+    cache: str = "both"  # `hot`, `cold`, or `both` (cold times only if they differ)
+    stretches: bool = True  # divide the time of the slowest path
 
 
 def check(settings: Settings, request: Request) -> None:
-    """Finds out before the work whether it can be done.
+    """Check the options before the work.
 
     Raises:
-        OptionError: when an option makes no sense for what the files are, or with the others.
+        OptionError: if an option makes no sense for the files, or with the others.
     """
     if settings.gates and len(request.files) != len(VERSIONS):
         raise OptionError("--fail-on", "there is nothing to compare; name two files, old and new")
@@ -169,5 +169,5 @@ def check(settings: Settings, request: Request) -> None:
 
 
 def watched_cpu(station: kernel.Station) -> int:
-    """The CPU that a station is on, as far as is known."""
+    """Return the CPU of a station, or the last allowed one if the station has none."""
     return max(os.sched_getaffinity(0)) if station.cpu is None else station.cpu

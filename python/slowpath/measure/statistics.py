@@ -1,9 +1,11 @@
-"""Statistics of repeated measurements: trimmed means, spread, intervals.
+"""Statistics of repeated measurements: means without outliers, spread, intervals.
 
-Where the code of a program lies makes two or three clumps of its times. A median jumps from one
-clump to another, and a mean that leaves out a fixed share cuts clumps off; so only what is far from
-everything is left out. The tests hold all of this against SciPy, which the product does without: it
-would add half a second to each start and a hundred megabytes to an installation.
+The address of a program's code makes its times form two or three clusters. A median jumps from one
+cluster to another, and a mean without a fixed share of the values cuts off clusters. Only values
+far from all others are therefore excluded.
+
+The tests compare this module with SciPy. The product does not use SciPy, because it would add half
+a second to each start and a hundred megabytes to an installation.
 """
 
 import math
@@ -12,49 +14,49 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 CONFIDENCE = 0.95
-"""How often an interval contains what it is about, at least."""
-_NOMINAL = 0.98  # of intervals that are looked at several times before one of them is taken
+"""Minimum probability that an interval contains the true value."""
+_NOMINAL = 0.98  # confidence of intervals that are checked several times before one is accepted
 _FAR, _NEAR = 5.0, 0.25
-"""An outlier is so many standard deviations from the median, and this share of it or more."""
+"""An outlier is farther from the median than `_FAR` standard deviations and than `_NEAR` of it."""
 _NORMAL = 1.4826  # standard deviation of a normal distribution, in median absolute deviations
 
 
 class Interval(NamedTuple):
-    """Where a value lies with `CONFIDENCE`."""
+    """The range of a value with `CONFIDENCE`."""
 
     low: float
     high: float
 
     @property
     def half_width(self) -> float:
-        """Half of its length."""
+        """Half the length of the interval."""
         return (self.high - self.low) / 2
 
     @property
     def known(self) -> tuple[float | None, float | None]:
-        """Its ends; None where nothing is known, after a single value."""
+        """Both ends; None for each if the interval is unbounded, after a single value."""
         return (self.low, self.high) if math.isfinite(self.half_width) else (None, None)
 
     def __contains__(self, value: object) -> bool:
-        """Whether a number is inside, ends included."""
+        """Return true if the value is a number in the interval, ends included."""
         return isinstance(value, int | float) and self.low <= value <= self.high
 
 
 class Estimate(NamedTuple):
-    """What values come to that were measured independently of each other."""
+    """The estimate from independent measurements."""
 
-    value: float  # their mean, without outliers
-    spread: float  # of single values: a standard deviation
-    interval: Interval  # of the mean
-    size: int  # how many values there were
-    outliers: int  # how many of them were left out
+    value: float  # mean without outliers
+    spread: float  # standard deviation of single values
+    interval: Interval  # interval of the mean
+    size: int  # number of values
+    outliers: int  # number of excluded values
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The value that so large a share of the values does not exceed, interpolated.
+    """Return the value that the given share of the values does not exceed, interpolated.
 
     Raises:
-        ValueError: when there are no values.
+        ValueError: if `values` is empty.
     """
     if not values:
         raise ValueError("no values")
@@ -66,16 +68,16 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 def spread(values: Sequence[float]) -> float:
-    """A standard deviation from the median absolute deviation, which outliers do not move."""
+    """Estimate the standard deviation from the median absolute deviation, robust to outliers."""
     center = statistics.median(values)
     return _NORMAL * statistics.median([abs(value - center) for value in values])
 
 
 def without_outliers(values: Sequence[float]) -> list[float]:
-    """The values that are not far from everything.
+    """Return the values without outliers.
 
     Raises:
-        ValueError: when there are no values.
+        ValueError: if `values` is empty.
     """
     if not values:
         raise ValueError("no values")
@@ -85,12 +87,12 @@ def without_outliers(values: Sequence[float]) -> list[float]:
 
 
 def mean_interval(values: Sequence[float]) -> Interval:
-    """Where the mean lies of what the values are drawn from, by Student's distribution.
+    """Return the interval of the distribution's mean, by Student's distribution.
 
-    Of a single value nothing is known: all numbers.
+    For a single value, the interval is unbounded.
 
     Raises:
-        ValueError: when there are no values.
+        ValueError: if `values` is empty.
     """
     center = statistics.fmean(values)
     if len(values) == 1:
@@ -100,14 +102,15 @@ def mean_interval(values: Sequence[float]) -> Interval:
 
 
 def half_width(size: int) -> float:
-    """Half of the interval of a mean of so many values, two or more, in standard errors."""
+    """Return half the interval of a mean of `size` (two or more) values, in standard errors."""
     return student_quantile(size - 1, 1 - (1 - _NOMINAL) / 2)
 
 
 def student_quantile(freedom: int, share: float) -> float:
-    """A quantile of Student's distribution, to 4 % for 2 degrees of freedom and better for more.
+    """Return a quantile of Student's distribution.
 
-    The expansion by Cornish and Fisher (Abramowitz and Stegun 26.7.5); exact for 1 degree.
+    The error is 4 % for 2 degrees of freedom and less for more. Computed with the expansion by
+    Cornish and Fisher (Abramowitz and Stegun 26.7.5); exact for 1 degree.
     """
     if freedom == 1:
         return math.tan(math.pi * (share - 0.5))
@@ -122,10 +125,10 @@ def student_quantile(freedom: int, share: float) -> float:
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """The mean of independent values without outliers, with its interval.
+    """Return the mean of independent values without outliers, with its interval.
 
     Raises:
-        ValueError: when there are no values.
+        ValueError: if `values` is empty.
     """
     kept = without_outliers(values)
     size, deviation = len(values), statistics.stdev(kept) if len(kept) > 1 else 0.0

@@ -1,10 +1,10 @@
 """Time of the stretches of a path.
 
-A stretch takes what a path up to its end takes longer than the path up to its start. Both are
-whole runs, so the stretches of a load add up to the path. A CPU works on several instructions at
-once: work is counted in the stretch in which it delays the end, which may be a later one than that
-of its instructions, and work that delays nothing takes nothing. So a stretch may take less than
-nothing, within its interval.
+The time of a stretch is the time of the path up to its end minus the time up to its start. Both are
+times of whole runs, so the stretches of a load add up to the path. A CPU executes several
+instructions at once. Work counts in the stretch whose end it delays, which may follow the stretch
+of its instructions, and work that delays nothing costs nothing. A stretch may therefore have a
+negative time, within its interval.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,25 +19,26 @@ from slowpath.measure.statistics import Estimate, estimate
 
 
 class Beginnings(NamedTuple):
-    """What one load said; None: all samples were disturbed. All beyond an empty program."""
+    """The observation of one load, beyond an empty program; None if all samples were disturbed."""
 
-    path: float | None  # ns of the path, without questions
-    ends: Sequence[float | None]  # of it up to the end of each stretch, with questions
+    path: float | None  # ns of the path without questions
+    ends: Sequence[float | None]  # ns up to the end of each stretch, with questions whether to end
 
 
 class Parts(NamedTuple):
-    """What a path and its stretches take, in ns."""
+    """The times of a path and its stretches in ns."""
 
     whole: Estimate | None
-    asking: Estimate | None  # a question
+    asking: Estimate | None  # one question
     parts: list[Estimate | None]
 
 
 def take_apart(loads: Sequence[Beginnings], questions: Sequence[int]) -> Parts:
-    """What stretches take by independent loads.
+    """Compute the times of stretches from independent loads.
 
-    `questions` is how many a run up to the end of each stretch asks. What one takes is how much
-    longer the path is with all of them, by their number; that is an average.
+    `questions` has the number of questions, whether to end the run, that are asked up to the end of
+    each stretch. The time of one question is the average: the extra time of the path with all
+    questions, divided by their number.
     """
     wholes, askings = list[float](), list[float]()
     found: list[list[float]] = [[] for _ in questions]
@@ -67,7 +68,7 @@ def break_down(
     quota: Quota,
     go_on: Callable[[Progress], bool],
 ) -> Breakdown:
-    """Finds out where the time of a path goes; `rank` is which one it is."""
+    """Divide the time of a path into stretches; `rank` is the rank of the path."""
     breakdown: Breakdown = {
         "rank": rank,
         "program_ns": None,

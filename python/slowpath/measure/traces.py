@@ -24,25 +24,25 @@ from slowpath.measure.sampling import Measured
 from slowpath.measure.statistics import estimate
 
 TIMED = 30
-"""How many paths of a trace are timed, those of most packets; and its slowest besides."""
+"""Maximum number of timed paths of a trace: those with most packets, plus its slowest path."""
 _TURN = 100
-"""Milliseconds of running packets before somebody is asked whether to go on."""
+"""Milliseconds between two checks whether to go on running packets."""
 
 
 class AskedTrace(NamedTuple):
-    """A trace that is to run."""
+    """A requested trace."""
 
     file: str
-    maps: str | None = None  # the text of `--maps`: what maps hold before the first packet
+    maps: str | None = None  # text of `--maps`: map content before the first packet
 
 
 class PreparedTrace(NamedTuple):
-    """A trace that has run, and those of its paths that can be timed."""
+    """A trace that has run, with its paths that can be timed."""
 
     record: MeasuredTrace
     cases: list[kernel.Case]
-    numbers: list[int]  # of each case, its place in the record's paths
-    known: bool  # whether the analysis has found the slowest path that there is
+    numbers: list[int]  # index in the record's paths, for each case
+    known: bool  # true if the analysis has found the slowest path that exists
 
 
 def prepare_trace(
@@ -52,9 +52,9 @@ def prepare_trace(
     program: PreparedProgram,
     going: Callable[[str], bool],
 ) -> PreparedTrace:
-    """Runs a trace through a program, and finds out how its paths can be timed.
+    """Run a trace through a program, and prepare its paths for timing.
 
-    `going` is told what is being done; when it says no, the rest is left out.
+    `going` receives the current work; if it returns false, the rest is skipped.
     """
     guarantee = analysed.result["guarantee"]
     known = guarantee is not None and is_found(guarantee)
@@ -115,7 +115,7 @@ def _empty(file: str) -> MeasuredTrace:
 def _fill(
     record: MeasuredTrace, report: kernel.TraceReport, found: Sequence[PathResult]
 ) -> list[int]:
-    """What the engine says of a trace; of each path in the record, its place in the report."""
+    """Copy the engine's report to the record; return the report index of each path."""
     record["format"], record["count"] = report["format"], report["packets"]
     record["complete"], record["error"] = report["complete"], report["ended"]
     record["truncated"], record["uncertain"] = report["truncated"], report["uncertain"]
@@ -178,7 +178,7 @@ def _slowest(paths: Sequence[TracePath], found: Sequence[PathResult]) -> TraceDi
 
 
 def _name_ranks(record: MeasuredTrace, program: PreparedProgram) -> None:
-    """Which paths of a trace are those that the analysis found."""
+    """Set the rank of each path that the analysis found too."""
     ranks = {}
     for case, number in zip(program.cases, program.numbers, strict=True):
         if case.path is not None:
@@ -188,7 +188,7 @@ def _name_ranks(record: MeasuredTrace, program: PreparedProgram) -> None:
 
 
 def _chosen(record: MeasuredTrace) -> list[int]:
-    """Places of the paths to time; of others nothing is known that could be timed."""
+    """Choose the paths to time; only paths with a kept packet can be timed."""
     kept = [at for at, path in enumerate(record["paths"]) if path["measured_packet"] is not None]
     chosen = kept[:TIMED]
     slowest = record["slowest"]
@@ -222,7 +222,7 @@ def _prepare_path(
 
 
 def finish_trace(trace: PreparedTrace, program: PreparedProgram, together: Together) -> None:
-    """Writes into the record of a trace what its paths take; its cases are the extra ones."""
+    """Store the times of a trace's paths in its record; its cases are the extra ones."""
     record = trace.record
     timed: list[tuple[TracePath, Measured]] = []
     for number, (place, measured) in enumerate(zip(trace.numbers, together.extra, strict=True)):
@@ -251,10 +251,10 @@ def _time(paths: Sequence[MeasuredPath]) -> float | None:
 
 
 def mixed(shares: Sequence[tuple[float, Measured]]) -> TraceMix | None:
-    """What packets cost in the mean whose paths have these shares; None where there are none.
+    """Return the mean cost of packets whose paths have these shares; None if there are none.
 
-    All paths are in every load, so each load has a mean of its own: these are the independent
-    observations. A path that was disturbed in a load counts there as in the mean of its others.
+    All paths are in every load, so each load has a mean of its own; these are the independent
+    observations. A path that was disturbed in a load counts there with the mean of its other loads.
     """
     known = sum(share for share, _ in shares)
     if not known:
@@ -280,13 +280,13 @@ def mixed(shares: Sequence[tuple[float, Measured]]) -> TraceMix | None:
 
 
 _WIDTH, _HEIGHT = 7.0, 4.0  # inches
-_MARGIN = 1.08  # of the time axis
+_MARGIN = 1.08  # length of the time axis relative to the longest time
 
 
 def distribution(trace: MeasuredTrace) -> list[tuple[float, float]]:
-    """Nanoseconds, and the share of the packets that take no longer; ascending.
+    """Return points of the distribution: nanoseconds and share of packets up to it, ascending.
 
-    Packets of paths that were not timed are left out.
+    Packets on paths that were not timed are excluded.
     """
     timed = sorted(
         (path["measured_ns"], path["packets"])
@@ -301,12 +301,12 @@ def distribution(trace: MeasuredTrace) -> list[tuple[float, float]]:
 
 
 def draw(file: str, traces: Sequence[tuple[str, MeasuredTrace]]) -> None:
-    """Writes the picture of traces, each with the name of its program.
+    """Plot traces, each with the name of its program.
 
-    It is SVG or PNG, by the end of the name; the same data give the same file.
+    The format is SVG or PNG, by the suffix of the file name; the same data gives the same file.
 
     Raises:
-        OSError: when the file cannot be written.
+        OSError: if the file cannot be written.
     """
     with picture(file, _WIDTH, _HEIGHT) as figure:
         axes = figure.add_subplot()
@@ -322,7 +322,7 @@ def draw(file: str, traces: Sequence[tuple[str, MeasuredTrace]]) -> None:
                 label = f"slowest path, {bound:.0f} ns"
                 axes.axvline(bound, color=line.get_color(), linestyle="--", label=label)
             longest = max(longest, times[-1], bound or 0.0)
-            # The last step goes on to the edge.
+            # Extend the last step to the edge.
             axes.plot([times[-1], longest * _MARGIN], [1, 1], color=line.get_color())
         axes.set_xlim(0, longest * _MARGIN)
         axes.set_ylim(0, 1.02)

@@ -1,1 +1,1 @@
-"""Facts about this machine, read from its files."""
+"""Properties of this machine, read from its files."""

@@ -1,6 +1,6 @@
 """Event counters of a CPU, read before and after a run.
 
-Source: proc_stat(5); of the kernel, `Documentation/scheduler/sched-stats.rst`,
+Source: proc_stat(5); the kernel's `Documentation/scheduler/sched-stats.rst`,
 `Documentation/admin-guide/cgroup-v2.rst`, `arch/x86/kernel/cpu/mce/therm_throt.c`.
 """
 
@@ -12,11 +12,11 @@ from slowpath.measure.machine.files import Files, parse_number
 from slowpath.measure.machine.processor import frequency_now
 
 _TICKS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
-"""Columns of /proc/stat. What guests of this machine take is in `user` and `nice`, too."""
+"""Columns of /proc/stat. `user` and `nice` include the time of guests of this machine."""
 
 
 class Ticks(NamedTuple):
-    """What a CPU did, in ticks of the kernel's clock (mostly 10 ms)."""
+    """Time of a CPU by kind, in ticks of the kernel's clock (mostly 10 ms)."""
 
     user: int
     nice: int
@@ -28,43 +28,44 @@ class Ticks(NamedTuple):
     steal: int
 
     def since(self, before: "Ticks") -> "Ticks":
-        """The ticks between two readings. Some columns can go back."""
+        """Return the ticks between two readings. Some columns can decrease; these count as 0."""
         return Ticks(*(max(0, b - a) for a, b in zip(before, self, strict=True)))
 
     def plus(self, more: "Ticks") -> "Ticks":
-        """So many ticks more."""
+        """Return the sum with other ticks."""
         return Ticks(*(a + b for a, b in zip(self, more, strict=True)))
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """Sum of all columns."""
         return sum(self)
 
     @property
     def idling(self) -> int:
-        """Those without work."""
+        """Ticks without work."""
         return self.idle + self.iowait
 
 
 class Counters(NamedTuple):
-    """All that is counted, at one moment; None is what is not known."""
+    """All counters at one moment; unknown values are None."""
 
-    seconds: float  # of a clock without a beginning
+    seconds: float  # of a monotonic clock
     ticks: Mapping[int, Ticks]  # by CPU
-    interrupts: Mapping[str, int] | None  # of the CPU, by what interrupts it
+    interrupts: Mapping[str, int] | None  # of the CPU, by source
     load: Sequence[float] | None  # averages of 1, 5 and 15 minutes
     frequency_hz: int | None
-    throttled: int | None  # times that heat slowed down the CPU's core or package
-    quota_stops: int | None  # times that the control group had used up its share of time
+    throttled: int | None  # number of thermal slow-downs of the CPU's core or package
+    quota_stops: int | None  # number of times that the control group exhausted its CPU quota
     voluntary: int | None  # context switches of the thread
     involuntary: int | None
-    waited_ns: int | None  # that the thread could have run and others did
+    waited_ns: int | None  # time that the thread was runnable while others ran
 
 
 def left_out(start: Counters, paused: Counters, resumed: Counters) -> Counters:
-    """What a run is to be compared with that began at `start`, without what grew in a pause.
+    """Return the counters at `start` with the growth during a pause added.
 
-    Frequency and load averages grow by nothing: they stay those of the start.
+    The difference between later counters and these excludes the pause. Frequency and load averages
+    do not accumulate: they keep the values of the start.
     """
     ticks = {
         number: each.plus(resumed.ticks[number].since(paused.ticks[number]))
@@ -103,7 +104,7 @@ def _moved(
 
 
 def read_counters(files: Files, cpu: int, thread: int) -> Counters:
-    """Reads the counters of a CPU, and of a thread of this process by its number in the system."""
+    """Read the counters of a CPU, and of a thread of this process by its system-wide number."""
     task = f"proc/self/task/{thread}"
     status = files.fields(f"{task}/status")
     schedule = (files.text(f"{task}/schedstat") or "").split()
@@ -122,7 +123,7 @@ def read_counters(files: Files, cpu: int, thread: int) -> Counters:
 
 
 def parse_ticks(text: str) -> dict[int, Ticks]:
-    """The lines `cpuN` of /proc/stat, by number; lines that are none are left out."""
+    """Parse the lines `cpuN` of /proc/stat by CPU number, skipping other lines."""
     found = dict[int, Ticks]()
     for line in text.splitlines():
         name, *columns = line.split() or [""]
@@ -135,10 +136,10 @@ def parse_ticks(text: str) -> dict[int, Ticks]:
 
 
 def parse_interrupts(text: str, cpu: int) -> dict[str, int] | None:
-    """A CPU's column of /proc/interrupts, by what interrupts it; None where there is none.
+    """Parse a CPU's column of /proc/interrupts, by source; None if the CPU has no column.
 
-    `36 virtio1-req.0` is a device with its number, `LOC Local timer interrupts` is one of the
-    kernel's own.
+    `36 virtio1-req.0` is a device with its number, `LOC Local timer interrupts` an interrupt of the
+    kernel.
     """
     lines = text.splitlines()
     heads = lines[0].split() if lines else []
@@ -150,7 +151,7 @@ def parse_interrupts(text: str, cpu: int) -> dict[str, int] | None:
         words = rest.split()
         count = parse_number(words[column]) if column < len(words) else None
         if count is None or len(words) < len(heads):
-            continue  # ERR and MIS are of no CPU
+            continue  # ERR and MIS are not per CPU
         said = words[len(heads) :]
         said = said[-1:] if name.strip().isdecimal() else said
         found[" ".join([name.strip(), *said])] = count
@@ -158,7 +159,7 @@ def parse_interrupts(text: str, cpu: int) -> dict[str, int] | None:
 
 
 def parse_load(text: str) -> list[float] | None:
-    """The averages of /proc/loadavg; None for what is none."""
+    """Parse the averages of /proc/loadavg; None if the text is malformed."""
     try:
         found = [float(word) for word in text.split()[:3]]
     except ValueError:
@@ -174,7 +175,7 @@ def _throttled(files: Files, cpu: int) -> int | None:
 
 
 def _quota_stops(files: Files) -> int | None:
-    """Of the process's own group and of those above it that count for themselves (version 2)."""
+    """Return the quota stops of the process's control group (version 2)."""
     for line in (files.text("proc/self/cgroup") or "").splitlines():
         if line.startswith("0::"):
             group = line.removeprefix("0::").strip("/")

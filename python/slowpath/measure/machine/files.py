@@ -1,6 +1,6 @@
 """Files in which Linux describes the machine; missing values are None.
 
-Containers hide some of them, kernels lack others, and other systems have none.
+Containers hide some of these files, some kernels lack others, and other systems have none.
 """
 
 import re
@@ -8,45 +8,45 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _MOST_CPUS = 1 << 20
-"""No machine has more; a text that says so is no list of CPUs."""
+"""Upper limit on the number of CPUs; a text with larger numbers is not a list of CPUs."""
 
 
 class Files:
-    """The files below a folder that looks like `/`."""
+    """Files below a folder that is laid out like `/`."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
 
     def text(self, file: str) -> str | None:
-        """The text of a file, without white space around it; None where it cannot be read."""
+        """Return the text of a file without surrounding white space, or None if unreadable."""
         data = self.data(file)
         return None if data is None else data.decode(errors="replace").strip()
 
     def data(self, file: str) -> bytes | None:
-        """The bytes of a file; None where it cannot be read."""
+        """Return the bytes of a file, or None if unreadable."""
         try:
             return (self._root / file).read_bytes()
         except (OSError, ValueError):
             return None
 
     def number(self, file: str) -> int | None:
-        """The whole number that a file holds; None for what is none."""
+        """Return the integer in a file, or None if it does not contain one."""
         return parse_number(self.text(file))
 
     def cpus(self, file: str) -> list[int] | None:
-        """The CPUs that a file lists; None where it cannot be read."""
+        """Return the CPUs that a file lists, or None if it is unreadable or malformed."""
         text = self.text(file)
         return None if text is None else parse_cpus(text)
 
     def exists(self, file: str) -> bool:
-        """Whether there is such a file or folder, as far as we may know."""
+        """Return true if the file or folder exists and is visible to this process."""
         try:
             return (self._root / file).exists()
         except (OSError, ValueError):
             return False
 
     def names(self, folder: str) -> list[str]:
-        """What a folder contains, in an order that counts as people do."""
+        """Return the entries of a folder, with numbers in numeric order."""
         try:
             found = [path.name for path in (self._root / folder).iterdir()]
         except (OSError, ValueError):
@@ -54,7 +54,7 @@ class Files:
         return sorted(found, key=_as_counted)
 
     def fields(self, file: str) -> dict[str, str]:
-        """The values of lines such as `MemTotal:   24684084 kB`, by name; the first of a name."""
+        """Parse lines such as `MemTotal:   24684084 kB` by name; the first value counts."""
         found = dict[str, str]()
         for line in (self.text(file) or "").splitlines():
             name, colon, value = line.partition(":")
@@ -64,18 +64,18 @@ class Files:
 
 
 def parse_number(text: str | None) -> int | None:
-    """A whole number as the kernel writes it; None for what is none."""
+    """Parse an integer as the kernel writes it; None if the text is not one."""
     words = (text or "").split()
     return int(words[0]) if words and re.fullmatch(r"-?[0-9]{1,20}", words[0]) else None
 
 
 def parse_cpus(text: str) -> list[int] | None:
-    """The numbers of a list such as `0-3,8`; None for what is no such list."""
+    """Parse a list of numbers such as `0-3,8`; None if the text is malformed."""
     return _joined(_ranges(text.strip()))
 
 
 def show_cpus(cpus: list[int]) -> str:
-    """The same list as the kernel writes it."""
+    """Format a list of CPUs as the kernel does."""
     ranges = list[list[int]]()
     for cpu in sorted(set(cpus)):
         if ranges and ranges[-1][1] == cpu - 1:
@@ -86,7 +86,7 @@ def show_cpus(cpus: list[int]) -> str:
 
 
 def parse_size(text: str | None) -> int | None:
-    """Bytes of a size such as `32K`, `24684084 kB` or `64`; None for what is none."""
+    """Parse a size such as `32K`, `24684084 kB` or `64` in bytes; None if malformed."""
     read = re.fullmatch(r"([0-9]{1,15})\s*([KMG]?)B?", (text or "").strip(), re.IGNORECASE)
     if read is None:
         return None
@@ -94,7 +94,7 @@ def parse_size(text: str | None) -> int | None:
 
 
 def chosen(text: str | None) -> str | None:
-    """The chosen word of `always [madvise] never`; None where none is marked."""
+    """Return the chosen word in `always [madvise] never`, or None if none is marked."""
     read = re.search(r"\[([^\]\s]+)\]", text or "")
     return read[1] if read else None
 
@@ -109,7 +109,7 @@ def _joined(ranges: Iterator[tuple[int, int] | None]) -> list[int] | None:
 
 
 def _ranges(text: str) -> Iterator[tuple[int, int] | None]:
-    """The ranges of a list; None for a piece that is none."""
+    """Yield the ranges in a list, or None for a malformed piece."""
     for piece in text.split(",") if text else ():
         read = re.fullmatch(r"([0-9]{1,7})(?:-([0-9]{1,7}))?", piece.strip())
         first, last = (int(read[1]), int(read[2] or read[1])) if read else (1, 0)
@@ -117,7 +117,7 @@ def _ranges(text: str) -> Iterator[tuple[int, int] | None]:
 
 
 def _as_counted(name: str) -> tuple[str, int, str]:
-    """Sorts `state2` before `state10`."""
+    """Return a key that sorts `state2` before `state10`."""
     stem = name.rstrip("0123456789")
     number = name[len(stem) :]
     return stem, int(number[:18] or 0), name

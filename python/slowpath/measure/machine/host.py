@@ -1,7 +1,7 @@
 """Memory, virtual machine and container of the running kernel.
 
-The sources are those of systemd-detect-virt (`src/basic/virt.c`), but for CPUID, which a program in
-Python cannot ask.
+The sources are those of systemd-detect-virt (`src/basic/virt.c`), except CPUID, which a Python
+program cannot query.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ _VENDORS = (
     ("Apple Virtualization", "apple"),
     ("Google Compute Engine", "google"),
 )
-"""What firmware calls itself, and whose it then is."""
+"""Prefixes of firmware strings, and the hypervisor of each."""
 _CONTAINERS = (
     ("/kubepods", "kubernetes"),
     ("/docker", "docker"),
@@ -39,37 +39,37 @@ _CONTAINERS = (
     ("/lxc", "lxc"),
     ("/containerd", "containerd"),
 )
-"""Parts of the names of control groups."""
+"""Parts of control group names, and the container runtime of each."""
 
 
 class MemoryNode(TypedDict):
-    """A part of the memory, and the CPUs that are near it (NUMA)."""
+    """A NUMA node: a part of the memory and the CPUs near it."""
 
     node: int
-    """Its number."""
+    """Number of the node."""
     cpus: list[int] | None
-    """The CPUs; null where they are not known."""
+    """CPUs of the node; null if not known."""
     bytes: int | None
-    """Its size; null where it is not known."""
+    """Size in bytes; null if not known."""
 
 
 class Host(TypedDict):
-    """What the kernel runs on."""
+    """The machine below the kernel."""
 
     memory_bytes: int | None
-    """Memory that the kernel has; null where it is not known."""
+    """Memory of the kernel in bytes; null if not known."""
     nodes: list[MemoryNode]
-    """Parts of the memory."""
+    """NUMA nodes."""
     virtual: bool | None
-    """Whether this is a virtual machine; null where nothing tells."""
+    """True for a virtual machine; null if not known."""
     hypervisor: str | None
-    """Whose virtual machine it is, such as `kvm`; null where that is not known or there is none."""
+    """Name of the hypervisor, such as `kvm`; null if not known or if there is none."""
     container: str | None
-    """What runs the container that this is, such as `docker`; null where nothing tells of one."""
+    """Container runtime, such as `docker`; null if none was detected."""
 
 
 def host(files: Files, cpu: int) -> Host:
-    """What the machine says of itself."""
+    """Read the properties of the machine."""
     name = next(_hypervisors(files), None)
     flags = cpu_lines(files, cpu).get("flags")
     flagged = None if flags is None else "hypervisor" in flags.split()
@@ -83,17 +83,17 @@ def host(files: Files, cpu: int) -> Host:
 
 
 def _told(files: Files, name: str | None) -> bool | None:
-    """Whether the machine is virtual, where the CPU has no flag for it: firmware names it."""
+    """Return true for a virtual machine by its firmware, if the CPU has no flag for it."""
     if name is not None:
         return True
     return False if files.exists(_DMI) or files.exists("proc/device-tree") else None
 
 
 def _hypervisors(files: Files) -> Iterator[str]:
-    """Names of the hypervisor, the most certain first."""
+    """Yield names of the hypervisor, most reliable first."""
     product = files.text(f"{_DMI}/product_name") or ""
     if product.endswith(".metal"):
-        return  # a whole machine of a vendor of virtual ones
+        return  # a bare-metal machine of a cloud provider
     for file in ("sys_vendor", "product_name", "product_version", "board_vendor", "bios_vendor"):
         text = files.text(f"{_DMI}/{file}") or ""
         yield from (name for word, name in _VENDORS if text.startswith(word))

@@ -1,4 +1,4 @@
-"""Build and settings of the kernel that decide how fast programs run."""
+"""Build and settings of the kernel that affect the speed of programs."""
 
 import re
 import zlib
@@ -14,7 +14,7 @@ _PARAMETERS = re.compile(
     r"hugepages|numa_balancing|skew_tick|nowatchdog|debug_pagealloc|slub_debug|kasan(?:\.\w+)?)"
     r"(?:=.*)?"
 )
-"""Parameters that change times. Others are not recorded: they may tell what is to stay here."""
+"""Kernel parameters that change times. Others are not recorded, as they may be confidential."""
 _DEBUGGING = (
     "KASAN",
     "KCSAN",
@@ -32,67 +32,67 @@ _DEBUGGING = (
     "SLUB_DEBUG_ON",
     "KCOV",
 )
-"""Options of the build that slow down what a packet passes."""
+"""Build options that slow down packet processing."""
 _PERFMON, _SYS_ADMIN = 38, 21
-"""Numbers of capabilities: `uapi/linux/capability.h`."""
+"""Capability numbers in `uapi/linux/capability.h`."""
 _HEXADECIMAL = 16
 _GZIP = zlib.MAX_WBITS | 16
 
 
 class BpfSettings(TypedDict):
-    """How the kernel runs BPF programs: `Documentation/admin-guide/sysctl`; null if not known."""
+    """Settings for BPF programs (`Documentation/admin-guide/sysctl`); unknown values are null."""
 
     jit_enable: int | None
     """net.core.bpf_jit_enable: 0 interpreted, 1 compiled."""
     jit_harden: int | None
     """net.core.bpf_jit_harden: 0 off, 1 for processes without CAP_BPF, 2 for all."""
     jit_kallsyms: int | None
-    """net.core.bpf_jit_kallsyms: whether symbols of programs are exported."""
+    """net.core.bpf_jit_kallsyms: nonzero if symbols of programs are exported."""
     stats_enabled: int | None
-    """kernel.bpf_stats_enabled: whether each run is timed by the kernel too."""
+    """kernel.bpf_stats_enabled: nonzero if the kernel also times each run."""
     unprivileged_disabled: int | None
-    """kernel.unprivileged_bpf_disabled."""
+    """kernel.unprivileged_bpf_disabled: nonzero if unprivileged processes may not use BPF."""
     perfmon: bool | None
-    """Whether this process has CAP_PERFMON, by itself or with CAP_SYS_ADMIN. Without it the
-    verifier puts instructions against speculation into programs."""
+    """True if this process has CAP_PERFMON, directly or through CAP_SYS_ADMIN. Without it, the
+    verifier adds instructions against speculation to programs."""
 
 
 class Mitigation(TypedDict):
-    """What the kernel does against a weakness of the CPU."""
+    """The kernel's mitigation of a CPU vulnerability."""
 
     name: str
-    """The file in /sys/devices/system/cpu/vulnerabilities."""
+    """Name of the file in /sys/devices/system/cpu/vulnerabilities."""
     text: str
-    """Its text."""
+    """Text of the file."""
 
 
 class KernelFacts(TypedDict):
-    """The running kernel."""
+    """The running kernel; unknown values are null."""
 
     release: str | None
-    """As `uname -r` says; null where it is not known, as below."""
+    """Output of `uname -r`."""
     version: str | None
-    """As `uname -v` says."""
+    """Output of `uname -v`."""
     architecture: str
-    """As `uname -m` says."""
+    """Output of `uname -m`."""
     parameters: list[str] | None
-    """Those parameters of the kernel's command line that are known to change times."""
+    """Parameters on the kernel's command line that are known to change times."""
     mitigations: list[Mitigation]
-    """Of all weaknesses that the kernel lists."""
+    """Mitigations of all vulnerabilities that the kernel lists."""
     bpf: BpfSettings
-    """How it runs BPF programs."""
+    """Settings for BPF programs."""
     clock_source: str | None
-    """What it reads the time from, such as `tsc`."""
+    """Clock source of the kernel, such as `tsc`."""
     huge_pages: str | None
     """Transparent huge pages: `always`, `madvise` or `never`."""
     lockdown: str | None
-    """`none`, `integrity` or `confidentiality`."""
+    """Lockdown mode: `none`, `integrity` or `confidentiality`."""
     debugging: list[str] | None
-    """Options of its build that look for errors in it, and slow it down."""
+    """Build options that check the kernel for errors and slow it down."""
 
 
 def kernel_facts(files: Files) -> KernelFacts:
-    """What the kernel says of itself."""
+    """Read the properties of the running kernel."""
     import platform
 
     release = files.text("proc/sys/kernel/osrelease")
@@ -114,13 +114,13 @@ def kernel_facts(files: Files) -> KernelFacts:
 
 
 def relevant_parameters(line: str) -> list[str]:
-    """The parameters of a command line that change times; what follows `--` is for init."""
+    """Return the parameters that change times; arguments after `--` are for init."""
     kernel = re.split(r"(?:^|\s)--(?:\s|$)", line, maxsplit=1)[0]
     return [word for word in kernel.split() if _PARAMETERS.fullmatch(word)]
 
 
 def debugging_options(config: str) -> list[str]:
-    """The options of a kernel's configuration that look for errors in it."""
+    """Return the options of a kernel configuration that check the kernel for errors."""
     on = set(re.findall(r"^CONFIG_(\w+)=y$", config, re.MULTILINE))
     return [option for option in _DEBUGGING if option in on]
 
@@ -156,7 +156,7 @@ def _debugging(files: Files, release: str | None) -> list[str] | None:
         config = files.text(f"boot/config-{release}")
     if config is not None:
         return debugging_options(config)
-    # Without the configuration, what these options bring along.
+    # Without a configuration, look for files that these options create.
     signs = {"PROVE_LOCKING": "proc/lockdep", "DEBUG_KMEMLEAK": "sys/kernel/debug/kmemleak"}
     found = [option for option, sign in signs.items() if files.exists(sign)]
     return found or None

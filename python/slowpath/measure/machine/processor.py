@@ -10,77 +10,77 @@ _SYSTEM = "sys/devices/system/cpu"
 
 
 class Cache(TypedDict):
-    """A cache that the CPU uses; null is what is not known."""
+    """A cache that the CPU uses; unknown values are null."""
 
     level: int | None
-    """1 is the nearest."""
+    """Level, from 1 for the nearest."""
     kind: str | None
-    """`Data`, `Instruction` or `Unified`."""
+    """Kind: `Data`, `Instruction` or `Unified`."""
     bytes: int | None
-    """Its size."""
+    """Size in bytes."""
     line_bytes: int | None
-    """Size of a cache line."""
+    """Size of a cache line in bytes."""
     cpus: list[int] | None
-    """The CPUs that share it."""
+    """CPUs that share the cache."""
 
 
 class IdleState(TypedDict):
-    """A state in which the CPU waits for work."""
+    """An idle state of the CPU."""
 
     name: str
-    """As the driver calls it."""
+    """Name in the idle driver."""
     exit_us: int | None
-    """Microseconds until it works again."""
+    """Exit latency in microseconds."""
     disabled: bool
-    """Whether the kernel may not use it."""
+    """True if the kernel may not use the state."""
 
 
 class Frequency(TypedDict):
-    """How the CPU's frequency is chosen; null is what is not known."""
+    """Frequency scaling of the CPU; unknown values are null."""
 
     driver: str | None
-    """Who sets it, such as `intel_pstate`."""
+    """Scaling driver, such as `intel_pstate`."""
     governor: str | None
-    """Who decides, such as `performance`."""
+    """Scaling governor, such as `performance`."""
     least_hz: int | None
-    """The lowest that is allowed."""
+    """Minimum allowed frequency."""
     most_hz: int | None
-    """The highest that is allowed."""
+    """Maximum allowed frequency."""
     boost: bool | None
-    """Whether it may exceed the nominal one (turbo, boost)."""
+    """True if the CPU may exceed its nominal frequency (turbo, boost)."""
 
 
 class Processor(TypedDict):
-    """The CPU that is measured on; null is what is not known."""
+    """The CPU of the measurement; unknown values are null."""
 
     cpu: int
-    """Its number."""
+    """Number of the CPU."""
     model: str | None
-    """As /proc/cpuinfo says."""
+    """Model in /proc/cpuinfo."""
     online: list[int] | None
-    """All CPUs that the machine has now."""
+    """CPUs of the machine that are online."""
     possible: list[int] | None
-    """All that it can have while it runs."""
+    """CPUs that can be online while the machine runs."""
     isolated: list[int] | None
-    """Those that get no work but what is put there (isolcpus)."""
+    """CPUs that run only explicitly assigned work (isolcpus)."""
     tickless: list[int] | None
-    """Those that have no timer interrupts while they have one task (nohz_full)."""
+    """CPUs without timer interrupts while they run a single task (nohz_full)."""
     siblings: list[int] | None
-    """The other CPUs of the same core (SMT)."""
+    """Other CPUs of the same core (SMT)."""
     frequency: Frequency
-    """How its frequency is chosen."""
+    """Frequency scaling."""
     idle_driver: str | None
-    """Who chooses how it waits for work."""
+    """Driver that controls idle states."""
     idle_states: list[IdleState]
-    """How it can."""
+    """Available idle states."""
     idle_exit_us: int | None
-    """Of those that are allowed, the longest time until it works again, in microseconds."""
+    """Longest exit latency of the enabled idle states, in microseconds."""
     caches: list[Cache]
-    """Its caches."""
+    """Caches of the CPU."""
 
 
 def processor(files: Files, cpu: int) -> Processor:
-    """What the machine says of a CPU."""
+    """Read the properties of a CPU."""
     here = f"{_SYSTEM}/cpu{cpu}"
     states = _idle_states(files, f"{here}/cpuidle")
     exits = [s["exit_us"] for s in states if not s["disabled"] and s["exit_us"] is not None]
@@ -101,7 +101,7 @@ def processor(files: Files, cpu: int) -> Processor:
 
 
 def frequency_now(files: Files, cpu: int) -> int | None:
-    """The frequency of a CPU at this moment, in Hz."""
+    """Return the current frequency of a CPU in Hz."""
     scaled = _hz(files, f"{_SYSTEM}/cpu{cpu}/cpufreq/scaling_cur_freq")
     if scaled is not None:
         return scaled
@@ -112,7 +112,7 @@ def frequency_now(files: Files, cpu: int) -> int | None:
 
 
 def cpu_lines(files: Files, cpu: int) -> dict[str, str]:
-    """What /proc/cpuinfo says of a CPU, by name."""
+    """Return the fields of a CPU in /proc/cpuinfo, by name."""
     blocks = (files.text("proc/cpuinfo") or "").split("\n\n")
     for block in blocks:
         pairs = (line.partition(":") for line in block.splitlines())
@@ -188,10 +188,10 @@ def _caches(files: Files, folder: str) -> list[Cache]:
 
 
 def chosen_cpu(asked: int | None) -> int:
-    """The CPU to measure on: the last one that this process may use, unless one is named.
+    """Return the CPU to measure on: `asked`, or the last one that this process may use.
 
     Raises:
-        OptionError: when this process may not run there.
+        OptionError: if this process may not run on `asked`.
     """
     allowed = os.sched_getaffinity(0)
     if asked is None:

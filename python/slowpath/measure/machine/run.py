@@ -7,83 +7,84 @@ from slowpath.measure.machine.counters import Counters, Ticks
 
 _DECIMALS = 4
 _NAMED = 8
-"""So many kinds of interrupts are named."""
+"""Maximum number of listed interrupt sources."""
 
 
 class CpuTime(TypedDict):
-    """What a CPU did: shares, from 0 to 1, of the ticks of the kernel's clock during a run."""
+    """Time of a CPU during a run, as shares from 0 to 1 of the kernel's clock ticks."""
 
     user: float
-    """Programs."""
+    """Programs in user mode."""
     system: float
-    """The kernel for programs: here test runs are."""
+    """Kernel on behalf of programs, including test runs."""
     interrupts: float
     """Interrupts of devices and timers (irq)."""
     deferred: float
-    """The work that interrupts leave for later (softirq)."""
+    """Work deferred by interrupts (softirq)."""
     stolen: float
-    """Nothing, while the hypervisor let others run (steal)."""
+    """Time that the hypervisor gave to other machines (steal)."""
     idle: float
-    """Nothing."""
+    """Idle time."""
 
 
 class Interrupt(TypedDict):
-    """What interrupted the CPU."""
+    """An interrupt source, with its count."""
 
     name: str
-    """As /proc/interrupts calls it."""
+    """Name in /proc/interrupts."""
     count: int
-    """How often."""
+    """Number of interrupts."""
 
 
 class BusyCpu(TypedDict):
-    """Another CPU, and how busy it was."""
+    """Another CPU, with its load."""
 
     cpu: int
-    """Its number."""
+    """Number of the CPU."""
     busy: float
-    """Share of the time, from 0 to 1."""
+    """Busy share of the time, from 0 to 1."""
 
 
 class RunFacts(TypedDict):
-    """What happened during a run; null is what is not known."""
+    """Events during a run; unknown values are null."""
 
     seconds: float
-    """How long it took, without the analysis and other pauses."""
+    """Duration in seconds, without the analysis and other pauses."""
     load_start: list[float] | None
-    """Load averages of 1, 5 and 15 minutes when it began, before slowpath looked for paths."""
+    """Load averages of 1, 5 and 15 minutes at the start, before slowpath searched for paths."""
     load_end: list[float] | None
-    """The same when it ended: what slowpath itself did is part of it."""
+    """Load averages of 1, 5 and 15 minutes at the end, including slowpath's own work."""
     frequency_start_hz: int | None
-    """The CPU's frequency when it began."""
+    """Frequency of the CPU at the start."""
     frequency_end_hz: int | None
-    """The same when it ended."""
+    """Frequency of the CPU at the end."""
     time: CpuTime | None
-    """What the CPU did; null also for a run that is too short to tell."""
+    """Time of the CPU by kind; null also if the run is too short."""
     siblings: list[BusyCpu]
-    """The other CPUs of the same core."""
+    """Other CPUs of the same core."""
     others_busy: float | None
-    """How busy the CPUs of all other cores were: the mean of their shares, from 0 to 1."""
+    """Mean busy share of the CPUs of all other cores, from 0 to 1."""
     interrupts: int | None
-    """How often the CPU was interrupted."""
+    """Number of interrupts of the CPU."""
     interrupted_by: list[Interrupt]
-    """By what, most often first; not all of it."""
+    """Most frequent interrupt sources, by decreasing count; not complete."""
     voluntary_switches: int | None
-    """How often the measuring thread gave up its CPU."""
+    """Number of times that the measuring thread gave up its CPU."""
     involuntary_switches: int | None
-    """How often others took it away."""
+    """Number of times that another thread displaced the measuring thread."""
     waited_ns: int | None
-    """Nanoseconds that the measuring thread could have run and others did."""
+    """Nanoseconds that the measuring thread was runnable while others ran."""
     throttled: int | None
-    """How often heat slowed down the CPU."""
+    """Number of thermal slow-downs of the CPU."""
     quota_stops: int | None
-    """How often the process was stopped because its control group had used up its share of time."""
+    """Number of times that the process was stopped because its control group exhausted its CPU
+    quota."""
 
 
 def between(
     before: Counters, after: Counters, cpu: int, siblings: Sequence[int] | None
 ) -> RunFacts:
-    """What happened on a CPU, which has these siblings, between two readings."""
+    """Compare two readings of a CPU with these siblings, and return the events between them."""
     ticks = {
         number: after.ticks[number].since(earlier)
         for number, earlier in before.ticks.items()
@@ -121,7 +122,7 @@ def _more(before: int | None, after: int | None) -> int | None:
 def _grown(
     before: Mapping[str, int] | None, after: Mapping[str, int] | None
 ) -> dict[str, int] | None:
-    """How much each counter grew; a device that came meanwhile began at 0."""
+    """Return the growth of each counter; a counter that is new in `after` began at 0."""
     if before is None or after is None:
         return None
     grown = {name: count - before.get(name, 0) for name, count in after.items()}
