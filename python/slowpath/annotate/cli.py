@@ -17,9 +17,9 @@ def _annotate(given: Namespace) -> int:
 ANNOTATE = Command(
     (
         "Show the cost of every source line on the slowest path.",
-        "Objects with debug information show source lines, others instructions. Lines missing in "
-        "the object are read from the source file, under its recorded name or beside the object, "
-        "if the file agrees with the object.",
+        "Objects with debug information show source lines, others instructions. Source lines "
+        "missing in the object are read from the source file, under its recorded name or beside "
+        "the object. The file is used only if it agrees with the object.",
         "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or analysed, 4 stopped before "
         "any bound was known.",
     ),

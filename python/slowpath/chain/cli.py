@@ -140,8 +140,8 @@ OPTIMIZE = Command(
         "earlier programs have already made.",
         "Each rewritten program is proved to do the same for all packets and all content of maps. "
         "A program without a proof stays unchanged, and the report gives the reason. By default a "
-        "rewritten program checks at its entry the facts that it relies on, and otherwise runs "
-        "the original code, so that it can be loaded anywhere.",
+        "rewritten program checks the facts that it relies on at its entry. If they do not hold, "
+        "it runs the original code, so that it can be loaded anywhere.",
         "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or written, 4 ended before "
         "all programs were done.",
     ),
@@ -205,7 +205,7 @@ def _plan(given: Namespace) -> int:
 _HOW = "How to plan"
 PLAN = Command(
     (
-        "Find the program variants that pay on the paths of a network.",
+        "Find the program variants that are worthwhile on the paths of a network.",
         "The description (YAML) names programs, the nodes that they run on, and the paths of "
         "packets over these nodes, with their shares of the traffic. For each node, programs are "
         "rewritten for the packets that arrive at the node: one variant for all packets, or "

@@ -30,10 +30,11 @@ def _diff(given: Namespace) -> int:
 DIFF = Command(
     (
         "Compare guarantees before and after a change, per program and per source line.",
-        "Programs are matched by name; two single programs are compared even if their names "
-        "differ. Columns are named as in veristat's comparisons: _a is OLD, _b is NEW, _diff is b "
-        "- a, _pct is 100 (b - a) / a; a column without a suffix means _b. N/A marks a value that "
-        "one side lacks. Saved results are compared as they are, without options for the analysis.",
+        "Programs are matched by name; if each side has one program, these are compared even if "
+        "their names differ. Columns are named as in veristat's comparisons: _a is OLD, _b is "
+        "NEW, _diff is b - a, _pct is 100 (b - a) / a; a column without a suffix means _b. N/A "
+        "marks a value that one side lacks. Saved results are compared as they are; options of "
+        "the analysis do not apply to them.",
         "Exit codes: 0 fine, 1 --fail-on holds, 2 wrong usage, 3 a file cannot be read or a "
         "program of NEW cannot be analysed, 4 stopped before any bound was known.",
     ),

@@ -161,8 +161,8 @@ MEASURE = Command(
             "--pcap",
             metavar="FILE",
             help="Run the packets of a capture file (pcap or pcapng) through each program, in "
-            "order and with the map content that earlier packets leave. Prints the path of each "
-            "packet, the time of the paths, and the mean cost per packet.",
+            "order and with the map content that earlier packets leave. Reports the path of each "
+            "packet, the time of each path, and the mean cost per packet.",
         ),
         option(
             TRACE,
@@ -188,8 +188,8 @@ MEASURE = Command(
             ASSUMED,
             "--receive",
             metavar="ENVIRONMENT",
-            help="Assume that packets arrive as in a test-run (the default) or another "
-            "environment of slowpath bound. Paths that no test run takes are not measured.",
+            help="Assume that packets arrive as in a test run (test-run, the default) or in "
+            "another environment of slowpath bound. Paths that no test run takes are not measured.",
         ),
         SET,
         BTF,

@@ -73,8 +73,8 @@ def measure_cold(
 def _beyond(cold: Measured | None, empty: Measured | None, baseline: float) -> Estimate | None:
     """Return nanoseconds of a run in the kernel's loop.
 
-    For each load, this is the time of the path beyond an empty program with the same packets, plus
-    the time of an empty program in the loop (`baseline`).
+    For each load, subtract the time of an empty program with the same packets, and add `baseline`,
+    the time of an empty program in the loop.
     """
     if cold is None or empty is None:
         return None

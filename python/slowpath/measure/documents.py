@@ -214,7 +214,8 @@ class Breakdown(TypedDict):
     """Nanoseconds of the path beyond an empty program, measured in turns with its prefixes. In each
     load, the stretches add up to it."""
     asking_ns: float | None
-    """Nanoseconds of one check whether to end the run at a point; subtracted from the stretches."""
+    """Nanoseconds of one check whether to end the run at a point; subtracted from the stretches'
+    times."""
     loads: int
     """Number of times that the program was loaded."""
     stretches: list[MeasuredStretch]

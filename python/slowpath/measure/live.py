@@ -1,7 +1,7 @@
 """Measurement of paths on packets that the kernel forwards.
 
-As in `sampling`, a load is one independent observation, subjects take turns in random order, and a
-busy loop beside each sample shows whether it was disturbed.
+As in `sampling`, a load is one independent observation, and subjects take turns in random order. A
+busy loop beside each sample shows whether the sample was disturbed.
 """
 
 import math
@@ -26,14 +26,14 @@ _SAMPLE = 3e6  # target duration of a sample in nanoseconds
 _TRIAL = 2048  # packets in a trial sample, which determines the number needed
 _TRIALS = 5  # number of trial samples, of which the fastest counts
 _FEWEST, _MOST = 4096, 1_000_000
-_MORE = 1.4  # growth in loads between two checks of the precision
+_MORE = 1.4  # factor between the numbers of loads at two checks of the precision
 
 
 class LiveSubject:
     """Numbers of the subjects that are timed for a path."""
 
     PROGRAM = 0  # the program, on packets that the kernel makes
-    BASELINE = 1  # the minimal program of the same action, on the same packets
+    BASELINE = 1  # the minimal program with the same action, on the same packets
     RECEIVER = 2  # a device that receives the packets, with the program in its driver
     RECEIVER_DROP = 3  # a device that receives them, with a program that drops all
 

@@ -38,15 +38,15 @@ _TRIALS = 3  # number of trial samples, of which the fastest counts
 _FEWEST_RUNS, _MOST_RUNS = 16, 1_000_000
 _LEAST = 1.0  # minimum in nanoseconds after subtracting the overhead of the call
 _CALLS = 9  # calls with one run each, to measure the overhead of a call
-_MORE = 1.4  # growth in loads between two checks of the precision
-_MORE_TO_DECIDE = 2.0  # growth if intervals decide a gate: a wrong early decision would be final
+_MORE = 1.4  # factor between the numbers of loads at two checks of the precision
+_MORE_TO_DECIDE = 2.0  # the same factor if a gate is to be decided: a wrong early decision is final
 
 
 class Reference:
     """Numbers of the reference programs, timed besides the subjects."""
 
     EMPTY = -1  # an empty program
-    WRAPPED = -2  # an empty program, called like restored subjects; only in parts with such
+    WRAPPED = -2  # an empty program, called like restored subjects, if the part has any
     BUSY = -3  # many independent additions, which never wait for each other
 
 
@@ -165,7 +165,7 @@ def measure(bench: Bench, quota: Quota, go_on: Callable[["Progress"], bool]) -> 
 
     The precision is checked rarely: stopping as soon as an interval happens to be narrow would make
     intervals too narrow. Stopping as soon as an interval happens to lie on one side of a limit
-    would be wrong more often still, so checks are even rarer if the result decides a gate.
+    would be wrong more often still. If the result decides a gate, checks are therefore even rarer.
     """
     started = time.monotonic()
     sampler, look = Sampler(bench), quota.fewest_loads

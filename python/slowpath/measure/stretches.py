@@ -1,10 +1,12 @@
 """Time of the stretches of a path.
 
 The time of a stretch is the time of the path up to its end minus the time up to its start. Both are
-times of whole runs, so the stretches of a load add up to the path. A CPU executes several
-instructions at once. Work counts in the stretch whose end it delays, which may follow the stretch
-of its instructions, and work that delays nothing costs nothing. A stretch may therefore have a
-negative time, within its interval.
+times of whole runs, so the stretches of a load add up to the path. To end a run early, the program
+contains a check at each end of a stretch (a "question"); the time of these checks is subtracted.
+
+A CPU executes several instructions at once. Work counts in the stretch whose end it delays, which
+may follow the stretch of its instructions, and work that delays nothing costs nothing. A stretch
+may therefore have a negative time, within its interval.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,24 +23,23 @@ from slowpath.measure.statistics import Estimate, estimate
 class Beginnings(NamedTuple):
     """The observation of one load, beyond an empty program; None if all samples were disturbed."""
 
-    path: float | None  # ns of the path without questions
-    ends: Sequence[float | None]  # ns up to the end of each stretch, with questions whether to end
+    path: float | None  # ns of the path without checks
+    ends: Sequence[float | None]  # ns up to the end of each stretch, including checks
 
 
 class Parts(NamedTuple):
     """The times of a path and its stretches in ns."""
 
     whole: Estimate | None
-    asking: Estimate | None  # one question
+    asking: Estimate | None  # one check
     parts: list[Estimate | None]
 
 
 def take_apart(loads: Sequence[Beginnings], questions: Sequence[int]) -> Parts:
     """Compute the times of stretches from independent loads.
 
-    `questions` has the number of questions, whether to end the run, that are asked up to the end of
-    each stretch. The time of one question is the average: the extra time of the path with all
-    questions, divided by their number.
+    `questions` has the number of checks executed up to the end of each stretch. The time of one
+    check is an average: the extra time of the path with all checks, divided by their number.
     """
     wholes, askings = list[float](), list[float]()
     found: list[list[float]] = [[] for _ in questions]
