@@ -313,7 +313,7 @@ class Fused(TypedDict):
     instructions_before: int
     """Number of instructions of all original programs, in 8-byte slots."""
     instructions_rewritten: int
-    """Number of instructions of the programs before fusing; those that could be rewritten are."""
+    """Number of instructions of the programs before fusing, rewritten where possible."""
     instructions_fused: int
     """Number of instructions of the fused program."""
     instructions_after: int
@@ -380,7 +380,7 @@ class GreatestCost(TypedDict):
 
 
 class HotSpot(TypedDict):
-    """A variant of a program that pays for some of the packets that arrive at a node."""
+    """A worthwhile variant of a program, for some of the packets that arrive at a node."""
 
     node: str
     """Name of the node."""
