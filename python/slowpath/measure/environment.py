@@ -46,7 +46,7 @@ class Environment(TypedDict):
     processor: Processor
     """The CPU that the run was pinned to."""
     host: Host
-    """The machine below the kernel."""
+    """The machine that the kernel runs on."""
     run: RunFacts
     """Events during the run."""
     pace: Pace | None

@@ -54,7 +54,7 @@ class Counters(NamedTuple):
     interrupts: Mapping[str, int] | None  # of the CPU, by source
     load: Sequence[float] | None  # averages of 1, 5 and 15 minutes
     frequency_hz: int | None
-    throttled: int | None  # number of thermal slow-downs of the CPU's core or package
+    throttled: int | None  # number of thermal throttling events of the CPU's core or package
     quota_stops: int | None  # number of times that the control group exhausted its CPU quota
     voluntary: int | None  # context switches of the thread
     involuntary: int | None

@@ -54,7 +54,7 @@ class MemoryNode(TypedDict):
 
 
 class Host(TypedDict):
-    """The machine below the kernel."""
+    """The machine that the kernel runs on."""
 
     memory_bytes: int | None
     """Memory of the kernel in bytes; null if not known."""

@@ -75,7 +75,7 @@ class RunFacts(TypedDict):
     waited_ns: int | None
     """Nanoseconds that the measuring thread was runnable while others ran."""
     throttled: int | None
-    """Number of thermal slow-downs of the CPU."""
+    """Number of thermal throttling events of the CPU."""
     quota_stops: int | None
     """Number of times that the process was stopped because its control group exhausted its CPU
     quota."""
