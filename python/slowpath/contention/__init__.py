@@ -1,5 +1,5 @@
-"""The slice `contention`: network functions beside others, resource by resource.
+"""Prediction of network function throughput under contention, resource by resource.
 
 Source: Wu et al., "Tomur: Traffic-Aware Performance Prediction of On-NIC Network Functions with
-Multi-Resource Contention" (later named Yala). Files name their deviations from it.
+Multi-Resource Contention" (later named Yala). Modules name their deviations from the paper.
 """

@@ -1,16 +1,17 @@
 """The bottleneck of a function, and where it changes along a traffic attribute.
 
-Both patterns blame the resource with the least partial throughput: that of the function with
-contention for this resource only (`composition.py`). Without it, the function would be as fast as
-the next one allows: the next stage of a pipeline; of run-to-completion the time that is left. So
-the margin is *next partial throughput / throughput - 1* in both.
+In both patterns, the bottleneck is the resource with the least partial throughput: the function's
+throughput with contention for this resource only (`composition.py`). Without the bottleneck, the
+next resource limits the function: the next stage of a pipeline, or the remaining time in
+run-to-completion. In both patterns, the margin is *next partial throughput / throughput - 1*.
 
-The bottleneck is looked at on a grid. Where it differs between two neighbours, the change is
-located by halving: to one flow or byte, as these are whole, else to 12 digits. Models may have
-steps (flow tables double at powers of two, and what competitors do is that of the nearest traffic
-that was measured), so nothing better than halving is of use; and on both sides of each power of two
-there is a point of the grid. Two changes between neighbours would be missed. Along the match ratio
-there is one at most: memory does not depend on it, and what the accelerator serves falls with it.
+A sweep determines the bottleneck at the points of a grid. Where two neighbours differ, bisection
+locates the change: to one flow or byte, as these are whole numbers, or to 12 digits. Models can
+have steps, which rule out faster methods than bisection. For example, flow tables double at powers
+of two, and contention of competitors is that of the nearest measured traffic. The grid has a point
+on both sides of each power of two. The sweep misses two changes between the same neighbours. Along
+the match ratio there is at most one change: memory does not depend on it, and the accelerator's
+throughput falls with it.
 """
 
 import math
@@ -33,14 +34,14 @@ from slowpath.contention.prediction import ACCELERATOR, ACCELERATOR_SPREAD, MEMO
 
 
 class Setting(NamedTuple):
-    """A function, and who is beside it."""
+    """A function and its co-located functions."""
 
     target: Kind
     others: tuple[Kind, ...]
 
 
 def bottlenecks(settings: Sequence[Setting], confidence: float) -> list[str]:
-    """The bottleneck in each setting."""
+    """Return the bottleneck in each setting."""
     found = _asked(settings, confidence)
     return [
         ACCELERATOR if found.accelerator[at] < found.memory[at] else MEMORY
@@ -49,10 +50,10 @@ def bottlenecks(settings: Sequence[Setting], confidence: float) -> list[str]:
 
 
 def diagnose(settings: Sequence[Setting], confidence: float) -> list[Diagnosed]:
-    """What holds the function back in each setting.
+    """Diagnose each setting: bottleneck, next resource and margin.
 
     Raises:
-        InputError: when functions do not go together.
+        InputError: if models do not fit together.
     """
     if not settings:
         return []
@@ -64,7 +65,7 @@ def diagnose(settings: Sequence[Setting], confidence: float) -> list[Diagnosed]:
 
 
 def _asked(settings: Sequence[Setting], confidence: float) -> Mixed:
-    """Predictions of the functions that are asked about, one for each setting."""
+    """Predict the target function of each setting."""
     kinds, mixes, targets = list[Kind](), list[tuple[int, ...]](), list[int]()
     for one in settings:
         targets.append(len(kinds))
@@ -117,25 +118,25 @@ def _part(resource: str, throughput: float, low: float, high: float) -> Resource
 Attribute = Literal["flows", "size", "mtbr"]
 ATTRIBUTES: tuple[Attribute, ...] = ("flows", "size", "mtbr")
 WHOLE = ("flows", "size")
-"""Attributes that are whole numbers."""
+"""Attributes with integer values."""
 
 _WIDE = 20.0
 _DIGITS = 1e-12
 
 
 class Swept(NamedTuple):
-    """What is swept."""
+    """The range of a sweep."""
 
     attribute: Attribute
     first: float
-    last: float  # more than the first
-    points: int  # 2 at least
+    last: float  # greater than the first
+    points: int  # at least 2
 
 
 def grid(swept: Swept) -> list[float]:
-    """The values that are looked at, ascending: both ends, and others between them.
+    """Return the sampled values in ascending order, including both ends.
 
-    They are at equal distances, or equal ratios where the last is many times the first.
+    They are at equal distances; flows are at equal ratios if the last is many times the first.
     """
     name, first, last, count = swept
     steps = range(count)
@@ -153,7 +154,7 @@ def grid(swept: Swept) -> list[float]:
 
 
 def with_attribute(setting: Setting, attribute: Attribute, value: float) -> Setting:
-    """The same under other traffic, which is that of all functions."""
+    """Return the setting with another value of a traffic attribute, for all functions."""
     target, *others = (_with(one, attribute, value) for one in (setting.target, *setting.others))
     return Setting(target, tuple(others))
 
@@ -167,10 +168,10 @@ def _with(kind: Kind, attribute: Attribute, value: float) -> Kind:
 
 
 def sweep(setting: Setting, swept: Swept, confidence: float) -> DiagnosedSweep:
-    """How the bottleneck moves.
+    """Diagnose the setting along an attribute of the traffic.
 
     Raises:
-        InputError: when functions do not go together.
+        InputError: if models do not fit together.
     """
 
     def along(values: Sequence[float]) -> list[Setting]:
@@ -199,13 +200,13 @@ def crossings(
     *,
     whole: bool,
 ) -> list[Crossing]:
-    """Where neighbouring values have different names, all located together.
+    """Locate all changes between neighbouring values with different bottlenecks.
 
     Args:
-        values: ascending.
-        names: at each of them.
-        ask: the names at other values.
-        whole: whether only whole numbers are values.
+        values: sampled values, ascending.
+        names: bottleneck at each of these values.
+        ask: function that returns the bottlenecks at other values.
+        whole: true if the attribute has integer values.
     """
     changes = [at for at in range(1, len(names)) if names[at] != names[at - 1]]
     low = [values[at - 1] for at in changes]
@@ -225,7 +226,7 @@ def crossings(
 
 
 def _between(low: float, high: float, *, whole: bool) -> float | None:
-    """A value between two; None where they are near enough."""
+    """Return a value between two; None if they are close enough."""
     if whole:
         return float((low + high) // 2) if high - low > 1 else None
     if high - low <= _DIGITS * max(abs(low), abs(high)):

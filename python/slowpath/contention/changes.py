@@ -1,8 +1,8 @@
 """Hypothetical changes: `regex queues x2`, `mtbr =300`.
 
-`regex queues` are those of the function, `regex time` is that of all requests (a faster
-accelerator), `flows`, `size` and `mtbr` are of the traffic of all, and `without FILE` takes one of
-the functions beside it away.
+`regex queues` changes the queues of the function. `regex time` changes the time of all requests, as
+a faster accelerator would. `flows`, `size` and `mtbr` change the traffic of all functions. `without
+FILE` removes one of the co-located functions.
 """
 
 import math
@@ -23,23 +23,23 @@ _WORDS = f"{_QUEUES} xN, {_TIME} xN, flows, size or mtbr xN or =N, without MODEL
 
 
 class ChangeError(ValueError):
-    """A change that makes no sense; the text says why."""
+    """An invalid change; the text gives the reason."""
 
 
 class Change(NamedTuple):
-    """One thing that is otherwise."""
+    """One change of the setting."""
 
-    text: str  # as it was written
+    text: str  # as the user wrote it
     what: str
     value: float
-    times: bool  # whether the value is a factor
+    times: bool  # true if the value is a factor
 
 
 def read_change(text: str) -> Change:
-    """A change as somebody writes it.
+    """Parse a change.
 
     Raises:
-        ChangeError: when it says nothing that can be.
+        ChangeError: if the text is not a valid change.
     """
     words = " ".join(text.split())
     if words.startswith(_WITHOUT):
@@ -61,10 +61,10 @@ def read_change(text: str) -> Change:
 
 
 def changed(setting: Setting, change: Change) -> Setting:
-    """The setting with the change.
+    """Return the setting with the change applied.
 
     Raises:
-        ChangeError: when nothing in the setting can change so.
+        ChangeError: if the change does not apply to the setting.
     """
     target = setting.target
     if change.what.startswith(_WITHOUT):
@@ -114,7 +114,7 @@ def _traffic(setting: Setting, attribute: Attribute, change: Change) -> Setting:
 
 
 def _faster(kind: Kind, factor: float) -> Kind:
-    """With requests that take so many times as long."""
+    """Multiply the request time by a factor."""
     time = kind.model.request_time
     if time is None:
         return kind

@@ -29,44 +29,44 @@ _MEMORY = option(
     "--memory",
     metavar="FILE",
     action="append",
-    help="Table of throughput beside competitors for caches and memory; may be given several "
-    "times, for more rows of the same function.",
+    help="Read throughput beside competitors for caches and memory from this table; repeat for "
+    "more rows of the same function.",
 )
 _ACCELERATOR = option(
     PROFILES,
     "--accelerator",
     metavar="FILE",
-    help="Table of request times on the accelerator, by match ratio.",
+    help="Read request times at the accelerator, by match ratio, from this table.",
 )
 _RECIPE = option(
     MODEL,
     "--recipe",
     metavar="NAME",
-    help="Take this memory model rather than choose one; `slowpath contention evaluate` lists "
-    "them (default: the one that predicts held-out rows best).",
+    help="Use this memory model; `slowpath contention evaluate` lists all (default: the one with "
+    "the least error on held-out rows).",
 )
 _PATTERN = option(
     MODEL,
     "--pattern",
     choices=("pipeline", "run-to-completion"),
-    help="How the function uses resources: in stages, of which the slowest decides, or one after "
-    "the other for each packet, so that times add up (default: what mixes with competitors for "
-    "several resources surely tell, else what the record of a profile says, else pipeline).",
+    help="Set the execution pattern: stages, limited by the slowest one, or resources used one "
+    "after the other for each packet, so that times add up (default: detected from mixes with "
+    "competitors for several resources, else from the record of the profile, else pipeline).",
 )
 _QUEUES = option(
     MODEL,
     "--queues",
     metavar="N",
     type=within(int, 1, 4096),
-    help="Request queues that the function has at the accelerator (default: 1).",
+    help="Set the number of request queues of the function at the accelerator (default: 1).",
 )
 _METHOD = option(
     MODEL,
     "--method",
     choices=("slowpath", "sum", "min", "slomo"),
     default="slowpath",
-    help="Predict as slowpath does, or as what it is compared with: `sum` of what each resource "
-    "takes, `min` of what each leaves, or SLOMO, which knows memory only. These have no intervals "
+    help="Predict by this method. The baselines have no intervals: `sum` adds up the throughput "
+    "drops of all resources, `min` takes the largest drop, SLOMO models memory only "
     "(default: %(default)s).",
 )
 _ALONE = option(
@@ -74,8 +74,8 @@ _ALONE = option(
     "--alone",
     metavar="RATE",
     type=within(float, 1e-13, 1e13),
-    help="The throughput alone under `--traffic`, as measured, where predictions then begin; a "
-    "query has a column `alone` instead. It is what tells how a machine is at the time.",
+    help="Start predictions from this measured solo throughput under `--traffic`; it reflects the "
+    "current state of the machine. A query has a column `alone` instead.",
 )
 CONFIDENCE = option(
     MODEL,
@@ -83,43 +83,43 @@ CONFIDENCE = option(
     metavar="PERCENT",
     type=within(float, 50, 99),
     default=90.0,
-    help="How often an interval has what is measured (default: %(default)s).",
+    help="Set the share of measurements that intervals cover (default: %(default)s).",
 )
 WITH = option(
     PROFILES,
     "--with",
     dest="beside",
     metavar="MODEL,...",
-    help="Models of the functions beside it, with commas between them.",
+    help="Predict beside the functions of these models, separated by commas.",
 )
 TRAFFIC = option(
     PROFILES,
     "--traffic",
     metavar="NAME=VALUE,...",
-    help="Traffic of all: flows, size (bytes) and mtbr (matches per MB).",
+    help="Set the traffic of all functions: flows, size (bytes) and mtbr (matches per MB).",
 )
 FORMAT = option(
     OUTPUT,
     "--format",
     choices=FORMATS,
     default="table",
-    help="How to write to standard output; json and csv are stable (default: %(default)s).",
+    help="Select the format of standard output; json and csv are stable (default: %(default)s).",
 )
 
 TRAIN = Command(
     (
-        "Learn how fast a function is beside others, from tables of measurements.",
-        "What a table is follows from its columns: `throughput` beside counters of competitors, "
-        "`inverse_throughput` by match ratio, mixes with clients of the accelerator, or counters "
-        "alone, which are what the function does to others. The memory model is chosen by how well "
-        "it predicts rows that are held out.",
+        "Train a model of a function's throughput beside others, from tables of measurements.",
+        "The columns of a table tell its kind: `throughput` beside counters of competitors, "
+        "`inverse_throughput` by match ratio, mixes with clients of the accelerator, or only "
+        "counters: the contention that the function causes. The memory model with the least error "
+        "on held-out rows is chosen.",
         NEEDS,
         CODES,
     ),
     (
         argument(
             "TABLE",
-            "CSV, JSON or Parquet files of measurements of one function, or the folder of a "
+            "CSV, JSON or Parquet files with measurements of one function, or the folder of a "
             "profile.",
             many=True,
         ),
@@ -131,7 +131,7 @@ TRAIN = Command(
             "-o",
             "--output",
             metavar="FILE",
-            help="Write the model, as JSON: the rows and the choice; nothing that would be run.",
+            help="Write the model as JSON: the rows and the chosen model, no executable code.",
         ),
         FORMAT,
     ),
@@ -140,11 +140,11 @@ TRAIN = Command(
 
 PREDICT = Command(
     (
-        "Predict how fast a function runs beside others, and what limits it.",
-        "Either of a model and models of its competitors, under traffic; or of tables and a query "
-        "with a row for each prediction. Rows unlike those that were measured are named: what is "
-        "said of them is a guess, and its interval as wide as guesses at the ends of the measured "
-        "range were off.",
+        "Predict the throughput of a function beside others, and its bottleneck.",
+        "Takes either a model and models of its competitors, under traffic, or tables and a query "
+        "with a row for each prediction. Rows outside the measured range are named: their "
+        "predictions are guesses, and their intervals as wide as the errors of held-out rows at "
+        "the ends of the range.",
         NEEDS,
         CODES,
     ),
@@ -154,7 +154,7 @@ PREDICT = Command(
             "model",
             metavar="MODEL",
             nargs="?",
-            help="A model of `slowpath contention train`.",
+            help="A model from `slowpath contention train`.",
         ),
         _MEMORY,
         _ACCELERATOR,
@@ -162,7 +162,7 @@ PREDICT = Command(
             PROFILES,
             "--query",
             metavar="FILE",
-            help="Table of what to predict: traffic, and counters of all competitors together.",
+            help="Predict the rows of this table: traffic, and total counters of all competitors.",
         ),
         WITH,
         TRAFFIC,
@@ -177,8 +177,8 @@ PREDICT = Command(
             "-o",
             "--output",
             metavar="FILE",
-            help="Write the predictions to a file that ends in .csv, .json or .parquet (extra "
-            "`parquet`), rather than to standard output.",
+            help="Write the predictions to this file instead of standard output; it ends in .csv, "
+            ".json or .parquet (extra `parquet`).",
         ),
         FORMAT,
     ),
@@ -186,10 +186,7 @@ PREDICT = Command(
 )
 
 CONTENTION = Group(
-    (
-        "Predict how fast network functions run beside others that share caches, memory and "
-        "accelerators.",
-    ),
+    ("Predict the throughput of network functions that share caches, memory and accelerators.",),
     (),
     {
         "profile": "slowpath.contention.fleet_cli:PROFILE",
@@ -211,22 +208,22 @@ def _diagnose(given: Namespace) -> int:
 
 DIAGNOSE = Command(
     (
-        "Tell which resource holds a function back, by how much, and where that changes.",
-        "The margin is how much faster the function would be if the bottleneck did not limit it: "
-        "as fast as the next resource allows.",
+        "Find the bottleneck of a function, its margin, and where the bottleneck changes.",
+        "The margin is the speedup of the function without the bottleneck, up to the limit of the "
+        "next resource.",
         NEEDS,
         CODES,
     ),
     (
-        argument("MODEL", "A model of `slowpath contention train`."),
+        argument("MODEL", "A model from `slowpath contention train`."),
         WITH,
         TRAFFIC,
         option(
             MODEL,
             "--sweep",
             metavar="NAME=A:B[:N]",
-            help="How the bottleneck moves along flows, size or mtbr, from A to B; N values are "
-            "looked at (default: 101), and where it changes between two of them is located.",
+            help="Sweep flows, size or mtbr from A to B at N values (default: 101), and locate the "
+            "changes of the bottleneck between them.",
         ),
         option(
             MODEL,
@@ -234,8 +231,8 @@ DIAGNOSE = Command(
             dest="what_if",
             metavar="CHANGE",
             action="append",
-            help="What one change would do: 'regex queues x2', 'regex time x0.5', 'flows x10', "
-            "'mtbr =300', 'without fw.model.json'; may be given several times.",
+            help="Predict the effect of one change: 'regex queues x2', 'regex time x0.5', "
+            "'flows x10', 'mtbr =300', 'without fw.model.json'; may be repeated.",
         ),
         CONFIDENCE,
         option(
@@ -248,7 +245,7 @@ DIAGNOSE = Command(
             OUTPUT,
             "--html",
             metavar="FILE",
-            help="Write a page with the curve of the sweep, coloured by bottleneck.",
+            help="Write an HTML page with the curve of the sweep, coloured by bottleneck.",
         ),
         FORMAT,
     ),
@@ -264,9 +261,9 @@ def _evaluate(given: Namespace) -> int:
 
 EVALUATE = Command(
     (
-        "Tell how well memory models predict rows that they have not seen.",
-        "By nested cross-validation: rows with equal contention are held out together, and in each "
-        "fold everything else is done without them, the choice among models included (`chosen`).",
+        "Measure the error of memory models on rows that they have not seen.",
+        "Uses nested cross-validation: rows with equal contention are held out together, and each "
+        "fold trains without them, including the choice among models (`chosen`).",
         NEEDS,
         CODES,
     ),
@@ -277,7 +274,7 @@ EVALUATE = Command(
             "--recipe",
             metavar="NAME",
             action="append",
-            help="Evaluate this model only; may be given several times.",
+            help="Evaluate only this model; may be repeated.",
         ),
         option(
             MODEL,
@@ -285,21 +282,21 @@ EVALUATE = Command(
             metavar="N",
             type=within(int, 1, 100),
             default=1,
-            help="How many times to draw the folds (default: %(default)s).",
+            help="Draw the folds N times (default: %(default)s).",
         ),
         CONFIDENCE,
         option(
             OUTPUT,
             "--plot",
             metavar="FILE",
-            help="Draw predicted against measured, row by row, with intervals: of the choice, or "
-            "of the models named; FILE ends in .svg or .png.",
+            help="Draw predicted against measured throughput with intervals, of the chosen model "
+            "or of those named by --recipe; FILE ends in .svg or .png.",
         ),
         option(
             OUTPUT,
             "--html",
             metavar="FILE",
-            help="Write a page with the table and the same figures.",
+            help="Write an HTML page with the table and the same figures.",
         ),
         FORMAT,
     ),

@@ -1,9 +1,9 @@
 """Composition of contention for several resources (paper, 4.2), and of several competitors.
 
-Each resource has a partial throughput: of the function when there is contention for that resource
-only, T_solo - dT_k. A pipeline is as fast as its slowest stage (Eq. 3); run-to-completion adds up
-what each resource adds to the time of a packet (Eq. 4); Eq. 7 is the two cases side by side. `sum`
-and `min` are the compositions that the paper compares with (2.2).
+The partial throughput of a resource is the function's throughput with contention for that resource
+only, T_solo - dT_k. A pipeline is as fast as its slowest stage (Eq. 3). In run-to-completion, each
+resource adds its delay to the time of a packet (Eq. 4). Eq. 7 combines both cases. `sum` and `min`
+are the baseline compositions of the paper (2.2).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ Composition = Literal["pipeline", "run-to-completion", "sum", "min"]
 
 
 def pipeline(parts: Floats, _solo: Floats) -> Floats:
-    """Eq. 3: T_solo - max dT_k, which is the least partial throughput."""
+    """Eq. 3: T_solo - max dT_k, the least partial throughput."""
     return np.asarray(parts.min(axis=0))
 
 
@@ -31,12 +31,12 @@ def run_to_completion(parts: Floats, solo: Floats) -> Floats:
 
 
 def summed(parts: Floats, solo: Floats) -> Floats:
-    """The drops added up, T_solo - sum dT_k, and no less than zero."""
+    """Subtract the sum of all drops, T_solo - sum dT_k; the result is at least zero."""
     return np.asarray(np.maximum(solo - (solo - parts).sum(axis=0), 0.0))
 
 
 def least(parts: Floats, _solo: Floats) -> Floats:
-    """The resource that leaves least, whatever the pattern."""
+    """Return the least partial throughput, for any execution pattern."""
     return np.asarray(parts.min(axis=0))
 
 
@@ -46,11 +46,12 @@ COMPOSITIONS: Mapping[Composition, Callable[[Floats, Floats], Floats]] = {
     "sum": summed,
     "min": least,
 }
-"""From partial throughputs `[resource, row]` and the solo throughput `[row]` to that of rows."""
+"""Functions from partial throughputs `[resource, row]` and solo throughput `[row]` to the
+throughput `[row]`."""
 
 
 def bottleneck(parts: Floats) -> NDArray[np.intp]:
-    """Which resource takes most, by row: both patterns blame the one with the largest drop."""
+    """Return the index of the resource with the largest drop, by row, as in both patterns."""
     return np.asarray(parts.argmin(axis=0))
 
 
@@ -60,9 +61,9 @@ _ADDED = ("irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb", "dma_mb", "score"
 
 
 def contention_at(own: OwnContention, flows: float, size: float) -> dict[str, float]:
-    """A function's own contention under traffic: that of the nearest traffic it was measured with.
+    """Return a function's contention, as measured under the traffic nearest to the given one.
 
-    Near is meant of logarithms; nothing is made up between or beyond what was measured.
+    The distance is between logarithms. Values are neither interpolated nor extrapolated.
     """
     names = ("flow_count", "packet_size_bytes")
     wanted = np.log([flows, size])
@@ -72,9 +73,9 @@ def contention_at(own: OwnContention, flows: float, size: float) -> dict[str, fl
 
 
 def together(parts: Sequence[Mapping[str, float]], names: Sequence[str]) -> dict[str, float]:
-    """Contention of all; nobody is none at all.
+    """Return the contention of all competitors together; zero without competitors.
 
-    Rates, working sets and scores add up; instructions per cycle are those of all cycles together.
+    Rates, working sets and scores add up. Instructions per cycle are those of all cycles together.
     """
     found = {name: sum(part[name] for part in parts) for name in names if name in _ADDED}
     if "ipc" in names:
@@ -84,12 +85,12 @@ def together(parts: Sequence[Mapping[str, float]], names: Sequence[str]) -> dict
 
 
 def together_by_row(counts: Floats, own: Columns, names: Sequence[str]) -> dict[str, Floats]:
-    """The same of many rows at once.
+    """Return the contention of all competitors together, for many rows at once.
 
     Args:
-        counts: how many of each competitor a row has, `[row, competitor]`.
-        own: by column, what each competitor does by itself.
-        names: the columns that are wanted.
+        counts: number of each competitor, `[row, competitor]`.
+        own: by column, contention of each competitor alone, `[competitor]`.
+        names: columns to return.
     """
     found = {name: counts @ own[name] for name in names if name in _ADDED}
     if "ipc" in names:

@@ -22,11 +22,11 @@ _POINTS, _MOST_POINTS = 101, 10_000
 
 
 def run(given: Namespace) -> ExitCode:
-    """Diagnoses and reports.
+    """Run the command.
 
     Raises:
-        InputError: when a file cannot be read, used or written.
-        OptionError: when an option makes no sense.
+        InputError: if a file cannot be read, used or written.
+        OptionError: if an option has a wrong value, or does not fit the others.
     """
     if given.traffic is None:
         raise OptionError("--traffic", "is needed: flows, size and, with an accelerator, mtbr")
@@ -63,10 +63,10 @@ def run(given: Namespace) -> ExitCode:
 
 
 def read_sweep(text: str) -> "Swept":
-    """A sweep as `--sweep mtbr=0:1100` says it.
+    """Parse the argument of `--sweep`, such as `mtbr=0:1100`.
 
     Raises:
-        OptionError: when it says something else.
+        OptionError: if the attribute or a value is wrong.
     """
     from slowpath.contention.bottleneck import ATTRIBUTES, WHOLE, Swept
 
@@ -152,7 +152,7 @@ def _changes(
 
 
 def _warn(file: str, report: "DiagnosisReport") -> None:
-    """Says what is unlike what was measured."""
+    """Warn about settings outside the training range."""
     names = report["now"]["outside"]
     if names:
         note(

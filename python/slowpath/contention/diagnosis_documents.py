@@ -1,10 +1,10 @@
-"""Shape of diagnoses."""
+"""Schema of diagnoses."""
 
 from typing import Literal, TypedDict
 
 
 class ResourcePart(TypedDict):
-    """What a resource would let through if nothing else limited the function."""
+    """Throughput that a resource allows if no other resource limits the function."""
 
     resource: str
     """`memory` or `regex`."""
@@ -17,105 +17,107 @@ class ResourcePart(TypedDict):
 
 
 class Diagnosed(TypedDict):
-    """What holds the function back in one setting."""
+    """Bottleneck of the function in one setting."""
 
     throughput: float
-    """The prediction, all resources together."""
+    """Predicted throughput with all resources."""
     low: float
     """Lower end of its interval."""
     high: float
     """Upper end."""
     bottleneck: str
-    """The resource that takes most: of a pipeline the slowest stage, of run-to-completion the one
-    whose contention adds the most time."""
+    """The limiting resource. In a pipeline, it is the slowest stage. In run-to-completion, it is
+    the resource whose contention adds the most time."""
     sure: bool
-    """Whether the intervals of bottleneck and next resource are apart."""
+    """True if the intervals of the bottleneck and the next resource do not overlap."""
     next: str | None
-    """The resource that would limit the function if the bottleneck did not; null where it uses
-    one only."""
+    """The resource that would limit the function without the bottleneck; null if the function uses
+    only one resource."""
     margin: float | None
-    """How much faster it would then be, as a share of `throughput`; null without a next one."""
+    """Speedup without the bottleneck, as a share of `throughput`; null without a next resource."""
     resources: list[ResourcePart]
-    """Each by itself."""
+    """Throughput that each resource allows on its own."""
     outside: list[str]
-    """What of the setting is unlike all that was measured."""
+    """Attributes of the setting outside the training range."""
 
 
 class SettingTraffic(TypedDict):
     """Traffic of all functions."""
 
     flows: float
-    """Flows."""
+    """Number of flows."""
     size: float
-    """Bytes of a packet."""
+    """Packet size in bytes."""
     mtbr: float | None
-    """Matches per MB; null where nobody uses an accelerator."""
+    """Matches per MB; null if no function uses an accelerator."""
 
 
 class WhatIf(TypedDict):
-    """The same with one thing changed."""
+    """Diagnosis after one hypothetical change."""
 
     change: str
-    """What, as it was written."""
+    """The change, as the user wrote it."""
     gain: float
-    """How much faster the function would be, as a share of its throughput now."""
+    """Speedup of the function, as a share of its throughput now."""
     diagnosis: Diagnosed
-    """What would hold it back then."""
+    """Bottleneck after the change."""
 
 
 class SweptPoint(TypedDict):
-    """A value of the attribute."""
+    """A point of the sweep."""
 
     value: float
-    """Of the attribute."""
+    """Value of the attribute."""
     diagnosis: Diagnosed
-    """What holds the function back there."""
+    """Bottleneck at this value."""
 
 
 class Crossing(TypedDict):
-    """Where the bottleneck changes."""
+    """A change of the bottleneck."""
 
     at: float
-    """The first value with the new one: a whole number of flows or bytes, else to 12 digits."""
+    """The first value with the new bottleneck: a whole number of flows or bytes, or a match ratio
+    to 12 digits."""
     before: str
-    """The bottleneck below."""
+    """The bottleneck below this value."""
     after: str
-    """The bottleneck from there on."""
+    """The bottleneck from this value on."""
 
 
 class DiagnosedSweep(TypedDict):
-    """How the bottleneck moves along an attribute of the traffic."""
+    """Bottlenecks along an attribute of the traffic."""
 
     attribute: Literal["flows", "size", "mtbr"]
-    """Which."""
+    """The swept attribute."""
     points: list[SweptPoint]
-    """Values that were looked at, ascending, among them those where the bottleneck changes."""
+    """Sampled values in ascending order, including those where the bottleneck changes."""
     crossings: list[Crossing]
-    """Where it changes."""
+    """Values where the bottleneck changes."""
 
 
 class DiagnosisReport(TypedDict):
-    """What `slowpath contention diagnose --format json` writes."""
+    """Output of `slowpath contention diagnose --format json`."""
 
     slowpath: str
     """Version of slowpath."""
     function: str | None
-    """The network function; null where its model does not say, as in what follows."""
+    """The network function; null if the model does not name it. The same holds for the two fields
+    below."""
     device: str | None
-    """The device that it runs on."""
+    """The device of the function's profile."""
     unit: str | None
     """Unit of throughput."""
     pattern: Literal["pipeline", "run-to-completion"]
-    """How the function uses resources."""
+    """Execution pattern of the function."""
     beside: list[str]
-    """Models of the functions beside it, as the user named them."""
+    """Models of the co-located functions, as the user named them."""
     traffic: SettingTraffic
-    """Traffic of all of them."""
+    """Traffic of all functions."""
     confidence: float
-    """Of intervals, a share."""
+    """Coverage of intervals, as a share."""
     now: Diagnosed
-    """What holds the function back."""
+    """Bottleneck in the given setting."""
     what_if: list[WhatIf]
-    """In the order of the command line."""
+    """Results of `--what-if`, in the order of the command line."""
     sweep: DiagnosedSweep | None
-    """With `--sweep`; null otherwise."""
+    """Result of `--sweep`; null without the option."""

@@ -1,21 +1,22 @@
-"""Shape of saved models."""
+"""Schema of saved models."""
 
 from typing import Literal, NotRequired, TypedDict
 
 
 class SavedOrigin(TypedDict):
-    """What rows are of, and where they come from."""
+    """Origin of measured rows."""
 
     files: list[str]
-    """Their files as the user named them."""
+    """Files of the rows, as the user named them."""
     function: str | None
-    """The network function; null where the file does not say, as in what follows."""
+    """The network function; null if the file does not name it. The same holds for all fields
+    below."""
     device: str | None
-    """The device that it ran on."""
+    """The device that the function ran on."""
     unit: str | None
     """Unit of throughput."""
     source: str | None
-    """How it was measured, or where it was published."""
+    """Method of measurement, or place of publication."""
     cache_mb: float | None
     """Size of the last-level cache, in MB."""
     mtbr: float | None
@@ -23,102 +24,103 @@ class SavedOrigin(TypedDict):
 
 
 class SavedRows(TypedDict):
-    """Rows that were measured."""
+    """Measured rows."""
 
     origin: SavedOrigin
-    """What they are of."""
+    """Origin of the rows."""
     rows: list[str]
-    """Their names."""
+    """Names of the rows."""
     columns: dict[str, list[float]]
-    """By the name of a column, its values, one for each row; docs/contention.md has the units."""
+    """Values of each column by its name, one value per row; docs/contention.md has the units."""
 
 
 class SavedScore(TypedDict):
-    """How a memory model did on training rows that were held out."""
+    """Errors of a memory model on held-out training rows."""
 
     recipe: str
-    """Its name."""
+    """Name of the memory model."""
     among: float
     """Mean absolute relative error of groups of rows held out at random."""
     beyond: float | None
-    """That of rows at the ends of axes; null where there are none, and for models that were
-    clearly worse than another one before."""
+    """Mean absolute relative error of held-out rows at the ends of axes; null if there are none, or
+    if the model was rejected earlier as clearly worse than another one."""
 
 
 class Checked(TypedDict):
-    """What the memory stage said of a training row."""
+    """A prediction of the memory stage for one training row."""
 
     row: int
-    """Which, from 0."""
+    """Index of the row, from 0."""
     throughput: float
-    """The prediction."""
+    """Predicted throughput."""
     low: float
-    """Lower end of its 90 % interval."""
+    """Lower end of the 90 % interval."""
 
 
 class SavedDetection(TypedDict):
-    """What co-runs with contention for several resources say of the execution pattern."""
+    """Execution pattern detected from co-runs with contention for several resources."""
 
     pattern: Literal["pipeline", "run-to-completion"] | None
-    """Which it is; null where that is less than 90 % sure."""
+    """Detected pattern; null if the confidence is below 90 %."""
     confidence: float
-    """How sure that of the smaller error is, a share: how often it has the smaller one when co-runs
-    are drawn again."""
+    """Confidence in the pattern with the smaller error, as a share: how often this pattern has the
+    smaller error when the co-runs are resampled."""
     pipeline_error: float
-    """Mean relative error of a pipeline (Eq. 3)."""
+    """Mean relative error of the pipeline model (Eq. 3)."""
     run_to_completion_error: float
-    """The same of run-to-completion (Eq. 4)."""
+    """Mean relative error of the run-to-completion model (Eq. 4)."""
     co_runs: int
-    """How many there are."""
+    """Number of co-runs."""
 
 
 class SavedReason(TypedDict):
-    """Why the model has its execution pattern."""
+    """Reason for the execution pattern of the model."""
 
     source: Literal["given", "detected", "declared", "assumed"]
     """`given` by `--pattern`, `detected` from co-runs, `declared` by the record of the profile, or
-    `assumed`, as nothing tells."""
+    `assumed` without any evidence."""
     declared: Literal["pipeline", "run-to-completion"] | None
-    """By the record of the profile; null where there is none that says it."""
+    """Pattern declared by the record of the profile; null without such a declaration."""
     detected: SavedDetection | None
-    """From co-runs; null where there are none that could tell."""
+    """Pattern detected from co-runs; null without suitable co-runs."""
 
 
 class SavedModel(TypedDict):
-    """What `slowpath contention train` writes: enough to learn the model again."""
+    """Output of `slowpath contention train`: everything needed to train the model again."""
 
     slowpath: str
-    """Version of slowpath."""
+    """Version of slowpath that wrote the file."""
     version: int
-    """Of this format: 1."""
+    """Version of this format: 1."""
     pattern: Literal["pipeline", "run-to-completion"]
-    """How the function uses resources: in stages, or one after the other for each packet."""
+    """Use of resources by the function: concurrently in stages, or one after the other for each
+    packet."""
     pattern_reason: NotRequired[SavedReason]
-    """Why; missing in files of older versions."""
+    """Reason for the pattern; missing in files of older versions."""
     queues: int
-    """Its request queues at the accelerator."""
+    """Number of request queues of the function at the accelerator."""
     recipe: str
-    """The memory model that was chosen."""
+    """The chosen memory model."""
     scores: list[SavedScore]
-    """How the models that it was chosen from did."""
+    """Errors of all candidate memory models."""
     end_errors: list[float]
-    """Relative errors of the chosen one at rows at the ends of axes, held out: how far predictions
-    beyond the rows may be off."""
+    """Relative errors of the chosen model at held-out rows at the ends of axes; they estimate the
+    error of predictions outside the training range."""
     memory: SavedRows
     """Throughput beside competitors for caches and memory."""
     accelerator: SavedRows | None
-    """Request times by match ratio; null where there are none."""
+    """Request times by match ratio; null if the function uses no accelerator."""
     contention: SavedRows | None
-    """What the function does to others; null where that is not known."""
+    """Contention that the function causes for others; null if unknown."""
     co_runs: NotRequired[SavedRows | None]
-    """Throughput beside one client of the accelerator that always has requests, which tells how
-    long requests wait; null where that is not known, missing in files of older versions."""
+    """Throughput beside one client that always has a request at the accelerator; source of the
+    waiting times of requests. Null if not measured, missing in files of older versions."""
     widening: NotRequired[float]
-    """By how much intervals beside clients of the accelerator are wider than those without, as
-    mixes of the profile show; missing in files of older versions, which is 1."""
+    """Factor by which intervals are wider with other clients at the accelerator than without,
+    learnt from the mixes of the profile; missing in files of older versions, which means 1."""
     kernels: NotRequired[list[list[list[float] | None]]]
-    """Logarithms of the kernel parameters of each Gaussian process: of the model of all rows, then
-    of those for intervals; null for other kinds of models. Missing in files of older versions,
-    whose parameters are searched again."""
+    """Logarithms of the kernel parameters of each Gaussian process: first of the model trained on
+    all rows, then of the models for intervals; null for other kinds of models. Missing in files of
+    older versions, whose parameters are searched again."""
     checks: list[Checked]
-    """Predictions that a model learnt from this has to repeat."""
+    """Reference predictions that the retrained model has to reproduce."""

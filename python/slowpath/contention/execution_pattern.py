@@ -1,7 +1,7 @@
 """The execution pattern of a function: detected, declared or assumed.
 
-The paper takes the equation that fits better. We also say how sure that is: how often the same
-equation wins when co-runs are drawn again with replacement.
+The paper chooses the equation that fits better. We also give a confidence: how often the same
+equation wins when the co-runs are resampled with replacement.
 """
 
 from typing import Literal, NamedTuple
@@ -21,33 +21,33 @@ _EQUAL = 1e-9
 
 
 class Detected(NamedTuple):
-    """An execution pattern."""
+    """An execution pattern detected from co-runs."""
 
-    pattern: Pattern | None  # None where the co-runs do not tell
-    confidence: float  # of the pattern that fits better, a share
-    pipeline_error: float  # mean relative difference of Eq. 3
-    run_to_completion_error: float  # and of Eq. 4
+    pattern: Pattern | None  # None if the confidence is too low
+    confidence: float  # confidence in the pattern that fits better, as a share
+    pipeline_error: float  # mean relative error of Eq. 3
+    run_to_completion_error: float  # mean relative error of Eq. 4
     co_runs: int
 
 
 class Reason(NamedTuple):
-    """Why a model has its execution pattern."""
+    """The reason for the execution pattern of a model."""
 
     source: Source
-    declared: Pattern | None = None  # by the record of the profile
-    detected: Detected | None = None  # None where no co-runs could tell
+    declared: Pattern | None = None  # pattern in the record of the profile
+    detected: Detected | None = None  # None without suitable co-runs
 
 
 def detect(parts: Floats, solo: Floats, measured: Floats) -> Detected:
-    """The pattern that explains co-runs.
+    """Detect the execution pattern that explains co-runs.
 
     Args:
         parts: throughput with contention for each resource alone, `[resource, co-run]`.
-        solo: throughput without any, `[co-run]`.
-        measured: throughput with contention for all of them, `[co-run]`.
+        solo: throughput without contention, `[co-run]`.
+        measured: throughput with contention for all resources, `[co-run]`.
 
     Returns:
-        The pattern, or none where fewer than 90 % of the draws agree; draws are the same each time.
+        The pattern, or none if fewer than 90 % of the resamples agree. The random seed is fixed.
     """
     return better_of(
         np.abs(pipeline(parts, solo) / measured - 1),
@@ -56,10 +56,10 @@ def detect(parts: Floats, solo: Floats, measured: Floats) -> Detected:
 
 
 def better_of(off_p: Floats, off_r: Floats) -> Detected:
-    """The pattern that explains co-runs, by how far off either is: a pipeline, run-to-completion.
+    """Detect the pattern from the relative errors of both, first pipeline, then run-to-completion.
 
     Returns:
-        As `detect`.
+        The same as `detect`.
     """
     count = len(off_p)
     better: Pattern = "pipeline" if off_p.sum() <= off_r.sum() else "run-to-completion"

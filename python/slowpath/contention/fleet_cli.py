@@ -15,16 +15,16 @@ MEASURED = option(
     KNOWN,
     "--measured",
     metavar="FILE",
-    help="Table of mixes that were measured (`mix`, `function`, `throughput`), with several rows "
-    "where they were repeated: taken instead of predictions.",
+    help="Use measured mixes from this table (`mix`, `function`, `throughput`) instead of "
+    "predictions; repeated measurements have several rows.",
 )
 NOISE = option(
     KNOWN,
     "--noise",
     metavar="SHARE",
     type=within(float, 0, 1),
-    help="By how much one such measurement scatters (0.01: a standard deviation of 1 %%; default: "
-    "learnt from those that were repeated).",
+    help="Set the standard deviation of one such measurement (0.01: 1 %%; default: learnt from "
+    "repeated measurements).",
 )
 
 
@@ -36,10 +36,10 @@ def _place(given: Namespace) -> int:
 
 PLACE = Command(
     (
-        "Place functions that arrive at a fleet of NICs, and tell which promises are broken.",
-        "FLEET describes NICs and functions, with models and promises (shares of the throughput "
-        "alone); docs/contention.md has its keys. Wastage is how many NICs more are in use than "
-        "the best plan takes that knows all arrivals beforehand.",
+        "Place arriving functions on a fleet of NICs, and report broken promises.",
+        "FLEET describes NICs and functions, with models and promises (shares of the solo "
+        "throughput); docs/contention.md has its keys. Wastage is the number of NICs in use beyond "
+        "those of the best plan, which knows all arrivals beforehand, as a share of the latter.",
         f"{NEEDS} --scheduler needs the extra `fleet`.",
         CODES,
     ),
@@ -49,37 +49,37 @@ PLACE = Command(
             ARRIVALS,
             "--arrivals",
             metavar="FILE",
-            help="Table of arrivals, in their order: `function`, and `sla` where it is not that "
-            "of the fleet.",
+            help="Read the arrivals in order from this table: `function`, and `sla` unless the "
+            "fleet's applies.",
         ),
         option(
             ARRIVALS,
             "--sequences",
             metavar="N",
             type=within(int, 1, 100_000),
-            help="So many random sequences of arrivals rather than a table.",
+            help="Place N random sequences of arrivals instead of a table.",
         ),
         option(
             ARRIVALS,
             "--length",
             metavar="N",
             type=within(int, 1, 1_000_000),
-            help=f"Arrivals of a random sequence (default: {LENGTH}).",
+            help=f"Set the number of arrivals in a random sequence (default: {LENGTH}).",
         ),
         option(
             ARRIVALS,
             "--expect",
             metavar="N",
             type=within(int, 1, 1_000_000),
-            help="So many arrivals are expected in all: bid-price plans for those still to come "
-            "(default: nobody knows).",
+            help="Set the expected number of arrivals; bid-price plans for those still to come "
+            "(default: unknown).",
         ),
         option(
             ARRIVALS,
             "--seed",
             metavar="N",
             type=within(int, 0),
-            help="Other random sequences (default: 0).",
+            help="Seed the random sequences (default: 0).",
         ),
         option(
             PLACING,
@@ -87,15 +87,15 @@ PLACE = Command(
             metavar="NAME",
             choices=POLICIES,
             action="append",
-            help=f"{', '.join(POLICIES)}; may be given several times (default: {POLICY}).",
+            help=f"Use this policy: {', '.join(POLICIES)}; may be repeated (default: {POLICY}).",
         ),
         option(
             PLACING,
             "--sure",
             metavar="SHARE",
             type=within(float, 0.51, 0.999),
-            help="Count on what functions keep with this probability (0.9), rather than on what "
-            "is predicted or measured, of which they keep less in half of all cases.",
+            help="Keep promises with this probability (such as 0.9); without it, placement uses "
+            "predicted or measured values, which functions miss in half of all cases.",
         ),
         MEASURED,
         NOISE,
@@ -103,28 +103,28 @@ PLACE = Command(
             PLACING,
             "--truth",
             metavar="FILE",
-            help="Table of measured or simulated throughput of mixes (`mix`, `function`, "
-            "`throughput`) that says which promises are broken (default: the models say it).",
+            help="Judge promises by the measured or simulated throughput of mixes in this table "
+            "(`mix`, `function`, `throughput`; default: judge by the models).",
         ),
         option(
             PLACING,
             "--no-reference",
             action="store_true",
-            help="Do not look for the best plan, which wastage is by.",
+            help="Skip the search for the best plan; wastage is then unknown.",
         ),
         option(
             WHERE,
             "--jobs",
             metavar="N",
             type=within(int, 1, 1024),
-            help="Processes of this machine (default: one for each CPU).",
+            help="Use N processes on this machine (default: one for each CPU).",
         ),
         option(
             WHERE,
             "--scheduler",
             metavar="ADDRESS",
-            help="Compute on the cluster of this Dask scheduler, such as tcp://host:8786, with the "
-            "same results.",
+            help="Compute on the cluster of this Dask scheduler, such as tcp://host:8786; results "
+            "are the same.",
         ),
         FORMAT,
     ),
@@ -143,12 +143,11 @@ def _suggest(given: Namespace) -> int:
 
 SUGGEST = Command(
     (
-        "Tell which mixes a fleet should measure before it places functions in them.",
-        "FLEET is that of `slowpath contention place`, which counts on what was measured to within "
-        "its noise, and on predictions as far as it has to be sure of them. Suggested are mixes "
-        "that the fleet would use if predictions were true, those first that are on most NICs. "
-        "With --format csv, the answer is the table that --measured takes, its throughputs left "
-        "open.",
+        "Suggest mixes to measure before a fleet places functions in them.",
+        "FLEET is that of `slowpath contention place`, which relies on measurements up to their "
+        "noise, and on predictions up to their uncertainty. The suggested mixes are those that the "
+        "fleet would use if predictions were true, ordered by their number of NICs. With "
+        "--format csv, the output is a table for --measured, with empty throughputs to fill in.",
         NEEDS,
         CODES,
     ),
@@ -160,7 +159,7 @@ SUGGEST = Command(
             metavar="N",
             type=within(int, 1, 10_000),
             default=MIXES,
-            help="At most so many (default: %(default)s).",
+            help="Suggest at most N mixes (default: %(default)s).",
         ),
         MEASURED,
         NOISE,
@@ -170,7 +169,7 @@ SUGGEST = Command(
             metavar="SHARE",
             type=within(float, 0.51, 0.999),
             default=SURE,
-            help="That of placements later on: with which probability promises have to be kept "
+            help="Set the probability with which later placements have to keep promises "
             "(default: %(default)s).",
         ),
         FORMAT,
@@ -190,11 +189,11 @@ def _profile(given: Namespace) -> int:
 
 PROFILE = Command(
     (
-        "Measure how fast a function is beside competitors on this machine.",
-        "A YAML file describes the function, its traffic, its competitors, and how much is to be "
-        "measured (docs/contention.md). Each runs on a CPU of its own, alone and beside the others "
-        "in turns; blocks in which something else had the CPU are made again. The folder then has "
-        "tables for `slowpath contention train`, and a record of the machine and of the noise.",
+        "Measure the throughput of a function beside competitors on this machine.",
+        "A YAML file describes the function, its traffic, its competitors, and the effort of "
+        "measuring (docs/contention.md). Each runs on a CPU of its own, alternately alone and "
+        "beside the others; blocks in which another program used the CPU are repeated. The folder "
+        "then has tables for `slowpath contention train`, and a record of the machine and noise.",
         NEEDS,
         "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be used, or this machine lacks "
         "something, 4 stopped before all was measured.",
@@ -206,22 +205,21 @@ PROFILE = Command(
             "--mixes",
             metavar="N",
             type=within(int, 1, 100_000),
-            help="Measure so many mixes of traffic and competitors (default: what the file says).",
+            help="Measure N mixes of traffic and competitors (default: as in the file).",
         ),
         option(
             _MEASURING,
             "--plan",
             choices=PLANS,
-            help="How these are chosen: at random, on a grid, adaptively where traffic makes a "
-            "difference (the paper's Algorithm 1), or where a model is least sure (default: what "
-            "the file says).",
+            help="Choose mixes at random, on a grid, adaptively where traffic makes a difference "
+            "(the paper's Algorithm 1), or where a model is least sure (default: as in the file).",
         ),
         option(
             _MEASURING,
             "--deadline",
             metavar="SECONDS",
             type=within(float, 0),
-            help="End after this time, with what was measured by then.",
+            help="Stop after this time, and keep the measurements made by then.",
         ),
         option(
             OUTPUT,
@@ -229,14 +227,14 @@ PROFILE = Command(
             "--output",
             metavar="FOLDER",
             required=True,
-            help="Where to write the tables and the record.",
+            help="Write the tables and the record to this folder.",
         ),
         option(
             OUTPUT,
             "--format",
             choices=("table", "json"),
             default="table",
-            help="How to write to standard output; json is the record (default: %(default)s).",
+            help="Select the format of standard output; json is the record (default: %(default)s).",
         ),
     ),
     _profile,

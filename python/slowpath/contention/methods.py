@@ -1,20 +1,20 @@
-"""Prediction methods to select from: ours and published baselines.
+"""Prediction methods: ours and published baselines; calibration of intervals.
 
 SLOMO (Manousis et al., SIGCOMM 2020) learns throughput from the competitors' counters under one
-traffic. For other traffic it extrapolates from the throughput that the function alone then has (its
-section 6, which the paper compares with in 7.1): in our reading, the curve keeps its shape and
-begins at the new solo throughput. It knows no resource but memory.
+traffic. For other traffic it extrapolates from the function's solo throughput under that traffic
+(its section 6; compared with in 7.1 of the paper). In our reading, the curve keeps its shape and
+starts at the new solo throughput. Memory is the only resource that SLOMO models.
 
-`sum` and `min` are compositions of what our models say of each resource, whatever the execution
-pattern; `slomo` knows memory only. None of them tells how sure it is: their intervals are not
-numbers. Where the throughput alone was measured under the traffic that is asked about
-(`Query.alone`), ours and the compositions begin there, and SLOMO extrapolates to it.
+`sum` and `min` compose our models of the single resources, for any execution pattern. The baselines
+have no intervals: their ends are NaN. If the query has a measured solo throughput (`Query.alone`),
+our method and the compositions start from it, and SLOMO extrapolates to it.
 
-Intervals of the memory stage are calibrated on rows without any client, and a line through
-request times tells nothing of waiting. Mixes with clients, each predicted by models that have not
-seen it, show how far off what is composed is, in units of what its interval would be; the quantile
-of that is by how much all of these are wider (Papadopoulos, Proedrou, Vovk and Gammerman,
-"Inductive confidence machines for regression", ECML 2002, with normalised residuals).
+Intervals of the memory stage are calibrated on rows without clients of the accelerator, and the
+line through request times has no information about waiting. Mixes with such clients calibrate the
+composed predictions: models that have not seen the mix predict it, and its error is measured in
+units of the interval's half width. The quantile of these ratios is the factor that widens all
+intervals beside clients (Papadopoulos, Proedrou, Vovk and Gammerman, "Inductive confidence machines
+for regression", ECML 2002, with normalised residuals).
 """
 
 import math
@@ -37,16 +37,16 @@ Floats = NDArray[np.float64]
 
 
 class Slomo(NamedTuple):
-    """Boosted trees on counters, under one traffic."""
+    """Gradient-boosted trees on counters, trained under one traffic."""
 
     stage: Stage
-    solo: float | None  # throughput alone, under the traffic of the training
+    solo: float | None  # solo throughput under the training traffic
 
     def predict(self, columns: Columns, solo: Floats | None = None) -> Floats:
-        """Throughput; extrapolated where `solo`, alone under the new traffic, is known.
+        """Return the throughput, extrapolated to other traffic if its `solo` throughput is given.
 
         Raises:
-            ValueError: when it is known, and that of the training is not.
+            ValueError: if `solo` is given, but the one under the training traffic is unknown.
         """
         predicted = np.exp(self.stage.log_throughput(columns))
         if solo is None:
@@ -57,37 +57,37 @@ class Slomo(NamedTuple):
 
 
 def fit_slomo(profile: MemoryProfile, solo: float | None = None) -> Slomo:
-    """SLOMO from rows, which should have one traffic."""
+    """Train SLOMO on rows, which should have the same traffic."""
     return Slomo(fit_stage(RECIPES["slomo"], rows_of(profile)), solo)
 
 
 def throughput_alone(profile: MemoryProfile) -> float | None:
-    """The median of rows without competitors; None where there are none."""
+    """Return the median throughput of rows without competitors; None without such rows."""
     contention = [values for name, values in profile.columns.items() if name not in TRAFFIC_NAMES]
     without = ~np.any(contention, axis=0)
     return float(np.median(profile.throughput[without])) if without.any() else None
 
 
 def constant(profile: MemoryProfile, rows: int) -> Floats:
-    """The median of what was measured, for so many rows."""
+    """Return the median measured throughput, repeated for the given number of rows."""
     return np.full(rows, np.median(profile.throughput))
 
 
 Method = Literal["slowpath", "sum", "min", "slomo"]
 
 _UNLIKE = 3.0
-"""How many times a throughput alone is off that of a profile before somebody should look."""
+"""Factor between given and profiled solo throughput above which a note is printed."""
 METHODS: dict[Method, str] = {
     "slowpath": "by the execution pattern",
     "sum": "sum of what each resource takes",
     "min": "least of what each resource leaves",
     "slomo": "SLOMO",
 }
-"""With what they are."""
+"""Descriptions of the methods."""
 
 
 class Partial(NamedTuple):
-    """What each resource leaves of a function when there is contention for that resource only."""
+    """Partial throughputs: with contention for one resource only."""
 
     parts: Floats  # [resource, row], memory first
     solo: Floats  # without any contention, by row
@@ -96,10 +96,10 @@ class Partial(NamedTuple):
 def predict_by(
     method: Method, model: FunctionModel, query: Query, confidence: float
 ) -> Predictions:
-    """What a query asks for, by a method; `low` and `high` are not numbers for all but ours.
+    """Predict a query by a method; the baselines return NaN as `low` and `high`.
 
     Raises:
-        InputError: when SLOMO is to extrapolate, and no row says from where.
+        InputError: if SLOMO has to extrapolate, but the profile has no row without competitors.
     """
     if method == "slowpath":
         return begun_alone(model, query, predict(model, query, confidence), confidence)
@@ -123,14 +123,14 @@ def predict_by(
 def begun_alone(
     model: FunctionModel, query: Query, found: Predictions, confidence: float
 ) -> Predictions:
-    """What our model says, where the throughput alone is known: the share of it that is left.
+    """Scale our predictions to the measured solo throughput, if the query has it.
 
-    What a machine does at another time than when its profile was measured, functions alone show as
-    well: other tenants of its caches, another clock. Their share beside others is left by that. Of
-    a pipeline, what was measured is the stage that limits it alone; the other is no slower than
-    that, and else as it is. Intervals keep their width as a share, which has what the throughput
-    alone is uncertain by in it and so is wider than it need be. Nothing is above the throughput
-    alone.
+    Changes of the machine since the profile, such as other tenants of its caches or another clock,
+    also affect functions that run alone. The predicted share of the solo throughput remains valid.
+    In a pipeline, the measured solo throughput is that of the stage that limits the function alone.
+    The other stage is at least as fast as that, and otherwise as predicted. Intervals keep their
+    relative width. This width includes the uncertainty of the solo throughput, so it is wider than
+    necessary. No prediction exceeds the measured solo throughput.
     """
     if query.alone is None:
         return found
@@ -164,9 +164,9 @@ def begun_alone(
 def contradicted(
     model: FunctionModel, query: Query, found: Predictions, confidence: float
 ) -> list[str]:
-    """What a throughput alone that is told says against the profile, or misses there.
+    """Return notes about contradictions between the given solo throughput and the profile.
 
-    `found` is what was predicted of the query.
+    `found` are the predictions for the query. Another note names a profile without solo rows.
     """
     if query.alone is None:
         return []
@@ -189,15 +189,15 @@ def contradicted(
 
 
 def _nobody(model: FunctionModel, query: Query) -> Query:
-    """The same traffic without others."""
+    """Return the same traffic without competitors."""
     return query.without_clients()._replace(columns=model.without_competitors(query.columns))
 
 
 def partial(model: FunctionModel, query: Query, whole: Predictions, confidence: float) -> Partial:
-    """What each resource leaves; `whole` is what our model says of the query.
+    """Return the partial throughputs; `whole` is our prediction for the query.
 
-    Of a pipeline this is what its stages let through. Of run-to-completion, each resource is asked
-    about without the contention of the other.
+    In a pipeline, these are the throughputs of the stages. In run-to-completion, each resource is
+    predicted without the contention for the other one.
     """
     without, nobody = query.without_clients(), _nobody(model, query)
     solo = query.alone
@@ -227,19 +227,19 @@ def _slomo(model: FunctionModel, query: Query) -> Predictions:
 
 _CONFIDENCE = 0.9
 _FEWEST = 5
-"""Fewer mixes tell nothing."""
+"""Least number of mixes for a calibration."""
 _FOLDS = 5
 _NARROWEST = 1e-3
-"""Half an interval, as a logarithm, at least: nothing can be in units of one without width."""
+"""Least half width of an interval, as a logarithm, to avoid a division by zero."""
 _UNSEEN = -1
 
 
 def widening(model: FunctionModel, mixes: Mixes) -> float:
-    """By how much intervals are wider beside clients; 1 where too few mixes have any.
+    """Return the factor on interval widths beside clients; 1 with too few mixes with clients.
 
     Args:
-        model: of the function, with the execution pattern that is taken.
-        mixes: all that were measured with it.
+        model: model of the function, with the chosen execution pattern.
+        mixes: all measured mixes of the function.
     """
     there = mixes.queued > 0
     if model.request_time is None or np.count_nonzero(there) < _FEWEST:
@@ -251,13 +251,13 @@ def widening(model: FunctionModel, mixes: Mixes) -> float:
     down, up = np.log(usual.throughput / usual.low), np.log(usual.high / usual.throughput)
     units = np.sort(np.abs(off) / np.maximum(np.where(off < 0, down, up), _NARROWEST))
     rank = math.ceil(_CONFIDENCE * (len(units) + 1))
-    if rank > len(units):  # too few to tell: as wide as the farthest asks for, and never narrower
+    if rank > len(units):  # too few for the quantile: cover the farthest, never narrow
         return max(1.0, float(units[-1]))
     return float(units[rank - 1])
 
 
 def _held_out(model: FunctionModel, mixes: Mixes) -> Floats:
-    """The throughput of each mix by models that have seen neither its competitors nor its wait."""
+    """Predict each mix by models that have seen neither its competitors nor its wait."""
     stages, found = _stages(model, mixes), np.ones(len(mixes.rows))
     part = np.random.default_rng(0).permutation(len(mixes.rows)) % _FOLDS
     for one in range(_FOLDS):
@@ -274,7 +274,7 @@ def _held_out(model: FunctionModel, mixes: Mixes) -> Floats:
 
 
 def _stages(model: FunctionModel, mixes: Mixes) -> NDArray[np.intp]:
-    """The stage that has not seen the competitors of a mix; `_UNSEEN` where none has seen them."""
+    """Return the fold's stage that has not seen the competitors of a mix; `_UNSEEN` if none has."""
     names = [name for name in model.memory.columns if name not in TRAFFIC_NAMES]
     known = np.column_stack([model.memory.columns[name] for name in names])
     asked = np.column_stack([mixes.columns[name] for name in names])

@@ -1,8 +1,8 @@
-"""Mixes of functions; each function is predicted beside all others.
+"""Predictions for mixes of functions; each function is predicted beside all others of its mix.
 
-What `beside.py` asks for one function under the traffic of all, this asks for every function of
-every mix, each under its own traffic. The others send requests to the accelerator as fast as their
-own memory stages let them beside everybody else, as there.
+`prediction.query_beside` predicts one function, with the same traffic for all. This module predicts
+every function of every mix, each under its own traffic. In both, the other functions send requests
+to the accelerator as fast as their memory stages allow beside everybody else.
 """
 
 from collections.abc import Sequence
@@ -30,28 +30,28 @@ class Kind(NamedTuple):
     model: FunctionModel
     flows: float
     size: float  # of packets, bytes
-    mtbr: float | None  # matches per MB; None where there is no accelerator
+    mtbr: float | None  # matches per MB; None without an accelerator
 
     @property
     def accelerated(self) -> bool:
-        """Whether it sends requests to the accelerator."""
+        """Return true if the function sends requests to the accelerator."""
         return self.model.request_time is not None and self.mtbr is not None
 
 
 class Mixed(NamedTuple):
-    """Predictions, with an entry for each different function of each mix."""
+    """Predictions, one entry for each different function of each mix."""
 
-    mix: Places  # which mix
-    kind: Places  # and which function of it
+    mix: Places  # index of the mix
+    kind: Places  # index of the function
     throughput: Floats
     low: Floats
     high: Floats
-    memory: Floats  # if nothing but memory limited it
-    accelerator: Floats  # and if nothing but the accelerator did; infinite where it uses none
+    memory: Floats  # throughput if memory were the only bottleneck
+    accelerator: Floats  # same for the accelerator; infinite if the function does not use it
     outside: list[list[str]]
 
     def where(self, rows: Places) -> "Mixed":
-        """Some of them."""
+        """Return the predictions at the given rows."""
         mix, kind, throughput, low, high, memory, accelerator, outside = self
         return Mixed(
             mix[rows],
@@ -66,7 +66,7 @@ class Mixed(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """What is asked, row by row."""
+    """The rows to predict."""
 
     mixes: Sequence[tuple[int, ...]]
     mix: Places
@@ -77,15 +77,16 @@ class _Rows(NamedTuple):
 def predict_mixes(
     kinds: Sequence[Kind], mixes: Sequence[tuple[int, ...]], confidence: float
 ) -> Mixed:
-    """What each function of each mix does.
+    """Predict the throughput of each function of each mix.
 
     Args:
         kinds: the functions.
-        mixes: which of them are together, by their places; one may be there several times.
-        confidence: of the intervals, a share.
+        mixes: the mixes, as indices of functions; an index can occur several times.
+        confidence: coverage of the intervals, as a share.
 
     Raises:
-        InputError: when functions do not go together, or one does not say what it does to others.
+        InputError: if models do not fit together, or a model does not know the contention that its
+            function causes.
     """
     rows = _rows(kinds, mixes)
     count = len(rows.mix)
@@ -109,7 +110,7 @@ def predict_mixes(
 
 
 def _rows(kinds: Sequence[Kind], mixes: Sequence[tuple[int, ...]]) -> _Rows:
-    """A row for each different function of each mix, with the contention of the others there."""
+    """Return a row for each different function of each mix, with the contention of the others."""
     each = [(at, kind) for at, mix in enumerate(mixes) for kind in dict.fromkeys(mix)]
     mix, kind = np.array(each, dtype=np.intp).reshape(-1, 2).T
     counts = np.zeros((len(mixes), len(kinds)))
@@ -126,7 +127,7 @@ def _rows(kinds: Sequence[Kind], mixes: Sequence[tuple[int, ...]]) -> _Rows:
 
 
 def _own(kinds: Sequence[Kind], names: Sequence[str], needed: set[int]) -> dict[str, Floats]:
-    """By column, what each function does to others; of one that is never beside any, nothing."""
+    """Return the contention of each function, by column; zero for one that always runs alone."""
     found = {name: np.zeros(len(kinds)) for name in names}
     first = kinds[0]
     for at, one in enumerate(kinds):
@@ -140,7 +141,7 @@ def _own(kinds: Sequence[Kind], names: Sequence[str], needed: set[int]) -> dict[
 
 
 def _groups(kinds: Sequence[Kind], kind: Places) -> list[Places]:
-    """Rows of one model each, those with and without requests apart."""
+    """Group the rows by model, and by whether they use the accelerator."""
     found = dict[tuple[int, bool], list[int]]()
     for row, at in enumerate(kind):
         one = kinds[at]
@@ -151,7 +152,6 @@ def _groups(kinds: Sequence[Kind], kind: Places) -> list[Places]:
 def _query(
     kinds: Sequence[Kind], rows: _Rows, group: Places, queued: Floats, clients: Clients
 ) -> Query:
-    """What is asked of rows of one model."""
     one = kinds[rows.kind[group[0]]]
     mtbr = None
     if one.accelerated:
@@ -167,10 +167,7 @@ def _query(
 
 
 def _queued(kinds: Sequence[Kind], rows: _Rows) -> tuple[Floats, Clients]:
-    """By row, what others take of the accelerator for each request of a queue of the function.
-
-    And who they are.
-    """
+    """Return the accelerator time of others per request of a queue, by row, and these clients."""
     count = len(rows.kind)
     found = np.zeros(count)
     users = [row for row, kind in enumerate(rows.kind) if kinds[kind].accelerated]
@@ -181,7 +178,7 @@ def _queued(kinds: Sequence[Kind], rows: _Rows) -> tuple[Floats, Clients]:
     clients = [_clients(kinds, rows, at) for at in users]
     widest = max(map(len, clients))
     queues, times = np.ones((len(users), widest)), np.ones((len(users), widest))
-    arriving = np.zeros((len(users), widest))  # clients that are not there send nothing
+    arriving = np.zeros((len(users), widest))  # padding clients send nothing
     request = [_request_time(one) for one in kinds]
     for row, (at, those) in enumerate(zip(users, clients, strict=True)):
         for place, kind in enumerate(those):
@@ -198,13 +195,13 @@ def _queued(kinds: Sequence[Kind], rows: _Rows) -> tuple[Floats, Clients]:
 
 
 def _nobody(rows: int, clients: int) -> Clients:
-    """Clients that send nothing."""
+    """Return clients that send nothing."""
     shape = (rows, clients)
     return Clients(np.ones(shape), np.ones(shape), np.zeros(shape))
 
 
 def _rates(kinds: Sequence[Kind], rows: _Rows, users: Places) -> Floats:
-    """What memory stages let through, of rows that use the accelerator."""
+    """Return the rate that the memory stage allows, for rows that use the accelerator."""
     rates = np.zeros(len(rows.kind))
     for group in _groups(kinds, rows.kind[users]):
         at = users[group]
@@ -215,7 +212,7 @@ def _rates(kinds: Sequence[Kind], rows: _Rows, users: Places) -> Floats:
 
 
 def _clients(kinds: Sequence[Kind], rows: _Rows, at: int) -> list[int]:
-    """Who uses the accelerator in the mix of a row, the function of the row first."""
+    """Return the users of the accelerator in the mix of a row; the row's own function is first."""
     own = int(rows.kind[at])
     others = [kind for kind in rows.mixes[rows.mix[at]] if kinds[kind].accelerated]
     others.remove(own)

@@ -1,4 +1,4 @@
-"""The model of a network function: its resources, and how they act together."""
+"""The contention model of a network function: one model per resource, and their composition."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -34,54 +34,54 @@ _UNKNOWN = 9.0
 
 
 class Choice(NamedTuple):
-    """How memory models did on held-out training rows, and which was taken."""
+    """The chosen memory model, with the errors of all candidates on held-out training rows."""
 
     recipe: Recipe
     scores: tuple[Score, ...]
-    end_errors: Floats  # relative errors of rows at the ends of axes, held out
+    end_errors: Floats  # relative errors of held-out rows at the ends of axes
 
 
 class FunctionModel(NamedTuple):
-    """A function that predictions can be made of."""
+    """A trained model of a function, ready for predictions."""
 
     memory: MemoryProfile
     accelerator: AcceleratorProfile | None
     contention: OwnContention | None
     pattern: Pattern
-    queues: int  # of the function, at the accelerator
+    queues: int  # request queues of the function at the accelerator
     choice: Choice
     stage: Stage
     intervals: Conformal
     range: Range
     request_time: RequestTime | None
-    co_runs: CoRuns | None = None  # that waits are known by
-    waits: Waits | None = None  # of run-to-completion; None: for a whole round of the others
-    widening: float = 1.0  # of intervals beside clients (`methods/calibration.py`)
-    why: Reason | None = None  # of the pattern; None where a file of an older slowpath does not say
+    co_runs: CoRuns | None = None  # source of `waits`
+    waits: Waits | None = None  # of run-to-completion; None: a full round of the other queues
+    widening: float = 1.0  # factor on the width of intervals beside clients of the accelerator
+    why: Reason | None = None  # reason for the pattern; None in files of older versions
 
     @property
     def name(self) -> str:
-        """What the function is called."""
+        """The function's name, or the first file of its profile."""
         return self.memory.origin.function or self.memory.origin.files[0]
 
     def without_competitors(self, columns: Columns) -> dict[str, Floats]:
-        """The same traffic with the least contention that was measured."""
+        """Return the same traffic with the least contention in the training rows."""
         return {
             name: values if name in TRAFFIC_NAMES else np.full_like(values, self.range.least[name])
             for name, values in columns.items()
         }
 
     def margin_beyond(self, confidence: float) -> float:
-        """How far off predictions are beyond the training rows, as a logarithm.
+        """Return the margin of predictions outside the training range, as a logarithm.
 
-        Where no ends could be held out, nothing is known of that: a factor of ten either way.
+        Without held-out rows at the ends of axes, the margin is a factor of ten in both directions.
         """
         off = self.choice.end_errors
         return float(np.log1p(residual_quantile(off, confidence) if len(off) else _UNKNOWN))
 
 
 class Profiles(NamedTuple):
-    """What was measured of a function."""
+    """The measurements of a function."""
 
     memory: MemoryProfile
     accelerator: AcceleratorProfile | None = None
@@ -90,12 +90,15 @@ class Profiles(NamedTuple):
 
 
 def rows_of(memory: MemoryProfile) -> Rows:
-    """What memory models learn from."""
+    """Return the training rows of memory models."""
     return Rows(memory.columns, memory.throughput, memory.origin.cache_mb or CACHE_MB)
 
 
 def choose(memory: MemoryProfile, recipe: Recipe | None = None) -> Choice:
-    """The memory model that does best on held-out rows; or a recipe, with how it does there."""
+    """Choose the memory model with the least error on held-out rows.
+
+    With `recipe`, evaluate only that recipe and choose it.
+    """
     rows = rows_of(memory)
     found = select(rows, None if recipe is None else [recipe])
     off = np.concatenate([*found.end_errors.values(), np.empty(0)])
@@ -109,16 +112,17 @@ def learn(
     queues: int = 1,
     known: Sequence[Kernels] | None = None,
 ) -> FunctionModel:
-    """Return the model of a function; the same profiles and choice make the same model.
+    """Train the model of a function; the same profiles and choice give the same model.
 
-    `known` are kernel parameters of the stage of all rows, then of each fold's, learnt before.
+    `known` are kernel parameters from an earlier training: first those of the stage trained on all
+    rows, then those of each fold's stage.
 
     Raises:
-        InputError: when request times make no line.
-        ValueError: when `known` does not fit the recipe or the rows.
+        InputError: if the request times do not fit a line.
+        ValueError: if `known` does not fit the recipe or the rows.
     """
     memory, accelerator, contention, co_runs = profiles
-    # Of several queues, nobody knows which waits.
+    # With several queues, the co-runs do not tell which of them waits.
     waits = None if co_runs is None or queues > 1 else waits_by(co_runs)
     rows = rows_of(memory)
     first, folds = (None, None) if not known else (known[0], known[1:])

@@ -12,7 +12,7 @@ from slowpath.core.errors import OptionError
 
 
 class Traffic(NamedTuple):
-    """Traffic that a function gets."""
+    """Traffic of a function."""
 
     flows: float
     size: float  # of packets, bytes
@@ -23,10 +23,10 @@ _FLOWS, _SIZE, _MTBR = "flows", "size", "mtbr"
 
 
 def read_traffic(text: str) -> Traffic:
-    """Traffic as `--traffic flows=200000,size=256,mtbr=600` says it.
+    """Parse the argument of `--traffic`, such as `flows=200000,size=256,mtbr=600`.
 
     Raises:
-        OptionError: when it says something else.
+        OptionError: if a key or value is wrong, or flows or size is missing.
     """
     found = dict[str, float]()
     for part in text.split(","):
@@ -54,10 +54,10 @@ def _number(name: str, text: str) -> float:
 
 
 def read_beside(text: str | None) -> list[str]:
-    """The files that `--with` names; none where it is not given.
+    """Return the files that `--with` names; none without the option.
 
     Raises:
-        OptionError: when a name is missing.
+        OptionError: if a name is empty.
     """
     names = [] if text is None else [one.strip() for one in text.split(",")]
     if not all(names):
@@ -66,10 +66,10 @@ def read_beside(text: str | None) -> list[str]:
 
 
 def read_recipe(name: str) -> str:
-    """The name of a memory model.
+    """Return the name if a memory model has it.
 
     Raises:
-        OptionError: when there is none of that name.
+        OptionError: if no memory model has this name.
     """
     from slowpath.contention.memory.recipes import RECIPES
 
@@ -80,9 +80,9 @@ def read_recipe(name: str) -> str:
 
 @contextmanager
 def quiet_libraries() -> Iterator[None]:
-    """Keeps remarks of scikit-learn to itself, such as which bound of a kernel was reached.
+    """Suppress warnings of scikit-learn, such as a kernel parameter at its bound.
 
-    What they are about, how well a model predicts, is measured on rows held out.
+    They concern the quality of a model, which is measured on held-out rows instead.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -90,22 +90,22 @@ def quiet_libraries() -> Iterator[None]:
 
 
 POLICIES = ("monopolise", "greedy", "contention-aware", "bid-price", "optimal")
-"""The policies that there are."""
+"""Names of the placement policies."""
 POLICY = "contention-aware"
 LENGTH = 500
-"""Arrivals of a random sequence, as many as the paper's have (7.5.1)."""
+"""Default number of arrivals in a random sequence, as in the paper (7.5.1)."""
 
 
 MIXES = 20
-"""As many as are measured in a quarter of an hour, at half a minute each."""
+"""Default number of suggested mixes: a quarter of an hour of measuring, at half a minute each."""
 SURE = 0.9
 
 
 def check_noise(given: Namespace) -> None:
-    """Finds out whether there is anything that scatters.
+    """Check that `--noise` comes with a table of measured mixes.
 
     Raises:
-        OptionError: when there is not.
+        OptionError: if `--measured` is missing.
     """
     if given.noise is not None and given.measured is None:
         raise OptionError("--noise", "is of measured mixes; --measured names their table")

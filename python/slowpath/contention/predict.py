@@ -29,12 +29,12 @@ _SLOMO = "slomo"
 
 
 def predict(given: Namespace) -> ExitCode:
-    """Predicts and reports.
+    """Run the command `predict`.
 
     Raises:
-        InputError: when a file cannot be read, used or written.
-        OptionError: when options do not fit together.
-        UnavailableError: when a package is missing.
+        InputError: if a file cannot be read, used or written.
+        OptionError: if options do not fit together.
+        UnavailableError: if a package is missing.
     """
     _check(given)
     need()
@@ -53,7 +53,7 @@ def predict(given: Namespace) -> ExitCode:
 
 
 def _check(given: Namespace) -> None:
-    """Finds out whether options fit together."""
+    """Check that the options fit together."""
     tables = {"--memory": given.memory, "--accelerator": given.accelerator}
     models = {"--with": given.beside, "--traffic": given.traffic}
     if given.model is None:
@@ -88,21 +88,21 @@ def _check(given: Namespace) -> None:
 
 
 def _of_tables(given: Namespace) -> "tuple[FunctionModel, Query]":
-    """A model of published or own tables, and the query."""
+    """Return a model trained on published or own tables, and the query."""
     from slowpath.contention.tables.cells import read_cells
     from slowpath.contention.tables.columns import REQUEST_TIME, THROUGHPUT, missing
     from slowpath.contention.tables.reading import kind_of, read_query
     from slowpath.contention.train import learned
 
     for file in given.memory:
-        if kind_of(file) not in ("memory", "mixes"):  # the latter say which rows are none
+        if kind_of(file) not in ("memory", "mixes"):  # read_memory names the bad row of mixes
             raise missing(read_cells(file), THROUGHPUT)
     tables = list(given.memory)
     if given.accelerator is not None:
         if kind_of(given.accelerator) != "accelerator":
             raise missing(read_cells(given.accelerator), REQUEST_TIME)
         tables.append(given.accelerator)
-    # The query is read before the model is chosen, which takes longer.
+    # Errors in the query should show before the slow choice of the model.
     from slowpath.contention.tables.reading import read_memory
 
     query = read_query(
@@ -111,12 +111,12 @@ def _of_tables(given: Namespace) -> "tuple[FunctionModel, Query]":
         accelerator=len(tables) > len(given.memory),
     )
     if given.method == _SLOMO:
-        given.recipe = "constant"  # SLOMO learns from the rows itself: nothing is to be chosen
+        given.recipe = "constant"  # cheapest, as SLOMO learns from the rows itself
     return learned(tables, given), query
 
 
 def _of_models(given: Namespace) -> "tuple[FunctionModel, Query]":
-    """A saved model, and the query that files or options make."""
+    """Return a saved model, and the query built from files or options."""
     from slowpath.contention.prediction import query_beside
     from slowpath.contention.saved import read
     from slowpath.contention.tables.reading import read_query
@@ -165,7 +165,7 @@ def _report(given: Namespace, model: "FunctionModel", query: "Query", found: "Pr
 def _note_alone(
     given: Namespace, model: "FunctionModel", query: "Query", found: "Predictions"
 ) -> None:
-    """Says what is missing for predictions from a throughput alone, or speaks against it."""
+    """Note a missing solo throughput, or one that contradicts the profile."""
     from slowpath.contention.methods import contradicted
 
     if given.method != _SLOMO:
@@ -179,7 +179,7 @@ def _note_alone(
 
 
 def _warn(query: "Query", found: "Predictions") -> None:
-    """Says what is left out, and which rows are unlike those that were measured."""
+    """Warn about ignored columns, and rows outside the training range."""
     for name in query.left_out:
         note(
             f"warning: {query.file}: column {name} is left out, as the model knows no accelerator: "
@@ -203,12 +203,12 @@ _CLEAR = "\r\x1b[K"
 
 
 def run(given: Namespace) -> ExitCode:
-    """Evaluates and reports.
+    """Run the command `evaluate`.
 
     Raises:
-        InputError: when a table cannot be used, or a file not be written.
-        OptionError: when there is no such recipe, or an option makes no sense.
-        UnavailableError: when a package is missing.
+        InputError: if a table cannot be used, or a file cannot be written.
+        OptionError: if a recipe is unknown, or an option has a wrong value.
+        UnavailableError: if a package is missing.
     """
     check_page(given.html)
     check_picture(given.plot)
@@ -262,7 +262,7 @@ def _evaluated(given: Namespace, rows: "Rows", names: Sequence[str]) -> "list[Ev
         name = "chosen" if recipe is None else recipe.name
 
         def progress(done: int, count: int, name: str = name) -> None:
-            gc.collect()  # main.py leaves it to those who make cycles
+            gc.collect()  # main.py disables automatic collection; each fold leaves cycles
             if live:
                 tell(f"{_CLEAR}{name}: fold {done + 1} of {count}")
 

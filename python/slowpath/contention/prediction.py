@@ -1,8 +1,9 @@
-"""Predicted throughput by resource, with intervals and bottleneck.
+"""Predicted throughput by resource, with intervals and bottleneck, and detection of the pattern.
 
-It is detected from mixes with competitors for memory and for the accelerator at once (paper, 4.2).
-Each pattern says what they come to, by models of the single resources, as a share of the
-throughput alone that was measured beside the mix; `detection.py` compares how far off both are.
+The execution pattern is detected from mixes with competitors for memory and for the accelerator at
+once (paper, 4.2). For each pattern, models of the single resources predict these mixes, as a share
+of the solo throughput measured beside the mix. `execution_pattern.py` compares the errors of both
+patterns.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,27 +29,27 @@ Floats = NDArray[np.float64]
 MEMORY = "memory"
 ACCELERATOR = "regex"
 _LEAST = 1e-300
-"""Times are above zero, whatever is taken from them."""
+"""Lower limit of times, which have to stay positive after subtractions."""
 ACCELERATOR_SPREAD = 0.0163
-"""Standard deviation of relative errors of the accelerator's model where rows do not tell it: that
-of errors of 1.3 % on average (paper, 4.1.1 and appendix A)."""
+"""Standard deviation of relative errors of the accelerator's model, used where request times have
+no residuals. It belongs to a mean error of 1.3 % (paper, 4.1.1 and appendix A)."""
 
 
 class Predictions(NamedTuple):
-    """Rows, in the unit of the profile's throughput."""
+    """Predictions by row, in the unit of the profile's throughput."""
 
     throughput: Floats
     low: Floats
     high: Floats
     bottleneck: list[str]
-    outside: list[list[str]]  # by row, what is beyond the training rows
-    memory: Floats  # throughput if nothing but memory limited it
-    accelerator: Floats | None  # and if nothing but the accelerator did
-    alone: Floats | None = None  # throughput without others, where that was predicted on the way
+    outside: list[list[str]]  # by row, the columns outside the training range
+    memory: Floats  # throughput if memory were the only bottleneck
+    accelerator: Floats | None  # same for the accelerator
+    alone: Floats | None = None  # solo throughput, where it was predicted on the way
 
 
 def predict(model: FunctionModel, query: Query, confidence: float) -> Predictions:
-    """What a query asks for."""
+    """Predict the rows of a query."""
     found = _composed(model, query, confidence)
     if query.queued is None or model.widening == 1:
         return found
@@ -60,13 +61,13 @@ def predict(model: FunctionModel, query: Query, confidence: float) -> Prediction
 
 
 def _composed(model: FunctionModel, query: Query, confidence: float) -> Predictions:
-    """The same with intervals as the stages have them."""
+    """Predict with intervals that are not widened for other clients at the accelerator."""
     low, middle, high, outside = _memory(model, query.columns, confidence)
     request_time = model.request_time
     if request_time is None or query.mtbr is None or query.queued is None:
         names = [MEMORY] * len(middle)
         return Predictions(middle, low, high, names, outside, middle, None)
-    # A queue of the function is served once a round, in which each queue of others is, too.
+    # Each round serves every queue once: the function's own and those of the others.
     size = query.columns["packet_size_bytes"]
     own = request_time.at(query.mtbr, size)
     time = own + query.queued / model.queues
@@ -74,7 +75,7 @@ def _composed(model: FunctionModel, query: Query, confidence: float) -> Predicti
     margin = spread * NormalDist().inv_cdf((1 + confidence) / 2)
     memory = _Ends(low, middle, high)
     if model.pattern == "run-to-completion":
-        # Memory rows have the accelerator's time at their own match ratio, with nobody else there.
+        # Memory rows contain the accelerator's time at their match ratio, without other clients.
         usual = request_time.at(np.array(model.memory.origin.mtbr or 0.0), size)
         if model.waits is not None:
             nobody = model.stage.log_throughput(model.without_competitors(query.columns))
@@ -98,13 +99,13 @@ def _composed(model: FunctionModel, query: Query, confidence: float) -> Predicti
 
 
 def _mark(outside: list[list[str]], rows: NDArray[np.bool_]) -> None:
-    """Names the match ratio where it is outside, and may decide."""
+    """Add the match ratio to `outside` in the given rows, where it may decide."""
     for row in np.flatnonzero(rows):
         outside[row] = [*(one for one in outside[row] if one != TOGETHER), "mtbr"]
 
 
 class _Ends(NamedTuple):
-    """What the memory stage lets through."""
+    """Interval and prediction of the memory stage."""
 
     low: Floats
     middle: Floats
@@ -118,9 +119,9 @@ def _added(
     added: tuple[Floats, float],
     outside: list[list[str]],
 ) -> Predictions:
-    """Run-to-completion (Eq. 4): each resource adds its time to that of a packet.
+    """Compose by run-to-completion (Eq. 4): each resource adds its time to that of a packet.
 
-    `added` is what the accelerator adds to what memory rows contain, with its margin.
+    `added` is the accelerator time in addition to that contained in memory rows, with its margin.
     """
     wait, margin = added
     alone = np.exp(model.stage.log_throughput(model.without_competitors(columns)))
@@ -140,7 +141,7 @@ def _added(
 def _memory(
     model: FunctionModel, columns: Mapping[str, Floats], confidence: float
 ) -> tuple[Floats, Floats, Floats, list[list[str]]]:
-    """Ends and middle of the memory stage, and what is outside."""
+    """Return low end, prediction, high end of the memory stage, and columns outside the range."""
     middle = model.stage.log_throughput(columns)
     low, high = model.intervals.interval(columns, confidence)
     outside = model.range.outside(columns)
@@ -152,19 +153,20 @@ def _memory(
 
 
 Named = tuple[str, FunctionModel]
-"""A model, and its file as the user named it."""
+"""The file of a model as the user named it, and the model."""
 
 
 def query_beside(
     target: Named, others: Sequence[Named], traffic: tuple[float, float, float | None]
 ) -> Query:
-    """What to predict of `target`: the contention of the others together.
+    """Return the query for `target` with the contention of all others together.
 
-    The others send requests to the accelerator as fast as their own memory stages let them, beside
-    everybody else; what they do not take of it is left to the target.
+    The others send requests to the accelerator as fast as their own memory stages allow, beside
+    everybody else. The target gets the rest of the accelerator's time.
 
     Raises:
-        InputError: when a competitor's own contention is not known, or it is of another device.
+        InputError: if the contention that a competitor causes is unknown, or its model is of
+            another device.
     """
     file, model = target
     flows, size, mtbr = traffic
@@ -197,10 +199,10 @@ def query_beside(
 
 
 def check_together(file: str, model: FunctionModel, other_file: str, other: FunctionModel) -> None:
-    """Finds out whether two models are of one device, and tell contention in the same columns.
+    """Check that two models are of the same device and have the same columns of contention.
 
     Raises:
-        InputError: when they do not.
+        InputError: if they differ.
     """
     one, two = model.memory.origin, other.memory.origin
     if None not in (one.device, two.device) and one.device != two.device:
@@ -217,10 +219,10 @@ def check_together(file: str, model: FunctionModel, other_file: str, other: Func
 
 
 def contention_of(model: FunctionModel, file: str) -> OwnContention:
-    """What a function does to others.
+    """Return the contention that a function causes for others.
 
     Raises:
-        InputError: when its model does not say.
+        InputError: if the model does not contain it.
     """
     if model.contention is None:
         reason = "does not say what it does to others: train it with a table of its own counters"
@@ -232,22 +234,22 @@ def contention_of(model: FunctionModel, file: str) -> OwnContention:
 
 
 def _columns(flows: float, size: float, contention: Mapping[str, float]) -> dict[str, Floats]:
-    """One row."""
+    """Return the columns of a single row."""
     row = {"flow_count": flows, "packet_size_bytes": size, **contention}
     return {name: np.array([value]) for name, value in row.items()}
 
 
 def _rate(model: FunctionModel, columns: Mapping[str, Floats]) -> float:
-    """What the memory stage lets through."""
+    """Return the throughput that the memory stage allows."""
     return float(np.exp(model.stage.log_throughput(columns))[0])
 
 
 def _queued(
     clients: Sequence[tuple[int, RequestTime, float]], mtbr: float, size: float
 ) -> tuple[float, Clients]:
-    """Time that the others take of the accelerator for each request of a queue of the first.
+    """Return the accelerator time of the others per request of a queue of the first client.
 
-    And the others, as one row.
+    The second result has these others, as one row.
     """
     queues = np.array([float(count) for count, _, _ in clients])
     times = np.array([float(time.at(np.array(mtbr), np.array(size))) for _, time, _ in clients])
@@ -258,16 +260,16 @@ def _queued(
 
 
 USUAL: Pattern = "pipeline"
-"""What is assumed where nothing tells."""
+"""The assumed pattern without any evidence."""
 _CONFIDENCE = 0.9
-"""Of intervals, at which nobody looks here."""
+"""Coverage of the intervals, which are not used here."""
 
 
 def detected(model: FunctionModel, mixes: Mixes) -> Detected | None:
-    """The pattern that mixes with competitors for both resources have.
+    """Detect the execution pattern from mixes with competitors for both resources.
 
-    None where there is no such mix, or the model does not know both resources, or the match ratio
-    of its memory rows, without which it cannot tell what run-to-completion would do.
+    Returns None without such a mix, if the model lacks a resource, or if the match ratio of its
+    memory rows is unknown. Predictions for run-to-completion need that match ratio.
     """
     contention = [values for name, values in mixes.columns.items() if name not in TRAFFIC_NAMES]
     both = mixes.where(np.any(contention, axis=0) & (mixes.queued > 0))
@@ -279,7 +281,7 @@ def detected(model: FunctionModel, mixes: Mixes) -> Detected | None:
 
 
 def _off(model: FunctionModel, mixes: Mixes) -> Floats:
-    """How far a model is off in mixes."""
+    """Return the relative errors of a model in mixes."""
     query = mixes.query
     nobody = query.without_clients()._replace(columns=model.without_competitors(mixes.columns))
     beside, alone = (predict(model, one, _CONFIDENCE).throughput for one in (query, nobody))
@@ -289,7 +291,7 @@ def _off(model: FunctionModel, mixes: Mixes) -> Floats:
 def decided(
     given: Pattern | None, declared: Pattern | None, found: Detected | None
 ) -> tuple[Pattern, Reason]:
-    """The pattern that is taken, and why: what is given, detected surely, declared, or usual."""
+    """Return the chosen pattern and the reason: given, surely detected, declared, or assumed."""
     if given is not None:
         return given, Reason("given", declared, found)
     if found is not None and found.pattern is not None:

@@ -16,11 +16,11 @@ from slowpath.core.terminal import Line, grid
 
 COLUMNS = ("row", "throughput", "low", "high", "bottleneck", "outside")
 RESOURCES = ("memory", "accelerator")
-"""What each would let through alone."""
+"""Throughputs that each resource alone allows."""
 
 
 class Answer(NamedTuple):
-    """Predictions, and what they are of."""
+    """Predictions with their model, method and query."""
 
     model: FunctionModel
     method: Method
@@ -30,17 +30,17 @@ class Answer(NamedTuple):
 
     @property
     def recipe(self) -> Recipe:
-        """The memory model."""
+        """The recipe of the memory model."""
         return RECIPES["slomo"] if self.method == "slomo" else self.model.choice.recipe
 
     @property
     def intervals(self) -> bool:
-        """Whether it is known how sure predictions are."""
+        """Return true if the method has intervals."""
         return self.method == "slowpath"
 
 
 def predictions_csv(answer: Answer) -> Iterator[str]:
-    """A line for each row of the query; `outside` names columns, with spaces between them."""
+    """Yield a line for each row of the query; `outside` has column names separated by spaces."""
     yield csv_line(COLUMNS)
     for row in _rows(answer):
         cells = [row[name] for name in COLUMNS[:-1]]
@@ -48,13 +48,13 @@ def predictions_csv(answer: Answer) -> Iterator[str]:
 
 
 def predictions_json(answer: Answer) -> Iterator[str]:
-    """One document."""
+    """Yield one JSON document."""
     confidence = answer.confidence / 100 if answer.intervals else None
     yield json_line({**_said(answer), "confidence": confidence, "predictions": _rows(answer)})
 
 
 def predictions_parquet(file: str, answer: Answer) -> None:
-    """Writes the rows of the document as a table, and the rest of it as metadata.
+    """Write the predictions as a table, and the rest of the JSON document as metadata.
 
     Raises:
         InputError: when the file cannot be written.
@@ -67,7 +67,7 @@ def predictions_parquet(file: str, answer: Answer) -> None:
 
 
 def _said(answer: Answer) -> dict[str, str | None]:
-    """What all predictions have in common."""
+    """Return the properties that all predictions have in common."""
     origin = answer.model.memory.origin
     return {
         "slowpath": identity.version(),
@@ -98,7 +98,7 @@ def _rows(answer: Answer) -> list[dict[str, Any]]:
 
 
 def predictions_text(answer: Answer) -> Iterator[Line]:
-    """A table, and how it was made."""
+    """Yield a table of predictions, with model and method."""
     yield from _head(answer.model, answer.recipe)
     if answer.method != "slowpath":
         yield Line(f"Baseline: {METHODS[answer.method]} ({answer.method})")
@@ -121,7 +121,7 @@ def predictions_text(answer: Answer) -> Iterator[Line]:
 
 
 def model_text(model: FunctionModel) -> Iterator[Line]:
-    """What was learnt, and how models did on rows that were held out."""
+    """Yield a summary of the model, with errors of memory models on held-out rows."""
     yield from _head(model, model.choice.recipe)
     if model.request_time is not None:
         time = model.request_time
@@ -150,7 +150,7 @@ def model_text(model: FunctionModel) -> Iterator[Line]:
 
 
 def _waits(model: FunctionModel) -> str:
-    """How long requests wait."""
+    """Return the source of waiting times in words."""
     if model.co_runs is None:
         return "Waits at the accelerator: a whole round of the others' requests"
     count = len(model.co_runs.rows)
@@ -158,7 +158,7 @@ def _waits(model: FunctionModel) -> str:
 
 
 def _pattern(model: FunctionModel, why: Reason) -> Iterator[Line]:
-    """Which pattern the model has, why, and how sure that is."""
+    """Yield the execution pattern, its source and its confidence."""
     said = {
         "given": "as given",
         "detected": "as mixes tell",
@@ -178,7 +178,7 @@ def _pattern(model: FunctionModel, why: Reason) -> Iterator[Line]:
 
 
 def model_csv(model: FunctionModel) -> Iterator[str]:
-    """A line for each model that was tried."""
+    """Yield a line for each candidate memory model."""
     yield csv_line(("recipe", "among", "beyond", "taken"))
     for one in model.choice.scores:
         taken = "yes" if one.recipe == model.choice.recipe.name else "no"

@@ -32,13 +32,13 @@ COLUMNS = (
     "outside",
 )
 ATTRIBUTES = {"flows": "flows", "size": "bytes of a packet", "mtbr": "matches per MB"}
-"""What is swept, in words."""
+"""Axis labels of swept attributes."""
 CHANGE = ("throughput", "gain", "low", "high", "bottleneck", "margin")
-"""What is told of a change."""
+"""Columns of the table of changes."""
 
 
 def diagnosis_csv(report: DiagnosisReport) -> Iterator[str]:
-    """A line for the setting (`now`), for each change (`what-if`) and each value (`sweep`)."""
+    """Yield a line for the setting (`now`), each change (`what-if`) and each value (`sweep`)."""
     yield csv_line(COLUMNS)
     yield _csv("now", None, report["now"])
     for change in report["what_if"]:
@@ -58,7 +58,7 @@ def _csv(about: str, value: str | float | None, one: Diagnosed) -> str:
 
 
 def diagnosis_text(report: DiagnosisReport) -> Iterator[Line]:
-    """What holds the function back, in a sentence and tables."""
+    """Yield the diagnosis as a sentence and tables."""
     yield Line(one_line(heading(report)), "bold")
     yield Line(one_line(sentence(report)))
     yield Line("")
@@ -81,7 +81,7 @@ def diagnosis_text(report: DiagnosisReport) -> Iterator[Line]:
 
 
 def heading(report: DiagnosisReport) -> str:
-    """What the diagnosis is of."""
+    """Return the heading: function, device, pattern, co-located functions and traffic."""
     device = f" on {report['device']}" if report["device"] else ""
     traffic = report["traffic"]
     matches = "" if traffic["mtbr"] is None else f", {traffic['mtbr']:g} matches/MB"
@@ -92,7 +92,7 @@ def heading(report: DiagnosisReport) -> str:
 
 
 def sentence(report: DiagnosisReport) -> str:
-    """What holds it back."""
+    """Return the bottleneck and the margin in a sentence."""
     now = report["now"]
     throughput = f"{now['throughput']:.4g} ({now['low']:.4g} to {now['high']:.4g})"
     said = f"{now['bottleneck']} is the bottleneck, at {throughput}"
@@ -103,7 +103,7 @@ def sentence(report: DiagnosisReport) -> str:
 
 
 def numbers(*values: float) -> tuple[str, ...]:
-    """Values in four digits."""
+    """Format values with four digits."""
     return tuple(f"{value:.4g}" for value in values)
 
 
@@ -112,7 +112,7 @@ def _changes(report: DiagnosisReport) -> Iterator[Line]:
 
 
 def changes(report: DiagnosisReport) -> list[tuple[str, ...]]:
-    """By change, its text and then what `CHANGE` names."""
+    """Return rows for the table of changes: the change, then the columns in `CHANGE`."""
     return [
         (
             one["change"],
@@ -127,12 +127,12 @@ def changes(report: DiagnosisReport) -> list[tuple[str, ...]]:
 
 
 def margin(one: Diagnosed) -> str:
-    """The margin in percent."""
+    """Return the margin in percent."""
     return "" if one["margin"] is None else f"{100 * one['margin']:.1f} %"
 
 
 def pieces(sweep: DiagnosedSweep) -> list[list[SweptPoint]]:
-    """Neighbouring points with one bottleneck, and the first point of the next piece."""
+    """Split the sweep by bottleneck; each piece also has the first point of the next one."""
     points = sweep["points"]
     names = [one["diagnosis"]["bottleneck"] for one in points]
     starts = [at for at in range(len(points)) if at == 0 or names[at] != names[at - 1]]
@@ -140,7 +140,7 @@ def pieces(sweep: DiagnosedSweep) -> list[list[SweptPoint]]:
 
 
 def stretches(sweep: DiagnosedSweep) -> list[tuple[str, str, str, str, str]]:
-    """Pieces in words: from, to, which bottleneck, throughput from, to."""
+    """Return the table rows of pieces: from, to, bottleneck, throughput from, to."""
     return [
         (
             f"{piece[0]['value']:.7g}",
@@ -162,7 +162,7 @@ _COLOURS = {"memory": 0, "regex": 1}
 
 
 def diagnosis_page(report: DiagnosisReport) -> str:
-    """The text of the file."""
+    """Return the HTML page."""
     name = report["function"] or "A function"
     parts = [
         element("h1", f"{name}: what holds it back"),
@@ -236,15 +236,15 @@ def _key(kind: str) -> Html:
 
 
 _WIDTH, _HEIGHT = 7.0, 4.0  # inches
-_LETTERS = 90  # of a line above the picture
+_LETTERS = 90  # maximum line length of the title
 COLOURS = {"memory": "C0", "regex": "C1"}
-"""By bottleneck."""
+"""Colours of bottlenecks in pictures."""
 _WIDE = 20.0
-"""Values that span more than this factor are drawn on a logarithmic axis."""
+"""Least ratio of last to first value for a logarithmic axis."""
 
 
 def draw_diagnosis(file: str, report: DiagnosisReport, sweep: DiagnosedSweep) -> None:
-    """Writes the picture; it is SVG or PNG, by the end of the name. The same data, the same file.
+    """Write the picture as SVG or PNG, by the file name; the same data give the same file.
 
     Raises:
         OSError: when the file cannot be written.

@@ -1,4 +1,4 @@
-"""Quality of models on held-out rows, as text, page and picture."""
+"""Errors of models on held-out rows, as text, CSV, JSON, page and picture."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,25 +29,25 @@ COLUMNS = (
     "width",
     "ends",
 )
-"""What is told of each model."""
+"""Columns of the table of models."""
 ROW = ("row", "measured", "predicted", "low", "high")
-"""What is told of each row that was held out."""
+"""Columns of the table of held-out rows."""
 
 
 class Evaluation(NamedTuple):
-    """What was evaluated, and how it did."""
+    """Results of an evaluation."""
 
     memory: MemoryProfile
     models: Sequence[Evaluated]
     repetitions: int
-    confidence: float  # of intervals, a share
+    confidence: float  # coverage of intervals, as a share
 
     def shown(self) -> list[Evaluated]:
-        """Models whose rows are drawn: the choice, where all were tried, else those named."""
+        """Return the models to draw: the chosen one, or the named ones if `--recipe` was given."""
         return [one for one in self.models if one.chosen is not None] or [*self.models]
 
     def rows(self, one: Evaluated) -> Iterator[tuple[str, float, float, float, float]]:
-        """Each row as it was predicted when it was held out for the first time."""
+        """Yield each row with its first held-out prediction."""
         values = (self.memory.throughput, one.predicted[0], one.low[0], one.high[0])
         for name, *numbers in zip(self.memory.rows, *values, strict=True):
             measured, predicted, low, high = map(float, numbers)
@@ -55,7 +55,7 @@ class Evaluation(NamedTuple):
 
 
 def evaluation_json(report: Evaluation) -> dict[str, object]:
-    """The document."""
+    """Return the JSON document."""
     return {
         "slowpath": identity.version(),
         "files": [*report.memory.origin.files],
@@ -78,7 +78,7 @@ def evaluation_json(report: Evaluation) -> dict[str, object]:
 
 
 def evaluation_csv(report: Evaluation) -> Iterator[str]:
-    """A line for each model."""
+    """Yield a line for each model."""
     yield csv_line(("recipe", *_KEYS, "coverage", "width", "ends_mape"))
     for one in report.models:
         numbers = (getattr(one.errors, key) for key in _KEYS)
@@ -87,7 +87,7 @@ def evaluation_csv(report: Evaluation) -> Iterator[str]:
 
 
 def evaluation_text(report: Evaluation) -> Iterator[Line]:
-    """A table of models, and what its columns are."""
+    """Yield a table of models, with an explanation of its columns."""
     yield from grid(COLUMNS, figures(report), right=COLUMNS[1:])
     yield Line("")
     yield Line(explained(report))
@@ -97,7 +97,7 @@ def evaluation_text(report: Evaluation) -> Iterator[Line]:
 
 
 def figures(report: Evaluation) -> list[tuple[str, ...]]:
-    """By model, what `COLUMNS` names."""
+    """Return the table rows of models; columns are those in `COLUMNS`."""
     return [
         (
             one.name,
@@ -115,7 +115,7 @@ def figures(report: Evaluation) -> list[tuple[str, ...]]:
 
 
 def explained(report: Evaluation) -> str:
-    """What the columns are."""
+    """Return an explanation of the columns."""
     return (
         f"Held-out rows; +- standard error; covered by {100 * report.confidence:g} % intervals of "
         "that width; ends: MAPE beyond the rows."
@@ -123,17 +123,17 @@ def explained(report: Evaluation) -> str:
 
 
 def choices(chosen: dict[str, int]) -> str:
-    """How often which model was chosen."""
+    """Return how often each model was chosen."""
     names = ", ".join(f"{name} {count}" for name, count in sorted(chosen.items()))
     return f"Chosen in folds: {names}."
 
 
 _NEAR = 0.1
-"""The band around what is right: as many as *within 10 %* are in it."""
+"""Relative width of the drawn band; it contains the rows counted by *within 10 %*."""
 
 
 def evaluation_page(report: Evaluation) -> str:
-    """The text of the file."""
+    """Return the HTML page."""
     origin = report.memory.origin
     name = origin.function or "A function"
     device = f" on {origin.device}" if origin.device else ""
@@ -179,11 +179,11 @@ def _section(report: Evaluation, one: Evaluated) -> Html:
 _SIDE = 4.2  # inches, of each panel
 _IN_A_ROW = 3
 _WIDE = 20.0
-"""Values that span more than this factor are drawn on logarithmic axes."""
+"""Least ratio of greatest to least value for logarithmic axes."""
 
 
 def draw_evaluation(file: str, report: Evaluation) -> None:
-    """Writes the picture, a panel for each model; SVG or PNG, by the end of the name.
+    """Write the picture as SVG or PNG, by the file name, with a panel for each model.
 
     The same data give the same file.
 
@@ -210,7 +210,7 @@ def _panel(axes: "Axes", report: Evaluation, one: Evaluated) -> None:
         if not those:
             continue
         _, measured, predicted, low, high = zip(*those, strict=True)
-        # Ends of CV+ intervals need not have the prediction between them.
+        # The prediction can be outside its own CV+ interval.
         below = [max(y - end, 0.0) for y, end in zip(predicted, low, strict=True)]
         above = [max(end - y, 0.0) for y, end in zip(predicted, high, strict=True)]
         axes.errorbar(

@@ -1,9 +1,9 @@
-"""Models in files, and required packages (extra `contention`).
+"""Model files, and checks for required packages (extra `contention`).
 
-A model is learnt again when it is read, which needs no trust in foreign code, as pickled objects
-would. The search for kernel parameters of Gaussian processes, which takes nearly all of the time,
-is not repeated. Predictions for some rows stand beside it: when what is learnt here
-says something else, the file is refused.
+Reading a file trains the model again. This needs no trust in foreign code, unlike pickled objects.
+The search for kernel parameters of Gaussian processes takes nearly all of the training time and is
+not repeated. The file also contains reference predictions for some rows: if the retrained model
+predicts other values, the file is refused.
 """
 
 import importlib.util
@@ -39,15 +39,15 @@ from slowpath.core.schema.validation import ShapeError, check_shape, schema
 
 VERSION = 1
 MOST_QUEUES = 4096
-"""Of a function at the accelerator."""
+"""Maximum number of request queues of the function at the accelerator."""
 _CHECKS = 5
 _SAME = 1e-3
 _LARGEST = 100.0
-"""No logarithm of a kernel parameter is larger."""
+"""Largest absolute value of a kernel parameter's logarithm."""
 
 
 def written(model: FunctionModel) -> str:
-    """The document on one line."""
+    """Return the model as a JSON document on one line."""
     document: SavedModel = {
         "slowpath": identity.version(),
         "version": VERSION,
@@ -84,10 +84,10 @@ def written(model: FunctionModel) -> str:
 
 
 def read(file: str) -> FunctionModel:
-    """The model in a file, learnt again.
+    """Read a model from a file by training it again.
 
     Raises:
-        InputError: when the file is no model, or what is learnt from it is not what was.
+        InputError: if the file is not a model, or the retrained model predicts other values.
     """
     document = _document(file)
     if document["version"] != VERSION:
@@ -105,7 +105,7 @@ def read(file: str) -> FunctionModel:
         model = model._replace(
             widening=_widening(file, document), why=_read_reason(document.get("pattern_reason"))
         )
-    except InputError as problem:  # of the table that rows once were in
+    except InputError as problem:  # names the original table, not the model file
         raise no_model(file, problem.reason) from None
     except ValueError as problem:
         raise no_model(file, f"kernels: {problem}") from None
@@ -126,7 +126,7 @@ def _kernels(file: str, document: SavedModel) -> list[Kernels] | None:
 
 
 def _widening(file: str, document: SavedModel) -> float:
-    """By how much intervals beside clients are wider."""
+    """Return the factor on interval widths beside clients of the accelerator."""
     found = document.get("widening", 1.0)
     if not 0 < found < math.inf:
         raise no_model(file, f"widening is {found:g}, which is no factor")
@@ -134,7 +134,7 @@ def _widening(file: str, document: SavedModel) -> float:
 
 
 def _saved_reason(why: Reason) -> SavedReason:
-    """Why the pattern is taken, as a part of the document."""
+    """Return the reason for the pattern, as a part of the document."""
     detected: SavedDetection | None = None
     if why.detected is not None:
         pattern, confidence, pipeline, completion, co_runs = why.detected
@@ -165,7 +165,7 @@ def _read_reason(saved: SavedReason | None) -> Reason | None:
 
 
 def _profiles(file: str, document: SavedModel) -> Profiles:
-    """What was measured, of one function on one device."""
+    """Return the measurements, which have to be of one function on one device."""
     memory = read_memory_rows(file, document["memory"])
     requests, contention = document["accelerator"], document["contention"]
     accelerator = None if requests is None else read_requests(file, requests)
@@ -210,7 +210,7 @@ def _refuse(name: str) -> NoReturn:
 
 
 def _checks(model: FunctionModel) -> list[Checked]:
-    """What the memory stage says of some of its rows."""
+    """Return reference predictions of the memory stage for some of its rows."""
     count = len(model.memory.rows)
     rows = sorted({round(at) for at in np.linspace(0, count - 1, _CHECKS)})
     predicted = np.exp(model.stage.log_throughput(model.memory.columns))
@@ -222,7 +222,7 @@ def _checks(model: FunctionModel) -> list[Checked]:
 
 
 def _check(file: str, model: FunctionModel, checks: list[Checked]) -> None:
-    """Finds out whether what was learnt is what it was when the file was written."""
+    """Check that the retrained model repeats the reference predictions."""
     predicted = np.exp(model.stage.log_throughput(model.memory.columns))
     low = np.exp(model.intervals.interval(model.memory.columns, 0.9)[0])
     for one in checks:
@@ -242,13 +242,13 @@ _PARQUET = {"pyarrow": "pyarrow"}
 
 
 def need() -> None:
-    """Finds out whether the packages are installed, and keeps them to one thread.
+    """Check that the required packages are installed, and limit them to one thread.
 
-    Matrices are of some tens of rows: further threads wait for work, and take CPU time for it. The
-    libraries read these variables when they are imported; what the user has set, stays.
+    Matrices have some tens of rows, so further threads would only busy-wait. The libraries read
+    these environment variables at import; values set by the user stay.
 
     Raises:
-        UnavailableError: which are not, and what to install.
+        UnavailableError: names missing packages and their installation.
     """
     _find(_NEEDED)
     for name in _THREADS:
@@ -256,19 +256,19 @@ def need() -> None:
 
 
 def need_solver() -> None:
-    """The same of the solver for placements.
+    """Check that the solver for placements is installed.
 
     Raises:
-        UnavailableError: when it is not installed.
+        UnavailableError: if it is not installed.
     """
     _find(_SOLVER)
 
 
 def need_parquet() -> None:
-    """The same of what reads and writes Parquet (the extra `parquet`).
+    """Check that the Parquet library is installed (extra `parquet`).
 
     Raises:
-        UnavailableError: when it is not installed.
+        UnavailableError: if it is not installed.
     """
     _find(_PARQUET, "parquet")
 

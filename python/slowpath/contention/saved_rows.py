@@ -43,7 +43,7 @@ _REQUESTS = ({MTBR.name, REQUEST_TIME.name}, {MTBR.name, REQUEST_TIME.name, SIZE
 
 
 def saved_rows(origin: Origin, rows: tuple[str, ...], columns: Mapping[str, Any]) -> SavedRows:
-    """Rows as a model file has them."""
+    """Return rows in the schema of a model file."""
     of: SavedOrigin = {
         "files": list(origin.files),
         "function": origin.function,
@@ -58,23 +58,23 @@ def saved_rows(origin: Origin, rows: tuple[str, ...], columns: Mapping[str, Any]
 
 
 def saved_requests(profile: AcceleratorProfile) -> SavedRows:
-    """The same of request times."""
+    """Return request times in the schema of a model file."""
     sizes = {} if profile.size is None else {SIZE.name: profile.size}
     columns = {MTBR.name: profile.mtbr, REQUEST_TIME.name: profile.request_time, **sizes}
     return saved_rows(profile.origin, profile.rows, columns)
 
 
 def saved_co_runs(runs: CoRuns) -> SavedRows:
-    """The same of co-runs."""
+    """Return co-runs in the schema of a model file."""
     columns = dict(zip(_CO_RUNS, runs[2:], strict=True))
     return saved_rows(runs.origin, runs.rows, columns)
 
 
 def read_memory_rows(file: str, saved: SavedRows) -> MemoryProfile:
-    """The memory profile in a model file.
+    """Return the memory profile in a model file.
 
     Raises:
-        InputError: when it is none, as in what follows.
+        InputError: if columns or values are not those of a memory profile.
     """
     columns = _columns(file, "memory", saved, [one | {THROUGHPUT.name} for one in _CONTENTION])
     throughput = columns.pop(THROUGHPUT.name)
@@ -85,7 +85,11 @@ def read_memory_rows(file: str, saved: SavedRows) -> MemoryProfile:
 
 
 def read_requests(file: str, saved: SavedRows) -> AcceleratorProfile:
-    """The request times in a model file."""
+    """Return the request times in a model file.
+
+    Raises:
+        InputError: if columns or values are not those of request times.
+    """
     columns = _columns(file, "accelerator", saved, _REQUESTS)
     different = len({*columns[MTBR.name].tolist()})
     if different < FEWEST_REQUESTS:
@@ -101,7 +105,11 @@ def read_requests(file: str, saved: SavedRows) -> AcceleratorProfile:
 
 
 def read_co_runs(file: str, saved: SavedRows) -> CoRuns:
-    """The co-runs in a model file."""
+    """Return the co-runs in a model file.
+
+    Raises:
+        InputError: if columns or values are not those of co-runs.
+    """
     columns = _columns(file, "co_runs", saved, [{*_CO_RUNS}])
     if not saved["rows"]:
         raise no_model(file, "co_runs has no rows")
@@ -110,7 +118,11 @@ def read_co_runs(file: str, saved: SavedRows) -> CoRuns:
 
 
 def read_contention_rows(file: str, saved: SavedRows) -> OwnContention:
-    """What a model file says that the function does to others."""
+    """Return the contention that the function causes, from a model file.
+
+    Raises:
+        InputError: if columns or values are not those of contention.
+    """
     columns = _columns(file, "contention", saved, _CONTENTION)
     if not saved["rows"]:
         raise no_model(file, "contention has no rows")
@@ -118,7 +130,7 @@ def read_contention_rows(file: str, saved: SavedRows) -> OwnContention:
 
 
 def no_model(file: str, reason: str) -> InputError:
-    """The error of a file that no model can be learnt from."""
+    """Return the error for a file that cannot be used as a model."""
     return InputError(file, f"is not a model: {reason}")
 
 
@@ -141,7 +153,7 @@ def _origin(file: str, part: str, saved: SavedRows) -> Origin:
 
 
 def _columns(file: str, part: str, saved: SavedRows, allowed: Sequence[set[str]]) -> dict[str, Any]:
-    """The columns of a part, each value one that its column can have."""
+    """Return the columns of a part, after checks of names and values."""
     names = {*saved["columns"]}
     if names not in allowed:
         nearest = min(allowed, key=lambda one: len(one ^ names))

@@ -1,8 +1,8 @@
 """Profiles of functions on the simulated NIC.
 
-As on hardware, nothing is read of the simulation but throughputs and counters: what a competitor
-does to others are its counters when it runs alone, and the time of a request is solved from a
-co-run with a client of known time.
+As on hardware, profiles use only throughputs and counters of the simulation. The contention that a
+competitor causes is its counters when it runs alone. Request times are solved from co-runs with a
+client of known request time.
 """
 
 import csv
@@ -21,16 +21,16 @@ from slowpath.core.engine.simulations import (
 from slowpath.core.errors import InputError
 
 COLUMNS = ("ipc", "irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb", "dma_mb")
-"""What competitors do to others."""
+"""Columns of contention."""
 _WITHOUT_PACKETS = ("mem-bench", "mem-bench-step", "regex-bench", "compression-bench")
 _ACCELERATED = ("regex-bench", "compression-bench", "NIDS", "FlowMonitor", "PacketFilter")
 
 LINES = 32
-"""Lines of a round of `mem-bench`."""
+"""Cache lines that `mem-bench` accesses in one round."""
 
 
 class Traffic(NamedTuple):
-    """Traffic that a function gets."""
+    """Traffic of a function."""
 
     flows: int
     size: int  # of packets, bytes
@@ -38,16 +38,16 @@ class Traffic(NamedTuple):
 
 
 class MemBench(NamedTuple):
-    """A competitor for caches and memory: so many of `mem-bench`, each on two cores."""
+    """A competitor for caches and memory: instances of `mem-bench`, each on two cores."""
 
     pattern: Literal["stream", "step"]
     working_set_mb: float  # of each
-    lines_per_second: float | None  # of each; as many as can be without
+    lines_per_second: float | None  # of each; None: unlimited
     instances: int = 1
 
 
 class PacketBench(NamedTuple):
-    """A competitor for memory alone: so many of `packet-bench`, as fast as they can forward."""
+    """A competitor for memory only: instances of `packet-bench` that forward at full speed."""
 
     size: int  # of packets, bytes
     instances: int = 1
@@ -57,17 +57,17 @@ Bench = MemBench | PacketBench
 
 
 class Settings(NamedTuple):
-    """How runs are made."""
+    """Settings of simulation runs."""
 
     warm_up_ms: float = 30.0
     measured_ms: float = 20.0
-    noise: bool = True  # throughputs scatter as those of measurements do
+    noise: bool = True  # add noise to throughputs, as in measurements
     threads: int = 1
     seed: int = 0
 
 
 def function(name: str, traffic: Traffic) -> SimulatedClient:
-    """A function under some traffic."""
+    """Return the client that simulates a function under the given traffic."""
     return {
         "function": name,
         "flows": traffic.flows,
@@ -77,7 +77,7 @@ def function(name: str, traffic: Traffic) -> SimulatedClient:
 
 
 def competitors(benches: Sequence[Bench]) -> list[SimulatedClient]:
-    """The clients that competitors for caches and memory are."""
+    """Return the clients that simulate the competitors for caches and memory."""
     return [client for bench in benches for client in _clients(bench)]
 
 
@@ -97,10 +97,10 @@ def _clients(bench: Bench) -> list[SimulatedClient]:
 def run_all(
     mixes: Sequence[Sequence[SimulatedClient]], settings: Settings
 ) -> list[SimulatedOutcome]:
-    """What comes of functions beside each other, mix by mix, each with a seed of its own.
+    """Simulate each mix of co-located functions, with a different seed per mix.
 
     Raises:
-        InputError: when a mix cannot be.
+        InputError: if the simulator rejects a mix.
     """
     runs: list[SimulatedRun] = [
         {
@@ -118,9 +118,9 @@ def run_all(
 def contention_of(
     mix: Sequence[SimulatedClient], clients: Sequence[ClientOutcome]
 ) -> Mapping[str, float]:
-    """What several clients do to others, each with the same number of cores.
+    """Return the contention that several clients cause together; all have as many cores.
 
-    `mix` is what was run, `clients` what came of it: their counters, and what devices moved.
+    `mix` is the simulated mix; `clients` are its outcomes with counters.
     """
     if not clients:
         return dict.fromkeys(COLUMNS, 0.0)
@@ -138,9 +138,9 @@ def contention_of(
 
 
 def _moved(client: SimulatedClient, outcome: ClientOutcome) -> float:
-    """MB/s to and from memory: packets in, packets out, and payloads that accelerators read.
+    """Return the MB/s moved to and from memory: packets in and out, payloads read by accelerators.
 
-    From throughput and size, as one would know it on hardware.
+    The calculation uses only throughput and packet size, which are known on hardware, too.
     """
     name, size = client["function"], client.get("packet_bytes", 1500)
     times = (0 if name in _WITHOUT_PACKETS else 2) + (1 if name in _ACCELERATED else 0)
@@ -156,10 +156,7 @@ _CACHE_MB = "6.291456"
 def written(
     rows: Sequence[Mapping[str, float]], function: str, remarks: Mapping[str, str] | None = None
 ) -> str:
-    """A table as CSV, with what all rows have in common above the columns.
-
-    Throughput is in packets per second, times for each packet in seconds.
-    """
+    """Return a table as CSV, with lines about all rows above the columns."""
     said = {
         "device": DEVICE,
         "source": SOURCE,
@@ -178,30 +175,30 @@ def written(
 
 
 _BENCH: SimulatedClient = {"function": "regex-bench", "packet_bytes": 9216}
-"""The known client: its requests have no matches, so that they all take the same time."""
+"""The known client; its requests have no matches, so they all take the same time."""
 _BENCHES = 2
-"""How many of them there are: such that nothing but the accelerator limits the other."""
+"""Number of known clients; two make the accelerator the only bottleneck of the function."""
 
 
 class MemoryRun(NamedTuple):
-    """A row of a memory table: the function's traffic, and its competitors."""
+    """A row of a memory table: the function's traffic and its competitors."""
 
     traffic: Traffic
     benches: tuple[Bench, ...]
 
 
 Levels = Mapping[tuple[Bench, ...], Mapping[str, float]]
-"""What competitors do to others, measured where they run alone."""
+"""Contention of competitors, measured while each runs alone."""
 
 
 def levels_of(each: Iterable[tuple[Bench, ...]], settings: Settings) -> Levels:
-    """What competitors do to others: measured once, and used for all functions.
+    """Measure the contention of competitors once, for use with all functions.
 
-    Each bench is measured alone, and what several do is added up, as it is of functions that a
-    prediction is about: together they would get less done.
+    Each bench runs alone and the contention of several is added up, as predictions do for
+    functions. Benches that run together would slow each other down.
 
     Raises:
-        InputError: when a run cannot be.
+        InputError: if the simulator rejects a run.
     """
     wanted = list(dict.fromkeys(each))
     singles = list(dict.fromkeys(_single(bench) for some in wanted for bench in some))
@@ -223,12 +220,12 @@ def _single(bench: Bench) -> Bench:
 def memory_table(
     name: str, runs: Sequence[MemoryRun], settings: Settings, levels: Levels | None = None
 ) -> str:
-    """Throughput of a function beside competitors for caches and memory.
+    """Return a table of throughput beside competitors for caches and memory.
 
-    `levels` has what all competitors do, if that has been measured.
+    `levels` is the contention of all competitors, if already measured.
 
     Raises:
-        InputError: when a run cannot be.
+        InputError: if the simulator rejects a run.
     """
     if levels is None:
         levels = levels_of((run.benches for run in runs), settings)
@@ -248,13 +245,13 @@ def memory_table(
 
 
 def request_table(name: str, traffics: Sequence[Traffic], settings: Settings) -> str:
-    """Time that a function's requests take of the regex accelerator, by match ratio and size.
+    """Return a table of request times at the regex accelerator, by match ratio and size.
 
-    Solved from co-runs with clients whose own time is known from a run without the function; all
-    have one queue: 1 / T is the sum of all times (paper, Eq. 2).
+    Times are solved from co-runs with clients whose own time is known from a run without the
+    function. Each client has one queue, so 1 / T is the sum of all times (paper, Eq. 2).
 
     Raises:
-        InputError: when the accelerator does not limit the function there.
+        InputError: if the accelerator is not the bottleneck of the function in a co-run.
     """
     benches = [_BENCH] * _BENCHES
     mixes = [benches, *([function(name, traffic), *benches] for traffic in traffics)]
@@ -271,10 +268,10 @@ def request_table(name: str, traffics: Sequence[Traffic], settings: Settings) ->
 
 
 def own_table(name: str, traffics: Sequence[Traffic], settings: Settings) -> str:
-    """What a function does to others: its counters when it runs alone, by traffic.
+    """Return a table of the contention that a function causes: its counters alone, by traffic.
 
     Raises:
-        InputError: when a run cannot be.
+        InputError: if the simulator rejects a run.
     """
     mixes = [[function(name, traffic)] for traffic in traffics]
     found = run_all(mixes, settings)

@@ -28,11 +28,11 @@ _COMPLETION = "run-to-completion"
 
 
 def train(given: Namespace) -> ExitCode:
-    """Reads tables, chooses and learns, writes the model.
+    """Run the command.
 
     Raises:
-        InputError: when a table cannot be used, or the model not be written.
-        OptionError: when an option makes no sense.
+        InputError: if a table cannot be used, or the model cannot be written.
+        OptionError: if an option has a wrong value.
     """
     need()
     from slowpath.contention.report import model_csv, model_text
@@ -57,7 +57,7 @@ def train(given: Namespace) -> ExitCode:
 
 
 def _warn(model: "FunctionModel", declared: "Declared | None") -> None:
-    """Says where what is said of the execution pattern contradicts itself, or nothing is."""
+    """Warn about contradictory or missing evidence for the execution pattern."""
     why = model.why
     if why is None:
         return
@@ -76,7 +76,7 @@ def _warn(model: "FunctionModel", declared: "Declared | None") -> None:
 
 
 def _surely(why: "Reason") -> str:
-    """What mixes say."""
+    """Return the detected pattern and its confidence in words."""
     found = why.detected
     if found is None:
         return ""
@@ -84,10 +84,10 @@ def _surely(why: "Reason") -> str:
 
 
 def tables_of(named: Sequence[str]) -> list[str]:
-    """Files, and instead of folders of `slowpath contention profile` the tables in them.
+    """Return the named files; replace folders of `slowpath contention profile` by their tables.
 
     Raises:
-        InputError: when a folder has none.
+        InputError: if a folder has no tables.
     """
     from slowpath.contention.profiling.folder import TABLES
 
@@ -106,11 +106,11 @@ def tables_of(named: Sequence[str]) -> list[str]:
 def learned(
     tables: Sequence[str], given: Namespace, declared: Declared | None = None
 ) -> "FunctionModel":
-    """The model of tables, whatever each is.
+    """Train a model on tables; each table's columns tell its kind.
 
     Raises:
-        InputError: when a table cannot be used, or there are two for the same.
-        OptionError: when an option makes no sense.
+        InputError: if a table cannot be used, or two tables are of the same kind.
+        OptionError: if an option has a wrong value.
     """
     from slowpath.contention.accelerator.service import fit_request_time
     from slowpath.contention.memory.recipes import RECIPES
@@ -122,7 +122,7 @@ def learned(
     memory = profiles.memory
     if profiles.accelerator is not None:
         _check_match_ratio(memory, given.pattern, declared)
-        # Wrong ones are told before the choice, which takes longer.
+        # Errors in request times should show before the slow choice of the model.
         fit_request_time(profiles.accelerator)
     recipe = None if given.recipe is None else RECIPES[read_recipe(given.recipe)]
     model = learn(profiles, choose(memory, recipe), queues=given.queues or 1)
@@ -134,10 +134,10 @@ def learned(
 
 
 def _measured(tables: Sequence[str]) -> "tuple[Profiles, Mixes | None]":
-    """What was measured of the function, resource by resource and of several at once.
+    """Read the profiles of single resources, and the mixes with several competitors.
 
     Raises:
-        InputError: when a table cannot be used, or there are two for the same.
+        InputError: if a table cannot be used, or two tables are of the same kind.
     """
     from slowpath.contention.accelerator.waiting import co_runs_of
     from slowpath.contention.model import Profiles
@@ -173,10 +173,10 @@ def _measured(tables: Sequence[str]) -> "tuple[Profiles, Mixes | None]":
 def _check_match_ratio(
     memory: "MemoryProfile", given: "Pattern | None", declared: Declared | None
 ) -> None:
-    """Finds out whether it is known which time of the accelerator memory rows contain.
+    """Check that the match ratio of memory rows is known, if run-to-completion needs it.
 
     Raises:
-        InputError, OptionError: when it is not, and the function is to run to completion.
+        InputError, OptionError: if run-to-completion is declared or given, and it is unknown.
     """
     if memory.origin.mtbr is not None:
         return

@@ -1,1 +1,1 @@
-"""Tables of profiles, queries and mixes."""
+"""Tables with profiles, queries and mixes."""

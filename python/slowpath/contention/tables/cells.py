@@ -1,10 +1,8 @@
-"""Tables of texts and numbers from CSV, JSON or Parquet.
+"""Tables with text and numeric cells, from CSV, JSON or Parquet.
 
-CSV: the first line names the columns; lines that begin with `#` are remarks, of which
-`# key: value` above the columns says something about all rows. JSON (`json_rows.py`) has remarks
-beside its rows, Parquet (`parquet.py`) in its metadata.
-
-What stands beside the rows is said of all of them, as lines above a header of CSV are.
+In CSV, the first line names the columns. Lines that begin with `#` are remarks; a remark `# key:
+value` above the columns applies to all rows. JSON has remarks as further keys beside its rows,
+Parquet (`parquet.py`) in the metadata of its schema.
 """
 
 import codecs
@@ -25,17 +23,17 @@ Row = Mapping[str, object]
 
 
 class Rows(NamedTuple):
-    """What a file has."""
+    """Remarks and rows of a JSON document."""
 
     remarks: Mapping[str, str]
     rows: tuple[Row, ...]
 
 
 def read_rows(file: str, text: str) -> Rows:
-    """The rows of a file.
+    """Return the rows of a JSON document.
 
     Raises:
-        InputError: when it is no JSON, or has no rows.
+        InputError: if the text is not JSON, or has no rows.
     """
     try:
         document = json.loads(text, parse_constant=_refuse, object_pairs_hook=_unique)
@@ -73,33 +71,33 @@ def _refuse(name: str) -> NoReturn:
 _SEPARATORS = ",;\t"
 _REMARK = re.compile(r"#\s*([\w -]+?)\s*:\s*(.*\S)")
 _ONCE = re.compile(r"function|device|cache mb|mtbr|unit .+")
-"""Remarks that are about all rows; others are for people, and may say several things."""
+"""Remarks with one value for all rows. Other remarks are free text and can have several values."""
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 ROW = "row"
-"""The column with names of rows."""
+"""The column with the names of rows."""
 
 
 class Table(NamedTuple):
-    """A file of rows."""
+    """The cells of a file."""
 
     file: str
-    remarks: Mapping[str, str]  # what is said of all rows, by keys in small letters
+    remarks: Mapping[str, str]  # remarks about all rows, by keys in lower case
     header: tuple[str, ...]
-    places: tuple[str, ...]  # where each row stands, as errors say it: `line 3 (m02)`
+    places: tuple[str, ...]  # location of each row for errors, such as `line 3 (m02)`
     rows: tuple[Mapping[str, object], ...]  # text, or a number where JSON or Parquet has one
-    said_at: Mapping[str, str] = {}  # where remarks stand, by their keys, if that is a line
+    said_at: Mapping[str, str] = {}  # lines of remarks, by their keys; empty for JSON and Parquet
 
     def names(self) -> tuple[str, ...]:
-        """What rows are called: by their own column, else by their numbers."""
+        """Return the names of the rows: their cells in the column `row`, or else their numbers."""
         if ROW not in self.header:
             return tuple(str(number) for number in range(1, len(self.rows) + 1))
         return tuple(str(row.get(ROW) or "").strip() for row in self.rows)
 
     def number(self, at: int, column: str) -> float:
-        """The number in a cell.
+        """Return the number in a cell.
 
         Raises:
-            InputError: when there is none, naming file, row and column.
+            InputError: if the cell is not a number; names file, row and column.
         """
         value = self.rows[at].get(column, "")
         if value is None or (isinstance(value, str) and not value.strip()):
@@ -113,10 +111,10 @@ class Table(NamedTuple):
         return number
 
     def text(self, at: int, column: str) -> str:
-        """The text in a cell.
+        """Return the text in a cell.
 
         Raises:
-            InputError: when there is none, naming file, row and column.
+            InputError: if the cell is empty; names file, row and column.
         """
         value = self.rows[at].get(column)
         if value is None or not str(value).strip():
@@ -124,21 +122,21 @@ class Table(NamedTuple):
         return str(value).strip()
 
     def error(self, at: int, column: str, reason: str) -> InputError:
-        """What is wrong with a cell."""
+        """Return the error for a cell."""
         return InputError(self.file, f"{self.places[at]}, column {column}: {reason}")
 
     def remark_error(self, key: str, reason: str) -> InputError:
-        """What is wrong with something that is said of all rows."""
+        """Return the error for a remark."""
         place = f"{self.said_at[key]}, " if key in self.said_at else ""
         return InputError(self.file, f"{place}{key}: {reason}")
 
 
 def read_cells(file: str) -> Table:
-    """The table in a file.
+    """Return the table in a file.
 
     Raises:
-        InputError: when it cannot be read or is no table.
-        UnavailableError: when it is Parquet, and pyarrow is not installed.
+        InputError: if the file cannot be read or is not a table.
+        UnavailableError: if the file is Parquet, and pyarrow is not installed.
     """
     data = read_program(file)
     if data.startswith(parquet.MAGIC) or file.endswith(parquet.SUFFIX):
@@ -178,7 +176,7 @@ def _csv(file: str, text: str) -> Table:
 
 
 def _remarks(file: str, text: str) -> dict[str, tuple[str, int]]:
-    """What is said above the columns, with the lines where it stands."""
+    """Return the remarks above the columns, with their line numbers."""
     found = dict[str, tuple[str, int]]()
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip() and not line.startswith("#"):
@@ -195,7 +193,7 @@ def _remarks(file: str, text: str) -> dict[str, tuple[str, int]]:
 
 
 def _lines(file: str, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Rows with the numbers of their first lines."""
+    """Yield rows with the number of their first line."""
     reader, first = csv.reader(io.StringIO(text, newline=""), delimiter=separator), 1
     while True:
         try:
@@ -230,7 +228,7 @@ def _parquet(file: str, data: bytes) -> Table:
 
 
 def _numbered(rows: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
-    """Where rows stand that have no lines."""
+    """Return the locations of rows in files without lines."""
     numbers = range(1, len(rows) + 1)
     return tuple(
         f"row {number} ({row[ROW]})" if row.get(ROW) else f"row {number}"

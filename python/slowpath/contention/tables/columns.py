@@ -1,8 +1,8 @@
 """Columns of profiles and queries: meaning, unit, limits, checked values.
 
-The seven counters are those of the paper (appendix D, Table 13), of the competitors; `dma_mb` is
-ours; a score stands for all of them on machines without counters. Limits are far beyond what any
-device does: what is outside of them is wrong, most often because it is in another unit.
+The seven counters of competitors are those of the paper (appendix D, Table 13). `dma_mb` is our
+addition. A score replaces all counters on machines without them. Limits are far beyond any real
+device, so a value outside them is wrong, most often because of another unit.
 """
 
 from collections.abc import Sequence
@@ -22,9 +22,9 @@ class Column(NamedTuple):
     unit: str
     meaning: str
     most: float
-    zero: bool = False  # whether zero is possible; negative values never are
+    zero: bool = False  # true if zero is valid; negative values never are
     least: float = 0.0  # smallest value above zero
-    other_units: tuple[str, ...] = ()  # names of columns that have the same in another unit
+    other_units: tuple[str, ...] = ()  # names that users give this column in other units
 
 
 FLOWS = Column(
@@ -76,12 +76,12 @@ DEVICES = Column(
     zero=True,
     other_units=("dma", "dma_kb", "dma_bytes", "dma_gb", "dma_gbit"),
 )
-"""No counter of a core sees it. Tables can be without."""
+"""DMA traffic, not visible to the counters of cores; optional in tables."""
 SCORE = (Column("score", "1", "contention of the competitors, by a probe", 1e9, zero=True),)
 
 THROUGHPUT = Column("throughput", "", "throughput of the function", 1e13, least=1e-13)
 ALONE = THROUGHPUT._replace(name="alone", meaning="throughput of the function alone")
-"""Of the same traffic, nobody beside it; queries and mixes can have it."""
+"""Solo throughput under the same traffic; optional in queries, required in mixes."""
 REQUEST_TIME = Column(
     "inverse_throughput", "", "1 / throughput of the accelerator's stage alone", 1e13, least=1e-13
 )
@@ -97,33 +97,34 @@ CLIENT_TIME = Column(
     "client_request_time", "", "time of the client's requests alone", 1e13, least=1e-13
 )
 CLIENT_RATE = Column("client_rate", "", "requests that the client sends", 1e13, zero=True)
-"""Of mixes; empty where there is no client, the last one also where it always has requests."""
+"""Rate of the client in a mix. All three columns are empty without a client; the rate is also empty
+if the client always has a request."""
 
 ATTRIBUTES = {"flows": FLOWS, "size": SIZE, "mtbr": MTBR}
-"""Columns of traffic by the names that options have for them."""
+"""Traffic columns by their names in options."""
 CLIENTS = (CLIENT_QUEUES, CLIENT_TIME, CLIENT_RATE)
 ALL = (
     *(*TRAFFIC, MTBR, *COUNTERS, DEVICES, *SCORE),
     *(THROUGHPUT, ALONE, REQUEST_TIME, QUEUED, *CLIENTS),
 )
-"""All of them."""
+"""All columns."""
 
 
 Floats = NDArray[np.float64]
 
 
 def column_of(table: Table, column: Column) -> Floats:
-    """The values of a column, one for each row, in the unit of the column.
+    """Return the values of a column, one per row, in the unit of the column.
 
     Raises:
-        InputError: when the column is missing or in another unit, or has a value that none can be.
+        InputError: if the column is missing or in another unit, or a value is invalid.
     """
     _check(table, column)
     return np.array([_number(table, at, column) for at in range(len(table.rows))], dtype=float)
 
 
 def optional_column(table: Table, column: Column) -> Floats:
-    """The same of a column with empty cells, which are not numbers."""
+    """Return the values of a column; NaN for empty cells."""
     _check(table, column)
     found = np.full(len(table.rows), np.nan)
     for at, row in enumerate(table.rows):
@@ -134,7 +135,7 @@ def optional_column(table: Table, column: Column) -> Floats:
 
 
 def _check(table: Table, column: Column) -> None:
-    """Finds out whether the column is there, in its unit."""
+    """Check that the column exists and has the right unit."""
     if column.name not in table.header:
         raise missing(table, column)
     unit = table.remarks.get(f"unit {column.name}")
@@ -152,15 +153,15 @@ def _number(table: Table, at: int, column: Column) -> float:
 
 
 def columns_of(table: Table, columns: Sequence[Column]) -> dict[str, Floats]:
-    """The same of several columns, by their names."""
+    """Return the values of several columns, by their names."""
     return {column.name: column_of(table, column) for column in columns}
 
 
 def has(table: Table, column: Column) -> bool:
-    """Whether a table has a column that it can be without.
+    """Return true if the table has an optional column.
 
     Raises:
-        InputError: when it has it in another unit, or written otherwise.
+        InputError: if the column has another unit or spelling.
     """
     if column.name in table.header:
         return True
@@ -170,7 +171,7 @@ def has(table: Table, column: Column) -> bool:
 
 
 def missing(table: Table, column: Column) -> InputError:
-    """What to say where a column is missing: what it is, and what the table has instead."""
+    """Return the error for a missing column, with its meaning and the columns of the table."""
     unit = f" ({column.meaning}, in {column.unit})" if column.unit else f" ({column.meaning})"
     meant = _meant(table, column)
     if meant is not None:
@@ -182,7 +183,7 @@ def missing(table: Table, column: Column) -> InputError:
 
 
 def _meant(table: Table, column: Column) -> str | None:
-    """A column of the table that is the same in another unit, or written otherwise."""
+    """Return a column of the table with the same meaning in another unit or spelling."""
     for name in table.header:
         plain = name.lower().replace(" ", "_").replace("-", "_")
         if plain in (column.name, *column.other_units):
@@ -191,7 +192,7 @@ def _meant(table: Table, column: Column) -> str | None:
 
 
 def wrong(column: Column, value: float) -> str | None:
-    """Why a number cannot be in a column; None where it can."""
+    """Return the reason why a value is invalid in a column; None if it is valid."""
     if value < 0:
         return f"{value:g} is negative; {column.meaning} cannot be"
     if value == 0:

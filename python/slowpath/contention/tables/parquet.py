@@ -1,6 +1,6 @@
-"""Tables as Parquet, by pyarrow (extra `parquet`).
+"""Tables in Parquet files, through pyarrow (extra `parquet`).
 
-What CSV says in lines above the header, Parquet says in the metadata of its schema.
+The metadata of the schema has the remarks that CSV has in lines above the header.
 """
 
 import math
@@ -11,26 +11,26 @@ from slowpath.core.errors import InputError, UnavailableError
 from slowpath.core.inputs import write_bytes
 
 MAGIC = b"PAR1"
-"""What a Parquet file begins with."""
+"""The first bytes of a Parquet file."""
 SUFFIX = ".parquet"
 
 Column = Sequence[object]
 
 
 class Columns(NamedTuple):
-    """What a file has."""
+    """Content of a file."""
 
-    remarks: Mapping[str, str]  # of the metadata
+    remarks: Mapping[str, str]  # from the metadata
     header: tuple[str, ...]
-    columns: tuple[Column, ...]  # numbers and texts; an empty one where there is no value
+    columns: tuple[Column, ...]  # numbers and texts; an empty text for a missing value
 
 
 def read_columns(file: str, data: bytes) -> Columns:
-    """The columns of a file.
+    """Return the columns of a file.
 
     Raises:
-        InputError: when it is no Parquet, or a column has something else in it.
-        UnavailableError: when pyarrow is not installed.
+        InputError: if the file is not Parquet, or a value is neither a number nor a text.
+        UnavailableError: if pyarrow is not installed.
     """
     arrow, parquet = packages()
     try:
@@ -57,7 +57,7 @@ def _column(file: str, name: str, found: Any) -> Column:  # noqa: ANN401 - of py
         if isinstance(value, bool) or not isinstance(value, str | int | float | None):
             kind = f"there is a {type(value).__name__} rather than a number or a text"
             raise InputError(file, f"row {at}, column {name}: {kind}")
-    # Not a number is what some writers have where there is no value.
+    # Some writers store NaN for a missing value.
     return ["" if one is None or _is_nan(one) else one for one in values]
 
 
@@ -66,11 +66,11 @@ def _is_nan(value: object) -> bool:
 
 
 def write_columns(file: str, columns: Mapping[str, Column], said: Mapping[str, str]) -> None:
-    """Writes a table; columns of text, of lists of texts or of numbers.
+    """Write a table with columns of numbers, texts or lists of texts.
 
     Raises:
-        InputError: when the file cannot be written.
-        UnavailableError: when pyarrow is not installed.
+        InputError: if the file cannot be written.
+        UnavailableError: if pyarrow is not installed.
     """
     arrow, parquet = packages()
     table = arrow.table({name: list(values) for name, values in columns.items()})
@@ -80,10 +80,10 @@ def write_columns(file: str, columns: Mapping[str, Column], said: Mapping[str, s
 
 
 def packages() -> tuple[Any, Any]:
-    """`pyarrow` and `pyarrow.parquet`.
+    """Return the modules `pyarrow` and `pyarrow.parquet`.
 
     Raises:
-        UnavailableError: when they are not installed.
+        UnavailableError: if they are not installed.
     """
     try:
         import pyarrow

@@ -10,23 +10,23 @@ Floats = NDArray[np.float64]
 
 
 class Origin(NamedTuple):
-    """What a profile is of, and where it comes from; None where the file does not say."""
+    """Origin of a profile; fields are None if the file does not state them."""
 
     files: tuple[str, ...]
     function: str | None = None
     device: str | None = None
     unit: str | None = None  # of throughput
     source: str | None = None
-    cache_mb: float | None = None  # of the last-level cache that functions share
-    mtbr: float | None = None  # of the traffic that the rows were measured with
+    cache_mb: float | None = None  # of the shared last-level cache
+    mtbr: float | None = None  # match ratio of the traffic of all rows
 
 
 class MemoryProfile(NamedTuple):
     """A function's throughput beside competitors for caches and memory.
 
     `columns` has the attributes of the function's own traffic and the contention of its
-    competitors: `columns.TRAFFIC`, and `columns.COUNTERS`, these with `columns.DEVICES`, or
-    `columns.SCORE`.
+    competitors: `columns.TRAFFIC`, and one of `columns.COUNTERS`, `columns.COUNTERS` with
+    `columns.DEVICES`, or `columns.SCORE`.
     """
 
     origin: Origin
@@ -36,23 +36,23 @@ class MemoryProfile(NamedTuple):
 
 
 class AcceleratorProfile(NamedTuple):
-    """Time per packet that a function alone takes of an accelerator, by its match ratio."""
+    """Accelerator time per packet of a function that runs alone, by match ratio."""
 
     origin: Origin
     rows: tuple[str, ...]
     mtbr: Floats  # matches per MB
     request_time: Floats  # 1 / throughput, in the reciprocal of its unit
-    size: Floats | None = None  # of packets, bytes; None where the table does not say
+    size: Floats | None = None  # of packets, bytes; None if the table has no sizes
 
 
 class CoRuns(NamedTuple):
-    """A function beside one client of its accelerator that always has requests, and nobody else."""
+    """A function beside a single client that always has a request at the accelerator."""
 
     origin: Origin
     rows: tuple[str, ...]
     queues: Floats  # of the client
     request_time: Floats  # of the client
-    alone: Floats  # throughput without it, under the same traffic
+    alone: Floats  # solo throughput under the same traffic
     throughput: Floats
 
 
@@ -61,15 +61,15 @@ class Clients(NamedTuple):
 
     queues: Floats
     request_time: Floats
-    rate: Floats  # requests that arrive; infinite where there always are some, 0 where nobody is
+    rate: Floats  # requests per unit of time; infinite if always pending, 0 for no client
 
 
 class Query(NamedTuple):
-    """What predictions are asked for: traffic, and the contention of all competitors together.
+    """Inputs of predictions: traffic, and the contention of all competitors together.
 
-    `mtbr` and `queued` (sum of the competitors' 1 / throughput on the accelerator) are None where
-    no accelerator is asked about. `clients` are these competitors, where more is known of them than
-    that; else they are one that always has a request, which takes `queued`.
+    `mtbr` and `queued` (sum of the competitors' 1 / throughput at the accelerator) are None without
+    an accelerator. `clients` describes these competitors in detail. Without `clients`, they count
+    as one client that always has a request of length `queued`.
     """
 
     file: str
@@ -77,22 +77,22 @@ class Query(NamedTuple):
     columns: Mapping[str, Floats]
     mtbr: Floats | None
     queued: Floats | None
-    left_out: tuple[str, ...] = ()  # columns that say something of what the model does not know
-    alone: Floats | None = None  # throughput without competitors, where it was measured
+    left_out: tuple[str, ...] = ()  # ignored columns, about resources unknown to the model
+    alone: Floats | None = None  # measured solo throughput, if known
     clients: Clients | None = None
 
     def without_clients(self) -> "Query":
-        """The same with nobody else at the accelerator."""
+        """Return the query without other clients at the accelerator."""
         queued = None if self.queued is None else np.zeros_like(self.queued)
         return self._replace(queued=queued, clients=None)
 
 
 class Mixes(NamedTuple):
-    """A function beside competitors of several kinds, as it ran.
+    """Measurements of a function beside competitors of several kinds.
 
     `columns` are those of a memory profile: the function's traffic, and the contention of the
-    competitors for memory, none of which is zero in all columns. `queues` is 0 where there is no
-    client of the accelerator.
+    competitors for memory, which is zero in all columns without such competitors. `queues` is 0
+    without a client of the accelerator.
     """
 
     origin: Origin
@@ -101,9 +101,9 @@ class Mixes(NamedTuple):
     mtbr: Floats  # matches per MB, of the function
     queues: Floats  # of the client
     request_time: Floats  # of the client
-    rate: Floats  # requests that it sends; infinite where it always has some
-    queued: Floats  # what the client takes of the accelerator, as in a query
-    alone: Floats  # throughput without competitors, under the same traffic
+    rate: Floats  # requests of the client; infinite if it always has one
+    queued: Floats  # accelerator time of the client, as in a query
+    alone: Floats  # solo throughput under the same traffic
     throughput: Floats
 
     @property
@@ -114,7 +114,7 @@ class Mixes(NamedTuple):
 
     @property
     def query(self) -> Query:
-        """What predictions of these mixes are asked with."""
+        """The query that predicts these mixes."""
         return Query(
             self.origin.files[0],
             self.rows,
@@ -125,7 +125,7 @@ class Mixes(NamedTuple):
         )
 
     def where(self, rows: NDArray[np.bool_]) -> "Mixes":
-        """Some of them."""
+        """Return the mixes in the given rows."""
         return Mixes(
             self.origin,
             tuple(name for name, kept in zip(self.rows, rows, strict=True) if kept),
@@ -135,8 +135,8 @@ class Mixes(NamedTuple):
 
 
 class OwnContention(NamedTuple):
-    """What a function does to others: its own counters, or score, while it runs alone."""
+    """Contention that a function causes: its counters, or score, while it runs alone."""
 
     origin: Origin
     rows: tuple[str, ...]
-    columns: Mapping[str, Floats]  # as of a memory profile
+    columns: Mapping[str, Floats]  # the same as in a memory profile

@@ -1,16 +1,16 @@
-"""Profiles, queries and mixes from files; errors name file, row and column.
+"""Readers of profiles, queries and mixes; errors name file, row and column.
 
-Keys: `function`, `device`, `source` (how it was measured), `unit throughput`, `cache mb` (size of
-the last-level cache in MB), `mtbr` (match ratio of the traffic, in matches per MB), and `unit
-COLUMN`, which then has to be the one that profiles have. All can be left out.
+Keys of remarks are `function`, `device`, `source` (method of measurement), `unit throughput`,
+`cache mb` (size of the last-level cache in MB), `mtbr` (match ratio of the traffic, in matches per
+MB), and `unit COLUMN`, which has to be the unit of profiles. All are optional.
 
-Source: repository NetX-lab/Yala, `profile/flowmon`, in the form of our validation data. FlowMonitor
-runs on two cores, competitors (`mem-bench`) on others; the last-level cache that they share has
-6 MB (paper, 7.1).
+Published tables are from the repository NetX-lab/Yala, `profile/flowmon`, in the form of our
+validation data. FlowMonitor runs on two cores, competitors (`mem-bench`) on others; their shared
+last-level cache has 6 MB (paper, 7.1).
 
-`slowpath contention profile` writes such a table (`mixes.csv`). Memory profiles have the rows with
-competitors for memory alone; what the others tell is which execution pattern the function has, and
-how long it waits at the accelerator.
+`slowpath contention profile` writes mixes (`mixes.csv`). Their rows beside competitors for memory
+only are also in its memory profile. The other rows tell the execution pattern of the function, and
+its waiting time at the accelerator.
 """
 
 import math
@@ -56,15 +56,15 @@ from slowpath.core.errors import InputError
 CACHE = "cache mb"
 UNIT = "unit"
 _ONE = ("packet", "pkt")
-"""What is counted, and can be left out."""
+"""Counted items, which a unit may omit."""
 _OTHER_CACHES = ("cache", "cache b", "cache bytes", "cache kb", "cache kib", "cache gb")
 
 
 def stated_origin(table: Table) -> Origin:
-    """What a table says of itself.
+    """Return the origin that the remarks of a table state.
 
     Raises:
-        InputError: when a number is none, or something is in another unit.
+        InputError: if a number is invalid, or a unit is wrong.
     """
     said = table.remarks
     for other in _OTHER_CACHES:
@@ -89,10 +89,10 @@ def stated_origin(table: Table) -> Origin:
 
 
 def check_times(table: Table, unit: str | None) -> None:
-    """Finds out whether times are in the reciprocal of a unit of throughput, as far as is known.
+    """Check that times are in the reciprocal of the unit of throughput, if both are stated.
 
     Raises:
-        InputError: when they are in another one.
+        InputError: if the unit of a time is another one.
     """
     for column in (REQUEST_TIME, QUEUED, CLIENT_TIME):
         key = f"{UNIT} {column.name}"
@@ -103,14 +103,17 @@ def check_times(table: Table, unit: str | None) -> None:
 
 
 def reciprocal(unit: str, other: str) -> bool:
-    """Whether a unit is that of 1 / another, as people write it: packets/s and s/packet, or s."""
+    """Return true if a unit is the reciprocal of another, in any common spelling.
+
+    Examples for packets/s are s/packet and s.
+    """
     above, _, below = (_plain(one) for one in unit.partition("/"))
     known = {f"{below}/{above}", f"1/{_plain(unit)}", below if above in _ONE else ""}
     return _plain(other) in known - {""}
 
 
 def _plain(unit: str) -> str:
-    """Without spaces, brackets, and what tells one from several."""
+    """Normalise a unit: without spaces, brackets and plural endings."""
     parts = unit.translate({ord(one): "" for one in " ()"}).split("/")
     return "/".join(part if len(part) == 1 else part.removesuffix("s") for part in parts)
 
@@ -133,12 +136,12 @@ _REGEX = {"row", MTBR.name, REQUEST_TIME.name}
 
 
 def is_published(table: Table) -> bool:
-    """Whether a table has the columns of the published ones, and no remarks of its own."""
+    """Return true if a table has the columns of the published ones, and no remarks."""
     return not table.remarks and set(table.header) in (_MEMORY, _REGEX)
 
 
 def published_origin(table: Table) -> Origin:
-    """What is known of them; the unit of throughput is not stated there."""
+    """Return the origin of the published tables; their unit of throughput is unknown."""
     return Origin(
         files=(table.file,),
         function="FlowMonitor",
@@ -149,17 +152,20 @@ def published_origin(table: Table) -> Origin:
 
 
 FEWEST = 10
-"""Rows that a memory model takes at least."""
+"""Least number of rows for a memory model."""
 FEWEST_REQUESTS = 2
-"""Rows that a line through request times takes."""
+"""Least number of rows for a line through request times."""
 
 SAME = ("function", "device", "unit")
-"""What profiles that go together have in common, as far as they say it."""
+"""Fields that profiles of the same function have to share, if stated."""
 Kind = Literal["memory", "accelerator", "contention", "mixes"]
 
 
 def kind_of(file: str) -> Kind:
-    """Which profile a file is, by its columns; the others say what is missing."""
+    """Return the kind of profile in a file, by its columns.
+
+    Raises an InputError if no column tells the kind.
+    """
     table = read_cells(file)
     if has(table, CLIENT_TIME):
         return "mixes"
@@ -175,11 +181,11 @@ def kind_of(file: str) -> Kind:
 
 
 def read_memory(files: Sequence[str]) -> MemoryProfile:
-    """Memory profiles of one function on one device, one below the other.
+    """Concatenate memory profiles of one function on one device.
 
     Raises:
-        InputError: when a file cannot be used, is of another function or device than the first, or
-            there are too few rows in all.
+        InputError: if a file cannot be used, is of another function or device than the first, or
+            all files together have too few rows.
     """
     twice = next((file for at, file in enumerate(files) if file in files[:at]), None)
     if twice is not None:
@@ -205,7 +211,7 @@ def read_memory(files: Sequence[str]) -> MemoryProfile:
 
 
 def _joined(origins: Sequence[Origin]) -> Origin:
-    """What one of several tables says is so of all."""
+    """Merge origins: a value that one table states applies to all."""
     first, *others = origins
     for other in others:
         said = {name: one for name, one in other._asdict().items() if getattr(first, name) is None}
@@ -225,11 +231,11 @@ def _memory(file: str) -> MemoryProfile:
 
 
 def read_accelerator(file: str, beside: Origin | None = None) -> AcceleratorProfile:
-    """The request times of a function on an accelerator.
+    """Read the request times of a function at an accelerator.
 
     Raises:
-        InputError: when the file cannot be used, is of another function or device than `beside`,
-            or has fewer than two match ratios.
+        InputError: if the file cannot be used, is of another function or device than `beside`, or
+            has fewer than two match ratios.
     """
     table = read_cells(file)
     mtbr, request_time = column_of(table, MTBR), column_of(table, REQUEST_TIME)
@@ -246,10 +252,10 @@ def read_accelerator(file: str, beside: Origin | None = None) -> AcceleratorProf
 
 
 def read_own_contention(file: str, beside: Origin | None = None) -> OwnContention:
-    """What a function does to others, by its traffic.
+    """Read the contention that a function causes, by its traffic.
 
     Raises:
-        InputError: when the file cannot be used, has no rows, or is of another function or device.
+        InputError: if the file cannot be used, has no rows, or is of another function or device.
     """
     table = read_cells(file)
     if not table.rows:
@@ -262,10 +268,10 @@ def read_own_contention(file: str, beside: Origin | None = None) -> OwnContentio
 
 
 def check_columns(own_contention: OwnContention, memory: MemoryProfile) -> None:
-    """Finds out whether what a function does to others is told in the columns of memory rows.
+    """Check that the function's own contention has the columns of its memory rows.
 
     Raises:
-        InputError: when a column is missing.
+        InputError: if a column is missing.
     """
     if lacking := memory.columns.keys() - own_contention.columns.keys():
         names = ", ".join(one.name for one in ALL if one.name in lacking)
@@ -274,18 +280,18 @@ def check_columns(own_contention: OwnContention, memory: MemoryProfile) -> None:
 
 
 def read_query(file: str, like: MemoryProfile, *, accelerator: bool) -> Query:
-    """What predictions are asked for, with the columns of a profile.
+    """Read a query with the columns of a profile.
 
-    Tables of a profile are queries, too: memory rows have their match ratio above the columns, and
-    no competitor at an accelerator.
+    Tables of a profile are also valid queries: memory rows have their match ratio in a remark, and
+    no other client at the accelerator.
 
     Args:
         file: the table.
-        like: has the columns.
-        accelerator: whether an accelerator is asked about.
+        like: the profile with the expected columns.
+        accelerator: true if the query includes an accelerator.
 
     Raises:
-        InputError: when the file cannot be used.
+        InputError: if the file cannot be used.
     """
     table = read_cells(file)
     wanted = [one for one in (*TRAFFIC, *COUNTERS, DEVICES, *SCORE) if one.name in like.columns]
@@ -316,15 +322,15 @@ def _contention(table: Table) -> Sequence[Column]:
 
 
 def origin_of(table: Table) -> Origin:
-    """What a table says of itself, or what is known of the published ones."""
+    """Return the origin of a table, stated or published."""
     return published_origin(table) if is_published(table) else stated_origin(table)
 
 
 def check_same(one: Origin, other: Origin, names: Sequence[str] = SAME) -> None:
-    """Finds out whether two profiles are of the same function on the same device.
+    """Check that two profiles are of the same function on the same device.
 
     Raises:
-        InputError: when they are not, naming the second one.
+        InputError: if they differ; names the second one.
     """
     for name in names:
         first, second = getattr(one, name), getattr(other, name)
@@ -335,10 +341,10 @@ def check_same(one: Origin, other: Origin, names: Sequence[str] = SAME) -> None:
 
 
 def read_mixes(file: str, like: MemoryProfile) -> Mixes:
-    """The mixes of a function, with the columns of its memory profile.
+    """Read the mixes of a function, with the columns of its memory profile.
 
     Raises:
-        InputError: when the file cannot be used, or is of another function or device.
+        InputError: if the file cannot be used, or is of another function or device.
     """
     table = read_cells(file)
     origin = origin_of(table)
