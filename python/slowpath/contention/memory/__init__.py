@@ -1,1 +1,1 @@
-"""Contention for caches and memory: models learnt from profiles."""
+"""Models of contention for caches and memory, learnt from profiles."""

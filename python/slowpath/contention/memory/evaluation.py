@@ -1,8 +1,8 @@
-"""Quality of recipes and of their selection, by nested cross-validation.
+"""Errors of recipes and of their selection, by nested cross-validation.
 
-In each outer fold everything is done without the rows held out: the selection with its own inner
-folds, the fit, the intervals. What is reported of `chosen` is thus what a user gets, the luck of
-picking the best of many included.
+Each outer fold runs everything without the held-out rows: the selection with its own inner folds,
+the training, the intervals. So the errors of `chosen` are those that a user gets. They include the
+optimism of picking the best of many recipes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -21,34 +21,34 @@ Floats = NDArray[np.float64]
 
 FOLDS = 10
 _SEEDS = 1000
-"""Folds are drawn otherwise than those inside of a selection."""
+"""Offset of seeds, so that folds differ from those inside a selection."""
 
 
 class Evaluated(NamedTuple):
-    """How a recipe, or the selection, did on rows that it had not seen."""
+    """Errors of a recipe, or of the selection, on unseen rows."""
 
     name: str
     errors: Errors
-    coverage: float  # share of rows in their intervals
+    coverage: float  # share of rows inside their intervals
     width: float  # median of high / low - 1
-    ends: Errors | None  # of rows at the ends of axes, held out; None of the selection
-    chosen: dict[str, int] | None  # of the selection: how often which recipe was taken
-    off: Floats  # relative errors, `[repetition, row]`, as what follows
+    ends: Errors | None  # of held-out rows at the ends of axes; None for the selection
+    chosen: dict[str, int] | None  # for the selection: number of folds by chosen recipe
+    off: Floats  # relative errors; this and all below are `[repetition, row]`
     predicted: Floats
     low: Floats  # ends of intervals
     high: Floats
 
 
 Progress = Callable[[int, int], None]
-"""Is told how many folds of how many are done."""
+"""Callback with the number of finished folds, and of all folds."""
 
 
 class Protocol(NamedTuple):
-    """How to evaluate."""
+    """Settings of an evaluation."""
 
     repetitions: int = 1
     confidence: float = 0.9
-    recipes: Sequence[Recipe] | None = None  # to select among; None for all that can be
+    recipes: Sequence[Recipe] | None = None  # candidates of the selection; None: all suitable
 
 
 def evaluate(
@@ -57,7 +57,7 @@ def evaluate(
     protocol: Protocol,
     progress: Progress = lambda _done, _all: None,
 ) -> Evaluated:
-    """A recipe, or with None the selection, by nested cross-validation."""
+    """Evaluate a recipe, or with None the selection, by nested cross-validation."""
     count = len(rows.throughput)
     predicted, low, high = np.zeros((3, protocol.repetitions, count))  # logarithms
     taken = dict[str, int]()

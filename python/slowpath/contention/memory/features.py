@@ -1,17 +1,17 @@
-"""Rows and features that models learn from.
+"""Rows and features for memory models.
 
-Counters span nine decades, so models see logarithms; what is zero counts as little as a floor that
-is far below what any competitor does. `irt` is `ipc` times the clock rate, reads and writes go
-together: sets take one of each. Physics behind the others:
+Counters span nine decades, so models use logarithms. A floor far below the counters of any
+competitor is added to avoid the logarithm of zero. `irt` is `ipc` times the clock rate. Reads and
+writes change together, so feature sets contain one of each pair. Reasons for the other features:
 
-- Competitors take the function's lines out of the shared cache as fast as they miss in it
-  themselves, and they miss as far as their working set exceeds their share of that cache (half of
-  it, between two) - whatever they are. Where that is slow it does not show; hence a root.
-- Network and accelerators move lines to and from memory that no counter of a core sees (`dma_mb`).
-  They take no cache from anybody, but slots of the memory bus, as misses do.
-- Flows are kept in hash tables, whose sizes are powers of two: where a table doubles, so does the
-  memory that it takes. Models see the flows as the table's size and how full it is, or beside the
-  flows whether that power is odd, which tells neighbouring sizes apart.
+- Competitors evict the function's lines from the shared cache at the rate of their own misses.
+  Their miss ratio is the part of their working set beyond their share of that cache (half of it,
+  with two users). Low rates have no visible effect; hence a square root.
+- Network and accelerators move lines to and from memory (`dma_mb`), invisible to the counters of
+  cores. These lines use no cache, but slots of the memory bus, as misses do.
+- Flows are in hash tables with sizes that are powers of two: when a table doubles, so does its
+  memory. Features are the table's size and load, or the flows and the parity of the exponent,
+  which distinguishes neighbouring sizes.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,30 +26,30 @@ Which = NDArray[np.bool_] | NDArray[np.intp]
 
 
 def columns_of(columns: Columns, which: Which) -> dict[str, Floats]:
-    """Some of the rows of columns."""
+    """Return some rows of columns."""
     return {name: values[which] for name, values in columns.items()}
 
 
 class Rows(NamedTuple):
-    """What was measured, and the size of the cache in MB that it was measured on."""
+    """Measured rows, with the size of the cache in MB on which they were measured."""
 
     columns: Columns
     throughput: Floats
     cache_mb: float
 
     def where(self, which: Which) -> "Rows":
-        """Some of them."""
+        """Return some of the rows."""
         return self._replace(
             columns=columns_of(self.columns, which), throughput=self.throughput[which]
         )
 
 
 CACHE_MB = 6.0
-"""Where a profile does not say how large the shared cache is: that of BlueField-2."""
+"""Default size of the shared cache: that of BlueField-2."""
 _SHARE = 0.5
 _LINE = 64
 _COUNTED = "l2crd"
-"""A counter that rows have where they have any."""
+"""A counter that shows if rows have counters."""
 _FLOORS = {
     "flow_count": 1.0,
     "packet_size_bytes": 1.0,
@@ -66,15 +66,15 @@ _FLOORS = {
 
 
 class Feature(NamedTuple):
-    """A column of what a model sees."""
+    """A feature column of a model."""
 
     name: str
     values: Floats
-    falls: bool = False  # whether more of it cannot make the function faster
+    falls: bool = False  # true if a higher value never makes the function faster
 
 
 def logarithm(columns: Columns, name: str) -> Floats:
-    """The logarithm of a column."""
+    """Return the logarithm of a column, with its floor added."""
     return np.asarray(np.log(columns[name] + _FLOORS[name]))
 
 
@@ -86,7 +86,7 @@ def _flows(columns: Columns) -> list[Feature]:
 
 
 def _doublings(columns: Columns) -> Floats:
-    """How often a table has doubled that has room for the flows."""
+    """Return how many times the flow table has doubled."""
     return np.floor(np.log2(np.maximum(columns["flow_count"], 1.0)))
 
 
@@ -114,12 +114,12 @@ def _score(columns: Columns) -> list[Feature]:
 
 
 def accesses(columns: Columns) -> Floats:
-    """Competing cache access rate, as the paper has it: reads and writes, per second."""
+    """Return the competing cache access rate as in the paper: reads and writes per second."""
     return columns["l2crd"] + columns["l2cwr"]
 
 
 def pressure(columns: Columns, cache_mb: float) -> Floats:
-    """Accesses per second that miss the competitors' share of the cache."""
+    """Return the accesses per second that miss the competitors' share of the cache."""
     working_set = np.maximum(columns["wss_mb"], _FLOORS["wss_mb"])
     beyond = np.clip(1 - _SHARE * cache_mb / working_set, 0, 1)
     return np.asarray(accesses(columns) * beyond)
@@ -153,7 +153,7 @@ def _pressure(columns: Columns, cache_mb: float) -> list[Feature]:
 
 
 def lines_moved(columns: Columns) -> Floats:
-    """Lines per second that devices move for the competitors; none where rows do not tell."""
+    """Return the lines per second that devices move for competitors; zero without that column."""
     moved = columns.get("dma_mb")
     return np.zeros_like(columns["l2crd"]) if moved is None else moved * 1e6 / _LINE
 
@@ -189,14 +189,14 @@ SETS: Mapping[str, Callable[[Columns, float], list[Feature]]] = {
 }
 """Features of contention, by the name of the set."""
 DEVICE_SETS = ("pressure, bus", "accesses, moved", "roots, moved")
-"""Those that have what devices move in memory."""
+"""Feature sets that include DMA traffic."""
 
 
 def features(columns: Columns, traffic: str, contention: str, cache_mb: float) -> list[Feature]:
-    """What a model sees of rows; a score stands for all counters where there are none.
+    """Return the features of rows; a score replaces the counters in rows without them.
 
-    Where there are counters, too, models see both. No table has both; the bench of the simulated
-    NIC asks what that would be worth.
+    In rows with counters and a score, models see both. No table has both, but a benchmark on the
+    simulated NIC measures the value of this combination.
     """
     seen = TRAFFIC[traffic](columns)
     if contention == "none":

@@ -1,7 +1,7 @@
 """Folds of rows for cross-validation, and relative errors of predictions.
 
-The same competitor configuration is often measured more than once; a model that has seen one of
-them knows more of the others than it will of a query.
+A competitor configuration is often measured several times. A model trained on one of these rows
+knows more about the others than about a new query, so they stay in one fold.
 """
 
 import math
@@ -17,21 +17,24 @@ Floats = NDArray[np.float64]
 class Errors(NamedTuple):
     """Absolute relative errors of rows."""
 
-    mape: float  # their mean
-    standard_error: float  # of that mean, rows taken as drawn from many
+    mape: float  # mean
+    standard_error: float  # of the mean, with rows as random samples
     median: float
     largest: float
-    within_5: float  # share of rows that are off by no more than 5 %
-    within_10: float
+    within_5: float  # share of rows with an error of at most 5 %
+    within_10: float  # same for 10 %
 
 
 def relative(predicted: Floats, measured: Floats) -> Floats:
-    """|predicted - measured| / measured."""
+    """Return |predicted - measured| / measured."""
     return np.asarray(np.abs(predicted / measured - 1))
 
 
 def errors_of(off: Floats | Sequence[Floats]) -> Errors:
-    """From relative errors `[repetition, row]` or `[row]`; repetitions of a row are no new rows."""
+    """Summarise relative errors `[repetition, row]` or `[row]`.
+
+    Repetitions of a row do not count as independent rows.
+    """
     by_row = np.atleast_2d(np.asarray(off))
     means = by_row.mean(axis=0)
     spread = float(means.std(ddof=1)) if len(means) > 1 else 0.0
@@ -48,14 +51,14 @@ def errors_of(off: Floats | Sequence[Floats]) -> Errors:
 Mask = NDArray[np.bool_]
 _TRAFFIC = {"flow_count", "packet_size_bytes"}
 _FEWEST = 5
-"""Groups; as many folds as a selection has."""
+"""Least number of groups, equal to the number of folds in a selection."""
 
 
 def groups(columns: Mapping[str, Floats]) -> NDArray[np.intp]:
-    """A number for each row, the same where all columns of contention are equal.
+    """Return a group number for each row, the same for equal contention.
 
-    With too few different ones to hold any out, the question is about traffic: rows are on their
-    own.
+    With too few different values of contention to hold any out, each row is its own group: such a
+    table is about traffic.
     """
     contention = [values for name, values in columns.items() if name not in _TRAFFIC]
     _, group = np.unique(np.column_stack(contention), axis=0, return_inverse=True)
@@ -65,10 +68,10 @@ def groups(columns: Mapping[str, Floats]) -> NDArray[np.intp]:
 
 
 def grouped_folds(group: NDArray[np.intp], count: int, seed: int) -> Iterator[Mask]:
-    """Which rows are held out, fold by fold; groups stay together, each is held out once.
+    """Yield masks of held-out rows, fold by fold; each group is held out once, as a whole.
 
-    Folds have about equally many groups, drawn by `seed`. Fewer groups than `count` make so many
-    folds.
+    Folds have about the same number of groups, drawn by `seed`. With fewer than `count` groups,
+    each group is a fold.
     """
     known, group = np.unique(group, return_inverse=True)
     number = len(known)

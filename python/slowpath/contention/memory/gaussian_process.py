@@ -1,10 +1,10 @@
-"""Gaussian processes over a few hundred rows.
+"""Gaussian process regression on a few hundred rows.
 
-The kernel is a constant times a Matern kernel with a length for each feature, and noise (Rasmussen
+The kernel is a constant times a Matern kernel with a length for each feature, plus noise (Rasmussen
 and Williams, "Gaussian Processes for Machine Learning", MIT Press 2006, sections 2.2, 4.2 and
-5.4.1). Features and targets are scaled to a mean of 0 and a standard deviation of 1. Parameters
-maximise the likelihood of the rows. To import scikit-learn takes longer than a prediction, and its
-checks of arguments take longer than the search for so few rows.
+5.4.1). Features and targets are scaled to a mean of 0 and a standard deviation of 1. Kernel
+parameters maximise the likelihood of the rows. This module replaces scikit-learn: its import takes
+longer than a prediction, and its checks of arguments take longer than the search on so few rows.
 """
 
 import math
@@ -15,23 +15,23 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Roughness = float
-"""Of the Matern kernel: `ROUGH` (no derivative) or `SMOOTH` (one)."""
+"""Smoothness parameter nu of the Matern kernel: `ROUGH` (no derivative) or `SMOOTH` (one)."""
 ROUGH, SMOOTH = 0.5, 1.5
 
 _CONSTANT, _LENGTH, _NOISE = (1.0, 1e-2, 1e2), (1.0, 0.1, 100.0), (0.05, 1e-3, 1.0)
-"""Of each kernel parameter: where the search begins, its least and its greatest value."""
+"""Start value, least and greatest value of each kernel parameter."""
 _JITTER = 1e-10
-"""Added to the diagonal of the kernel, against rounding."""
+"""Added to the diagonal of the kernel, against rounding errors."""
 
 
 class Scale(NamedTuple):
-    """Mean and standard deviation of each column; 1 where a column has one value."""
+    """Mean and standard deviation of each column; the deviation of a constant column is 1."""
 
     mean: Floats
     deviation: Floats
 
     def __call__(self, values: Floats) -> Floats:
-        """Return the values with a mean of 0 and a standard deviation of 1."""
+        """Return the values scaled to a mean of 0 and a standard deviation of 1."""
         return np.asarray((values - self.mean) / self.deviation)
 
 
@@ -43,7 +43,7 @@ def scale_of(values: Floats) -> Scale:
 
 
 class GaussianProcess:
-    """A process; kernel parameters are searched unless they are known."""
+    """A Gaussian process; it searches kernel parameters unless they are given."""
 
     def __init__(self, roughness: Roughness, known: Floats | None = None) -> None:
         self._roughness = roughness
@@ -55,10 +55,10 @@ class GaussianProcess:
         return self._theta
 
     def fit(self, x: Floats, y: Floats, /) -> "GaussianProcess":
-        """Learn from rows.
+        """Train on rows.
 
         Raises:
-            ValueError: when there are not as many known parameters as the kernel has.
+            ValueError: if the number of given parameters does not fit the features.
         """
         self._x_scale, self._y_scale = scale_of(x), scale_of(y)
         self._x, scaled = self._x_scale(x), self._y_scale(y)
@@ -102,7 +102,7 @@ class GaussianProcess:
 
 
 class Likelihood:
-    """The likelihood of rows, by the kernel parameters."""
+    """The likelihood of rows as a function of the kernel parameters."""
 
     def __init__(self, x: Floats, y: Floats, roughness: Roughness) -> None:
         rows, self.features = x.shape
@@ -111,7 +111,7 @@ class Likelihood:
         self._apart = np.ascontiguousarray(apart.reshape(rows * rows, self.features).T)
 
     def kernel(self, theta: Floats) -> Floats:
-        """Return the kernel of the rows with each other, noise included."""
+        """Return the kernel matrix of the rows, including noise."""
         constant, lengths, noise = _parameters(theta)
         return self._kernel(constant * _matern(self._distance(lengths), self._roughness), noise)
 
@@ -145,7 +145,7 @@ class Likelihood:
 
 
 def _parameters(theta: Floats) -> tuple[float, Floats, float]:
-    """Constant, lengths and noise."""
+    """Return constant, lengths and noise."""
     found = np.exp(theta)
     return float(found[0]), found[1:-1], float(found[-1])
 
@@ -158,9 +158,10 @@ def _matern(distance: Floats, roughness: Roughness) -> Floats:
 
 
 def _matern_slope(distance: Floats, roughness: Roughness) -> Floats:
-    """The slope by the logarithm of a length, as a factor of the square of the scaled difference.
+    """Return the derivative by the logarithm of a length, as a factor.
 
-    Where rows are the same, that square is 0, whatever the factor.
+    It multiplies the square of the scaled difference. For equal rows that square is 0, so any
+    factor is right.
     """
     if roughness == ROUGH:
         return np.asarray(np.exp(-distance) / np.where(distance > 0, distance, 1.0))

@@ -1,17 +1,18 @@
-"""Prediction intervals by CV+, and rows outside of the learnt range.
+"""Prediction intervals by CV+, and detection of rows outside the training range.
 
-Barber, Candes, Ramdas and Tibshirani, "Predictive inference with the jackknife+" (Annals of
-Statistics 2021), section 3: with models of K folds and residuals of held-out rows, the ends are
-quantiles of `model of the row's fold + residual`. Residuals are of logarithms, so that ends are
-shares of the prediction. Rows with equal contention are in one fold.
+Source: Barber, Candes, Ramdas and Tibshirani, "Predictive inference with the jackknife+" (Annals of
+Statistics 2021), section 3. With models of K folds and residuals of held-out rows, the ends are
+quantiles of `prediction of the row's fold + residual`. Residuals are differences of logarithms, so
+intervals are proportional to the prediction. Rows with equal contention are in one fold.
 
-Where a recipe says how sure it is of a row, a residual counts in units of that, and an interval is
-as wide as its own row asks for (Lei, G'Sell, Rinaldo, Tibshirani and Wasserman, "Distribution-free
-predictive inference for regression", JASA 2018, section 5.2). So rows alone, which are easy, do not
-make intervals of rows beside others too narrow.
+If a recipe predicts a standard deviation, residuals are divided by it, and each interval is
+multiplied by that of its own row (Lei, G'Sell, Rinaldo, Tibshirani and Wasserman,
+"Distribution-free predictive inference for regression", JASA 2018, section 5.2). Otherwise, the
+small residuals of solo rows would make the intervals of rows with competitors too narrow.
 
-A row is outside where a column is beyond its smallest or largest training value, or where each is
-within but no training row is near: further than training rows are from their own nearest ones.
+A row is outside if a column is below its smallest or above its largest training value. A row is
+also outside if each column is within its range, but the row is farther from all training rows than
+any training row is from its nearest neighbour.
 """
 
 import math
@@ -31,15 +32,15 @@ _FOLDS = 10
 
 
 class Conformal(NamedTuple):
-    """What intervals are made of."""
+    """Models and residuals of folds, which determine intervals."""
 
-    whole: Stage  # of all training rows
-    stages: tuple[Stage, ...]  # one for each fold
+    whole: Stage  # trained on all rows
+    stages: tuple[Stage, ...]  # one for each fold, trained without it
     fold: NDArray[np.intp]  # of each training row
-    residuals: Floats  # |log measured - log predicted| when it was held out, by its spread then
+    residuals: Floats  # |log measured - log predicted| when held out, divided by its spread
 
     def interval(self, columns: Columns, confidence: float) -> tuple[Floats, Floats]:
-        """Logarithms of both ends, row by row."""
+        """Return the logarithms of both ends, row by row."""
         by_fold = np.array([stage.log_throughput(columns) for stage in self.stages])
         predicted = by_fold[self.fold]
         off = np.outer(self.residuals, self.whole.spread(columns))
@@ -47,15 +48,15 @@ class Conformal(NamedTuple):
 
 
 def conformal(whole: Stage, rows: Rows, known: Sequence[Kernels] | None = None) -> Conformal:
-    """Models of folds, and how far off they are on the rows that each has not seen.
+    """Train a model for each fold, and return its residuals on the held-out rows.
 
     Args:
-        whole: what has learnt from all of the rows.
-        rows: these.
-        known: kernel parameters of each fold's stage that were learnt before.
+        whole: stage trained on all rows.
+        rows: the training rows.
+        known: kernel parameters of each fold's stage from an earlier training.
 
     Raises:
-        ValueError: when `known` does not fit the recipe or the folds.
+        ValueError: if `known` does not fit the recipe or the folds.
     """
     stages, fold = [], np.zeros(len(rows.throughput), dtype=np.intp)
     residuals = np.zeros(len(rows.throughput))
@@ -72,35 +73,35 @@ def conformal(whole: Stage, rows: Rows, known: Sequence[Kernels] | None = None) 
 
 
 def _upper(values: Floats, confidence: float) -> Floats:
-    """The end above which no more than a share of values may be, with one more for the new row."""
+    """Return the quantile for a new value, with the finite-sample correction of CV+."""
     rank = min(math.ceil(confidence * (len(values) + 1)), len(values))
     return np.asarray(np.partition(values, rank - 1, axis=0)[rank - 1])
 
 
 def residual_quantile(residuals: Sequence[float] | Floats, confidence: float) -> float:
-    """How far off a row is at most, with a confidence."""
+    """Return the bound on the error of a new row, with a confidence."""
     return float(_upper(np.asarray(residuals)[:, None], confidence)[0])
 
 
 TOGETHER = "combination"
-"""Where no column by itself is outside."""
+"""Name for rows in which no single column is outside."""
 _SAME = 1e-9
 _BATCH = 4096
 
 
 class Range(NamedTuple):
-    """What training rows are like."""
+    """Range and density of the training rows."""
 
     least: Mapping[str, float]
     most: Mapping[str, float]
-    names: tuple[str, ...]  # columns that vary
-    centre: Floats  # of their logarithms
+    names: tuple[str, ...]  # columns with several values
+    centre: Floats  # mean of the logarithms of these columns
     scale: Floats
     rows: Floats  # scaled logarithms of the training rows
-    reach: float  # largest distance of a training row from its nearest other one
+    reach: float  # largest distance of a training row from its nearest neighbour
 
     def outside(self, columns: Columns) -> list[list[str]]:
-        """For each row, the columns that are outside; none where the row is like others."""
+        """Return the columns outside the range, row by row; none for rows inside."""
         beyond = {
             name: (values < self.least[name] * (1 - _SAME))
             | (values > self.most[name] * (1 + _SAME))
@@ -126,7 +127,7 @@ class Range(NamedTuple):
 
 
 def range_of(columns: Columns) -> Range:
-    """The range of training rows, two at least."""
+    """Return the range of at least two training rows."""
     names = tuple(name for name, values in columns.items() if np.ptp(values) > 0)
     logs = _logarithms(columns, names)
     centre, scale = logs.mean(axis=0), logs.std(axis=0)

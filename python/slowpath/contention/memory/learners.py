@@ -1,9 +1,10 @@
-"""Kinds of models, with settings for tens to hundreds of rows.
+"""Learners: regressors, with settings for tens to hundreds of rows.
 
 The paper finds throughput to be piecewise linear in flows and in counters (appendix B, Figure 6).
 
-Every one takes the features as columns and whether each can only slow the function down. Trees are
-those of scikit-learn, which is imported inside: models without trees do without it.
+A learner gets the features as columns, and for each feature whether it can only slow the function
+down. Trees are from scikit-learn. Its import is inside functions, so models without trees do not
+need it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,14 +21,14 @@ _PENALTIES = np.logspace(-2, 3, 16)
 
 
 class Ridge:
-    """A ridge on scaled features; of all penalties, rows left out one by one take the best.
+    """Ridge regression on scaled features; the penalty minimises the leave-one-out error.
 
-    Each left-out error follows from the fit to all rows (Golub, Heath and Wahba, "Generalized
+    Each leave-one-out error follows from the fit to all rows (Golub, Heath and Wahba, "Generalized
     cross-validation as a method for choosing a good ridge parameter", Technometrics 1979).
     """
 
     def fit(self, x: Floats, y: Floats, /) -> "Ridge":
-        """Learn from rows."""
+        """Train on rows."""
         self._scale, self._mean = scale_of(x), float(y.mean())
         left, sizes, right = np.linalg.svd(self._scale(x), full_matrices=False)
         rest = y - self._mean
@@ -42,7 +43,7 @@ class Ridge:
         return self
 
     def predict(self, x: Floats, /) -> Floats:
-        """Return what the line says of other rows."""
+        """Return predictions for other rows."""
         return np.asarray(self._scale(x) @ self._slopes + self._mean)
 
 
@@ -50,17 +51,17 @@ _SEGMENTS = 4
 
 
 class SegmentedRidge:
-    """Lines that meet where segments do; segments have equally many different values."""
+    """A continuous piecewise linear regression; segments have equally many distinct values."""
 
     def fit(self, x: Floats, y: Floats, /) -> "SegmentedRidge":
-        """Learns from rows."""
+        """Train on rows."""
         inner = np.linspace(0, 1, _SEGMENTS + 1)[:-1]
         self._knots = np.quantile(np.unique(x[:, 0]), inner) if x.shape[1] else np.empty(0)
         self._model = Ridge().fit(self._columns(x), y)
         return self
 
     def predict(self, x: Floats, /) -> Floats:
-        """What it says of others."""
+        """Return predictions for other rows."""
         return self._model.predict(self._columns(x))
 
     def _columns(self, x: Floats) -> Floats:
@@ -71,35 +72,36 @@ class SegmentedRidge:
 
 
 class Learner(Protocol):
-    """A regressor, as scikit-learn calls it."""
+    """A regressor with the interface of scikit-learn."""
 
     def fit(self, x: Floats, y: Floats, /) -> object:
-        """Learns from rows."""
+        """Train on rows."""
 
     def predict(self, x: Floats, /) -> Floats:
-        """What it says of others."""
+        """Return predictions for other rows."""
 
 
 class Unsure(Protocol):
-    """A regressor that knows how sure it is."""
+    """A regressor that predicts a standard deviation, too."""
 
     def predict(self, x: Floats, /, *, return_std: Literal[True]) -> tuple[Floats, Floats]:
-        """What it says of others, and the standard deviation of that."""
+        """Return predictions for other rows, and their standard deviations."""
 
 
 Build = Callable[[Sequence[bool]], Learner]
-"""From whether each feature can only slow the function down."""
+"""Constructor of a learner; the argument is true for features that can only slow a function
+down."""
 
 
 def boosted_as_published(_falls: Sequence[bool]) -> Learner:
-    """Gradient-boosted trees as scikit-learn has them if told nothing (paper, 4.1.2)."""
+    """Return gradient-boosted trees with scikit-learn's defaults (paper, 4.1.2)."""
     from sklearn.ensemble import GradientBoostingRegressor
 
     return GradientBoostingRegressor(random_state=0)  # type: ignore[no-any-return]
 
 
 def boosted(_falls: Sequence[bool]) -> Learner:
-    """Gradient-boosted trees: shallow, slow, each on some of the rows."""
+    """Return gradient-boosted trees: shallow, with a small learning rate, each on a subsample."""
     from sklearn.ensemble import GradientBoostingRegressor
 
     return GradientBoostingRegressor(  # type: ignore[no-any-return]
@@ -113,7 +115,7 @@ def boosted(_falls: Sequence[bool]) -> Learner:
 
 
 def monotone(falls: Sequence[bool]) -> Learner:
-    """Gradient-boosted trees in which more contention never makes the function faster."""
+    """Return gradient-boosted trees in which more contention never makes the function faster."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     return HistGradientBoostingRegressor(  # type: ignore[no-any-return]
@@ -129,28 +131,28 @@ def monotone(falls: Sequence[bool]) -> Learner:
 
 
 def smooth_process(_falls: Sequence[bool]) -> Learner:
-    """A Gaussian process with a Matern kernel that has one derivative (nu 3/2)."""
+    """Return a Gaussian process with a once differentiable Matern kernel (nu 3/2)."""
     return GaussianProcess(1.5)
 
 
 def rough_process(_falls: Sequence[bool]) -> Learner:
-    """A Gaussian process without derivatives (nu 1/2): steps are possible."""
+    """Return a Gaussian process without derivatives (nu 1/2), which allows for steps."""
     return GaussianProcess(0.5)
 
 
 def kernel_of(learner: Learner) -> Floats | None:
-    """Return the logarithms of the kernel parameters that a process has learnt; None for others.
+    """Return the learnt logarithms of a process's kernel parameters; None for other learners.
 
-    To find them takes nearly all of the time of learning.
+    Their search takes nearly all of the training time.
     """
     return learner.theta if isinstance(learner, GaussianProcess) else None
 
 
 def with_kernel(name: str, known: Floats) -> Learner:
-    """Return a process with kernel parameters that were found before: it does not search them.
+    """Return a process with known kernel parameters, which it does not search.
 
     Raises:
-        ValueError: when the learner of that name has no kernel.
+        ValueError: if the learner of that name has no kernel.
     """
     if name not in _ROUGHNESS:
         raise ValueError(f"{name} has no kernel")
@@ -158,17 +160,20 @@ def with_kernel(name: str, known: Floats) -> Learner:
 
 
 def ridge(_falls: Sequence[bool]) -> Learner:
-    """A linear model with a penalty that is chosen on the rows themselves."""
+    """Return a linear model whose penalty is chosen on the training rows."""
     return Ridge()
 
 
 def segments(_falls: Sequence[bool]) -> Learner:
-    """A line for each segment of the first feature (flows), joined, contention acting in each."""
+    """Return a model with a line for each segment of the first feature (flows).
+
+    The lines join at the ends of segments; contention has its own slopes in each segment.
+    """
     return SegmentedRidge()
 
 
 def median(_falls: Sequence[bool]) -> Learner:
-    """The same for all rows."""
+    """Return a model that predicts the same for all rows."""
     from sklearn.dummy import DummyRegressor
 
     return DummyRegressor(strategy="median")  # type: ignore[no-any-return]
@@ -184,9 +189,9 @@ LEARNERS: Mapping[str, Build] = {
     "segments": segments,
     "median": median,
 }
-"""By name, as saved models name them."""
+"""Learners by their names, which saved models use."""
 
 _ROUGHNESS: Mapping[str, Roughness] = {"smooth process": 1.5, "rough process": 0.5}
 
 UNSURE = frozenset(_ROUGHNESS)
-"""Those that are `Unsure`."""
+"""Names of learners that are `Unsure`."""

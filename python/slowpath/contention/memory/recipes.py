@@ -1,7 +1,7 @@
-"""Recipes: features, kind of model and predicted quantity; a fitted one is a memory stage.
+"""Recipes: learner, features and target of a memory model; a memory stage is a trained recipe.
 
-Features beyond those of the training rows are taken as at their ends. Trees do so anyway; a process
-would return to its mean there, and lines run to anything.
+Features beyond the training range are clipped to its ends. Trees do that anyway; a Gaussian process
+would return to its mean there, and linear models would extrapolate without limit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,25 +24,25 @@ Target = Literal["throughput", "log throughput"]
 
 
 class Member(NamedTuple):
-    """One model."""
+    """One model of a recipe."""
 
-    learner: str  # of `learners.LEARNERS`
-    traffic: str  # of `features.TRAFFIC`
-    contention: str  # of `features.SETS`
+    learner: str  # a key of `learners.LEARNERS`
+    traffic: str  # a key of `features.TRAFFIC`
+    contention: str  # a key of `features.SETS`
     target: Target = "log throughput"
 
 
 class Recipe(NamedTuple):
-    """A candidate: the mean of its members' predictions, of logarithms."""
+    """A candidate memory model; its prediction is the mean of its members' logarithms."""
 
     name: str
-    words: str  # what it is
+    words: str  # description
     members: tuple[Member, ...]
-    baseline: bool = False  # what others did: never chosen
+    baseline: bool = False  # published method, never chosen
 
     @property
     def devices(self) -> bool:
-        """Whether it sees what devices move in memory."""
+        """Return true if a feature includes DMA traffic."""
         return any(one.contention in DEVICE_SETS for one in self.members)
 
 
@@ -105,7 +105,7 @@ RECIPES: Mapping[str, Recipe] = {
         Recipe("average-bus", "mean of four Gaussian processes, bus", _AVERAGED_BUS),
     )
 }
-"""By name; in this order they are tried, and the first of equals is taken."""
+"""Recipes by name, in the order of evaluation; the first of equals is chosen."""
 
 
 Floats = NDArray[np.float64]
@@ -116,36 +116,36 @@ Kernels = Sequence[Floats | None]
 
 
 class _Fitted(NamedTuple):
-    """A member of a recipe that has learnt."""
+    """A trained member of a recipe."""
 
     member: Member
     learner: Learner
-    varied: tuple[str, ...]  # features that it sees; those with one value teach nothing
+    varied: tuple[str, ...]  # names of its features; constant features are dropped
     least: Floats
     most: Floats
 
 
 class Stage(NamedTuple):
-    """A recipe that has learnt."""
+    """A trained recipe."""
 
     recipe: Recipe
     cache_mb: float
     fitted: tuple[_Fitted, ...]
 
     def log_throughput(self, columns: Columns) -> Floats:
-        """The logarithm of throughput, row by row."""
+        """Return the logarithm of throughput, row by row."""
         parts = [_log_predicted(one, columns, self.cache_mb) for one in self.fitted]
         return np.asarray(np.mean(parts, axis=0))
 
     def kernels(self) -> Kernels:
-        """Return the kernel parameters that members have learnt."""
+        """Return the learnt kernel parameters of the members."""
         return [kernel_of(one.learner) for one in self.fitted]
 
     def spread(self, columns: Columns) -> Floats:
-        """How unsure the recipe is of each row, as a standard deviation of the logarithm.
+        """Return the standard deviation of each row's predicted logarithm.
 
-        That of all members taken together, as one that is drawn among them. Where a member does
-        not say how sure it is, all rows are the same: 1.
+        It is that of the mixture of all members. If a member does not predict a standard deviation,
+        all rows have 1.
         """
         if not all(one.member.learner in UNSURE for one in self.fitted):
             return np.ones(_count(columns))
@@ -155,15 +155,15 @@ class Stage(NamedTuple):
 
 
 def fit_stage(recipe: Recipe, rows: Rows, known: Kernels | None = None) -> Stage:
-    """Return the recipe, learnt from rows; the same rows make the same stage.
+    """Train a recipe on rows; the same rows give the same stage.
 
     Args:
-        recipe: which members there are.
-        rows: what they learn from.
-        known: kernel parameters that were learnt from the same rows before; saves the search.
+        recipe: the recipe to train.
+        rows: the training rows.
+        known: kernel parameters from an earlier training on the same rows; skips the search.
 
     Raises:
-        ValueError: when `known` does not fit the recipe.
+        ValueError: if `known` does not fit the recipe.
     """
     kernels = [None] * len(recipe.members) if known is None else known
     members = zip(recipe.members, kernels, strict=True)
@@ -171,9 +171,10 @@ def fit_stage(recipe: Recipe, rows: Rows, known: Kernels | None = None) -> Stage
 
 
 def sees(member: Member, rows: Rows) -> tuple[object, ...]:
-    """Return the same for members that learn the same from rows, whatever its features are called.
+    """Return a key that is equal for members with the same training data.
 
-    Without counters, a score stands for all sets of contention.
+    The names of feature sets do not matter: in rows without counters, a score replaces all sets of
+    contention.
     """
     seen = features(rows.columns, member.traffic, member.contention, rows.cache_mb)
     values = tuple((one.values.tobytes(), one.falls) for one in seen)
@@ -204,7 +205,7 @@ def _log_predicted(fitted: _Fitted, columns: Columns, cache_mb: float) -> Floats
 
 
 def _unsure(fitted: _Fitted, columns: Columns, cache_mb: float) -> tuple[Floats, Floats]:
-    """What a member says of the logarithm, and its standard deviation."""
+    """Return a member's predicted logarithm, and its standard deviation."""
     if not _count(columns):
         return np.empty(0), np.empty(0)
     learner = cast("Unsure", fitted.learner)
@@ -212,7 +213,7 @@ def _unsure(fitted: _Fitted, columns: Columns, cache_mb: float) -> tuple[Floats,
 
 
 def _seen(fitted: _Fitted, columns: Columns, cache_mb: float) -> Floats:
-    """The features of rows that a member looks at, within those that it has learnt from."""
+    """Return the features of rows that a member uses, clipped to its training range."""
     member = fitted.member
     seen = features(columns, member.traffic, member.contention, cache_mb)
     taken = [one.values for one in seen if one.name in fitted.varied]

@@ -1,14 +1,13 @@
 """Selection of the recipe that predicts held-out and outer rows best.
 
-Cross-validation says how models do among their rows; queries may be beyond them, with competitors
-of other kinds, or several at once.
+Random cross-validation measures the error among the rows. Queries may be outside their range, with
+other or with several competitors. So two kinds of rows are held out: random groups, which measure
+the error within the range, and the ends of each axis, which measure the error beyond it.
+`END_WEIGHT` is the weight of the latter.
 
-Two kinds of rows are held out: groups at random, which says how a recipe does among the rows, and
-the ends of each axis, which says how it does beyond them. Both count, by `END_WEIGHT`.
-
-A recipe that is clearly worse than the best one after the first repetition is not tried further: a
-race (Maron and Moore, "Hoeffding Races", NIPS 1993), here with errors compared row by row. What
-recipes have in common is learnt once.
+A recipe that is clearly worse than the best one after the first repetition is dropped, as in a race
+(Maron and Moore, "Hoeffding Races", NIPS 1993), here with errors compared row by row. Members that
+recipes have in common are trained once.
 """
 
 import math
@@ -30,7 +29,7 @@ _LEFT = 5
 
 
 def held_out_ends(columns: Mapping[str, Floats]) -> Iterator[tuple[str, Mask]]:
-    """The lowest and the highest fifth of rows by each axis: the name, and which rows."""
+    """Yield the lowest and highest fifth of rows on each axis, as a name and a mask."""
     for name, values in _axes(columns):
         for end, held_out in (
             ("low", values < np.quantile(values, _SHARE)),
@@ -52,45 +51,45 @@ FOLDS = 5
 REPETITIONS = 2
 END_WEIGHT = 0.25
 CLEARLY = 2.0
-"""Standard errors of the mean difference between two recipes, row by row."""
+"""Least difference between two recipes' errors, in standard errors of the mean difference."""
 
 
 class Score(NamedTuple):
-    """How a recipe does on rows that it has not seen."""
+    """Errors of a recipe on unseen rows."""
 
     recipe: str
     among: float  # MAPE of groups held out at random
-    beyond: float | None  # MAPE of ends held out; None where there are none, or it is out before
+    beyond: float | None  # MAPE of held-out ends; None without ends, or if dropped before
 
     @property
     def overall(self) -> float:
-        """What recipes are ranked by."""
+        """The error by which recipes are ranked."""
         if self.beyond is None:
             return self.among
         return (1 - END_WEIGHT) * self.among + END_WEIGHT * self.beyond
 
 
 class Selection(NamedTuple):
-    """The recipe that was taken, and how all did."""
+    """The chosen recipe, and the errors of all candidates."""
 
     recipe: Recipe
     scores: tuple[Score, ...]  # in the order of recipes
-    end_errors: Mapping[str, Floats]  # of that recipe
+    end_errors: Mapping[str, Floats]  # of the chosen recipe, by the name of the end
 
 
 def candidates(rows: Rows) -> list[Recipe]:
-    """What can be selected: recipes that see what devices move, where rows tell that apart."""
+    """Return the recipes to select from; those with DMA traffic if the rows vary in it."""
     return [one for one in compared(rows) if not one.baseline]
 
 
 def compared(rows: Rows) -> list[Recipe]:
-    """The same, and what others did."""
+    """Return these recipes, and the baselines."""
     devices = bool(np.ptp(rows.columns.get("dma_mb", np.zeros(1))) > 0)
     return [one for one in RECIPES.values() if one.baseline or one.devices == devices]
 
 
 def select(rows: Rows, recipes: Sequence[Recipe] | None = None) -> Selection:
-    """The recipe with the least error on held-out rows; the same rows select the same."""
+    """Select the recipe with the least error on held-out rows; equal rows give equal results."""
     tried = candidates(rows) if recipes is None else recipes
     held_out = _HeldOut(rows)
     first = [held_out.errors(recipe, FOLDS, 0) for recipe in tried]
@@ -112,12 +111,12 @@ def select(rows: Rows, recipes: Sequence[Recipe] | None = None) -> Selection:
 
 
 def end_errors(recipe: Recipe, rows: Rows) -> Mapping[str, Floats]:
-    """Relative errors of the rows at each end, predicted from the rest."""
+    """Return the relative errors of the rows at each end, predicted from the other rows."""
     return _HeldOut(rows).end_errors(recipe)
 
 
 def _clearly_worse(off: Sequence[Floats]) -> list[bool]:
-    """Which relative errors are larger than the least ones by more than chance makes them."""
+    """Return true for errors that exceed the least ones by more than chance explains."""
     best = min(off, key=np.mean)
     return [_clearly_larger(one - best) for one in off]
 
@@ -128,7 +127,7 @@ def _clearly_larger(differences: Floats) -> bool:
 
 
 class _HeldOut:
-    """Rows that are held out, predicted from the rest."""
+    """Predictions of held-out rows from the other rows, with a cache."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -136,14 +135,14 @@ class _HeldOut:
         self._known = dict[tuple[object, bytes], Floats]()
 
     def errors(self, recipe: Recipe, folds: int, seed: int) -> Floats:
-        """Relative error of each row, predicted from the other groups."""
+        """Return the relative error of each row, predicted from the other groups."""
         off = np.zeros(len(self._rows.throughput))
         for held_out in grouped_folds(self._groups, folds, seed):
             off[held_out] = self._off(recipe, held_out)
         return off
 
     def end_errors(self, recipe: Recipe) -> Mapping[str, Floats]:
-        """Relative errors of the rows at each end, predicted from the rest."""
+        """Return the relative errors of the rows at each end, predicted from the others."""
         ends = held_out_ends(self._rows.columns)
         return {name: self._off(recipe, held_out) for name, held_out in ends}
 
@@ -153,7 +152,7 @@ class _HeldOut:
         return relative(predicted, self._rows.throughput[held_out])
 
     def _predicted(self, recipe: Recipe, member: Member, held_out: Mask) -> Floats:
-        """Logarithms of what a member says; of those that see the same, one learns."""
+        """Return logarithms predicted by a member; members with equal data train once."""
         key = sees(member, self._rows), held_out.tobytes()
         found = self._known.get(key)
         if found is None:
