@@ -1,1 +1,1 @@
-"""Contention for accelerators that serve their clients round-robin."""
+"""Models of contention for accelerators that serve their clients round-robin."""

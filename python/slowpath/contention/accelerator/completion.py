@@ -1,22 +1,22 @@
-"""Functions that run to completion and ask several accelerators.
+"""Run-to-completion functions that use several accelerators.
 
-While such a function waits at one accelerator, or memory makes it slow, it comes back to the others
-later, and finds them at another point of what they do meanwhile. Assumed is:
+Waiting at one accelerator, or for memory, delays the function's return to the other accelerators,
+which serve other clients in that time. The model assumes:
 
-- an accelerator serves the requests of others one after the other while the function is away, from
-  the end of its own request on, and the function is next when the one at hand is done, as with
-  queues that are served round robin (several others are as one whose requests are a round of
-  theirs); so it waits for what is left of that (`renewal.py`);
-- requests take `least`, and `grain` for each match, of which there happen to be more and fewer;
-- the function is away for its own requests and waits elsewhere, and for what is left of its time,
-  which scatters (normal): its deviation is one number, `scatter`;
-- others that pause are waited for as often as in `waiting.py`.
+- While the function is away, an accelerator serves the requests of others one after the other,
+  starting when the function's request ends. The function is served after the request in progress,
+  as in round-robin queues. So it waits for the rest of that request (`waiting.py`). Several other
+  clients count as one whose request is a full round of theirs.
+- A request takes `least`, plus `grain` for each match; the number of matches is random.
+- The function is away for its own requests, its waits at other accelerators, and the rest of its
+  time, which has a normal distribution with the relative deviation `scatter`.
+- The function waits for clients that pause as often as in `waiting.py`.
 
-All this is identified from co-runs with clients that always have requests, one accelerator at a
-time: `scatter` is what explains best how much slower the function was there. What co-runs have
-beyond what is expected, such as what the others take of memory, is a line over the time of a round
-of theirs. Nothing is measured of accelerators together. Mean waits and their distributions are
-found in turn until nothing changes.
+Co-runs with clients that always have a request identify these parameters, one accelerator at a
+time: `scatter` is the value that best explains the slowdown of the function there. Further delay in
+co-runs, such as contention for memory, is a line over the round time of the others. The
+identification needs no measurement of several accelerators together. Mean waits and their
+distributions are iterated until they converge.
 """
 
 from collections.abc import Sequence
@@ -33,39 +33,40 @@ from slowpath.contention.accelerator.waiting import Others, Waits, taken, waited
 Floats = NDArray[np.float64]
 
 _SPAN = 3.0
-"""Times are followed to so many rounds of a packet in which everybody has requests."""
+"""Range of time distributions, in multiples of a packet's time with a full round of all others."""
 _TURNS = 100
 _WHOLE_TURNS = 10
 _PART = 0.3
-"""Waits that jump to and fro, where nothing scatters, are mixed with those of the turn before."""
+"""Weight of a new wait after `_WHOLE_TURNS`, since waits without scatter can oscillate."""
 _TWO = 2
 _SAME = 1e-4
 _SCATTERS = np.linspace(0.0, 0.4, 21)
 
 
 class Accelerator(NamedTuple):
-    """An accelerator that a function asks once for each packet."""
+    """An accelerator that a function uses once for each packet."""
 
     own: float  # mean request time of the function
-    least: float  # of a request without any match
-    grain: float  # of each match; 0 where requests of one size take the same time
-    runs: Sequence[CoRun]  # of the function beside others that always have requests
+    least: float  # time of a request without matches
+    grain: float  # time per match; 0 if requests of one size take the same time
+    runs: Sequence[CoRun]  # co-runs beside clients that always have a request
 
 
 class Completion(NamedTuple):
-    """A function that runs to completion."""
+    """A run-to-completion function."""
 
     solo: float
     accelerators: Sequence[Accelerator]
-    scatter: float  # share of the time that it does not spend at accelerators
-    rest: Sequence[Waits]  # by accelerator: what co-runs have beyond what is expected, a line
+    scatter: float  # relative deviation of the time spent outside accelerators
+    rest: Sequence[Waits]  # by accelerator: unexplained delay in co-runs, a line
 
 
 def completion(solo: float, accelerators: Sequence[Accelerator]) -> Completion:
-    """The function that explains its co-runs.
+    """Identify the function from its co-runs.
 
     Raises:
-        IdentificationError: when accelerators take more than all of its time, or co-runs are none.
+        IdentificationError: if accelerators take more than the time of a packet, or co-runs do not
+            identify the function.
     """
     if solo <= 0 or 1 / solo <= sum(one.own for one in accelerators):
         raise IdentificationError("its requests take longer than all of a packet does")
@@ -85,7 +86,7 @@ def completion(solo: float, accelerators: Sequence[Accelerator]) -> Completion:
 
 
 def _line(rest: Waits) -> Waits:
-    """The line with the least squares; beyond its ends it is as there."""
+    """Fit a line by least squares; outside its ends, the wait is constant."""
     if len(np.unique(rest.taken)) < _TWO:
         raise IdentificationError("two co-runs with different request times are needed")
     ends = np.array([rest.taken[0], rest.taken[-1]])
@@ -95,18 +96,18 @@ def _line(rest: Waits) -> Waits:
 
 
 def beside_all(function: Completion, elsewhere: Floats, others: Sequence[Others]) -> Floats:
-    """Throughput beside others at all of its accelerators, and with contention elsewhere.
+    """Return the throughput beside others at all its accelerators, and with other contention.
 
     Args:
         function: the function.
-        elsewhere: time that contention for anything else adds to a packet, by row.
+        elsewhere: delay of a packet by contention for other resources, by row.
         others: for each accelerator, its other clients by row.
 
     Returns:
         Packets per unit of time, by row.
 
     Raises:
-        UnsettledError: when no state is found in which all waits agree.
+        UnsettledError: if the waits do not converge.
     """
     elsewhere = np.maximum(elsewhere, 0.0)
     alone = 1 / function.solo + elsewhere
@@ -133,7 +134,7 @@ def beside_all(function: Completion, elsewhere: Floats, others: Sequence[Others]
 
 
 def _expected(function: Completion, at: int, measured: Waits) -> Floats:
-    """Its wait at one accelerator in co-runs there, nobody being anywhere else."""
+    """Return the expected wait at one accelerator in co-runs, without clients at the others."""
     time = measured.taken
     step = _SPAN / waiting.STEPS * (1 / function.solo + time)
     one = function.accelerators[at]
@@ -146,7 +147,7 @@ def _expected(function: Completion, at: int, measured: Waits) -> Floats:
 def _away(
     function: Completion, at: int, elsewhere: Floats, waits: Sequence[Floats], step: Floats
 ) -> Floats:
-    """How long the function is away from an accelerator."""
+    """Return the distribution of the time that the function is away from an accelerator."""
     itself = 1 / function.solo - sum(one.own for one in function.accelerators) + elsewhere
     found = waiting.scattered(itself / step, function.scatter * itself / step)
     for number, one in enumerate(function.accelerators):
@@ -157,7 +158,7 @@ def _away(
 
 
 def _requests(accelerator: Accelerator, others: Others, step: Floats) -> Floats:
-    """A round of others' requests; of nobody's, any time."""
+    """Return the distribution of the others' round time; any time without others."""
     there = np.where(others.rate > 0, others.queues, 0.0)
     found = waiting.fixed(np.where(there.any(axis=-1), 0.0, 1.0))
     for client in range(there.shape[-1]):

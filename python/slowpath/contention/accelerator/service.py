@@ -1,10 +1,10 @@
-"""Request time as a line over the match ratio (Eq. 5), and its identification.
+"""Request time as a line over the match ratio (Eq. 5), and its identification from co-runs.
 
-The accelerator reads each byte and reports each match, of which there are as many as ratio x bytes.
-Where rows tell the size of packets, t0 and a are lines over it; the paper's have one size.
+The accelerator reads each byte and reports each match; their number is match ratio x bytes. For
+rows with several packet sizes, t0 and a are lines over the size; the paper has one size.
 
-At equilibrium 1 / T = t + (n_c t_c) / n, by Eq. 1: a line over the time n_c t_c that the known
-client takes of a round. Two co-runs solve it; more show how well it holds.
+At equilibrium 1 / T = t + (n_c t_c) / n, by Eq. 1: a line over the time n_c t_c of the known client
+in a round. Two co-runs determine the line; more show its error.
 """
 
 import math
@@ -20,36 +20,36 @@ from slowpath.core.errors import InputError
 Floats = NDArray[np.float64]
 _ROUNDING = 1e-9
 _CONFIDENCE = 0.95
-"""That request times fall is believed where scatter makes them fall in one of 20 cases at most."""
+"""Confidence for falling request times: noise alone makes them fall in at most one of 20 cases."""
 
 
 class RequestTime(NamedTuple):
-    """Request time of a function on an accelerator."""
+    """Request time of a function at an accelerator."""
 
-    base: float  # without any match
-    per_match: float  # for each match per MB
-    lowest: float  # match ratios that were measured
-    highest: float
-    spread: float | None  # standard deviation of relative residuals; None where there are none
-    per_byte: float = 0.0  # of the packet; these two are 0 where sizes were not measured
+    base: float  # time without matches
+    per_match: float  # time for each match per MB
+    lowest: float  # lowest measured match ratio
+    highest: float  # highest measured match ratio
+    spread: float | None  # standard deviation of relative residuals; None without residuals
+    per_byte: float = 0.0  # per byte of the packet; this and the next are 0 with a single size
     per_match_and_byte: float = 0.0
-    sizes: tuple[float, float] = (0.0, math.inf)  # least and most that were measured
+    sizes: tuple[float, float] = (0.0, math.inf)  # least and greatest measured packet size
 
     def at(self, mtbr: Floats, size: Floats) -> Floats:
-        """At match ratios, in matches per MB, of packets of these sizes, in bytes.
+        """Return the time at match ratios in matches per MB, and packet sizes in bytes.
 
-        Sizes beyond those that were measured are taken as at their ends.
+        Sizes outside the measured range are clipped to it.
         """
         size = np.clip(size, *self.sizes)
         base = self.base + self.per_byte * size
         return np.asarray(base + (self.per_match + self.per_match_and_byte * size) * mtbr)
 
     def outside(self, mtbr: Floats) -> NDArray[np.bool_]:
-        """Which match ratios are beyond those that were measured."""
+        """Return true for match ratios outside the measured range."""
         return np.asarray((mtbr < self.lowest) | (mtbr > self.highest))
 
     def scaled(self, factor: float) -> "RequestTime":
-        """Of an accelerator that takes so many times as long."""
+        """Return the request time multiplied by a factor."""
         return self._replace(
             base=self.base * factor,
             per_match=self.per_match * factor,
@@ -58,7 +58,7 @@ class RequestTime(NamedTuple):
         )
 
     def words(self) -> str:
-        """As a formula."""
+        """Return the formula."""
         if not self.per_byte and not self.per_match_and_byte:
             return f"{self.base:.4g} + {self.per_match:.4g} x matches/MB"
         base = f"{self.base:.4g} + {self.per_byte:.4g} x bytes"
@@ -68,13 +68,13 @@ class RequestTime(NamedTuple):
 
 
 def fit_request_time(profile: AcceleratorProfile) -> RequestTime:
-    """The lines with the least squares of relative differences.
+    """Fit the lines by least squares of relative differences.
 
-    Where requests with more matches take less time by no more than scatter explains (of an
-    accelerator whose times do not depend on matches, half of all lines fall), time is constant.
+    If times fall with the match ratio by no more than noise explains, the time is constant: half of
+    all lines fall for an accelerator whose times do not depend on matches.
 
     Raises:
-        InputError: when requests with more matches take less time, or those with none no time, or
+        InputError: if times fall with the match ratio, the time without matches is negative, or
             there are too few different sizes and match ratios.
     """
     mtbr, size = profile.mtbr, profile.size
@@ -122,7 +122,7 @@ def fit_request_time(profile: AcceleratorProfile) -> RequestTime:
 
 
 def _falls(design: Floats, found: Floats) -> bool:
-    """Whether a line falls by more than the scatter around it explains (t test of its slope)."""
+    """Return true if a line falls by more than its scatter explains (t test of its slope)."""
     from scipy.special import stdtrit
 
     rest = design @ found - 1
@@ -135,15 +135,16 @@ def _falls(design: Floats, found: Floats) -> bool:
 
 _TWO = 2
 _WHOLE = 0.15
-"""Queues are whole; further off, something else limits the function."""
+"""Largest relative distance from a whole number of queues; beyond it, another resource limits the
+function."""
 
 
 class IdentificationError(ValueError):
-    """Co-runs that say nothing of queues; the text says why."""
+    """Co-runs that do not identify the function; the text gives the reason."""
 
 
 class CoRun(NamedTuple):
-    """A function beside a client that always has requests, both saturating the accelerator."""
+    """A function beside a client that always has a request; both saturate the accelerator."""
 
     queues: float  # of the client
     request_time: float  # of the client
@@ -151,23 +152,24 @@ class CoRun(NamedTuple):
 
 
 class Identified(NamedTuple):
-    """What a function is to the accelerator."""
+    """Identified parameters of a function at an accelerator."""
 
-    queues: float  # as measured; whole but for noise
+    queues: float  # estimate, a whole number except for noise
     request_time: float
-    residual: float | None  # largest relative difference of a throughput; None of two co-runs
+    residual: float | None  # largest relative error of a throughput; None for two co-runs
 
     @property
     def whole_queues(self) -> int:
-        """The nearest number of queues that there can be."""
+        """The nearest positive whole number of queues."""
         return max(round(self.queues), 1)
 
 
 def identify(runs: Sequence[CoRun]) -> Identified:
-    """Queues and request time of the function.
+    """Identify queues and request time of the function.
 
     Raises:
-        IdentificationError: when the co-runs are too few, all alike, or not at equilibrium.
+        IdentificationError: if there are too few co-runs, all are alike, or the accelerator is not
+            the only bottleneck.
     """
     if any(min(run) <= 0 for run in runs):
         raise IdentificationError("queues, request times and throughputs have to be above zero")
@@ -175,7 +177,7 @@ def identify(runs: Sequence[CoRun]) -> Identified:
     if len(np.unique(taken)) < _TWO:
         raise IdentificationError("two co-runs with different request times are needed")
     inverse = np.array([1 / run.throughput for run in runs])
-    # Relative differences count: rows divided by what they should be.
+    # Rows are divided by their target, to minimise relative differences.
     design = np.column_stack([1 / inverse, taken / inverse])
     (time, slope), *_ = np.linalg.lstsq(design, np.ones(len(runs)), rcond=None)
     if slope <= 0:

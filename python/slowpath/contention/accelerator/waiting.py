@@ -1,30 +1,32 @@
-"""Waiting time of functions that run to completion.
+"""Waiting time of run-to-completion functions.
 
-While a function is away, an accelerator serves the requests of others one after the other; the
-function's own is next when that at hand is done. The ends of requests are a renewal process that
-begins when the function leaves (W. Feller, An Introduction to Probability Theory II, chapter XI):
-u(k), how likely one ends in step k, is the sum of all powers of the distribution of request times;
-an age at return, and so what is left, follow from u, from these and from how long it is away.
+While a function is away, an accelerator serves the requests of others one after the other. The
+function's own request is served after the one in progress. The ends of requests are a renewal
+process that begins when the function leaves (W. Feller, An Introduction to Probability Theory II,
+chapter XI). u(k), the probability that a request ends in step k, is the sum of all convolution
+powers of the distribution of request times. The age of the request in progress at the function's
+return, and so its remaining time, follow from u, request times and the time that the function is
+away.
 
-Distributions are of whole steps, `[row, step]`, of which each row has `STEPS`, of a length of its
-own; what is longer counts as the last one.
+Distributions are over discrete steps, `[row, step]`. Each row has `STEPS` steps, with a step length
+of its own; longer times count as the last step.
 
-A queue that is never empty waits for all others in each round (Eq. 1). A function that does other
-things between its requests does part of them while others are served, and waits for the rest of
-that. While others are served it waits for a share k of the time, whatever their load: so with rho
-the share of time in which the accelerator serves them,
+A queue that is never empty waits for all others in each round (Eq. 1). A function with other work
+between its requests overlaps some of this work with service of the others, and waits for the rest.
+While others are served, it waits for a share k of the time, for any load. With rho the share of
+time in which the accelerator serves others,
 
     T  =  T_solo (1 - k rho)
 
-which falls in a line until they have all that the function leaves, rho = 1 - T t (with t the time
-of its own request). k depends on how long the others' requests are, and shows in co-runs with
-clients that always have some. The paper has such a line (Figure 4), but takes Eq. 2 for its end.
+This line ends where others get all the time that the function leaves, rho = 1 - T t (with t the
+time of its own request). k depends on the length of the others' requests, and is measured in
+co-runs with clients that always have a request. The paper has such a line (Figure 4), but uses Eq.
+2 for its end.
 
-Mixes with one client that always has requests, and nobody else, tell how much longer a packet then
-takes. They are of different traffic, so it is the time that is added which is taken as the same,
-and neighbours are taken together, as waits scatter more than throughputs. Where the waits of
-`accelerator/waiting.py` predict mixes that are left out no better than a whole round of the
-client's requests does (Eq. 1), that is what is added.
+Mixes with one client that always has a request, and no other competitor, show the added time of a
+packet. Their traffic differs, so the added time is taken to be the same. Neighbouring co-runs are
+averaged, as waits scatter more than throughputs. If these waits predict left-out mixes no better
+than a whole round of the client's requests does (Eq. 1), the whole round is used.
 """
 
 from collections.abc import Sequence
@@ -43,13 +45,17 @@ Floats = NDArray[np.float64]
 STEPS = 2048
 _SIZE = 4 * STEPS
 _DAMPED = 1e-8
-"""What is left at the end of the circle of a transform of a series that does not end by itself."""
+"""Remaining weight, at the end of the circular transform, of a series that does not end by
+itself."""
 _DEVIATIONS = 8.0
 _FAR = 6.0
 
 
 def fixed(time: Floats) -> Floats:
-    """A time in steps, by row, that is always the same: split between two steps, the mean right."""
+    """Return the distribution of a constant time in steps, by row.
+
+    The probability is split between two steps, so that the mean is right.
+    """
     time = np.clip(time, 0.0, STEPS - 1.0)
     below = np.minimum(time.astype(int), STEPS - 2)
     found = np.zeros((len(time), STEPS))
@@ -60,7 +66,7 @@ def fixed(time: Floats) -> Floats:
 
 
 def scattered(time: Floats, deviation: Floats) -> Floats:
-    """Times about a mean, in steps, by row (normal; none is below zero)."""
+    """Return normal distributions with the given means in steps, by row, cut off at zero."""
     off = np.arange(STEPS) - time[:, None]
     width = np.maximum(deviation, 1e-3)[:, None]
     found = np.exp(-0.5 * (np.clip(off / width, -_FAR, _FAR)) ** 2)
@@ -71,12 +77,12 @@ def scattered(time: Floats, deviation: Floats) -> Floats:
 
 
 def counted(mean: Floats, least: Floats, grain: Floats) -> Floats:
-    """Times of `least`, and of `grain` for each of so many as there happen to be (Poisson).
+    """Return the distribution of `least` plus a Poisson number of times `grain`.
 
     Args:
-        mean: of all, in steps, by row.
-        least: what takes so long whatever there is.
-        grain: what each takes; 0 where times do not scatter.
+        mean: mean of the total time, in steps, by row.
+        least: constant part of the time.
+        grain: time of each item; 0 if times are constant.
     """
     number = np.where(grain > 0, (mean - least) / np.where(grain > 0, grain, 1.0), 0.0)
     number = np.maximum(number, 0.0)
@@ -90,7 +96,7 @@ def counted(mean: Floats, least: Floats, grain: Floats) -> Floats:
 
 
 def together(first: Floats, second: Floats) -> Floats:
-    """One time after the other, which know nothing of each other."""
+    """Return the distribution of the sum of two independent times."""
     both = np.fft.rfft(first, _SIZE) * np.fft.rfft(second, _SIZE)
     found = np.maximum(np.fft.irfft(both, _SIZE)[:, : 2 * STEPS], 0.0)
     found[:, STEPS - 1] += found[:, STEPS:].sum(axis=1)
@@ -98,18 +104,18 @@ def together(first: Floats, second: Floats) -> Floats:
 
 
 def mean(times: Floats) -> Floats:
-    """In steps, by row."""
+    """Return the mean in steps, by row."""
     return np.asarray(times @ np.arange(STEPS))
 
 
 def left(away: Floats, requests: Floats) -> Floats:
-    """What is left of the request at hand, when somebody comes back.
+    """Return the distribution of the remaining time of the request in progress at a return.
 
     Args:
-        away: how long somebody is away; a request of others begins when it begins.
-        requests: how long these take; not always less than a step.
+        away: time away from the accelerator; the others' first request starts with it.
+        requests: request time of the others; not always less than a step.
     """
-    # Damped, the series of ends dies out before the circle closes.
+    # Damping makes the series of ends vanish before the circular transform wraps around.
     damp = _DAMPED ** (np.arange(STEPS) / _SIZE)
     ends = np.fft.irfft(1 / (1 - np.fft.rfft(requests * damp, _SIZE)), _SIZE)[:, :STEPS] / damp
     age = _apart(ends, away)
@@ -118,7 +124,7 @@ def left(away: Floats, requests: Floats) -> Floats:
 
 
 def _apart(first: Floats, second: Floats) -> Floats:
-    """By how much the second is beyond the first, where it is."""
+    """Return the distribution of the excess of the second time over the first."""
     both = np.conj(np.fft.rfft(first, _SIZE)) * np.fft.rfft(second, _SIZE)
     return np.fft.irfft(both, _SIZE)[:, :STEPS]
 
@@ -128,13 +134,13 @@ _HALVINGS = 50
 
 
 class Waits(NamedTuple):
-    """How long a request waits for clients that always have requests, by what they take."""
+    """Waiting time of a request, by the round time of clients that always have a request."""
 
-    taken: Floats  # time that they take of a round, rising
+    taken: Floats  # round time of these clients, ascending
     wait: Floats
 
     def at(self, taken: Floats) -> Floats:
-        """The wait: by lines between what was measured, and as at the ends beyond."""
+        """Return the wait, interpolated between measured values, constant outside their range."""
         return np.asarray(np.interp(taken, self.taken, self.wait))
 
 
@@ -143,14 +149,14 @@ class Others(NamedTuple):
 
     queues: Floats
     request_time: Floats
-    rate: Floats  # requests that arrive; infinite where there always are some, 0 where nobody is
+    rate: Floats  # requests per unit of time; infinite if always pending, 0 for no client
 
 
 def measured_waits(solo: float, runs: Sequence[CoRun]) -> Waits:
-    """How long requests wait, from co-runs with clients that always have requests.
+    """Return the waits of requests, from co-runs with clients that always have a request.
 
     Raises:
-        IdentificationError: when co-runs are all alike, or the function does not wait.
+        IdentificationError: if co-runs are all alike, or the function does not wait.
     """
     taken, wait = waits_of(solo, runs)
     if len(np.unique(taken)) < _TWO:
@@ -158,15 +164,15 @@ def measured_waits(solo: float, runs: Sequence[CoRun]) -> Waits:
     if wait[-1] <= max(wait[0], 0.0):
         reason = "longer requests of the other do not slow the function"
         raise IdentificationError(f"{reason}: it does not wait for the accelerator")
-    # Waits do not fall; what does is noise.
+    # Waits increase with the round time; any decrease is noise.
     return Waits(taken, np.maximum.accumulate(np.maximum(wait, 0.0)))
 
 
 def waits_of(solo: float, runs: Sequence[CoRun]) -> Waits:
-    """What co-runs with clients that always have requests add to a packet, as measured.
+    """Return the measured time that clients with pending requests add to a packet, by round time.
 
     Raises:
-        IdentificationError: when a time or throughput is none.
+        IdentificationError: if a time or throughput is not positive.
     """
     if solo <= 0 or any(min(run) <= 0 for run in runs):
         raise IdentificationError("queues, request times and throughputs have to be above zero")
@@ -176,13 +182,13 @@ def waits_of(solo: float, runs: Sequence[CoRun]) -> Waits:
 
 
 def beside(solo: Floats, request_time: Floats, waits: Waits, others: Others) -> Floats:
-    """Throughput of a function that waits for its requests, with contention for nothing else.
+    """Return the throughput of a function that waits for its requests, without other contention.
 
     Args:
-        solo: throughput alone, by row.
-        request_time: of its own requests, by row.
-        waits: how long they wait.
-        others: by row. Several are taken as one whose requests are as long as all of theirs.
+        solo: solo throughput, by row.
+        request_time: time of its own requests, by row.
+        waits: waiting times of its requests.
+        others: other clients by row; several count as one whose request is a round of theirs.
 
     Returns:
         Packets per unit of time, by row.
@@ -193,19 +199,19 @@ def beside(solo: Floats, request_time: Floats, waits: Waits, others: Others) -> 
 
 
 def taken(others: Others) -> Floats:
-    """Time that others take of a round in which all of them have a request, by row."""
+    """Return the time that others take in a round in which all of them have a request, by row."""
     there = np.where(others.rate > 0, others.queues * others.request_time, 0.0)
     return np.asarray(there.sum(axis=-1))
 
 
 def waited(alone: Floats, request_time: Floats, wait: Floats, others: Others) -> Floats:
-    """Time of each packet in which a function waits for its requests.
+    """Return the time per packet in which a function waits for its requests.
 
     Args:
-        alone: time of a packet if it did not wait here, by row.
-        request_time: of its own requests, by row.
-        wait: how long it would wait if others always had requests, by row.
-        others: by row.
+        alone: time of a packet without waits here, by row.
+        request_time: time of its own requests, by row.
+        wait: waiting time if others always had a request, by row.
+        others: other clients, by row.
     """
     solo, full = 1 / alone, 1 / (alone + wait)
     share = (1 - full / solo) / (1 - full * request_time)
@@ -219,27 +225,27 @@ def waited(alone: Floats, request_time: Floats, wait: Floats, others: Others) ->
 
 
 def _busy(throughput: Floats, request_time: Floats, others: Others) -> Floats:
-    """Share of time in which others are served, beside this throughput."""
+    """Return the share of time in which others are served, at this throughput of the function."""
     queues = np.concatenate([np.ones_like(others.queues[..., :1]), others.queues], axis=-1)
     time = np.concatenate([request_time[..., None], others.request_time], axis=-1)
     rate = np.concatenate([throughput[..., None], others.rate], axis=-1)
-    # The function gets its turn whatever others want: it waits, and is not turned away.
+    # Others cannot take the function's own share: its requests wait, but are never rejected.
     left = np.maximum(1 - throughput * request_time, 0.0)
     served = throughputs(queues, time, rate)[..., 1:] * others.request_time
     return np.asarray(np.minimum(served.sum(axis=-1), left))
 
 
 _POINTS = 8
-"""Co-runs are taken together such that no more are left."""
+"""Maximum number of groups of averaged co-runs."""
 _JUDGED = 4
-"""So many different co-runs can judge waits: those between the ends are left out in turn."""
+"""Least number of different round times to judge waits; all but the ends are left out in turn."""
 _TINY = 1e-300
 _MOST = 0.999
-"""The share of a packet's time that its own request takes, at most."""
+"""Maximum share of a packet's time for its own request."""
 
 
 def co_runs_of(mixes: Mixes) -> CoRuns | None:
-    """The mixes that tell of waits; None where there are none."""
+    """Return the mixes that show waiting times; None without such mixes."""
     contention = [values for name, values in mixes.columns.items() if name not in TRAFFIC_NAMES]
     alone = ~np.any(contention, axis=0)
     some = mixes.where(alone & (mixes.queues > 0) & np.isinf(mixes.rate))
@@ -251,7 +257,7 @@ def co_runs_of(mixes: Mixes) -> CoRuns | None:
 
 
 def waits_by(runs: CoRuns) -> Waits | None:
-    """The waits that co-runs show; None where they show none, or whole rounds are nearer."""
+    """Return the waits in co-runs; None without waits, or if whole rounds predict better."""
     round_time, added = runs.queues * runs.request_time, 1 / runs.throughput - 1 / runs.alone
     found = _waits(round_time, added)
     if found is None or len(np.unique(round_time)) < _JUDGED:
@@ -270,10 +276,10 @@ def waits_by(runs: CoRuns) -> Waits | None:
 
 
 def _waits(round_time: Floats, added: Floats) -> Waits | None:
-    """Waits by the time of a round, from what was added."""
+    """Return the waits by round time, from the added times."""
     order = np.argsort(round_time, kind="stable")
     groups = np.array_split(order, min(len(order), _POINTS))
-    # Only what is added counts, whatever a packet takes alone.
+    # Only the added time matters; the solo time of a packet is arbitrary here.
     packet = 2 * max(float(np.abs(added).max()), _TINY)
     runs = [
         CoRun(1.0, float(round_time[one].mean()), 1 / (packet + float(added[one].mean())))
@@ -286,12 +292,12 @@ def _waits(round_time: Floats, added: Floats) -> Waits | None:
 
 
 def waits_in(waits: Waits, query: Query, alone: Floats, own: Floats) -> Floats:
-    """What waiting adds to a packet, by row.
+    """Return the waiting time per packet, by row.
 
     Args:
-        waits: of the function.
-        query: who else is at the accelerator.
-        alone: time of a packet alone.
+        waits: waiting times of the function.
+        query: the other clients of the accelerator.
+        alone: solo time of a packet.
         own: time of its own request.
     """
     clients = query.clients
