@@ -1,155 +1,156 @@
-"""Shape of placements."""
+"""Schema of placements and suggestions."""
 
 from typing import TypedDict
 
 
 class Placed(TypedDict):
-    """An arrival, and where it went."""
+    """An arrival and its NIC."""
 
     row: str
-    """Its name."""
+    """Name of the arrival."""
     function: str
-    """Of the fleet."""
+    """Name of the function in the fleet."""
     sla: float
-    """Share of its throughput alone that it is promised."""
+    """Promised share of its solo throughput."""
     nic: int | None
-    """The NIC, from 1 in the order in which they come into use; null: turned away."""
+    """The NIC, numbered from 1 in the order of first use; null if the arrival was turned away."""
     throughput: float | None
-    """What it does there in the end, by whoever judges, in the unit of its model; null where that
-    is not known."""
+    """Final throughput on this NIC according to the judge (`judged_by`), in the unit of its model;
+    null if unknown."""
     kept: float | None
-    """The same as a share of its throughput alone; where models judge, with `--sure`, what it keeps
-    with that probability."""
+    """This throughput as a share of the solo throughput; null if unknown. If models judge with
+    `--sure`, the share kept with that probability."""
     broken: bool
-    """Whether that is less than it is promised."""
+    """True if the kept share is less than promised."""
 
 
 class PolicyOutcome(TypedDict):
-    """What a policy made of a sequence."""
+    """Result of a policy for a sequence."""
 
     policy: str
-    """Its name."""
+    """Name of the policy."""
     nics: int
-    """NICs in use in the end."""
+    """Number of NICs in use at the end."""
     wastage: float | None
-    """NICs beyond those of the reference, as a share of these; null without a reference, or where
+    """NICs beyond those of the reference, as a share of the latter; null without a reference, or if
     arrivals were turned away."""
     violations: float | None
-    """Share of placed functions whose promise is broken, of those that can be judged; null where
-    none can."""
+    """Share of functions with broken promises among the placed functions that can be judged; null
+    without such functions."""
     unjudged: int
-    """Functions on NICs whose mix is not in the table of measured ones."""
+    """Number of functions on NICs whose mix is not in the table of measured mixes."""
     turned_away: int
-    """Arrivals for which there was no NIC left."""
+    """Number of arrivals that found no NIC."""
     placed: list[Placed] | None
-    """Each arrival; null for random sequences."""
+    """All arrivals; null for random sequences."""
 
 
 class Reference(TypedDict):
-    """The best plan for all arrivals, by whoever judges."""
+    """The best plan for all arrivals, according to the judge."""
 
     nics: int
-    """NICs that it takes."""
+    """Number of NICs in the plan."""
     least: int
-    """No plan takes fewer; equal to `nics` where it is proved to be the best."""
+    """Lower bound for any plan; equal to `nics` if the plan is proved optimal."""
 
 
 class SequenceOutcome(TypedDict):
-    """A sequence of arrivals."""
+    """Results for a sequence of arrivals."""
 
     arrivals: int
-    """How many."""
+    """Number of arrivals."""
     reference: Reference | None
-    """The best plan; null where there is none of measured mixes, or nobody asked for it."""
+    """The best plan; null if it was not requested, or the measured mixes allow for none."""
     policies: list[PolicyOutcome]
-    """In the order of the command line."""
+    """Results of policies, in the order of the command line."""
 
 
 class PolicySummary(TypedDict):
-    """What a policy comes to over all sequences: means."""
+    """Means of a policy over all sequences."""
 
     policy: str
-    """Its name."""
+    """Name of the policy."""
     nics: float
     """NICs in use."""
     wastage: float | None
-    """As in sequences; of those that have one."""
+    """Wastage, over the sequences where it is known."""
     violations: float | None
-    """As in sequences."""
+    """Violations, over the sequences where they are known."""
     unjudged: float
     """Functions that cannot be judged."""
     turned_away: float
-    """Arrivals without a NIC."""
+    """Arrivals that found no NIC."""
 
 
 class PlacementReport(TypedDict):
-    """What `slowpath contention place --format json` writes."""
+    """Output of `slowpath contention place --format json`."""
 
     slowpath: str
     """Version of slowpath."""
     fleet: str
-    """The file of the fleet as the user named it."""
+    """File of the fleet, as the user named it."""
     device: str | None
-    """The NICs; null where it does not say."""
+    """Device of the NICs; null if the fleet does not name it."""
     measured: str | None
-    """The file of measured mixes that were taken instead of predictions; null without."""
+    """File of measured mixes that replace predictions; null without."""
     noise: float | None
-    """By how much one of these measurements scatters (standard deviation, as a share); null where
-    that is not known."""
+    """Standard deviation of one of these measurements, as a share; null if unknown."""
     judged_by: str
-    """The file of mixes by which promises are judged, or `models` where those judge that placed."""
+    """File of mixes by which promises are judged, or `models` if the models used for placement also
+    judge."""
     expected: int | None
-    """How many arrivals policies were told of; null where nobody knew."""
+    """Number of arrivals announced to policies; null if unknown to them."""
     guesses: int
-    """Predictions for functions in mixes that are unlike what their models were trained on."""
+    """Number of predictions outside the training range of their models."""
     summary: list[PolicySummary]
-    """Over all sequences."""
+    """Means over all sequences."""
     sequences: list[SequenceOutcome]
-    """One with `--arrivals`; else random ones."""
+    """One sequence with `--arrivals`, or else random sequences."""
 
 
 class SuggestedShare(TypedDict):
-    """A function of a mix."""
+    """Predicted share of a function in a mix."""
 
     function: str
-    """Of the fleet."""
+    """Name of the function in the fleet."""
     kept: float
-    """Share of its throughput alone that it is predicted to keep there."""
+    """Predicted share of its solo throughput."""
 
 
 class SuggestedMix(TypedDict):
-    """A mix that is worth measuring."""
+    """A mix worth measuring."""
 
     mix: str
-    """Functions of a NIC, with plus signs between them."""
+    """Functions of a NIC, separated by plus signs."""
     nics: float
-    """On how many NICs the plan has it, or a mix of fewer functions that it says something of."""
+    """Number of NICs in the plan with this mix, or with a smaller mix about which it gives
+    information."""
     kept: list[SuggestedShare]
-    """Its functions, each once."""
+    """Functions of the mix, each once."""
 
 
 class SuggestionReport(TypedDict):
-    """What `slowpath contention suggest --format json` writes."""
+    """Output of `slowpath contention suggest --format json`."""
 
     slowpath: str
     """Version of slowpath."""
     fleet: str
-    """The file of the fleet as the user named it."""
+    """File of the fleet, as the user named it."""
     device: str | None
-    """The NICs; null where it does not say."""
+    """Device of the NICs; null if the fleet does not name it."""
     measured: str | None
-    """The file of mixes that were measured already; null without."""
+    """File of mixes that are already measured; null without."""
     sure: float
-    """With which probability promises have to be kept."""
+    """Probability with which promises have to be kept."""
     alone: list[str]
-    """Functions that were not measured by themselves, which promises are shares of."""
+    """Functions without a measured solo throughput, to which promises refer."""
     mixes: list[SuggestedMix]
-    """Those first that are on most NICs."""
+    """Suggested mixes, those on most NICs first."""
     arrivals: int
-    """So many are planned for, in proportion as the fleet declares them."""
+    """Number of arrivals in the plan, in the proportions that the fleet declares."""
     nics_now: float
-    """What these take with what is known, in parts of NICs."""
+    """NICs that these arrivals take with current knowledge, fractional."""
     nics_then: float
-    """What they take when these mixes were measured, if predictions are true."""
+    """NICs that they take once these mixes are measured, if predictions are true."""
     nics_best: float
-    """What they take when all mixes were measured, if predictions are true."""
+    """NICs that they take once all mixes are measured, if predictions are true."""

@@ -14,45 +14,45 @@ Places = NDArray[np.intp]
 
 
 class Function(NamedTuple):
-    """A function that the fleet runs, under its traffic."""
+    """A function of the fleet under its traffic."""
 
     name: str
     kind: Kind
-    cores: int  # that it takes for itself
-    sla: tuple[float, ...]  # shares of its throughput alone that it is promised; drawn from them
-    solo: float | None  # throughput alone where it was measured; None: predicted
+    cores: int  # number of dedicated cores
+    sla: tuple[float, ...]  # promised shares of solo throughput; an arrival has one of them
+    solo: float | None  # measured solo throughput; None: predicted
 
 
 class Fleet(NamedTuple):
-    """NICs, all alike, and functions."""
+    """Identical NICs, and functions."""
 
     file: str
     device: str | None
     cores: int  # of each NIC
-    most: int | None  # how many NICs there are; None: as many as needed
+    most: int | None  # number of NICs; None: unlimited
     functions: tuple[Function, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the functions, in the order in which others refer to them."""
+        """Names of the functions; their positions are the indices used elsewhere."""
         return tuple(one.name for one in self.functions)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Cores that each function takes."""
+        """Number of cores of each function."""
         return tuple(one.cores for one in self.functions)
 
 
 class Arrivals(NamedTuple):
-    """Functions in the order in which they arrive."""
+    """Functions in order of arrival."""
 
-    function: Places  # by their places in the fleet
-    sla: Floats  # share of throughput alone that each is promised
+    function: Places  # indices in the fleet
+    sla: Floats  # promised share of solo throughput of each arrival
     rows: tuple[str, ...]  # their names
 
 
 def drawn(fleet: Fleet, length: int, seed: tuple[int, int]) -> Arrivals:
-    """A random sequence: each function, and each of its promises, is as likely as any other."""
+    """Draw a random sequence; all functions, and all promises of a function, are equally likely."""
     draw = np.random.default_rng(seed)
     function = draw.integers(len(fleet.functions), size=length)
     sla = np.array([draw.choice(fleet.functions[at].sla) for at in function])
@@ -63,13 +63,13 @@ Mix = tuple[int, ...]
 
 
 class Truth(NamedTuple):
-    """What functions do in mixes, and by themselves (mixes of one)."""
+    """Throughput of functions in mixes and alone (mixes of one)."""
 
     file: str
-    known: Mapping[Mix, Mapping[int, float]]  # by mix and function, throughput
+    known: Mapping[Mix, Mapping[int, float]]  # throughput by mix and function
 
     def kept(self, mix: Mix) -> dict[int, float] | None:
-        """What each function of a mix keeps of its throughput alone; None if it is not known."""
+        """Return the kept share of each function in a mix; None if the mix is unknown."""
         values = self.known.get(mix)
         if values is None:
             return None
@@ -77,7 +77,7 @@ class Truth(NamedTuple):
 
 
 def counts_of(mixes: Sequence[Mix], functions: int) -> Floats:
-    """How many of each function there are, `[mix, function]`."""
+    """Return the number of each function, `[mix, function]`."""
     counts = np.zeros((len(mixes), functions))
     for at, mix in enumerate(mixes):
         np.add.at(counts[at], list(mix), 1.0)
@@ -88,10 +88,10 @@ MOST_MIXES = 200_000
 
 
 def possible_mixes(fleet: Fleet, counts: Places | None = None) -> list[Mix]:
-    """All that so many of each function can make together on a NIC, as far as cores go.
+    """Return all mixes that fit on a NIC by their cores, with at most `counts` per function.
 
     Raises:
-        InputError: when there are too many to look at.
+        InputError: if there are too many mixes.
     """
     found = list[Mix]()
     most = np.full(len(fleet.functions), fleet.cores) if counts is None else counts.copy()

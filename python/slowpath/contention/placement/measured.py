@@ -1,22 +1,22 @@
 """Measured mixes, and the prediction errors learnt from them.
 
-Throughput scatters from one measurement to the next, by a share that is taken to be the same for
-all functions and mixes: the noise. It is learnt from all that was measured several times, together,
-as two or three values by themselves say next to nothing of their spread. What a function keeps is
-then known to within the noise of both its throughputs, beside others and alone.
+Throughput scatters between measurements. The noise is this scatter as a share, assumed to be the
+same for all functions and mixes. It is learnt from all repeated measurements together, since the
+spread of two or three values alone is very uncertain. The kept share of a function has the noise of
+both its throughputs, with competitors and alone.
 
-Of mixes that were not measured it is known that more neighbours never make a function faster: it
-keeps no less than in a measured mix that has further neighbours, and no more than in one that lacks
-some. (Paper, 4.1.2, has throughput fall with contention; `crates/nicsim` tests that it does.)
+For other mixes, more neighbours never make a function faster. A function keeps no less than in a
+measured mix with additional neighbours, and no more than in a measured mix with fewer. (In the
+paper, 4.1.2, throughput falls with contention; `crates/nicsim` tests this.)
 
-Models of functions add up what competitors do, from profiles beside benches. Where several of them
-saturate something together, all predictions are off together. Logarithms of what was measured as a
-share of what was predicted are taken for a Gaussian process over mixes: an amount for each
-neighbour, common to all functions and one of each function's own, more or less of that by which
-neighbours they are, and what mixes with nearly the same functions have in common. How much there
-is of each is what makes likeliest what was measured. How sure corrected predictions are, shows in
-mixes that are left out, one after the other: intervals are widened until they have as many of
-these as they should (cross-conformal prediction; Vovk 2015).
+Models add up the contention of competitors, from profiles beside benchmarks. If several competitors
+saturate a resource together, all predictions have a common error. The logarithms of measured /
+predicted are modelled by a Gaussian process over mixes. Its terms are an error for each neighbour,
+common to all functions and specific to a function, a dependence on the kinds of neighbours, and a
+similarity of mixes with nearly the same functions. Their variances maximise the likelihood of the
+measurements. The uncertainty of corrected predictions is calibrated on mixes that are left out one
+by one: intervals are widened until they cover the required share of them (cross-conformal
+prediction; Vovk 2015).
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,32 +33,33 @@ Floats = NDArray[np.float64]
 
 
 class Repeated(NamedTuple):
-    """Throughput of a function in a mix."""
+    """Repeatedly measured throughput of a function in a mix."""
 
     throughput: float  # geometric mean of its measurements
-    times: int  # how many there were
+    times: int  # number of measurements
 
 
 class Measured(NamedTuple):
-    """Mixes that were measured, functions by themselves (mixes of one) among them."""
+    """Measured mixes, including functions alone (mixes of one)."""
 
     file: str
     known: Mapping[Mix, Mapping[int, Repeated]]  # by mix and function
-    noise: float | None  # standard deviation of the logarithm of one measurement, where it is known
-    freedom: float  # degrees of freedom that it is known with; infinite where somebody said it
+    noise: float | None  # standard deviation of one measurement's logarithm; None if unknown
+    freedom: float  # degrees of freedom of the noise; infinite if the user gave it
 
     def solo(self, function: int) -> Repeated | None:
-        """Throughput of a function alone, where that was measured."""
+        """Return the measured solo throughput of a function; None if not measured."""
         values = self.known.get((function,))
         return None if values is None else values[function]
 
     def kept(self, mix: Mix, sure: float | None) -> dict[int, float]:
-        """What functions of a measured mix keep of their throughput alone.
+        """Return the kept shares of the functions in a measured mix.
 
-        As measured, or with `sure` what they keep with that probability. Alone is alone.
+        They are as measured, or with `sure`, those kept with that probability. A function alone
+        keeps 1.
 
         Raises:
-            InputError: when that is asked for, and the noise is not known.
+            InputError: if `sure` is given, but the noise is unknown.
         """
         if len(mix) == 1:
             return {mix[0]: 1.0}
@@ -69,14 +70,14 @@ class Measured(NamedTuple):
         return found
 
     def variance(self, mix: Mix, function: int) -> float:
-        """Of the logarithm of what a function keeps in a measured mix; 0 where it is not known."""
+        """Return the variance of the logarithm of a kept share; 0 if the noise is unknown."""
         if self.noise is None:
             return 0.0
         times = (self.known[mix][function].times, self.known[function,][function].times)
         return self.noise**2 * (1 / times[0] + 1 / times[1])
 
     def _spread(self, mix: Mix, function: int) -> float:
-        """Its standard deviation, where that has to be known."""
+        """Return the standard deviation of the logarithm, or fail if the noise is unknown."""
         if self.noise is None:
             reason = "nothing was measured twice, so it is not known how sure rows are"
             raise InputError(self.file, f"{reason}; measure some again, or say --noise")
@@ -93,7 +94,7 @@ class Measured(NamedTuple):
 def measured(
     file: str, rows: Mapping[Mix, Mapping[int, Sequence[float]]], noise: float | None
 ) -> Measured:
-    """Measurements by mix and function; their noise, as a share, is learnt if it is not said."""
+    """Summarise measurements by mix and function; without `noise`, a share, learn it."""
     known = {
         mix: {
             at: Repeated(float(np.exp(np.log(each).mean())), len(each)) for at, each in of.items()
@@ -111,17 +112,17 @@ def measured(
 
 
 class Nearby:
-    """What measured mixes say of others: nobody gets faster by more neighbours."""
+    """Bounds from measured mixes: more neighbours never make a function faster."""
 
     def __init__(self, mixes: Sequence[Mix], kept: Floats) -> None:
-        """Of measured mixes and what functions keep in them, `[mix, function]`."""
+        """Store measured mixes, and the kept shares of their functions, `[mix, function]`."""
         self._kept = kept
         self._counts = counts_of(mixes, kept.shape[1])
 
     def limit(self, mixes: Sequence[Mix], kept: Floats) -> Floats:
-        """What functions keep in mixes, not below what they do beside more, nor above beside fewer.
+        """Limit kept shares to those of measured mixes with more and with fewer neighbours.
 
-        Where measurements contradict each other, as they may by noise, the lower one counts.
+        If noise makes measurements contradict each other, the lower one counts.
         """
         limited = kept.copy()
         for at, counts in enumerate(counts_of(mixes, kept.shape[1])):
@@ -137,38 +138,37 @@ class Nearby:
 Places = NDArray[np.intp]
 
 LEAST = 20
-"""Functions in measured mixes that it takes; fewer say too little."""
+"""Least number of functions in measured mixes from which errors are learnt."""
 _MOST = 500
-"""So many of them, at most, decide how much there is of each part."""
+"""Maximum number of them that determine the variances."""
 _USUAL = np.log([1e-2, 1e-2, 1e-3, 1e-3, 1e-2, 1e-4])
-"""Variances of the parts, as logarithms, before anything is known: 10 % for each neighbour, 1 % for
-what nothing explains."""
+"""Prior variances, as logarithms: 10 % for each neighbour, 1 % unexplained."""
 _SCATTER = 3.0
-"""By so much these logarithms may be off, as a standard deviation."""
+"""Standard deviation of the prior of these logarithms."""
 _NEVER = 1e9
-"""How unlikely parts are with which nothing can be calculated."""
+"""Negative log-likelihood of variances for which the covariance is not positive definite."""
 
 
 class Rows(NamedTuple):
     """Functions in mixes."""
 
     function: Places
-    beside: Floats  # how many of each function are its neighbours, `[row, function]`
+    beside: Floats  # number of each function among its neighbours, `[row, function]`
 
     @property
     def mix(self) -> Floats:
-        """How many of each function there are, itself among them."""
+        """Number of each function in the mix, including itself."""
         found = self.beside.copy()
         found[np.arange(len(self.function)), self.function] += 1
         return found
 
     def some(self, at: slice) -> "Rows":
-        """Some of them."""
+        """Return a slice of the rows."""
         return Rows(self.function[at], self.beside[at])
 
 
 def rows_of(mixes: Sequence[Mix], functions: int) -> tuple[Rows, Places]:
-    """Each different function of each mix, and which mix that is."""
+    """Return a row for each different function of each mix, and the indices of the mixes."""
     counts = counts_of(mixes, functions)
     mix, function = np.nonzero(counts)
     beside = counts[mix]
@@ -192,7 +192,7 @@ def _covariance(parts: Floats, one: Rows, other: Rows) -> Floats:
 
 
 def _variance(parts: Floats, rows: Rows) -> Floats:
-    """The diagonal of that, and what nothing explains."""
+    """Return the diagonal of the covariance, including the unexplained variance."""
     beside, mix = (rows.beside**2).sum(axis=1), (rows.mix**2).sum(axis=1)
     each = parts[0] + parts[1] + parts[2] * beside + parts[3] * mix + parts[4]
     found: Floats = rows.beside.sum(axis=1) ** 2 * each + parts[5]
@@ -200,13 +200,13 @@ def _variance(parts: Floats, rows: Rows) -> Floats:
 
 
 class Learnt:
-    """How far predictions for mixes are off."""
+    """Learnt prediction errors."""
 
     def __init__(self, mixes: Sequence[Mix], off: Floats, variance: Floats, functions: int) -> None:
-        """From measured mixes.
+        """Learn errors from measured mixes.
 
-        `off` are logarithms of what was measured as a share of what was predicted, for each
-        different function of each mix (`rows_of`), `variance` is that of the measurements.
+        `off` are logarithms of measured / predicted for each different function of each mix
+        (`rows_of`); `variance` is that of the measurements.
         """
         self._rows, mix = rows_of(mixes, functions)
         some = slice(None, None, -(-len(off) // _MOST))
@@ -219,13 +219,13 @@ class Learnt:
         )
 
     def _without(self, at: Places) -> Floats:
-        """By how many standard deviations the rows of a mix are off that is left out."""
+        """Return the standardised errors of the rows of a left-out mix."""
         block = np.linalg.inv(self._inverse[np.ix_(at, at)])
         found: Floats = block @ self._weights[at] / np.sqrt(np.diag(block))
         return found
 
     def correct(self, rows: Rows, sure: float | None) -> Floats:
-        """What is added to logarithms of predictions: they are most likely then, or so sure."""
+        """Return corrections of predicted logarithms: the mean, or the lower end for `sure`."""
         shared = _covariance(self._parts, rows, self._rows)
         middle: Floats = shared @ self._weights
         if sure is None:
@@ -236,14 +236,17 @@ class Learnt:
         return low
 
     def _width(self, sure: float) -> float:
-        """How many standard deviations it takes: no fewer than were those to be trusted."""
+        """Return the width in standard deviations that covers left-out mixes as required.
+
+        It is never less than that of a normal distribution.
+        """
         off = np.sort(self._left_out)
         rank = max(int((len(off) + 1) * (1 - sure)), 1)
         return float(max(-off[rank - 1], NormalDist().inv_cdf(sure)))
 
 
 def _likeliest(rows: Rows, off: Floats, variance: Floats) -> Floats:
-    """How much there is of each part."""
+    """Return the variances with the maximum likelihood."""
     from scipy.optimize import minimize
 
     def unlikely(logs: Floats) -> float:
@@ -251,7 +254,7 @@ def _likeliest(rows: Rows, off: Floats, variance: Floats) -> Floats:
         whole = _covariance(parts, rows, rows) + np.diag(variance + parts[-1])
         try:
             root = np.linalg.cholesky(whole)
-        except np.linalg.LinAlgError:  # parts so large that rounding hides all others
+        except np.linalg.LinAlgError:  # one variance is so large that rounding hides the others
             return _NEVER
         scaled = np.linalg.solve(root, off)
         unusual = ((logs - _USUAL) ** 2).sum() / (2 * _SCATTER**2)

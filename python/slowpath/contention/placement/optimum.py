@@ -1,12 +1,13 @@
-"""The fewest NICs that keep all promises, with arrivals known.
+"""The fewest NICs that keep all promises, for known arrivals.
 
-The paper searches exhaustively. Here a plan says how many NICs have each mix. Who keeps more than
-somebody was promised keeps that, too, so promises of a function are nested: its places in all NICs
-are enough if, for each promise, there are at least as many places that keep it as arrivals that
-want so much or more (Hall's theorem for nested sets), and as many places in all as arrivals. So
-there is an integer variable for each mix, and a row for each function and promise, whatever the
-number of arrivals. OR-tools' CP-SAT solves that; the linear relaxation, by HiGHS, is where it may
-stop. Work is counted, not timed: the same fleet has the same plan.
+The paper searches exhaustively. Here, a plan is a number of NICs for each mix. A place that keeps a
+large promise also keeps smaller ones, so promises of a function are nested. The places of a
+function suffice if their total equals the number of its arrivals, and if for each promise there are
+as many places that keep it as arrivals with that or a larger promise (Hall's theorem for nested
+sets). So the integer program has a variable for each mix, and a constraint for each function and
+promise, for any number of arrivals. OR-tools' CP-SAT solves it. The linear relaxation, solved by
+HiGHS, gives a lower bound for early termination. The limit counts work instead of time, so the same
+fleet always has the same plan.
 """
 
 import math
@@ -28,25 +29,25 @@ _ROUNDING = 1e-6
 
 
 class Plan(NamedTuple):
-    """Which mixes there are on how many NICs."""
+    """Mixes of NICs."""
 
     mixes: Places  # rows of the table of shares
-    nics: Places  # on how many NICs each
-    least: int  # no plan has fewer NICs in all
+    nics: Places  # number of NICs with each mix
+    least: int  # lower bound on the number of NICs of any plan
 
     @property
     def total(self) -> int:
-        """NICs in all."""
+        """Total number of NICs."""
         return int(self.nics.sum())
 
     @property
     def proven(self) -> bool:
-        """Whether no plan is better."""
+        """Return true if the plan is proved optimal."""
         return self.total == self.least
 
 
 class _Problem(NamedTuple):
-    """`equal @ x = wanted`, `places @ x >= needed`, x whole and as few as possible in all."""
+    """Minimise the sum of integers `x`, with `equal @ x = wanted` and `places @ x >= needed`."""
 
     mixes: Places
     equal: Floats
@@ -56,9 +57,9 @@ class _Problem(NamedTuple):
 
 
 def fewest(shares: Shares, mixes: Sequence[Mix], arrivals: Arrivals) -> Plan | None:
-    """A plan with as few NICs as can be found, of mixes whose shares are known.
+    """Return a plan with as few NICs as possible, from mixes with known shares.
 
-    None where these do not suffice to place everybody.
+    Returns None if these mixes cannot hold all arrivals.
     """
     problem = _problem(shares, mixes, arrivals)
     least = _relaxed(problem)
@@ -77,7 +78,7 @@ def _problem(shares: Shares, mixes: Sequence[Mix], arrivals: Arrivals) -> _Probl
     kept = shares.kept[rows]
     least = np.full(functions, np.inf)
     np.minimum.at(least, arrivals.function, arrivals.sla)
-    # Places that nobody wants do not exist: a mix has all of its functions, or is another mix.
+    # All places of a mix are used: with fewer functions, it would be another mix.
     usable = np.flatnonzero(((kept >= least) | (counts == 0)).all(axis=1))
     counts, kept = counts[usable], kept[usable]
     places, needed = [], []
@@ -96,7 +97,7 @@ def _problem(shares: Shares, mixes: Sequence[Mix], arrivals: Arrivals) -> _Probl
 
 
 def _relaxed(problem: _Problem) -> int | None:
-    """A number of NICs that no plan is below; None where there is no plan."""
+    """Return a lower bound on the number of NICs; None without any plan."""
     from scipy.optimize import linprog
 
     if not len(problem.mixes):
@@ -145,7 +146,7 @@ def _total(x: Sequence[Any], weights: Floats) -> Any:  # noqa: ANN401 - OR-tools
 
 
 def carried_out(plan: Plan, shares: Shares, arrivals: Arrivals) -> Placement:
-    """The plan, with each arrival in its place: the larger promise where more is kept."""
+    """Assign arrivals to the places of a plan: larger promises to places that keep more."""
     slots: dict[int, list[tuple[float, int]]] = {}
     nic = 0
     for row, count in zip(plan.mixes, plan.nics, strict=True):

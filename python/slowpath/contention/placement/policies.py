@@ -1,16 +1,15 @@
 """Online placement policies (paper, 7.5.1).
 
-- `monopolise`: a NIC for each function.
-- `greedy`: the NIC with the most free cores that has enough of them.
-- `contention-aware`: the first NIC on which, as predicted, everybody keeps what is promised, the
-  newcomer included. The paper does not say which of several; the fullest, the one with the least to
-  spare or the most are no better.
-- `bid-price`: of these the one whose free places are worth least to arrivals as they are expected,
-  of which it may be known how many there will be.
+- `monopolise`: one NIC for each function.
+- `greedy`: the NIC with the most free cores, if they suffice.
+- `contention-aware`: the first NIC on which the models predict that all promises are kept,
+  including the newcomer's. The paper does not say which of several; the fullest NIC, and those
+  with the least or most slack, are no better.
+- `bid-price`: of these NICs, the one whose free places have the least value for expected
+  arrivals. The number of these may be known.
 
-Where nothing fits, the fleet gets another NIC, up to as many as there are; then the arrival is
-turned away. NICs are numbered in the order in which they come into use; the first of equals is
-taken.
+If no NIC fits, the fleet uses another one, up to its limit; beyond the limit, the arrival is turned
+away. NICs are numbered in the order of first use; of equals, the first is chosen.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -27,37 +26,37 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 _WAITING = 0.93
-"""What a place that has to wait is worth of one that is used now, where nobody knows how long
-arrivals go on: with the truth for a model, and sequences of 500 and of 2,000 arrivals that no
-figure is of, best between 0.9 and 0.95."""
+"""Value of a place used later, relative to one used now, with an unknown number of arrivals. On the
+ground truth as model, and on sequences of 500 and 2,000 arrivals not used in any figure, the best
+values were 0.9 to 0.95."""
 _AHEAD = 100
-"""So many are then taken to come, and no fewer than have come already (which matters little)."""
+"""Least number of arrivals then assumed to come; otherwise as many as have come (little effect)."""
 _RENEW = 1.25
-"""And prices are found again when there are so many times as many arrivals."""
+"""Growth of the number of arrivals after which prices are computed again."""
 _PARTS = 4
-"""Where it is known how many come, after one in so many of those that are left: as often as the
-time of all sequences allows, and twice as often is no better."""
+"""With a known number of arrivals, prices are computed again after this fraction of the rest: as
+often as the time for all sequences allows; twice as often is no better."""
 _SAME = 1e-9
-"""Differences of prices below this are rounding."""
+"""Smaller differences of prices are rounding errors."""
 AWAY = -1
 """The NIC of an arrival that was turned away."""
 
 
 class Placement(NamedTuple):
-    """Where everybody went."""
+    """NICs of all arrivals."""
 
     nic: Places  # of each arrival, or `AWAY`
-    nics: int  # how many are in use
+    nics: int  # number of NICs in use
 
 
 class Nics:
-    """NICs in use."""
+    """State of the NICs in use."""
 
     def __init__(self, fleet: Fleet, most: int, predicted: Predicted) -> None:
         self.count = 0
         self.free = np.full(most, fleet.cores)
         self.mix = np.zeros(most, dtype=np.intp)  # rows of the table of shares
-        self.promised = np.zeros((most, len(fleet.functions)))  # the largest share, by function
+        self.promised = np.zeros((most, len(fleet.functions)))  # largest share, by function
         self._most_promised = np.full((len(fleet.functions), most), np.nan)  # see `most_promised`
         self._sizes = fleet.sizes
         self._predicted = predicted
@@ -65,11 +64,11 @@ class Nics:
 
     @property
     def full(self) -> bool:
-        """Whether there are no more."""
+        """Return true if all NICs are in use."""
         return self.count == len(self.free)
 
     def put(self, nic: int, function: int, sla: float, *, known: bool = True) -> None:
-        """Places a function; with `known`, the mix that comes of it is looked up."""
+        """Place a function; with `known`, look up the resulting mix."""
         if known:
             self.mix[nic] = self.after([nic], function)[0]
         self.free[nic] -= self._sizes[function]
@@ -78,11 +77,11 @@ class Nics:
         self.count = max(self.count, nic + 1)
 
     def with_room(self, function: int) -> Places:
-        """Those in use that have the cores."""
+        """Return the NICs in use with enough free cores."""
         return np.flatnonzero(self.free[: self.count] >= self._sizes[function])
 
     def after(self, nics: Iterable[int], function: int) -> Places:
-        """The mixes that NICs would have with one more function; empty ones among them."""
+        """Return the mixes of NICs after adding a function; NICs not in use count as empty."""
         now = [int(self.mix[nic]) if nic < self.count else AWAY for nic in nics]
         new = [at for at in dict.fromkeys(now) if (at, function) not in self._after]
         if new:
@@ -93,17 +92,17 @@ class Nics:
         return np.array([self._after[at, function] for at in now], dtype=np.intp)
 
     def most_promised(self, function: int) -> Floats:
-        """By NIC in use, how much a newcomer may be promised such that everybody keeps theirs.
+        """Return the largest promise for a newcomer such that all promises are kept, by NIC in use.
 
-        Below zero where others would not, or cores are lacking. Only NICs that have changed since
-        they were asked are looked at.
+        It is negative if other promises would break, or cores are missing. Only NICs that changed
+        since the last call are computed.
         """
         found = self._most_promised[function, : self.count]
         new = np.flatnonzero(np.isnan(found))
         if len(new):
             found[new] = -np.inf
             room = new[self.free[new] >= self._sizes[function]]
-            after = self.after(room, function)  # before the table is looked at: it may grow
+            after = self.after(room, function)  # first, as it can extend the table
             kept = self._predicted.shares.kept[after]
             fits = (kept >= self.promised[room]).all(axis=1)
             found[room[fits]] = kept[fits, function]
@@ -111,7 +110,7 @@ class Nics:
 
 
 Choose = Callable[[Nics, int, float], int | None]
-"""The NIC in use that a function with a promise goes to; None: none of them."""
+"""Choice of a NIC in use for a function with a promise; None if none fits."""
 
 
 def _monopolise(_nics: Nics, _function: int, _sla: float) -> int | None:
@@ -129,7 +128,7 @@ def _contention_aware(nics: Nics, function: int, sla: float) -> int | None:
 
 
 class _BidPrice:
-    """Of NICs that fit, also of new ones, the one whose free places lose least of their worth."""
+    """The NIC, in use or new, whose free places lose the least value."""
 
     def __init__(self, fleet: Fleet, predicted: Predicted, expected: int | None) -> None:
         mixes = possible_mixes(fleet)
@@ -139,7 +138,7 @@ class _BidPrice:
         self._alone = predicted.places([(at,) for at in range(len(fleet.functions))])
         self._expected = expected
         self._arrived = 0
-        self._renew = 0.0  # how many have come when prices are found again
+        self._renew = 0.0  # number of arrivals at which prices are computed again
         self._waiting = _WAITING
 
     def __call__(self, nics: Nics, function: int, sla: float) -> int | None:
@@ -160,11 +159,11 @@ class _BidPrice:
         return None if is_new_cheaper and not nics.full else int(fits[best])
 
     def _find_prices(self, nics: Nics) -> None:
-        """Finds prices by what is still to come, and says when to find them again."""
+        """Compute prices for the expected arrivals, and schedule the next computation."""
         left = 0 if self._expected is None else self._expected - self._arrived + 1
         if left > 0:
             self._waiting, self._renew = 1.0, self._arrived + max(1, left // _PARTS)
-        else:  # nobody knows, or there are more than were expected
+        else:  # unknown, or more arrivals than expected
             left = max(_AHEAD, self._arrived)
             self._waiting, self._renew = _WAITING, _RENEW * self._arrived
         used = slice(nics.count)
@@ -177,7 +176,7 @@ POLICIES: Mapping[str, Callable[[Fleet, Predicted, int | None], Choose]] = {
     "contention-aware": lambda *_: _contention_aware,
     "bid-price": _BidPrice,
 }
-"""By name; each sequence has its own."""
+"""Constructors of policies by name; each sequence needs a new one."""
 _PREDICTING = ("contention-aware", "bid-price")
 
 
@@ -188,10 +187,10 @@ def place(
     predicted: Predicted,
     expected: int | None = None,
 ) -> Placement:
-    """Places a sequence, of which it may be known how many are expected in all.
+    """Place a sequence; `expected` is the total number of arrivals, if known.
 
     Raises:
-        InputError: when there are too many mixes for prices.
+        InputError: if there are too many mixes for prices.
     """
     choose, knows = POLICIES[policy](fleet, predicted, expected), policy in _PREDICTING
     most = min(len(arrivals.function), fleet.most or len(arrivals.function))

@@ -1,18 +1,19 @@
 """Bid prices from a linear program over expected arrivals.
 
-Promises of a function are nested: a place that keeps 95 % keeps 90 %, too. So a place belongs to
-the largest promise that it keeps, and what is left over there is handed down to the next smaller
-one. There is a row for each function and promise, `places + handed down >= wanted`, a column for
-each mix, and one for each mix that NICs in use may still become, of which there are no more than
-these. Dual variables are prices, in NICs, of a place that keeps a promise.
+Promises of a function are nested: a place that keeps 95 % also keeps 90 %. So a place belongs to
+the largest promise that it keeps, and surplus places are handed down to the next smaller promise.
+The program has a row for each function and promise, `places + handed down >= wanted`. It has a
+column for each mix of a new NIC, and one for each mix that a NIC in use can still become; the
+number of NICs in use limits the latter. Dual variables are the prices, in NICs, of a place that
+keeps a promise.
 
-A linear program (`covering.py`) finds the fewest NICs, in parts, for arrivals as they are expected:
-by what fleets declare at first, by what has come more and more. What a NIC may still be filled
-with, at the prices of places there, is what its free places are worth; a newcomer goes where that
-falls least, or to a new NIC where this is cheaper. (Bid-price control: Talluri and van Ryzin, "An
-analysis of bid-price controls for network revenue management", Management Science 44, 1998.)
-First-fit, which the paper has, puts promises of 80 and of 95 % on the same NICs, where the
-strictest one decides for all.
+The linear program finds the fewest NICs, as a fraction, for the expected arrivals: at first those
+that the fleet declares, then increasingly those observed. The value of a NIC's free places is that
+of the best mix it can become, at these prices. A newcomer is placed where this value falls least,
+or on a new NIC if that is cheaper. (Bid-price control: Talluri and van Ryzin, "An analysis of
+bid-price controls for network revenue management", Management Science 44, 1998.) The paper's
+first-fit policy puts promises of 80 and of 95 % on the same NICs, where the strictest promise
+limits all.
 """
 
 from collections.abc import Sequence
@@ -28,18 +29,21 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 NONE = -1
-"""The level of a place that keeps no promise."""
+"""Level of a place that keeps no promise."""
 
 
 class Wanted(NamedTuple):
-    """What is expected to arrive, by function and promise, promises of a function rising."""
+    """Expected arrivals by function and promise; promises of a function ascend."""
 
     function: Places
     promise: Floats
     arrivals: Floats
 
     def levels(self, kept: Floats) -> Places:
-        """By mix and function, the row of the largest promise that a place keeps, or `NONE`."""
+        """Return the row of the largest promise that a place keeps, or `NONE`.
+
+        The result is by mix and function.
+        """
         found = np.full(kept.shape, NONE, dtype=np.intp)
         for function in np.unique(self.function):
             rows = np.flatnonzero(self.function == function)
@@ -49,31 +53,32 @@ class Wanted(NamedTuple):
 
 
 class Column(NamedTuple):
-    """Places that a NIC has, or may still get: how many, of which levels, both by function."""
+    """Places of a NIC, present or possible: their number and their level, by function."""
 
     places: Floats  # `[column, function]`
-    levels: Places  # rows of what is wanted
+    levels: Places  # rows of `Wanted`
 
 
 class Grown(NamedTuple):
-    """NICs in use that are alike, and what they may become."""
+    """Equal NICs in use, and the mixes that they can become."""
 
     nics: int
     columns: Column
 
 
 class Cover(NamedTuple):
-    """The fewest NICs."""
+    """Solution with the fewest NICs."""
 
-    nics: Floats  # of each mix
-    prices: Floats  # of a place, by row of what is wanted
-    total: float  # NICs in all, without those in use
+    nics: Floats  # number of new NICs with each mix
+    prices: Floats  # price of a place, by row of `Wanted`
+    total: float  # number of new NICs
 
 
 def cover(wanted: Wanted, mixes: Column, grown: Sequence[Grown] = ()) -> Cover:
-    """The linear program, for mixes of new NICs and NICs in use.
+    """Solve the linear program for mixes of new NICs and for NICs in use.
 
-    Promises that no mix keeps are left out: they get a NIC of their own, or are broken there.
+    Promises that no mix keeps are left out: such an arrival gets its own NIC, where its promise can
+    break.
     """
     from scipy.optimize import linprog
     from scipy.sparse import coo_array, hstack, vstack
@@ -99,7 +104,7 @@ def cover(wanted: Wanted, mixes: Column, grown: Sequence[Grown] = ()) -> Cover:
 
 
 def _matrix(rows: int, column: Column) -> Any:  # noqa: ANN401 - SciPy has no types
-    """Places of columns, by row of what is wanted."""
+    """Return the places of columns, by row of `Wanted`."""
     from scipy.sparse import coo_array
 
     at, function = np.nonzero((column.places > 0) & (column.levels != NONE))
@@ -108,7 +113,7 @@ def _matrix(rows: int, column: Column) -> Any:  # noqa: ANN401 - SciPy has no ty
 
 
 def _handed_down(wanted: Wanted) -> Any:  # noqa: ANN401 - SciPy has no types
-    """Columns that take a place from a promise and give it to the next smaller one."""
+    """Return columns that move a place from a promise to the next smaller one."""
     from scipy.sparse import coo_array
 
     taken = np.flatnonzero(wanted.function[1:] == wanted.function[:-1]) + 1
@@ -119,21 +124,21 @@ def _handed_down(wanted: Wanted) -> Any:  # noqa: ANN401 - SciPy has no types
 
 
 def _keepable(wanted: Wanted, mixes: Column) -> NDArray[np.bool_]:
-    """Which promises are kept in some mix."""
+    """Return true for promises that some mix keeps."""
     highest = np.where(mixes.places > 0, mixes.levels, NONE).max(axis=0, initial=NONE)
     kept: NDArray[np.bool_] = np.arange(len(wanted.function)) <= highest[wanted.function]
     return kept
 
 
 _DECLARED = np.array([30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0])
-"""What a fleet declares counts as so many arrivals: as many as make likeliest what has come."""
+"""Candidate weights of the declared proportions, in arrivals; the likeliest one is used."""
 DRAWS = 4
-"""Futures that prices are averages of: one is too few where a function and promise comes once or
-not at all, and more than four are no better."""
+"""Number of random futures for average prices. One is too few for rare functions and promises; more
+than four are no better."""
 
 
 class Demand:
-    """Arrivals as they are expected: so many of each function and promise, in proportion."""
+    """Expected arrivals in proportion to functions and promises."""
 
     def __init__(self, fleet: Fleet) -> None:
         self._declared = dict[tuple[int, float], float]()
@@ -144,12 +149,12 @@ class Demand:
         self._draw = np.random.default_rng(0)
 
     def add(self, function: int, promise: float) -> None:
-        """One has come."""
+        """Count an arrival."""
         key = function, promise
         self._come[key] = self._come.get(key, 0) + 1
 
     def expected(self, arrivals: float) -> Wanted:
-        """So many arrivals, of each function and promise as many as there are in proportion."""
+        """Return the expected number of each function and promise among the given arrivals."""
         keys = sorted(self._come)
         come = np.array([self._come[key] for key in keys], dtype=float)
         declared = np.array([self._declared.get(key, 0.0) for key in keys])
@@ -161,7 +166,7 @@ class Demand:
         )
 
     def futures(self, arrivals: int) -> list[Wanted]:
-        """So many arrivals as they may come, drawn several times."""
+        """Return several random samples of the given number of arrivals."""
         mean = self.expected(arrivals)
         shares = mean.arrivals / mean.arrivals.sum()
         return [
@@ -171,7 +176,10 @@ class Demand:
 
 
 def _trust(declared: Floats, come: Floats) -> float:
-    """What is declared, as a number of arrivals: by the likelihood of what has come (Dirichlet)."""
+    """Return the weight of the declared proportions, in arrivals, with the maximum likelihood.
+
+    The observed arrivals have a Dirichlet-multinomial distribution.
+    """
     from scipy.special import gammaln
 
     known = declared > 0
@@ -182,17 +190,17 @@ def _trust(declared: Floats, come: Floats) -> float:
 
 
 class Room(NamedTuple):
-    """What a mix may become: rows of larger mixes, and the places they have more, by function."""
+    """Larger mixes that a mix can become, with their additional places."""
 
-    rows: Places
+    rows: Places  # rows of the larger mixes
     more: Floats  # `[larger mix, function]`
 
 
 class Prices:
-    """What free places are worth."""
+    """Values of free places."""
 
     def __init__(self, shares: Shares, mixes: Sequence[Mix]) -> None:
-        """Of a table in which all these mixes are."""
+        """Initialise from a table of shares that contains all these mixes."""
         self._kept = shares.kept
         self._rows = np.array([shares.place(mix) for mix in mixes], dtype=np.intp)
         self._counts = counts_of(mixes, self._kept.shape[1])
@@ -202,21 +210,22 @@ class Prices:
         self._worth = np.zeros_like(self._counts)
 
     def renew(self, futures: Sequence[Wanted], rows: Places, promised: Floats) -> None:
-        """Finds prices for what may arrive, by NICs in use with these mixes and promises.
+        """Compute prices for expected arrivals, given mixes and promises of the NICs in use.
 
-        Futures have the same functions and promises. Their prices are averaged, as of one future
-        they are those of its last arrivals. (Talluri and van Ryzin, "A randomized linear
-        programming method for computing network bid prices", Transportation Science 33, 1999.)
+        All futures have the same functions and promises. Their prices are averaged, because the
+        prices of one future only reflect its last arrivals. (Talluri and van Ryzin, "A randomized
+        linear programming method for computing network bid prices", Transportation Science 33,
+        1999.)
         """
         levels = futures[0].levels(self._kept[self._rows])
         mixes, grown = Column(self._counts, levels), self._grown(levels, rows, promised)
         prices = np.mean([cover(one, mixes, grown).prices for one in futures], axis=0)
-        # Whoever keeps no promise is worth nothing.
+        # A place that keeps no promise has no value.
         self._worth = np.append(prices, 0.0)[levels]
         self._values.clear()
 
     def _grown(self, levels: Places, rows: Places, promised: Floats) -> list[Grown]:
-        """What NICs may become, those that are alike together."""
+        """Return the mixes that NICs can become; equal NICs are grouped."""
         if not len(rows):
             return []
         alike, nics = np.unique(
@@ -227,16 +236,19 @@ class Prices:
             room = self._room_of(int(row))
             fits = np.flatnonzero((self._kept[room.rows] >= least).all(axis=1))
             at = [self._at[int(one)] for one in room.rows[fits]]
-            if len(at) > 1:  # else there is room for nobody
+            if len(at) > 1:  # the first is the mix itself
                 found.append(Grown(int(count), Column(room.more[fits], levels[at])))
         return found
 
     def worth(self) -> Floats:
-        """What all places of each mix are worth, by function: no more than a NIC in all."""
+        """Return the value of all places of each mix, by function; at most one NIC in total."""
         return self._counts * self._worth
 
     def values(self, rows: Places, promised: Floats) -> Floats:
-        """What free places are worth of NICs with these mixes and promises, `[NIC, function]`."""
+        """Return the value of free places of NICs with these mixes and promises.
+
+        The result has one value for each NIC.
+        """
         found = np.zeros(len(rows))
         for row in np.unique(rows):
             those = np.flatnonzero(rows == row)
@@ -246,7 +258,7 @@ class Prices:
         return found
 
     def _value_of(self, row: int) -> Floats:
-        """What all is worth that a mix may become."""
+        """Return the value of each mix that the given mix can become."""
         found = self._values.get(row)
         if found is None:
             room = self._room_of(row)

@@ -1,7 +1,7 @@
-"""Fleets from YAML, arrivals and mixes from tables.
+"""Readers of fleets from YAML, and of arrivals and mixes from tables.
 
-Columns: `mix`, the functions of a NIC with plus signs between them; `function`, one of them;
-`throughput` of that. A function by itself is a mix of one, and has to be there.
+Tables of mixes have the columns `mix`, functions of a NIC separated by plus signs, `function`, one
+of these, and its `throughput`. A function alone is a mix of one, and is required.
 """
 
 import os
@@ -26,7 +26,7 @@ from slowpath.core.spanned import Marked, Place, decimal, read_marked, table, te
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 _MOST_CORES, _MOST_NICS = 1024, 10**6
 _FAR = 100.0
-"""Throughputs that are so many times apart are in different units."""
+"""Least ratio of throughputs that indicates different units."""
 SLA = Column(
     "sla", "1", "share of the throughput alone that the function is promised", 1.0, least=1e-6
 )
@@ -34,11 +34,11 @@ FUNCTION = "function"
 
 
 def read_fleet(file: str) -> Fleet:
-    """The fleet in a file.
+    """Read the fleet in a file.
 
     Raises:
-        InputError: when something in it, or in a model that it names, cannot be used.
-        UnavailableError: when PyYAML is not installed.
+        InputError: if the file, or a model that it names, cannot be used.
+        UnavailableError: if PyYAML is not installed.
     """
     whole = table(read_marked(file, read_text(file)), ("nics", "functions"))
     nics = table(whole["nics"], ("cores",), ("device", "count"))
@@ -81,7 +81,7 @@ def _function(name: str, found: Marked, models: dict[str, FunctionModel]) -> Fun
 
 
 def _solo(found: Marked, model: FunctionModel) -> float:
-    """Throughput alone, in the unit of the model."""
+    """Return the solo throughput, in the unit of the model."""
     value = decimal(found, THROUGHPUT.least, THROUGHPUT.most)
     far = far_from(model, value)
     if far is not None:
@@ -90,7 +90,7 @@ def _solo(found: Marked, model: FunctionModel) -> float:
 
 
 def far_from(model: FunctionModel, throughput: float) -> str | None:
-    """Why a throughput is too far from all that a model was learnt from; None where it is not."""
+    """Return why a throughput is far from the model's training rows; None if it is not."""
     rows, unit = model.memory.throughput, model.memory.origin.unit
     if rows.min() / _FAR <= throughput <= rows.max() * _FAR:
         return None
@@ -99,7 +99,7 @@ def far_from(model: FunctionModel, throughput: float) -> str | None:
 
 
 def _promises(found: Marked) -> tuple[float, ...]:
-    """One share, or several of which one is drawn."""
+    """Return one share, or several to draw from."""
     each = found.value if isinstance(found.value, list) else [found]
     if not each:
         found.place.refuse("is empty; it has one share or several")
@@ -117,7 +117,7 @@ def _whole(found: Marked, most: int) -> int:
 
 
 def _check(one: Function, first: Function, device: str | None, place: Place) -> None:
-    """Finds out whether a model goes with the NICs and with the first one."""
+    """Check that a model fits the NICs and the first model."""
     of = one.kind.model.memory.origin.device
     if None not in (device, of) and device != of:
         place.refuse(f"{one.kind.file} is of device {of!r}; the NICs are {device!r}")
@@ -129,14 +129,15 @@ def _check(one: Function, first: Function, device: str | None, place: Place) -> 
 
 
 def read_arrivals(file: str, fleet: Fleet) -> Arrivals:
-    """What arrives, in the order of the rows.
+    """Read the arrivals, in the order of the rows.
 
-    Columns: `function`; `sla` where the fleet promises several shares, or another one is meant;
-    `row` may name them.
+    The column `function` is required. The column `sla` is required if the fleet has several
+    promises for a function, and otherwise overrides the fleet's. The optional column `row` has
+    names.
 
     Raises:
-        InputError: when the file cannot be used, has no rows, or names a function that the fleet
-            does not have.
+        InputError: if the file cannot be used, has no rows, or names a function that the fleet does
+            not have.
     """
     found = read_cells(file)
     if not found.rows:
@@ -158,10 +159,10 @@ def read_arrivals(file: str, fleet: Fleet) -> Arrivals:
 
 
 def function_of(found: Table, at: int, fleet: Fleet) -> int:
-    """Which function of the fleet a row names.
+    """Return the index of the function that a row names.
 
     Raises:
-        InputError: when it names none.
+        InputError: if the column is missing, or the fleet does not have the function.
     """
     if FUNCTION not in found.header:
         have = ", ".join(name for name in found.header if name) or "no names"
@@ -170,10 +171,10 @@ def function_of(found: Table, at: int, fleet: Fleet) -> int:
 
 
 def known_function(found: Table, at: int, column: str, name: str, fleet: Fleet) -> int:
-    """The place of a function in the fleet, by the name in a cell.
+    """Return the index of the function that a cell names.
 
     Raises:
-        InputError: when the fleet has none of that name.
+        InputError: if the fleet does not have the function.
     """
     if name not in fleet.names:
         known = ", ".join(fleet.names)
@@ -182,10 +183,10 @@ def known_function(found: Table, at: int, column: str, name: str, fleet: Fleet) 
 
 
 def check_device(found: Table, fleet: Fleet) -> None:
-    """Finds out whether a table is of the NICs that the fleet has.
+    """Check that a table is of the same device as the fleet's NICs.
 
     Raises:
-        InputError: when it says that it is of others.
+        InputError: if it states another device.
     """
     of = {one.kind.model.memory.origin.device for one in fleet.functions}
     known = {fleet.device} if fleet.device is not None else of
@@ -197,17 +198,17 @@ def check_device(found: Table, fleet: Fleet) -> None:
 
 MIX = "mix"
 BETWEEN = "+"
-"""Between the functions of a mix."""
+"""Separator of the functions in a mix."""
 
 _Rows = dict[Mix, dict[int, list[float]]]
 """Throughputs by mix and function, in the order of the rows."""
 
 
 def read_truth(file: str, fleet: Fleet) -> Truth:
-    """Throughput of mixes as it was measured or simulated: one row for each function of a mix.
+    """Read measured or simulated throughputs of mixes: one row for each function of a mix.
 
     Raises:
-        InputError: when the file cannot be used, a row is of another fleet, or one is missing.
+        InputError: if the file cannot be used, a row does not fit the fleet, or a row is missing.
     """
     found = read_cells(file)
     rows = _rows(found, fleet, several=False)
@@ -218,14 +219,14 @@ def read_truth(file: str, fleet: Fleet) -> Truth:
 
 
 def read_measured(file: str, fleet: Fleet, noise: float | None = None) -> Measured:
-    """Throughput of mixes as it was measured, with as many rows as there were measurements.
+    """Read measured throughputs of mixes, with a row for each measurement.
 
     `noise` is the standard deviation of one measurement, as a share; without it, it is learnt from
-    those that were repeated.
+    repeated measurements.
 
     Raises:
-        InputError: when the file cannot be used, a row is of another fleet, is far from what the
-            model of the function is of, or one is missing.
+        InputError: if the file cannot be used, a row does not fit the fleet, a throughput is far
+            from those of the function's model, or a row is missing.
     """
     found = read_cells(file)
     rows = _rows(found, fleet, several=True)
@@ -264,7 +265,7 @@ def _rows(found: Table, fleet: Fleet, *, several: bool) -> _Rows:
 
 
 def _check_alone(file: str, rows: _Rows, functions: Iterable[int], fleet: Fleet) -> None:
-    """Finds out whether functions were measured by themselves."""
+    """Check that the solo throughputs of functions are in the table."""
     for at in functions:
         if (at,) not in rows:
             name = fleet.names[at]
@@ -283,5 +284,5 @@ def _check_remarks(found: Table, fleet: Fleet) -> None:
 
 
 def mix_text(mix: Mix, fleet: Fleet) -> str:
-    """A mix as tables have it."""
+    """Return the name of a mix in tables."""
     return BETWEEN.join(fleet.names[at] for at in mix)

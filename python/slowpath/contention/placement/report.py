@@ -29,7 +29,7 @@ _PERCENT = 100
 
 
 def placement_csv(report: PlacementReport) -> Iterator[str]:
-    """A line for each arrival under each policy; of random sequences, for each policy of each."""
+    """Yield a line for each arrival and policy, or for each random sequence and policy."""
     (first, *_) = report["sequences"]
     if _told(first):
         yield csv_line(_ARRIVALS)
@@ -51,7 +51,7 @@ def _arrival(policy: str, one: Placed) -> str:
 
 
 def placement_text(report: PlacementReport) -> Iterator[Line]:
-    """What policies come to; where everybody went, of one policy and a table of arrivals."""
+    """Yield a table of policies; with one policy and a table of arrivals, also the NICs."""
     (first, *_) = report["sequences"]
     device = f" of {report['device']}" if report["device"] else ""
     sequences = "" if _told(first) else f", {len(report['sequences'])} random sequences"
@@ -80,7 +80,7 @@ def placement_text(report: PlacementReport) -> Iterator[Line]:
 
 
 def _told(sequence: SequenceOutcome) -> bool:
-    """Whether it says where each arrival went."""
+    """Return true if the sequence has the NIC of each arrival."""
     return any(one["placed"] is not None for one in sequence["policies"])
 
 
@@ -89,7 +89,7 @@ def _percent(share: float | None) -> str:
 
 
 def _nics(outcome: PolicyOutcome) -> Iterator[Line]:
-    """What is on each NIC."""
+    """Yield a table of NICs and their functions."""
     by_nic = dict[int, list[Placed]]()
     for one in outcome["placed"] or ():
         if one["nic"] is not None:
@@ -142,7 +142,7 @@ _COLUMNS = ("mix", "function", "throughput", "predicted_kept", "nics")
 
 
 def suggestion_csv(report: SuggestionReport) -> Iterator[str]:
-    """The table that `--measured` takes, with a line for each function of each mix."""
+    """Yield the table for `--measured`, with a line for each function of each mix."""
     yield csv_line(_COLUMNS)
     for name in report["alone"]:
         yield csv_line((name, name, None, 1.0, None))
@@ -152,7 +152,7 @@ def suggestion_csv(report: SuggestionReport) -> Iterator[str]:
 
 
 def suggestion_text(report: SuggestionReport) -> Iterator[Line]:
-    """Which mixes, and what is gained."""
+    """Yield the suggested mixes, and the expected saving."""
     device = f" of {report['device']}" if report["device"] else ""
     count = len(report["mixes"])
     yield Line(one_line(f"{report['fleet']}{device}: {count} mixes are worth measuring"), "bold")

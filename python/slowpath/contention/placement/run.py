@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def run_place(given: Namespace) -> ExitCode:
-    """Places and reports.
+    """Run the command `place`.
 
     Raises:
-        InputError: when a file cannot be used.
-        OptionError: when options do not fit together.
-        UnavailableError: when a package is missing, or workers die.
+        InputError: if a file cannot be used.
+        OptionError: if options do not fit together.
+        UnavailableError: if a package is missing, or workers die.
     """
     _check(given)
     need()
@@ -50,7 +50,7 @@ def run_place(given: Namespace) -> ExitCode:
 
 
 def _check(given: Namespace) -> None:
-    """Finds out whether options fit together."""
+    """Check that the options fit together."""
     if (given.arrivals is None) == (given.sequences is None):
         raise OptionError("--arrivals", "either --arrivals or --sequences says what arrives")
     random = {"--length": given.length, "--seed": given.seed}
@@ -105,12 +105,12 @@ def _drawn(given: Namespace, fleets: "Fleets") -> "list[SequenceOutcome]":
 
 
 def run_suggest(given: Namespace) -> ExitCode:
-    """Looks for mixes and reports.
+    """Run the command `suggest`.
 
     Raises:
-        InputError: when a file cannot be used.
-        OptionError: when options do not fit together.
-        UnavailableError: when a package is missing.
+        InputError: if a file cannot be used.
+        OptionError: if options do not fit together.
+        UnavailableError: if a package is missing.
     """
     check_noise(given)
     need()

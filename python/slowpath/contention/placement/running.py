@@ -1,8 +1,9 @@
-"""Sequences of arrivals under policies, judged in a pool.
+"""Sequences of arrivals under policies, judged in a pool of processes.
 
-A promise is broken where a function keeps less of its throughput alone, beside those that are on
-its NIC in the end. SLA violations are the share of placed functions whose promise is broken;
-wastage is by how much more NICs are in use than the reference has, the best plan for all arrivals.
+A promise is broken if a function keeps less of its solo throughput than promised, beside the final
+functions of its NIC. SLA violations are the share of placed functions with broken promises. Wastage
+is the number of NICs in use beyond those of the reference, the best plan for all arrivals, as a
+share of the latter.
 """
 
 from collections import defaultdict
@@ -30,34 +31,34 @@ Floats = NDArray[np.float64]
 
 
 class Judge(NamedTuple):
-    """What functions really keep: as measured, or else as predicted."""
+    """The source of the shares that functions really keep: measured, or else predicted."""
 
     shares: Shares
-    predicted: Predicted | None  # where it is the models that judge
+    predicted: Predicted | None  # if models judge
 
     def known(self, mixes: Sequence[Mix]) -> set[Mix]:
-        """Those of which something is known."""
+        """Return the mixes with known shares."""
         if self.predicted is not None:
             self.predicted.fill(mixes)
         return set(mixes) - set(self.shares.missing(mixes))
 
 
 class Judged(NamedTuple):
-    """By arrival."""
+    """Results by arrival."""
 
-    kept: Floats  # share of its throughput alone; not a number where it is not known
+    kept: Floats  # share of its solo throughput; NaN if unknown
     throughput: Floats
-    broken: NDArray[np.bool_]  # whether it is less than promised
+    broken: NDArray[np.bool_]  # true if the kept share is less than promised
 
     @property
     def violations(self) -> float | None:
-        """Share of functions whose promise is broken, among those of which it is known."""
+        """Share of functions with broken promises among those with known shares."""
         count = int(np.isfinite(self.kept).sum())
         return float(self.broken.sum() / count) if count else None
 
 
 def mixes_of(placement: Placement, arrivals: Arrivals) -> list[Mix]:
-    """What is on each NIC in the end."""
+    """Return the final mix of each NIC."""
     found: defaultdict[int, list[int]] = defaultdict(list)
     for nic, function in zip(placement.nic, arrivals.function, strict=True):
         if nic != AWAY:
@@ -66,7 +67,7 @@ def mixes_of(placement: Placement, arrivals: Arrivals) -> list[Mix]:
 
 
 def judge(placement: Placement, arrivals: Arrivals, by: Judge) -> Judged:
-    """Whether promises are kept."""
+    """Compare kept shares with promises."""
     mixes = mixes_of(placement, arrivals)
     known = by.known(mixes)
     count = len(arrivals.function)
@@ -80,43 +81,43 @@ def judge(placement: Placement, arrivals: Arrivals, by: Judge) -> Judged:
 
 
 OPTIMAL = "optimal"
-"""The policy that knows all arrivals beforehand."""
+"""The policy that knows all arrivals in advance."""
 ALL_POLICIES = (*POLICIES, OPTIMAL)
 
 _AHEAD = 20_000
-"""Up to so many mixes are predicted before sequences are run, once for all processes."""
+"""Maximum number of mixes predicted in advance, once for all processes."""
 
 
 class Fleets(NamedTuple):
-    """What all sequences have in common; workers get it."""
+    """Common inputs of all sequences, sent to workers."""
 
     fleet: Fleet
     predicted: Predicted
     truth: Truth | None
     policies: tuple[str, ...]
-    reference: bool  # whether the best plan is wanted
-    expected: int | None = None  # how many arrivals policies are told of
+    reference: bool  # true if the best plan is needed
+    expected: int | None = None  # number of arrivals announced to policies
 
     def judge(self) -> Judge:
-        """Who says what functions really keep."""
+        """Return the judge of promises."""
         if self.truth is None:
             return Judge(self.predicted.shares, self.predicted)
         return Judge(measured_shares(self.truth, len(self.fleet.functions)), None)
 
 
 class Drawn(NamedTuple):
-    """A random sequence that is to be run."""
+    """A random sequence to run."""
 
     length: int
     seed: tuple[int, int]
 
 
 def run_drawn(fleets: Fleets, sequences: Sequence[Drawn], pool: Pool) -> list[SequenceOutcome]:
-    """Runs random sequences.
+    """Run random sequences.
 
     Raises:
-        InputError: when there are too many mixes for the best plan.
-        UnavailableError: when workers die again and again.
+        InputError: if there are too many mixes for the best plan.
+        UnavailableError: if workers die repeatedly.
     """
     try:
         mixes = possible_mixes(fleets.fleet)
@@ -134,10 +135,10 @@ def _run_drawn(fleets: Fleets, sequence: Drawn) -> SequenceOutcome:
 
 
 def run(fleets: Fleets, arrivals: Arrivals, *, each: bool = True) -> SequenceOutcome:
-    """Runs a sequence under all policies; with `each`, says where each arrival went.
+    """Run a sequence under all policies; with `each`, report the NIC of each arrival.
 
     Raises:
-        InputError: when there are too many mixes for the best plan.
+        InputError: if there are too many mixes for the best plan, or no plan keeps all promises.
     """
     by = fleets.judge()
     planned = None
@@ -166,7 +167,7 @@ def run(fleets: Fleets, arrivals: Arrivals, *, each: bool = True) -> SequenceOut
 
 
 def _planned(fleets: Fleets, arrivals: Arrivals, by: Judge) -> Plan | None:
-    """The best plan of the mixes that somebody knows."""
+    """Return the best plan from mixes with known shares."""
     counts = np.bincount(arrivals.function, minlength=len(fleets.fleet.functions))
     mixes = possible_mixes(fleets.fleet, counts)
     known = by.known(mixes)
@@ -206,7 +207,7 @@ def _known(value: float) -> float | None:
 
 
 def summary(sequences: Sequence[SequenceOutcome]) -> list[PolicySummary]:
-    """What policies come to over all sequences."""
+    """Return the means of policies over all sequences."""
     by_policy = dict[str, list[PolicyOutcome]]()
     for sequence in sequences:
         for one in sequence["policies"]:

@@ -1,8 +1,8 @@
-"""Share of its solo throughput that each function of a mix keeps.
+"""Shares of solo throughput that the functions of a mix keep.
 
-A mix is a sorted tuple of places in the fleet. Numbers of a mix lead to rows of a table, so that
-policies look at all NICs at once. Shares are rounded to twelve digits: whether a promise is kept
-must not depend on how many mixes were predicted together, or where.
+A mix is a sorted tuple of function indices in the fleet. Mixes are rows of a table, so that
+policies can process all NICs at once. Shares are rounded to twelve digits: whether a promise is
+kept must not depend on the number of mixes predicted together, or on the machine.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,45 +20,45 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 _TOGETHER = 512
-"""Mixes that are predicted in one go; the same in any pool."""
+"""Number of mixes in one prediction; the same in any pool."""
 _DIGITS = 12
 _CONFIDENCE = 0.9
 
 
 class Shares:
-    """Shares by mix: `[mix, function]`, infinite for functions that are not in it."""
+    """Table of shares, `[mix, function]`; infinite for functions outside the mix."""
 
     def __init__(self, functions: int) -> None:
         self.mixes = list[Mix]()
-        self.guesses = 0  # functions in mixes that are unlike what was measured
+        self.guesses = 0  # functions in mixes outside the training range
         self._place = dict[Mix, int]()
         self._kept = np.empty((0, functions))
         self._throughput = np.empty((0, functions))
 
     @property
     def kept(self) -> Floats:
-        """Shares of throughput alone."""
+        """Shares of solo throughput."""
         return self._kept[: len(self.mixes)]
 
     @property
     def throughput(self) -> Floats:
-        """In the unit of each model; not a number for functions that are not in a mix."""
+        """Throughputs in the unit of each model; NaN for functions outside the mix."""
         return self._throughput[: len(self.mixes)]
 
     def missing(self, mixes: Iterable[Mix]) -> list[Mix]:
-        """Those that are not known yet, each once."""
+        """Return the mixes that are not in the table, each once."""
         return [mix for mix in dict.fromkeys(mixes) if mix not in self._place]
 
     def place(self, mix: Mix) -> int:
-        """The row of a mix that is known.
+        """Return the row of a mix.
 
         Raises:
-            KeyError: when it is not.
+            KeyError: if the mix is not in the table.
         """
         return self._place[mix]
 
     def add(self, mix: Mix, kept: Floats, throughput: Floats) -> None:
-        """A mix, with a value for each function of the fleet."""
+        """Add a mix, with a value for each function of the fleet."""
         if len(self.mixes) == len(self._kept):
             room = np.full((max(64, len(self._kept)), self._kept.shape[1]), np.inf)
             self._kept = np.concatenate([self._kept, room])
@@ -70,15 +70,15 @@ class Shares:
 
 
 class Predicted:
-    """Shares that models predict when somebody asks for them; of measured mixes, these instead."""
+    """Shares that models predict on demand; measured mixes have their measured shares."""
 
     def __init__(
         self, fleet: Fleet, sure: float | None = None, measured: Measured | None = None
     ) -> None:
-        """Of a fleet; shares that are kept with the probability `sure`, or are most likely.
+        """Predict the shares that functions keep with the probability `sure`, or the likeliest.
 
         Raises:
-            InputError: when it is not known how sure measurements are.
+            InputError: if `sure` is given, but the noise of measurements is unknown.
         """
         functions = len(fleet.functions)
         self.shares = Shares(functions)
@@ -99,7 +99,7 @@ class Predicted:
         self._take(there, found.of([at for (at,) in there]))
 
     def _learnt_from(self, measured: Measured) -> Learnt | None:
-        """How far predictions are off where it was measured; None where that says too little."""
+        """Learn prediction errors from measured mixes; None with too few measurements."""
         mixes = [mix for mix in measured.known if len(mix) > 1]
         predicted = _predict(self._asked._replace(sure=None), mixes).kept / self._solo
         rows, mix = rows_of(mixes, len(self._solo))
@@ -118,12 +118,12 @@ class Predicted:
         return Learnt(mixes, off, variance, len(self._solo))
 
     def places(self, mixes: Sequence[Mix]) -> Places:
-        """Rows of mixes in the table, predicted where they were not yet."""
+        """Return the rows of mixes in the table, after predicting missing ones."""
         self.fill(mixes)
         return np.array([self.shares.place(mix) for mix in mixes], dtype=np.intp)
 
     def fill(self, mixes: Iterable[Mix], pool: Pool | None = None) -> None:
-        """Predicts mixes, many at once; in the pool where there is one and it pays."""
+        """Predict missing mixes in batches; with several batches, in the pool."""
         new = self.shares.missing(mixes)
         parts = [new[at : at + _TOGETHER] for at in range(0, len(new), _TOGETHER)]
         if pool is None or len(parts) <= 1:
@@ -145,14 +145,14 @@ class Predicted:
         if self._nearby is not None:
             kept = self._nearby.limit(mixes, kept)
         for one, row, values in zip(mixes, kept, throughput, strict=True):
-            # Alone is alone, whatever a model says of that and somebody measured.
+            # A function alone keeps 1 by definition, whatever was predicted or measured.
             share = np.where(np.isnan(row), np.inf, 1.0 if len(one) == 1 else row)
             self.shares.add(one, share, values)
         self.shares.guesses += int(found.guesses.sum())
 
 
 def _solo(fleet: Fleet, measured: Measured | None, found: "_Predicted", at: int) -> float:
-    """Throughput of a function alone: measured, else as the fleet has it, else predicted."""
+    """Return the solo throughput of a function: measured, or else from the fleet, or predicted."""
     alone = None if measured is None else measured.solo(at)
     said = fleet.functions[at].solo
     if alone is not None:
@@ -161,28 +161,28 @@ def _solo(fleet: Fleet, measured: Measured | None, found: "_Predicted", at: int)
 
 
 class _Asked(NamedTuple):
-    """What mixes are of, and how sure shares are."""
+    """Functions of the fleet, and the required probability."""
 
     kinds: tuple[Kind, ...]
     sure: float | None
 
 
 class _Predicted(NamedTuple):
-    """What models say of mixes, `[mix, function]`, not a number where it is not in the mix."""
+    """Predictions by mix and function, `[mix, function]`; NaN for functions outside the mix."""
 
     throughput: Floats
-    kept: Floats  # of that, as sure as was asked for
-    guesses: Places  # by mix, functions that are there in settings unlike what was measured
+    kept: Floats  # throughput, or its lower end for the required probability
+    guesses: Places  # number of functions outside the training range, by mix
 
     def of(self, rows: Sequence[int]) -> "_Predicted":
-        """Some of the mixes."""
+        """Return the given rows."""
         at = np.array(rows, dtype=np.intp)
         return _Predicted(self.throughput[at], self.kept[at], self.guesses[at])
 
 
 def _predict(asked: _Asked, mixes: Sequence[Mix]) -> _Predicted:
     kinds, sure = asked
-    # An interval has as much above its upper end as below its lower one.
+    # Both tails of an interval have the same probability.
     found = predict_mixes(kinds, mixes, _CONFIDENCE if sure is None else 2 * sure - 1)
     throughput = np.full((len(mixes), len(kinds)), np.nan)
     throughput[found.mix, found.kind] = found.throughput
@@ -196,7 +196,7 @@ def _predict(asked: _Asked, mixes: Sequence[Mix]) -> _Predicted:
 
 
 def measured_shares(truth: Truth, functions: int) -> Shares:
-    """Shares of the mixes that were measured."""
+    """Return the shares in measured mixes."""
     shares = Shares(functions)
     for mix, values in truth.known.items():
         shares.add(mix, *_row(functions, truth.kept(mix) or {}, values))
@@ -206,7 +206,7 @@ def measured_shares(truth: Truth, functions: int) -> Shares:
 def _row(
     functions: int, kept: Mapping[int, float], throughput: Mapping[int, float]
 ) -> tuple[Floats, Floats]:
-    """Shares and throughputs of a mix by function, as tables of shares have them."""
+    """Return shares and throughputs of a mix by function, as a row of the table."""
     shares, values = np.full(functions, np.inf), np.full(functions, np.nan)
     for at, share in kept.items():
         shares[at], values[at] = share, throughput[at]

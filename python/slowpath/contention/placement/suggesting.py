@@ -1,10 +1,10 @@
-"""Mixes whose measurement would save most NICs.
+"""Mixes whose measurement would save the most NICs.
 
-Whoever has to be sure (`--sure`) counts on little in a mix that nobody measured, and a fleet uses
-few of all mixes. So a plan is made (`covering.py`) for arrivals as the fleet declares them, as if
-all predictions were true: what it uses and nobody measured is worth measuring. Where that is more
-than can be measured, mixes that it uses least are left out, and the plan is made again with what
-the others say: a mix that is measured says something of all that lack some of its functions, too.
+With a required probability (`--sure`), functions of unmeasured mixes are credited with low shares.
+A fleet uses only a few of all mixes. So a plan (`prices.cover`) is made for the arrivals that the
+fleet declares, as if all predictions were true: mixes that it uses without a measurement are worth
+measuring. If there are too many of them, the least used ones are dropped, and the plan is made
+again. A measured mix also gives information about all mixes that lack some of its functions.
 """
 
 from collections.abc import Sequence
@@ -21,36 +21,36 @@ from slowpath.contention.placement.shares import Predicted
 Floats = NDArray[np.float64]
 
 ARRIVALS = 100.0
-"""Plans are made for so many."""
+"""Number of arrivals in plans."""
 _USED = 1e-6
-"""Of fewer NICs, a mix is not used."""
+"""A mix with fewer NICs is not used."""
 _LEFT_OUT = 4
-"""In each round, a fourth of those that are too many are left out; at least one."""
+"""In each round, a fourth of the surplus mixes is dropped, at least one."""
 
 
 class Suggested(NamedTuple):
-    """A mix that is worth measuring."""
+    """A mix worth measuring."""
 
     mix: Mix
-    nics: float  # on how many NICs it is, or what it says of others, of 100 arrivals
-    kept: dict[int, float]  # what functions are predicted to keep there
+    nics: float  # NICs with this mix, or smaller mixes that it informs about, of 100 arrivals
+    kept: dict[int, float]  # predicted shares by function
 
 
 class Plan(NamedTuple):
-    """What a fleet should measure, and what comes of that."""
+    """Suggested measurements, and the NICs that they save."""
 
-    alone: tuple[int, ...]  # functions that were not measured by themselves
-    mixes: list[Suggested]  # those that are used most first
-    now: float  # NICs for 100 arrivals with what is known
-    then: float  # if these are measured, and predictions are true
-    best: float  # if everything is
+    alone: tuple[int, ...]  # functions without a measured solo throughput
+    mixes: list[Suggested]  # those used most first
+    now: float  # NICs for 100 arrivals with current knowledge
+    then: float  # with these mixes measured, if predictions are true
+    best: float  # with all mixes measured, if predictions are true
 
 
 def suggest(fleet: Fleet, count: int, sure: float, measured: Measured | None = None) -> Plan:
-    """Up to `count` mixes that are worth measuring, for placements that have to be so sure.
+    """Suggest up to `count` mixes to measure, for placements that require a probability.
 
     Raises:
-        InputError: when there are too many mixes, or it is not known how sure measurements are.
+        InputError: if there are too many mixes, or the noise of measurements is unknown.
     """
     known = _Known(fleet, sure, measured)
     chosen = known.fewer(known.worth(), count)
@@ -68,14 +68,14 @@ def suggest(fleet: Fleet, count: int, sure: float, measured: Measured | None = N
 
 
 class _Planned(NamedTuple):
-    """What is counted on, and the fewest NICs by that."""
+    """Credited shares, and the fewest NICs for them."""
 
     kept: Floats  # `[mix, function]`
     cover: Cover
 
 
 class _Known:
-    """What is known and predicted of all mixes that fit on a NIC."""
+    """Measured and predicted shares of all mixes that fit on a NIC."""
 
     def __init__(self, fleet: Fleet, sure: float, measured: Measured | None) -> None:
         self._mixes = possible_mixes(fleet)
@@ -93,7 +93,7 @@ class _Known:
         return predicted.shares.kept[rows]
 
     def plan(self, trusted: Sequence[int]) -> _Planned:
-        """The fewest NICs if in these mixes, functions keep what is most likely."""
+        """Return the fewest NICs if the trusted mixes are credited with their likeliest shares."""
         kept = self._sure
         if trusted:
             likely = self._likely[trusted]
@@ -103,7 +103,7 @@ class _Known:
         return _Planned(kept, cover(self._wanted, Column(self._counts, levels)))
 
     def use(self, planned: _Planned, trusted: Sequence[int]) -> Floats:
-        """NICs that have each of these mixes, or one of which it says something."""
+        """Return the NICs with each of these mixes, or with a mix that it informs about."""
         nics = planned.cover.nics
         others = ~np.isin(np.arange(len(nics)), trusted)
         leaning = others & (planned.kept > self._sure).any(axis=1)
@@ -114,12 +114,12 @@ class _Known:
         return found
 
     def worth(self) -> list[int]:
-        """Those that nobody measured and the plan uses that trusts all predictions."""
+        """Return unmeasured mixes that a plan uses if it trusts all predictions."""
         nics = self.plan(self.unmeasured).cover.nics
         return [at for at in self.unmeasured if nics[at] > _USED]
 
     def fewer(self, chosen: Sequence[int], count: int) -> list[int]:
-        """No more than so many, without those that are used least."""
+        """Return at most `count` mixes, without those used least."""
         left = list(chosen)
         while len(left) > count:
             out = max(1, (len(left) - count) // _LEFT_OUT)
@@ -129,7 +129,7 @@ class _Known:
         return left
 
     def suggested(self, at: int, nics: float) -> Suggested:
-        """One of them."""
+        """Return a suggested mix."""
         mix = self._mixes[at]
         kept = {function: float(self._likely[at, function]) for function in mix}
         return Suggested(mix, nics, kept)
