@@ -1,24 +1,25 @@
-"""Adaptive profiling (Algorithm 1 of the paper) and active learning.
+"""Adaptive profiling (Algorithm 1 of the paper), and active learning.
 
-First, attributes that change the throughput alone by less than a threshold from their least to
-their most value are left out. Then the region that the others span is halved again and again where
-throughput alone differs between its ends, and each centre is measured under random contention.
+Adaptive profiling first drops attributes that change the solo throughput between their least and
+greatest value by less than a threshold. Then it repeatedly halves the region spanned by the other
+attributes where solo throughput differs between the ends, and measures each centre under random
+contention.
 
-Differences are shares of the throughput alone under default traffic; the paper leaves open what its
-thresholds are of. Its regions are boxes of which it compares, and halves, the two ends where all
-attributes are least and most: with several attributes, that is a diagonal. Where both ends agree
-although something happens between them, it looks no further, and neither do we. What is left of
-the quota then goes into the regions that were found, further draws of the contention at their
-centres (`passes`), and last into random points; the paper stops.
+Differences are shares of the solo throughput under default traffic; the paper does not define the
+unit of its thresholds. Its regions are boxes. It compares only the two ends with all attributes
+least and all greatest, and halves between them: with several attributes, that is a diagonal. If
+both ends agree, the paper and we stop there, even if throughput varies between them. We spend the
+rest of the quota in the regions found, on further draws of contention at their centres (`passes`),
+and finally on random points; the paper stops.
 
-The paper goes into the upper half of each region first, as deep as it gets, so that a small quota
-is used up there where throughput falls everywhere, or at one step of it. With `widest_first`, the
-region is next whose ends differ most, and with `narrowest`, small ones are left as they are.
+The paper processes the upper half of each region first, depth-first. A small quota is then spent
+there if throughput falls everywhere, or at a single step. With `widest_first`, the region with the
+largest difference is next. With `narrowest`, small regions are not halved.
 
-Not of the paper. The process is over logarithms of throughput, by the attributes and what is known
-of the levels of contention; its standard deviation is that of relative errors, which is what the
-errors of predictions are counted in. Candidates are drawn anew for each point, so that noise alone
-does not keep it at one place (MacKay, "Information-based objective functions for active data
+Active learning is not from the paper. A Gaussian process models the logarithm of throughput by the
+attributes and the features of contention levels. Its standard deviation is that of relative errors,
+by which predictions are judged. Candidates are drawn anew for each point, so that noise alone does
+not keep the search in one place (MacKay, "Information-based objective functions for active data
 selection", Neural Computation 1992).
 """
 
@@ -44,33 +45,33 @@ from slowpath.contention.profiling.sampling import (
 
 
 class Settings(NamedTuple):
-    """What the paper calls hyperparameters."""
+    """Hyperparameters of the paper's Algorithm 1, and ours."""
 
-    relevant: float = 0.05  # epsilon_0: an attribute that changes less is left out
+    relevant: float = 0.05  # epsilon_0: an attribute that changes less is dropped
     changes: float = 0.05  # epsilon_1: a region whose ends differ less is not halved
     draws: int = 3  # m: measurements at each centre
-    passes: int = 2  # how often regions are gone through, where the quota allows it
-    widest_first: bool = False  # rather than the upper half, as the paper has it
-    narrowest: float = 0.0  # a region that has no more of the way than this is not halved
+    passes: int = 2  # number of passes through the regions, within the quota
+    widest_first: bool = False  # largest difference first, instead of the paper's upper half
+    narrowest: float = 0.0  # least extent of a region to halve, as a share of the whole range
 
 
 class _Run(NamedTuple):
-    """What a run of the algorithm works with."""
+    """State of a run of the algorithm."""
 
     space: Space
     budget: Budget
     draw: np.random.Generator
     settings: Settings
-    unit: float  # throughput alone under default traffic
+    unit: float  # solo throughput under default traffic
     relevant: Sequence[Attribute]
 
 
 class _Region(NamedTuple):
-    """A part of the traffic, between two ends."""
+    """A region of the traffic between two ends."""
 
     low: list[float]
     high: list[float]
-    difference: float  # of throughput alone
+    difference: float  # of solo throughput
 
 
 def adaptive(
@@ -80,14 +81,14 @@ def adaptive(
     seed: int = 0,
     found: Callable[[Sequence[Attribute]], None] = lambda _: None,
 ) -> Plan:
-    """Points that are worth it, until the quota is used up.
+    """Ask for the most informative points until the quota is spent.
 
     Args:
-        space: what can be measured.
-        quota: how many points.
-        settings: thresholds, and how regions are gone through.
-        seed: other draws.
-        found: told which attributes are relevant, once that is known.
+        space: attributes and levels of contention.
+        quota: number of points.
+        settings: thresholds, and the order of regions.
+        seed: seed of random draws.
+        found: called with the relevant attributes, once they are known.
     """
     settings = settings or Settings()
     budget = Budget(quota)
@@ -105,10 +106,10 @@ def adaptive(
 
 
 def relevant(space: Space, budget: Budget, least: float) -> Asking[list[Attribute]]:
-    """Attributes that change the throughput alone by so much or more (lines 7 to 11).
+    """Find the attributes that change solo throughput by at least a threshold (lines 7 to 11).
 
     Raises:
-        QuotaError: when the quota is used up before that is known.
+        QuotaError: if the quota is spent before.
     """
     found = []
     for one in space.attributes:
@@ -124,7 +125,7 @@ def relevant(space: Space, budget: Budget, least: float) -> Asking[list[Attribut
 
 
 def _regions(run: _Run) -> Plan:
-    """`RANGE_PROFILE`: lines 13 to 25, with a list of regions instead of recursion."""
+    """Run `RANGE_PROFILE` (lines 13 to 25), with a list of regions instead of recursion."""
     whole = [one.least for one in run.relevant], [one.most for one in run.relevant]
     regions = [(yield from _region(run, *whole))]
     while regions:
@@ -134,7 +135,7 @@ def _regions(run: _Run) -> Plan:
         ends = zip(run.relevant, low, high, strict=True)
         middle = [one.middle(first, last) for one, first, last in ends]
         if middle in (low, high):
-            continue  # whole numbers that cannot be halved any more
+            continue  # no whole number is between the ends
         for _ in range(run.settings.draws):
             yield from run.budget.throughput(_at(run, run.space.level(run.draw), middle))
         lower = yield from _region(run, low, middle)
@@ -155,14 +156,14 @@ def _is_narrow(run: _Run, low: Sequence[float], high: Sequence[float]) -> bool:
 
 
 def _next(run: _Run, regions: Sequence[_Region]) -> int:
-    """Which region is gone into: the latest, which is the upper half of the one before it."""
+    """Return the index of the next region; the latest one is the upper half of the previous."""
     if run.settings.widest_first:
         return max(range(len(regions)), key=lambda at: regions[at].difference)
     return len(regions) - 1
 
 
 def _at(run: _Run, level: int, values: Sequence[float]) -> Point:
-    """A point with the relevant attributes at these values, and the others at their defaults."""
+    """Return a point with these values of relevant attributes, and default values of others."""
     traffic = {one.name: value for one, value in zip(run.relevant, values, strict=True)}
     return point(level, run.space.default() | traffic)
 
@@ -171,21 +172,21 @@ Floats = NDArray[np.float64]
 
 
 class ActiveSettings(NamedTuple):
-    """How the next point is looked for."""
+    """Settings of active learning."""
 
-    first: int = 8  # points at random, to begin with
-    candidates: int = 256  # of which the least sure one is taken
-    refit: int = 8  # after so many points, the shape of the process is fitted anew
+    first: int = 8  # number of random points at the start
+    candidates: int = 256  # number of random candidates for each point
+    refit: int = 8  # number of points between searches of kernel parameters
 
 
 def active(space: Space, quota: int, settings: ActiveSettings | None = None, seed: int = 0) -> Plan:
-    """Points of which least is known, until the quota is used up.
+    """Ask for the points with the least certain prediction until the quota is spent.
 
     Args:
-        space: what can be measured.
-        quota: how many points; throughput at each is above zero.
-        settings: how the next point is looked for.
-        seed: other draws.
+        space: attributes and levels of contention.
+        quota: number of points; throughput at each has to be positive.
+        settings: settings of the search.
+        seed: seed of random draws.
     """
     settings = settings or ActiveSettings()
     budget = Budget(quota)
@@ -209,7 +210,7 @@ def active(space: Space, quota: int, settings: ActiveSettings | None = None, see
 
 
 def seen(space: Space, points: Sequence[Point]) -> Floats:
-    """What the process sees: attributes and levels, each between 0 and 1."""
+    """Return the features of the process: attributes and levels, each scaled to 0 to 1."""
     shares = [[one.share(at.values()[one.name]) for one in space.attributes] for at in points]
     levels = space.levels
     low, high = levels.min(axis=0), levels.max(axis=0)
@@ -223,7 +224,7 @@ def _candidates(space: Space, budget: Budget, draw: np.random.Generator, count: 
 
 
 def _learnt(before: Any, x: Floats, y: Floats, *, anew: bool) -> Any:  # noqa: ANN401 - of scikit-learn
-    """A process for all points so far; its shape is that of before, or fitted."""
+    """Fit a process to all points; kernel parameters are kept from `before`, or searched."""
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
@@ -234,5 +235,5 @@ def _learnt(before: Any, x: Floats, y: Floats, *, anew: bool) -> Any:  # noqa: A
     else:
         process = GaussianProcessRegressor(before.kernel_, optimizer=None, normalize_y=True)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # which bound of the kernel was reached
+        warnings.simplefilter("ignore")  # kernel parameters at their bounds
         return process.fit(x, y)

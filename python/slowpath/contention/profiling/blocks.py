@@ -1,8 +1,9 @@
-"""Blocks of time, alternately alone and beside competitors.
+"""Blocks of measurement, alternately alone and beside competitors.
 
-A turn with a block in which a thread had its CPU for less of the time than `_UNDISTURBED` is left
-out and made again, a limited number of times: something else ran there. So is one with a block
-before or behind which others on the same processor were felt (`surroundings.py`).
+A turn is invalid if a thread had its CPU for less than `_UNDISTURBED` of the time in one of its
+blocks, as another program ran there. It is also invalid if other virtual machines on the same
+processor were noticed before or after a block (`machine.py`). Invalid turns are repeated, up to a
+limit.
 """
 
 import math
@@ -16,29 +17,32 @@ from slowpath.core.errors import UnavailableError
 
 _UNDISTURBED = 0.98
 _AGAIN = 3
-"""How many times as many turns as are wanted may be run."""
+"""Maximum number of turns, as a multiple of the required number."""
 CONFIDENCE = 0.9
 
 
 class Runs(Protocol):
-    """What can be run in blocks: `slowpath.core.engine.neighbours.Mix`."""
+    """Something that runs in blocks: `slowpath.core.engine.neighbours.Mix`."""
 
     def block(self, warm: float, seconds: float, *, beside: bool) -> Block:
-        """Runs subjects, with competitors or without."""
+        """Run the subjects for one block, with or without competitors."""
 
 
 class Around(Protocol):
-    """What else there is on the processor: `slowpath.contention.profiling.machine`."""
+    """Detector of other load on the processor: `slowpath.contention.profiling.machine`."""
 
     def wait(self, go_on: Callable[[], None]) -> bool:
-        """Waits until it is quiet, but not for long; whether it is. `go_on` may raise an error."""
+        """Wait a limited time until the processor is quiet; return true if it is.
+
+        `go_on` can raise an error.
+        """
 
     def quiet(self) -> bool:
-        """Whether it is quiet now."""
+        """Return true if the processor is quiet now."""
 
 
 class Timing(NamedTuple):
-    """How blocks are run."""
+    """Number and length of blocks."""
 
     pairs: int
     seconds: float
@@ -46,28 +50,28 @@ class Timing(NamedTuple):
 
 
 class Turns(NamedTuple):
-    """What came of blocks in turns."""
+    """Rates measured in turns."""
 
     alone: Rate
-    beside: Rate  # in step with the rate alone
+    beside: Rate  # relative to the rate alone, turn by turn
     competitor: float | None  # items per second of the first competitor
-    reference: Rate | None = None  # of what else was measured in the same turns, in step
+    reference: Rate | None = None  # rate of the reference, relative to the rate alone, turn by turn
 
     @property
     def slowdown(self) -> float:
-        """How many times as fast it is alone as beside."""
+        """Ratio of the rate alone to the rate beside competitors."""
         return self.alone.value / self.beside.value
 
 
 def items_per_second(reading: Reading) -> float:
-    """What a thread did for itself."""
+    """Return the rate of a thread's own items."""
     if not reading["served"] or reading["seconds"] <= 0:
         return 0.0
     return reading["served"][0]["items"] / reading["seconds"]
 
 
 def disturbed(block: Block) -> bool:
-    """Whether a thread had to wait for its CPU."""
+    """Return true if a thread had to wait for its CPU."""
     for reading in (*block["subjects"], *block["competitors"]):
         had = reading["cpu_seconds"]
         if had is not None and had < _UNDISTURBED * reading["seconds"]:
@@ -82,22 +86,22 @@ def in_turns(
     around: Around | None = None,
     reference: Runs | None = None,
 ) -> Turns:
-    """Rates of the first thread of the first subject, alone and beside all competitors.
+    """Measure rates of the first thread of the first subject, alone and beside all competitors.
 
-    The other rates are in step with the rate alone: it, times the median of what they were of it
-    in the same turn. What changes slowly, such as what others do to the same cache outside of this
-    machine, is in both blocks of a turn; between two medians it is in one and not in the other.
+    The other rates are the rate alone, times the median of their ratio to it in the same turn. Slow
+    changes, such as load of other virtual machines on the shared cache, affect both blocks of a
+    turn. In medians over all turns, they could affect only one of the rates.
 
     Args:
-        mix: what runs.
-        timing: how long, and how often.
+        mix: subjects and competitors to run.
+        timing: length and number of blocks.
         go_on: called before each block.
-        around: what else there is on the processor; asked before and behind each block.
-        reference: something else whose rate alone is needed as it is at that time: a third block
-            in each turn.
+        around: detector of other load on the processor, used before and after each block.
+        reference: another subject whose rate alone is needed at the same time, measured in a
+            third block of each turn.
 
     Raises:
-        UnavailableError: when other programs had the CPUs all the time.
+        UnavailableError: if other programs used the CPUs in all blocks.
     """
     kinds = [(mix, False), (mix, True), *([(reference, False)] if reference is not None else [])]
     turns, competitor = list[list[_Ran]](), list[float]()
@@ -129,12 +133,12 @@ class _Ran(NamedTuple):
 
 
 def _good(turns: Sequence[Sequence[_Ran]]) -> list[Sequence[_Ran]]:
-    """Those in which no block was disturbed."""
+    """Return the turns without a disturbed block."""
     return [turn for turn in turns if not any(ran.is_bad for ran in turn)]
 
 
 def _in_step(alone: Rate, turns: Sequence[Sequence[_Ran]], at: int, by_itself: Rate) -> Rate:
-    """A rate by what it was of the rate alone in the same turn; the interval is of that share."""
+    """Return the rate alone times the median ratio in turns; the interval is of that ratio."""
     shares = [
         turn[at].rate / turn[0].rate for turn in turns if min(turn[0].rate, turn[at].rate) > 0
     ]
@@ -145,10 +149,12 @@ def _in_step(alone: Rate, turns: Sequence[Sequence[_Ran]], at: int, by_itself: R
 
 
 def _rate(blocks: Sequence[_Ran], wanted: int) -> Rate:
-    """Of undisturbed blocks, if these are at least half of what was wanted; else of all.
+    """Return the median of undisturbed blocks, or of all blocks if too few are undisturbed.
+
+    Too few are less than half of the blocks wanted.
 
     Raises:
-        UnavailableError: when nothing was done in any of them.
+        UnavailableError: if all blocks have a rate of zero.
     """
     good = [ran.rate for ran in blocks if not ran.is_bad]
     bad = len(blocks) - len(good)
@@ -162,15 +168,15 @@ def _rate(blocks: Sequence[_Ran], wanted: int) -> Rate:
 
 
 def median(values: Sequence[float], bad: int = 0) -> Rate:
-    """A median, and where it lies with `CONFIDENCE`, whatever the values' distribution.
+    """Return the median and its `CONFIDENCE` interval, for any distribution of the values.
 
-    Between two of them (David and Nagaraja, Order Statistics, 7.1); where there are few, all of
-    them are between the ends.
+    The ends are two of the values (David and Nagaraja, Order Statistics, 7.1); with few values, the
+    interval contains all of them.
     """
     ordered = sorted(values)
     count = len(ordered)
     outside = 0
-    # The median is outside of so many values from either end with this probability.
+    # `tail` is the probability that the median is beyond this many values at one end.
     while 2 * (outside + 1) < count:
         tail = sum(math.comb(count, k) for k in range(outside + 2)) / 2**count
         if 1 - 2 * tail < CONFIDENCE:

@@ -1,14 +1,14 @@
-"""Disturbance of caches and memory by a competitor, as a bubble size.
+"""Pressure of a competitor on caches and memory, as a bubble size.
 
-Mars et al., "Bubble-Up" (MICRO 2011): a competitor disturbs as much as a bubble, a competitor of
-known pressure, that slows down a probe as much. The probe waits for one random access after the
-other; the bubble copies one half of a working set to the other, as fast as it can: random updates,
-which wait for memory themselves, drive much less of others out of the cache. A score is the working
-set in MB of the bubble that slows down the probe equally. Between levels that were measured it is
-interpolated by logarithms; above the largest one it is that one, below the least that the probe
-feels it goes to zero. Smaller bubbles stay in caches of their own: the probe takes as long beside
-them as alone, and a curve through them would make sizes of what is scatter (docs/contention.md has
-figures).
+Source: Mars et al., "Bubble-Up" (MICRO 2011). A bubble is a competitor of known pressure. A
+competitor's score is the working set in MB of the bubble that slows down a probe equally.
+
+The probe waits for one random access after the other. The bubble copies one half of its working set
+to the other at full speed. Random updates would evict far fewer lines of others, as they wait for
+memory themselves. Scores are interpolated between measured levels by logarithms. Above the largest
+level, the score is that level; below the least level that slows the probe, it falls to zero.
+Smaller bubbles stay in their private caches and do not slow the probe. A curve through them would
+turn noise into sizes (docs/contention.md has figures).
 """
 
 import math
@@ -17,26 +17,25 @@ from typing import NamedTuple
 
 MEGABYTE = 1e6
 FELT = 1.05
-"""How many times as long a step of the probe takes at least beside a bubble that it feels: what
-medians of few blocks scatter by."""
+"""Least slowdown of the probe by a bubble that counts; medians of few blocks scatter by less."""
 _SHARE = 8
 _PRIVATE = 2
 
 
 class Level(NamedTuple):
-    """A bubble, and what the probe says of it."""
+    """A bubble and the slowdown of the probe beside it."""
 
     megabytes: float
-    slowdown: float  # how many times as long a step of the probe takes
+    slowdown: float  # ratio of the probe's step time to that alone
 
 
 class Calibration(NamedTuple):
-    """Slowdowns of a probe by size of the bubble: both rise, in order."""
+    """Slowdowns of the probe by bubble size, both ascending."""
 
     levels: tuple[Level, ...]
 
     def score(self, slowdown: float) -> float:
-        """The bubble, in MB, that slows down the probe as much."""
+        """Return the size in MB of the bubble that slows down the probe equally."""
         below = Level(0.0, 1.0)
         for level in self.levels:
             if slowdown <= level.slowdown:
@@ -45,7 +44,7 @@ class Calibration(NamedTuple):
         return self.levels[-1].megabytes
 
     def slowdown(self, megabytes: float) -> float:
-        """What the probe says of a bubble."""
+        """Return the slowdown of the probe by a bubble."""
         below = Level(0.0, 1.0)
         for level in self.levels:
             if megabytes <= level.megabytes:
@@ -62,15 +61,15 @@ class Calibration(NamedTuple):
 
 
 def calibrated(measured: Sequence[Level]) -> Calibration:
-    """The curve of what was measured, which rises.
+    """Return a monotonic curve through the measured levels.
 
-    Neighbours that fall are taken together (Ayer et al., "An empirical distribution function for
-    sampling with incomplete information", 1955), and the middle one of levels with the same
-    slowdown stands for all. Of those that the probe does not feel there is none, but the last one
-    if it feels none at all.
+    Neighbouring levels in descending order are merged (Ayer et al., "An empirical distribution
+    function for sampling with incomplete information", 1955); a merged level has their mean size on
+    a logarithmic scale. Levels that do not slow down the probe are dropped, except the last one if
+    none does.
 
     Raises:
-        ValueError: when there are no levels.
+        ValueError: if there are no levels.
     """
     if not measured:
         raise ValueError("no levels")
@@ -85,19 +84,20 @@ def calibrated(measured: Sequence[Level]) -> Calibration:
 
 
 def probe_bytes(cache_bytes: int, private_bytes: int) -> int:
-    """Working set of the probe: an eighth of the last-level cache, and beyond the one before it.
+    """Return the probe's working set: an eighth of the last-level cache, at least.
 
-    In a cache that nobody shares it would feel nothing; twice as large, half of its steps leave it.
+    In a private cache, the probe would not be slowed down. So its working set is at least twice the
+    largest private cache, where half of the accesses miss that cache.
 
     Args:
-        cache_bytes: the last-level cache.
-        private_bytes: the largest cache in front of it; 0 if there is none.
+        cache_bytes: size of the last-level cache.
+        private_bytes: size of the largest cache in front of it; 0 without one.
     """
     return min(max(cache_bytes // _SHARE, _PRIVATE * private_bytes), cache_bytes)
 
 
 def levels(cache_bytes: int, count: int) -> list[int]:
-    """Working sets of bubbles, in bytes: evenly spaced by logarithms, up to twice the cache."""
+    """Return working sets of bubbles in bytes, evenly spaced by logarithms, to twice the cache."""
     least, most = cache_bytes / 128, 2 * cache_bytes
     steps = max(count - 1, 1)
     return [round(least * (most / least) ** (at / steps)) for at in range(count)]
@@ -109,7 +109,7 @@ def _interpolated(below: Level, above: Level, slowdown: float) -> float:
     if below.megabytes <= 0:
         return share * above.megabytes
     found = float(below.megabytes * (above.megabytes / below.megabytes) ** share)
-    return min(max(found, below.megabytes), above.megabytes)  # rounding, too, keeps the order
+    return min(max(found, below.megabytes), above.megabytes)  # against rounding errors
 
 
 def _mean(group: Sequence[Level]) -> float:

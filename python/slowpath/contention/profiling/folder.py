@@ -1,4 +1,4 @@
-"""The folder of a profile: tables and how they were measured."""
+"""The folder of a profile: tables, and a record of the measurement."""
 
 import json
 import math
@@ -18,7 +18,7 @@ from slowpath.measure.environment import Environment
 
 MIXES = "mixes.csv"
 TABLES = ("memory.csv", "accelerator.csv", "contention.csv", MIXES)
-"""What `slowpath contention train` takes of a folder, as far as it is there."""
+"""Tables that `slowpath contention train` reads from a folder; all are optional."""
 RECORD = "profile.json"
 _TRAFFIC = ("flow_count", "packet_size_bytes")
 _MIX_COLUMNS = (
@@ -53,10 +53,10 @@ def write_profile(
     found: Found,
     records: tuple[ProfileRecord, Environment],
 ) -> list[str]:
-    """Writes the folder, and says which files; other tables of an earlier run are removed.
+    """Write the folder and return its files; delete other tables of an earlier run.
 
     Raises:
-        InputError: when something cannot be written.
+        InputError: if a file cannot be written.
     """
     path = Path(folder)
     texts = {
@@ -82,17 +82,17 @@ def write_profile(
 
 
 def check_folder(folder: str) -> None:
-    """Finds out before anything is measured whether there can be a folder of that name.
+    """Check before measuring that the folder can be created.
 
     Raises:
-        InputError: when there is a file.
+        InputError: if a file of that name exists.
     """
     if Path(folder).exists() and not Path(folder).is_dir():
         raise InputError(folder, "is a file; name a folder for the tables of the profile")
 
 
 def _memory(setup: Setup, machine: Machine, found: Found) -> str | None:
-    """Throughput beside competitors for memory, and alone, where the score is zero."""
+    """Return the table of throughput beside competitors for memory, and alone with a score of 0."""
     rows = list[Row]()
     for at, one in enumerate(found.points, 1):
         point = one.point
@@ -144,9 +144,9 @@ def _mix(name: str, one: Measured, found: Found) -> Row:
 
 
 def queued_time(own: float, client: Client, took: float) -> float:
-    """Time that a competitor takes of the accelerator for each request of a saturated function.
+    """Return the accelerator time that a client takes for each request of a saturated function.
 
-    Of one below saturation, by the exact round-robin equilibrium (docs/contention.md).
+    For a client below saturation, it follows from the round-robin equilibrium (docs/contention.md).
     """
     from slowpath.contention.accelerator.round_robin import throughputs
 
@@ -166,7 +166,7 @@ def _table(
     rows: Iterable[Row],
     mtbr: float | None = None,
 ) -> str:
-    """CSV, with what all rows have in common above it."""
+    """Return a CSV table, with remarks about all rows above the columns."""
     remarks = {
         "function": setup.function.name,
         "device": machine.name,

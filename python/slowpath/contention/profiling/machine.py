@@ -1,11 +1,11 @@
-"""CPUs of this machine, their caches, and disturbance between two of them.
+"""CPUs of this machine, their caches, and interference by other virtual machines.
 
-A virtual machine can only feel that. Two virtual CPUs handed a line of the cache over and back in
-60 ns while they were on two cores behind one last-level cache, in 290 to 330 ns, for minutes at a
-time, while they were behind different ones, and in 27 ns when they were on one core. A loop took
-23.1 us on a core of its own, to the digit (19.0 where its instructions were lucky), 24 to 37 while
-somebody else had a thread on the same core, which was so in half of the time, and 37.8 where that
-was our own other one.
+In a virtual machine, such interference is only visible in timings. Two virtual CPUs exchanged a
+cache line in 60 ns (both ways) while they were on two cores with a common last-level cache. It was
+290 to 330 ns, for minutes at a time, with different last-level caches, and 27 ns on one core. A
+loop took 23.1 us on an unshared core, to the digit (19.0 with a lucky alignment of its
+instructions). It took 24 to 37 us while another tenant used a thread of the same core, half of the
+time, and 37.8 us while our own other CPU did.
 """
 
 import time
@@ -33,15 +33,15 @@ class Machine(NamedTuple):
     places: Places
     cache_bytes: int
     probe_bytes: int
-    kernel: Kernel | None  # for programs
+    kernel: Kernel | None  # for XDP programs
 
 
 def this_machine(setup: Setup) -> Machine:
-    """CPUs for a setup, their cache, and the kernel if it is about a program.
+    """Select CPUs for a setup, and determine their cache, and the kernel for a program.
 
     Raises:
-        UnavailableError: when there are too few CPUs, the size of the cache is not known, or the
-            kernel loads no programs for this process.
+        UnavailableError: if there are too few CPUs, the size of the cache is unknown, or the kernel
+            does not load programs of this process.
     """
     what_for = "a function beside a competitor"
     if setup.function.pattern == "pipeline":
@@ -62,28 +62,30 @@ def this_machine(setup: Setup) -> Machine:
 
 _LOOKS = 60
 _KEPT = 400
-"""Paces that tell what is usual: the latest ones, as clocks of CPUs change."""
+"""Number of latest loop times that define the usual time; few, as CPU clocks change."""
 _ALIKE = 1.6
-"""Handovers within this factor are of one place; between different ones there is twice as much."""
+"""Handover times within this factor belong to the same placement; between placements, there is a
+factor of two."""
 _SEEN = 20
-"""A place is one where CPUs were in so many looks."""
+"""Least number of observations of a placement."""
 _NEAR = 190e-9
-"""Within a last-level cache, processors of today take less than this, and beyond it more."""
+"""Handover times within a last-level cache are below this limit on current processors, others
+above."""
 _SLOWER = 1.25
 _UNSHARED = 0.05
-"""In this share of the time, at least, nobody else is taken to be on the core."""
-_PATIENCE = 0.5  # seconds that are waited for it to be quiet
+"""Least share of the time in which the core is assumed to be unshared."""
+_PATIENCE = 0.5  # maximum wait for a quiet processor, in seconds
 
 
 _Look = tuple[float, bool]
-"""How long a line took, and whether a loop is slower while the other CPU has one, too."""
+"""Handover time of a cache line, and whether a loop is slower while the other CPU runs one."""
 
 
 class Surroundings:
-    """Two CPUs, and what was felt there.
+    """Observations of two CPUs.
 
-    Where they are to be is where a line is handed over fastest, but for one core: competitors take
-    away what is shared, and behind different caches there is hardly anything.
+    Their right placement has the fastest handover, except for one core: competitors should contend
+    for shared caches, and with different last-level caches there is little contention.
     """
 
     def __init__(
@@ -93,17 +95,17 @@ class Surroundings:
         look: Callable[[int, int], neighbours.Surroundings] = neighbours.surroundings,
         patience: float = _PATIENCE,
     ) -> None:
-        """Looks for some tenths of a second.
+        """Observe the CPUs for some tenths of a second.
 
         Args:
-            cpus: which CPUs.
-            away: seconds that may be waited, in all, while they are elsewhere; a third of it where
-                they never were nearer.
-            look: looks at them.
-            patience: seconds that may be waited each time, whatever the reason.
+            cpus: numbers of the CPUs.
+            away: total seconds to wait while the CPUs are misplaced; a third of it if they were
+                never placed better.
+            look: function that observes the CPUs.
+            patience: maximum seconds of each wait while the CPUs are in place.
 
         Raises:
-            UnavailableError: when this process may not use one of them.
+            UnavailableError: if this process may not use one of the CPUs.
         """
         self._cpus, self._look, self._patience = cpus, look, patience
         self._away = self._left = away
@@ -116,15 +118,18 @@ class Surroundings:
 
     @property
     def elsewhere(self) -> float:
-        """The share of looks in which they were on one core, or not behind one cache."""
+        """Share of observations with the CPUs on one core, or behind different caches."""
         return self._elsewhere / max(self._looks, 1)
 
     def quiet(self) -> bool:
-        """Whether both CPUs are where they are to be, each with its core to itself."""
+        """Return true if both CPUs are in place, each with an unshared core."""
         return self._felt()[0]
 
     def wait(self, go_on: Callable[[], None] = lambda: None) -> bool:
-        """Waits until it is quiet, but not for long; whether it is. `go_on` may raise an error."""
+        """Wait a limited time until it is quiet; return true if it is.
+
+        `go_on` can raise an error.
+        """
         until = time.monotonic() + self._patience
         while True:
             begun = time.monotonic()
@@ -134,17 +139,17 @@ class Surroundings:
             go_on()
             if begun >= until if in_place else self._left <= 0:
                 return False
-            if not in_place:  # CPUs stay for seconds or minutes where they are
+            if not in_place:  # a placement lasts for seconds or minutes
                 self._left -= time.monotonic() - begun
 
     def _felt(self) -> tuple[bool, bool]:
-        """Whether it is quiet, and whether the CPUs are where they are to be."""
+        """Return whether it is quiet, and whether the CPUs are in place."""
         found = self._look(*self._cpus)
         for kept, pace in zip(self._paces, found["paces"], strict=True):
             kept.append(pace)
         handover = found["handover"]
         if handover is None:
-            return False, True  # one of them was not there at all
+            return False, True  # one of the CPUs did not run at all
         insort(self._places, (handover, found["paces"][0] > _SLOWER * found["alone"]))
         in_place = self._in_place(handover)
         self._looks += 1
@@ -157,14 +162,15 @@ class Surroundings:
     def _in_place(self, handover: float) -> bool:
         usual = _nearest(self._places)
         if usual > _NEAR and self._left > self._away * 2 / 3:
-            return False  # they may come nearer
+            return False  # wait for a better placement
         return usual / _ALIKE < handover < usual * _ALIKE
 
 
 def _nearest(places: Sequence[_Look]) -> float:
-    """Of the least handovers that are alike, often enough and not on one core: the median.
+    """Return the median handover time of the closest frequent placement that is not one core.
 
-    Where there are none, that of all: they are threads of one core, or have hardly been looked at.
+    Without such a placement, return the median of all: the CPUs are threads of one core, or there
+    are too few observations.
     """
     first = 0
     while first < len(places):
@@ -177,5 +183,5 @@ def _nearest(places: Sequence[_Look]) -> float:
 
 
 def _at(values: Sequence[float], share: float) -> float:
-    """A quantile."""
+    """Return a quantile."""
     return sorted(values)[int(share * (len(values) - 1))]

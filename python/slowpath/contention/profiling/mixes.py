@@ -20,7 +20,7 @@ class MemBench(NamedTuple):
 
     working_set: int  # bytes
     touch: str
-    rate: float | None  # accesses per second; None: as many as it can
+    rate: float | None  # accesses per second; None: unlimited
 
 
 class Client(NamedTuple):
@@ -28,12 +28,12 @@ class Client(NamedTuple):
 
     size: int  # of packets, bytes
     mtbr: float
-    rate: float | None  # requests per second; None: there is one at any time
+    rate: float | None  # requests per second; None: always one pending
     queues: int
 
 
 class Point(NamedTuple):
-    """What runs together."""
+    """A function's traffic and its competitors."""
 
     traffic: Traffic
     memory: MemBench | None
@@ -41,41 +41,41 @@ class Point(NamedTuple):
 
 
 class Rate(NamedTuple):
-    """A rate of several blocks."""
+    """A rate measured over several blocks."""
 
     value: float  # median, per second
     low: float
     high: float
-    blocks: int
-    disturbed: int  # blocks that were left out, or, where all were, that were not
+    blocks: int  # number of blocks used
+    disturbed: int  # disturbed blocks; left out unless too few others remain
 
 
 class Measured(NamedTuple):
-    """What came of a point; without competitors, both rates are of the function alone."""
+    """Rates at a point; without competitors, both are of the function alone."""
 
     point: Point
     alone: Rate  # packets per second
     beside: Rate
     competitor: float | None  # accesses per second of mem-bench
-    client: Rate | None = None  # requests per second of the client when nobody else sends any
+    client: Rate | None = None  # requests per second of the client alone at the accelerator
 
 
 Spec = dict[str, object]
 
 
 class Sides(NamedTuple):
-    """Subjects and competitors."""
+    """Subjects and competitors of a mix."""
 
     subjects: list[Spec]
     competitors: list[Spec]
-    programs: tuple[Fed, ...] = ()  # which one of them is, if any
+    programs: tuple[Fed, ...] = ()  # XDP programs among them
 
 
 class Places(NamedTuple):
-    """CPUs, and what is on them.
+    """CPUs of threads.
 
-    The function is on the first, a competitor on the second; the accelerator of a pipeline is on
-    the second, and a competitor for memory beside both on the third.
+    The function is on the first CPU, a competitor on the second. The accelerator of a pipeline is
+    on the second CPU, and then a competitor for memory is on the third.
     """
 
     cpus: Sequence[int]
@@ -87,12 +87,12 @@ class Places(NamedTuple):
 
     @property
     def other(self) -> int:
-        """CPU beside it."""
+        """CPU of the competitor or accelerator."""
         return self.cpus[1]
 
 
 def kinds_of_mixes(function: Function, places: Places, *, memory: bool, client: bool) -> list[str]:
-    """Which mixes can run there: beside competitors for memory, at the accelerator, or both."""
+    """Return the possible kinds of mixes on these CPUs: `memory`, `accelerator`, `both`."""
     found = ["memory"] if memory else []
     if client:
         found.append("accelerator")
@@ -103,10 +103,10 @@ def kinds_of_mixes(function: Function, places: Places, *, memory: bool, client: 
 
 
 def mix_of(function: Function, point: Point, places: Places) -> Sides:
-    """A point: the function beside its competitors.
+    """Return the threads of a point: the function beside its competitors.
 
-    Of a pipeline beside a competitor for memory alone, its headers alone: what that stage lets
-    through is what a memory model is about, and the accelerator would hide it.
+    A pipeline beside a competitor for memory only runs its header stage alone. The memory model
+    describes the throughput of this stage, which the accelerator would hide.
     """
     headers_only = function.pattern == "pipeline" and point.client is None
     subject = _function(function, point.traffic, places, headers_only=headers_only)
@@ -121,7 +121,7 @@ def mix_of(function: Function, point: Point, places: Places) -> Sides:
 
 
 def probed(function: Function, traffic: Traffic, places: Places, probe_bytes: int) -> Sides:
-    """The probe beside a function, which is where the function else has a competitor."""
+    """Return the probe beside a function that runs in the place of a competitor."""
     swapped = Places([places.other, places.function])
     headers_only = function.pattern == "pipeline"
     competitor = _function(function, traffic, swapped, headers_only=headers_only)
@@ -130,7 +130,7 @@ def probed(function: Function, traffic: Traffic, places: Places, probe_bytes: in
 
 
 def accelerator_alone(function: Function, traffic: Traffic, cpu: int) -> Sides:
-    """The accelerator of a function, that it alone keeps busy."""
+    """Return the accelerator of a function, saturated by that function's requests."""
     subject: Spec = {
         "kind": "accelerator",
         "cpu": cpu,
@@ -141,29 +141,29 @@ def accelerator_alone(function: Function, traffic: Traffic, cpu: int) -> Sides:
 
 
 def client_alone(function: Function, client: Client, places: Places) -> Sides:
-    """The accelerator where it is in a mix, that requests of a client alone keep busy."""
+    """Return the accelerator in its place in mixes, saturated by a client's requests."""
     traffic = Traffic(1, client.size, client.mtbr)
     return accelerator_alone(function, traffic, accelerator_cpu(function, places))
 
 
 def accelerator_cpu(function: Function, places: Places) -> int:
-    """Where the accelerator of a function is."""
+    """Return the CPU of a function's accelerator."""
     return places.other if function.pattern == "pipeline" else places.function
 
 
 def probe(size: int, cpu: int) -> Spec:
-    """The probe."""
+    """Return the specification of the probe."""
     return {"kind": "probe", "cpu": cpu, "bytes": size}
 
 
 def mem_bench(competitor: MemBench, cpu: int) -> Spec:
-    """A competitor for memory."""
+    """Return the specification of a competitor for memory."""
     size, touch, rate = competitor
     return {"kind": "memory", "cpu": cpu, "bytes": size, "touch": touch, "rate": rate}
 
 
 def _programs(function: Function, traffic: Traffic) -> tuple[Fed, ...]:
-    """What the function is, if it is a program."""
+    """Return the function's XDP program, if any."""
     if function.program is None:
         return ()
     found, number, destination, port = function.program

@@ -1,6 +1,6 @@
-"""Planners: each gives the next point to measure.
+"""Planners, which choose the next point to measure, and lists of points known in advance.
 
-Points that are known beforehand stand here; those of `plans.py` may depend on what was measured.
+Plans that depend on earlier measurements are in `plans.py`.
 """
 
 import random
@@ -13,25 +13,25 @@ from slowpath.contention.profiling.setup import MemoryRange, PlanRecord, Setup, 
 
 
 class Known(NamedTuple):
-    """What is known of the machine before the first point."""
+    """Properties of the machine known before the first point."""
 
     spread: float | None  # the noise floor: standard deviation, a share
-    score: Callable[[MemBench], float]  # of a competitor, MB; measured when it is first asked for
+    score: Callable[[MemBench], float]  # of a competitor, MB; measured on the first call
 
 
 class Planner(Protocol):
-    """Chooses points."""
+    """A chooser of points."""
 
     @property
     def record(self) -> PlanRecord:
-        """What it did."""
+        """Record of the choice."""
 
     def next(self, measured: Sequence[Measured]) -> Point | None:
-        """The next point, when those were measured; None when that is enough."""
+        """Return the next point after the given measurements; None at the end."""
 
 
 class ListPlanner:
-    """Points that are known beforehand."""
+    """A planner with points known in advance."""
 
     def __init__(self, name: str, points: Sequence[Point]) -> None:
         self.record: PlanRecord = {
@@ -43,7 +43,7 @@ class ListPlanner:
         self._points = list(points)
 
     def next(self, measured: Sequence[Measured]) -> Point | None:
-        """The next one of the list."""
+        """Return the next point of the list."""
         return self._points[len(measured)] if len(measured) < len(self._points) else None
 
 
@@ -54,13 +54,13 @@ def listed(
     configurations: Sequence[MemBench],
     draw: random.Random,
 ) -> list[Point]:
-    """So many points at random, or on a grid, with kinds of mixes and competitors in turn."""
+    """Return points at random or on a grid, cycling through kinds of mixes and competitors."""
     if setup.effort.plan == "grid":
         traffics = _grid(setup, count)
-        # Configurations in turn, but not in the order of the grid, which goes along an axis.
+        # Shuffle, so that configurations do not depend on the position along an axis.
         draw.shuffle(traffics)
     else:
-        # Each kind of mixes covers the ranges by itself: models are of one kind's rows.
+        # Each kind of mixes covers all ranges, as a model is trained on one kind of rows.
         numbers = [len(range(at, count, len(kinds))) for at in range(len(kinds))]
         by_kind = [_spread(setup, number, draw) for number in numbers]
         traffics = [by_kind[at % len(kinds)][at // len(kinds)] for at in range(count)]
@@ -73,14 +73,14 @@ def listed(
         if kind != "memory" and setup.client is not None:
             client = _client(setup, draw)
         if kind == "memory":
-            # These rows are of one match ratio, as tables have it.
+            # All rows of a memory table have the same match ratio.
             traffic = traffic._replace(mtbr=setup.traffic.mtbr.least)  # noqa: PLW2901
         points.append(Point(traffic, memory, client))
     return points
 
 
 def memory_configurations(found: MemoryRange, draw: random.Random) -> list[MemBench]:
-    """Competitors for memory: working sets evenly spread, everything else by lot."""
+    """Return competitors for memory: evenly spaced working sets, random rates."""
     configurations = []
     for at in range(found.configurations):
         share = at / max(found.configurations - 1, 1)
@@ -93,20 +93,21 @@ def memory_configurations(found: MemoryRange, draw: random.Random) -> list[MemBe
 
 
 def middle(found: TrafficRange) -> Traffic:
-    """The usual traffic: flows in the middle, the largest packets, the least matches."""
+    """Return the usual traffic: the geometric mean of flows, largest packets, least matches."""
     return Traffic(round(between(found.flows, 0.5)), round(found.size.most), found.mtbr.least)
 
 
 def between(span: Span, share: float) -> float:
-    """A value at a share of the way, by logarithms."""
+    """Return a value at a share of the span, by logarithms."""
     return float(span.least * (span.most / span.least) ** share)
 
 
 def _spread(setup: Setup, count: int, draw: random.Random) -> list[Traffic]:
-    """Return so many points of traffic that cover the declared ranges, both ends included.
+    """Return points of traffic that cover the declared ranges, both ends included.
 
-    A Latin hypercube: each attribute takes a value in each of `count` strata, once, and the two
-    outermost ones are the ends. Which values meet is by lot. Flows are spread by logarithms.
+    The points are a Latin hypercube: each attribute has one value in each of `count` strata, and
+    the two outermost values are the ends. Values of attributes are combined at random. Flows are
+    spaced by logarithms.
     """
     flows, size, mtbr = ([*_strata(count, draw)] for _ in range(3))
     spans = setup.traffic
@@ -121,7 +122,7 @@ def _spread(setup: Setup, count: int, draw: random.Random) -> list[Traffic]:
 
 
 def _strata(count: int, draw: random.Random) -> list[float]:
-    """Return a share in each of so many strata, in any order; the outermost are 0 and 1."""
+    """Return a share in each of `count` strata, in random order; the outermost are 0 and 1."""
     shares = [(at + draw.random()) / count for at in range(count)]
     if count > 1:
         shares[0], shares[-1] = 0.0, 1.0
@@ -130,7 +131,7 @@ def _strata(count: int, draw: random.Random) -> list[float]:
 
 
 def _grid(setup: Setup, count: int) -> list[Traffic]:
-    """So many points of traffic on a grid, with as many values on each axis that has several."""
+    """Return points of traffic on a grid, with equally many values on each non-constant axis."""
     spans = setup.traffic
     axes = sum(1 for span in spans if span.least < span.most)
     steps = 1

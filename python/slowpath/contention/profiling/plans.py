@@ -1,12 +1,12 @@
 """Plans that a description can name.
 
-What the latter choose, `adaptive` and `active` (`contention/sampling/`), is rows of the memory
-model: beside which `mem-bench`, under how many flows and which packet size. Other kinds of mixes
-tell the models nothing, as request times are measured by themselves: one mix in six is of each,
-drawn as the plan `random` draws them.
+The plans `adaptive` and `active` (`adaptive.py`) choose rows of the memory model: the `mem-bench`,
+the number of flows and the packet size. Other kinds of mixes do not help the models, as request
+times are measured separately. So of six mixes, one is of each other kind, drawn as by the plan
+`random`.
 
-A mix tells of two points, beside its competitor and alone. So nobody is no level that is drawn, and
-where throughput alone is asked for, the competitor that was there least often is beside it.
+A mix measures two points: beside its competitor and alone. So the level without contention is never
+drawn. If a plan asks for it, the mix has the competitor that was used least often.
 """
 
 import math
@@ -42,28 +42,28 @@ from slowpath.contention.profiling.setup import ASKING, PlanRecord, Setup, Traff
 _SIX = 6
 _FLOWS, _SIZE = "flow_count", "packet_size_bytes"
 _NARROWEST = 1 / 16
-"""Between so near values of attributes nothing is halved: of flows, half as many again for each
-three orders of magnitude of their range."""
+"""Least extent of a region that is halved, as a share of the range. For flows, it is a factor of
+1.5 for each three orders of magnitude of their range."""
 _SURE = 2 * math.sqrt(2)
-"""Standard deviations of one measurement that two of them are rarely from each other."""
+"""Rarely exceeded difference of two measurements, in standard deviations of one."""
 
 
 def is_other(at: int, kinds: Sequence[str]) -> bool:
-    """Whether a mix is of another kind: the last ones of each six, one of each."""
+    """Return true if a mix is of another kind: the last ones of each six, one of each."""
     return at % _SIX > _SIX - len(kinds)
 
 
 def threshold(known: Known) -> float:
-    """How large a difference is that is none of noise, a share."""
+    """Return the least difference, as a share, that noise does not explain."""
     usual = Settings().changes
     return usual if known.spread is None else max(usual, _SURE * known.spread)
 
 
 def space_of(traffic: TrafficRange, levels: Sequence[float], usual: Traffic) -> Space:
-    """Flows, by orders of magnitude, and packet sizes, as far as there are several; scores.
+    """Return the attributes with a range, flows by logarithms and packet sizes, and score levels.
 
     Args:
-        traffic: what the function may get.
+        traffic: ranges of the function's traffic.
         levels: scores of competitors for memory, MB.
         usual: the default traffic.
     """
@@ -76,15 +76,15 @@ def space_of(traffic: TrafficRange, levels: Sequence[float], usual: Traffic) -> 
 
 
 class _Asked(NamedTuple):
-    """What was asked for."""
+    """A point that the plan asked for."""
 
     wanted: Wanted
-    level: int  # of the competitor that is there
-    at: int  # which mix it is
+    level: int  # of the competitor in the mix
+    at: int  # index of the mix
 
 
 class AskingPlanner:
-    """Rows of the memory model as a plan wants them, other kinds of mixes between them."""
+    """Rows of the memory model as a plan asks for them, interleaved with other kinds of mixes."""
 
     def __init__(
         self,
@@ -94,14 +94,14 @@ class AskingPlanner:
         configurations: Sequence[MemBench],
         draw: random.Random,
     ) -> None:
-        """Measures scores first, where the plan goes by them.
+        """Start the plan; measure scores first if it needs them.
 
         Args:
-            setup: what is profiled.
-            kinds: which kinds of mixes there are, `memory` first.
-            known: what is known of the machine.
-            configurations: competitors for memory, one at least.
-            draw: of other kinds of mixes.
+            setup: function, traffic and competitors.
+            kinds: kinds of mixes, `memory` first.
+            known: properties of the machine.
+            configurations: competitors for memory, at least one.
+            draw: random source of other kinds of mixes.
         """
         self._setup, self._kinds = setup, kinds
         self._configurations = configurations
@@ -112,13 +112,13 @@ class AskingPlanner:
         self._threshold: float | None = None
         self._relevant: list[str] | None = None
         self._asked = list[_Asked]()
-        self._settled = 0  # how many were asked for before it was known what is relevant
+        self._settled = 0  # number of points before relevance was known
         self._used = Counter[int]()
         self._plan = self._begun(known, quota - count)
 
     @property
     def record(self) -> PlanRecord:
-        """What it did."""
+        """Record of the choice."""
         return {
             "name": self._setup.effort.plan,
             "relevant": self._relevant,
@@ -127,11 +127,11 @@ class AskingPlanner:
         }
 
     def next(self, measured: Sequence[Measured]) -> Point | None:
-        """The next point, when those were measured; None when that is enough."""
+        """Return the next point after the given measurements; None at the end."""
         sources = [self._of_memory(measured), self._others]
         if is_other(len(measured), self._kinds):
             sources.reverse()
-        # A space can be used up before the quota is; the other kinds go on then.
+        # If the space is exhausted before the quota, the other kinds continue.
         return next(sources[0], None) or next(sources[1], None)
 
     def _begun(self, known: Known, quota: int) -> Plan:
@@ -143,7 +143,7 @@ class AskingPlanner:
         settings = Settings(
             self._threshold, self._threshold, widest_first=True, narrowest=_NARROWEST
         )
-        # It draws levels, whatever they are like.
+        # The adaptive plan draws levels without using their scores.
         space = space_of(traffic, [0.0] * len(self._configurations), self._usual)
         return adaptive(space, quota, settings, effort.seed, self._found)
 
@@ -152,7 +152,7 @@ class AskingPlanner:
         self._settled = len(self._asked)
 
     def _unused(self) -> list[_Asked]:
-        """Those with an attribute elsewhere that is at its default in all since it was left out."""
+        """Return points that varied an attribute which was later dropped and kept constant."""
         first, since = self._asked[: self._settled], self._asked[self._settled :]
         if self._relevant is None or not since:
             return []
@@ -170,7 +170,7 @@ class AskingPlanner:
         ]
 
     def _of_memory(self, measured: Sequence[Measured]) -> Iterator[Point]:
-        """At most one more point, when it is known what came of the one before."""
+        """Yield at most one more point of the plan."""
         wanted = ask(self._plan, self._told(measured))
         if wanted is None:
             return
@@ -181,7 +181,7 @@ class AskingPlanner:
         self._asked.append(_Asked(wanted, level, len(measured)))
         usual, values = self._usual, wanted.values()
         flows, size = values.get(_FLOWS, usual.flows), values.get(_SIZE, usual.size)
-        # These rows are of one match ratio, as tables have it: that of the default traffic.
+        # All rows of a memory table have the same match ratio: that of the default traffic.
         traffic = Traffic(int(flows), int(size), usual.mtbr)
         yield Point(traffic, self._configurations[level - 1], None)
 
@@ -197,7 +197,7 @@ class AskingPlanner:
 
 
 def planner(setup: Setup, kinds: Sequence[str], known: Known) -> Planner:
-    """The planner that a setup names, for mixes of these kinds; `memory` first, if it is one."""
+    """Return the planner of a setup for these kinds of mixes; `memory` is first, if included."""
     effort = setup.effort
     draw = random.Random(effort.seed)  # noqa: S311 - no secret
     configurations = memory_configurations(setup.memory, draw) if setup.memory else []

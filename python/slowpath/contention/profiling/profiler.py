@@ -16,41 +16,41 @@ from slowpath.core.errors import StoppedError
 from slowpath.core.jobs.stopping import Stopping
 
 _LEVELS = 9
-_RATIOS = 5  # match ratios of which request times are measured
+_RATIOS = 5  # number of match ratios with measured request times
 
 
 class Audience(NamedTuple):
-    """Who may ask to end, and who is told what is being done."""
+    """Sources of stop requests, and the display of progress."""
 
     stopping: Stopping
     show: Callable[[str], None]
-    until: float | None  # of `time.monotonic`
+    until: float | None  # deadline, as `time.monotonic`
 
 
 class RequestRow(NamedTuple):
-    """How long a request takes of the accelerator when nobody else sends any."""
+    """Request time at an accelerator without other clients."""
 
     mtbr: float
     seconds: Rate
 
 
 class OwnRow(NamedTuple):
-    """What the function does to others."""
+    """Contention that the function causes."""
 
     traffic: Traffic
     score: float
 
 
 class Probed(NamedTuple):
-    """The probe, calibrated."""
+    """The calibrated probe."""
 
     measured: tuple[bubble_score.Level, ...]
     calibration: bubble_score.Calibration
-    largest_shift: float  # of the probe alone, a share
+    largest_shift: float  # of the probe's rate alone from its median, a share
 
 
 class Noise(NamedTuple):
-    """How far the same measurement is from itself, as shares."""
+    """Repeatability of measurements, as shares."""
 
     repetitions: int
     spread: float | None
@@ -58,22 +58,22 @@ class Noise(NamedTuple):
 
 
 class Found(NamedTuple):
-    """All that was measured."""
+    """All measurements."""
 
     probed: Probed
-    requests: tuple[RequestRow, ...]  # of the function
+    requests: tuple[RequestRow, ...]  # request times of the function
     own: tuple[OwnRow, ...]
     noise: Noise
     scores: dict[MemBench, float]
     points: tuple[Measured, ...]
     plan: PlanRecord
     disturbed: int  # blocks in which a thread waited for its CPU
-    elsewhere: float  # share of looks in which the CPUs were on one core or behind two caches
+    elsewhere: float  # share of observations with misplaced CPUs
     stopped: bool
 
 
 class Profiling:
-    """A setup on this machine."""
+    """Measurement of a setup on this machine."""
 
     def __init__(self, setup: Setup, machine: Machine, audience: Audience) -> None:
         self._setup = setup
@@ -82,21 +82,21 @@ class Profiling:
         effort = setup.effort
         self._timing = Timing(effort.pairs, effort.block_seconds, effort.warm_seconds)
         self._disturbed = 0
-        # Three times as long as it takes to measure is waited for CPUs that are elsewhere.
+        # Waits for misplaced CPUs are limited to three times the time of measuring.
         kinds = ("alone", "beside", *(["the client"] if setup.client is not None else []))
         blocks = effort.mixes * len(kinds) * effort.pairs
         away = 3 * blocks * (effort.block_seconds + effort.warm_seconds)
         self._around = Surroundings((machine.places.function, machine.places.other), away)
 
     def run(self, planned: Callable[[Known], Planner]) -> Found:
-        """Measures everything; points until the planner has no more, or somebody asks to end.
+        """Measure everything, until the planner has no more points, or a stop is requested.
 
         Args:
-            planned: the planner, when it is known what the machine is like.
+            planned: constructor of the planner from properties of the machine.
 
         Raises:
-            StoppedError: when that was asked for before the first point.
-            InputError: when this machine does not do it.
+            StoppedError: if a stop is requested before the first point.
+            InputError: if this machine cannot measure it.
         """
         probed = self._probed()
         requests = self._requests(round(self._setup.traffic.size.most), self._setup.traffic.mtbr)
@@ -135,13 +135,13 @@ class Profiling:
         )
 
     def measure(self, point: Point) -> Measured:
-        """The function alone and beside the competitors of a point.
+        """Measure the function alone and beside the competitors of a point.
 
-        What requests of a client take is measured in the same turns: a processor that others use
-        as well is not as fast an hour later.
+        Request times of a client are measured in the same turns, since the speed of a shared
+        processor changes over time.
 
         Raises:
-            StoppedError: when somebody asked to end.
+            StoppedError: if a stop is requested.
         """
         function, places = self._setup.function, self._machine.places
         client = None
@@ -185,13 +185,13 @@ class Profiling:
         return calibration.score(self._beside_probe(competitor).slowdown)
 
     def _beside_probe(self, competitor: MemBench) -> Turns:
-        """The probe where the function is, beside a competitor where that is."""
+        """Measure the probe on the function's CPU, beside a competitor on the other."""
         places = self._machine.places
         probe = mixes.probe(self._machine.probe_bytes, places.function)
         return self._turns(mixes.Sides([probe], [mixes.mem_bench(competitor, places.other)]))
 
     def _requests(self, size: int, ratios: Span) -> tuple[RequestRow, ...]:
-        """Request times of payloads of this size, by match ratio."""
+        """Measure request times of payloads of this size, by match ratio."""
         function = self._setup.function
         if function.service is None:
             return ()
@@ -206,7 +206,7 @@ class Profiling:
         return tuple(found)
 
     def _own(self, calibration: bubble_score.Calibration) -> tuple[OwnRow, ...]:
-        """What the function does to others, for few and many flows, small and large packets."""
+        """Measure the function's contention, with few and many flows, small and large packets."""
         flows, size, mtbr = self._setup.traffic
         function, machine = self._setup.function, self._machine
         counts = dict.fromkeys(round(between(flows, share)) for share in (0.0, 0.5, 1.0))
@@ -219,7 +219,7 @@ class Profiling:
         return tuple(found)
 
     def _noise(self) -> Noise:
-        """One point again and again, without competitors."""
+        """Measure one point repeatedly, without competitors."""
         usual = middle(self._setup.traffic)
         rates, within = list[float](), list[float]()
         repetitions = self._setup.effort.repetitions
@@ -233,7 +233,7 @@ class Profiling:
 
 
 def request_time(rows: Sequence[RequestRow], mtbr: float) -> float:
-    """Seconds of a request, between those that were measured."""
+    """Return the seconds of a request, interpolated between measured match ratios."""
     below = rows[0]
     for row in rows:
         if mtbr <= row.mtbr:

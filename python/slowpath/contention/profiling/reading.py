@@ -1,6 +1,6 @@
-"""Descriptions of profiles; errors name file, line and key.
+"""Readers of profile descriptions; errors name file, line and key.
 
-Format: docs/contention.md.
+docs/contention.md describes the format.
 """
 
 from ipaddress import IPv4Address
@@ -46,10 +46,10 @@ _PORT = Number("port", 0, 65_535, 53)
 
 
 def read_program(found: Marked, folder: Path) -> Program:
-    """A program of an object, or of C source; `folder` is that of the description.
+    """Read a program of a BPF object or C source; `folder` is that of the description.
 
     Raises:
-        InputError: when there is no such program, or its packets make no sense.
+        InputError: if there is no such program, or its address or port is invalid.
     """
     parts = table(found, ("object",), ("program", "destination", "destination_port"))
     wanted = text(parts["program"]) if "program" in parts else None
@@ -103,21 +103,21 @@ _CPU = Number("CPU", 0, 65_535, 0)
 
 
 def load_setup(file: str) -> Setup:
-    """What is to be profiled.
+    """Read a description from a file.
 
     Raises:
-        InputError: when the file cannot be read, or something in it makes no sense.
-        UnavailableError: when PyYAML is not installed.
+        InputError: if the file cannot be read, or its content is invalid.
+        UnavailableError: if PyYAML is not installed.
     """
     return read_setup(file, read_text(file))
 
 
 def read_setup(file: str, content: str) -> Setup:
-    """The same of a text; `file` names it.
+    """Read a description from a text; `file` is its name in errors.
 
     Raises:
-        InputError: when something in it makes no sense.
-        UnavailableError: when PyYAML is not installed.
+        InputError: if its content is invalid.
+        UnavailableError: if PyYAML is not installed.
     """
     if not content.strip():
         raise InputError(f"{file}:1", "is empty; docs/contention.md says what it has")
@@ -143,7 +143,7 @@ def read_setup(file: str, content: str) -> Setup:
 
 
 def _cpus(found: Marked) -> tuple[int, ...]:
-    """CPUs, of which each thread takes another one."""
+    """Return the CPUs; each thread uses a different one."""
     cpus = tuple(number(one, _CPU) for one in items(found))
     if len({*cpus}) < len(cpus):
         found.place.refuse("has a CPU twice; each thread takes one of its own")
@@ -260,7 +260,7 @@ def _effort(parts: dict[str, Marked], memory: MemoryRange | None) -> Effort:
 
 
 def _span(found: Marked, limits: Number) -> Span:
-    """One number, or the least and the greatest of a range."""
+    """Read one number, or the least and the greatest of a range."""
     if not isinstance(found.value, list):
         value = number(found, limits)
         return Span(value, value)

@@ -31,7 +31,7 @@ _OFTEN = 0.01
 
 
 def profile_text(record: ProfileRecord, files: Sequence[str]) -> Iterator[Line]:
-    """The probe, the noise floor, and where the tables are."""
+    """Yield a summary: mixes, noise floor, probe and files."""
     cpus = ", ".join(str(cpu) for cpu in record["cpus"])
     yield Line(one_line(f"{record['function']} on {record['device']}, CPUs {cpus}"), "bold")
     wanted = "" if record["mixes"] == record["wanted"] else f" of {record['wanted']}"
@@ -64,7 +64,7 @@ def profile_text(record: ProfileRecord, files: Sequence[str]) -> Iterator[Line]:
 
 
 def _plan(record: PlanRecord) -> Iterator[Line]:
-    """What an adaptive plan went by."""
+    """Yield the relevant attributes of an adaptive plan."""
     if record["relevant"] is None or record["threshold"] is None:
         return
     on = " and ".join(record["relevant"]) or "nothing of the traffic"
@@ -81,12 +81,12 @@ def _noise(record: ProfileRecord) -> str:
 
 
 def run(given: Namespace) -> ExitCode:
-    """Measures, writes the folder, and reports.
+    """Run the command: measure, write the folder, and report.
 
     Raises:
-        InputError: when the description cannot be used, the machine lacks something, or the folder
+        InputError: if the description cannot be used, the machine lacks something, or the folder
             cannot be written.
-        OptionError: when the description has nothing that `--plan` could choose.
+        OptionError: if the description has nothing that `--plan` could choose.
     """
     until = None if given.deadline is None else time.monotonic() + given.deadline
     need()
@@ -124,7 +124,7 @@ def run(given: Namespace) -> ExitCode:
 
 
 def _setup(given: Namespace) -> Setup:
-    """What is to be profiled, by the file and what options say instead."""
+    """Return the setup in the file, with changes by options."""
     setup = load_setup(given.file)
     effort = setup.effort
     if given.mixes is not None:

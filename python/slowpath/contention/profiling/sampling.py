@@ -1,8 +1,8 @@
-"""Points that can be measured, plans that ask for them, and quotas.
+"""Points to measure, plans that ask for them, and quotas.
 
-A plan is a generator: whoever measures decides when, and may stop asking it. So a profile of a
-machine, where each measurement takes seconds and may be the last one, and a function `measure` have
-the same plans.
+A plan is a generator, so the measuring code sets the pace and can stop at any time. The same plans
+work for a profile of a machine, where each measurement takes seconds and can be the last, and for a
+function `measure`.
 """
 
 import math
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 NO_CONTENTION = 0
-"""The level at which nobody else is there; by convention the first one."""
+"""The level without competitors; by convention the first one."""
 
 
 class Attribute(NamedTuple):
@@ -27,17 +27,17 @@ class Attribute(NamedTuple):
     least: float
     most: float
     default: float
-    whole: bool = True  # whether only whole numbers make sense
-    by_logarithm: bool = False  # whether each order of magnitude is as wide as any other
+    whole: bool = True  # true if only whole numbers are valid
+    by_logarithm: bool = False  # true if values are spaced by logarithms
 
     def inside(self, share: float) -> float:
-        """The value at a share of the way from the least to the most."""
+        """Return the value at a share of the range."""
         if self.by_logarithm:
             return self.at(self.least * (self.most / self.least) ** share)
         return self.at(self.least + share * (self.most - self.least))
 
     def share(self, value: float) -> float:
-        """The share of the way at which a value is; zero where there is only one."""
+        """Return the position of a value in the range, as a share; 0 in a range of one value."""
         if self.most <= self.least:
             return 0.0
         if self.by_logarithm:
@@ -45,59 +45,59 @@ class Attribute(NamedTuple):
         return (value - self.least) / (self.most - self.least)
 
     def middle(self, first: float, last: float) -> float:
-        """The value half-way between two."""
+        """Return the value half-way between two."""
         return self.at(math.sqrt(first * last) if self.by_logarithm else (first + last) / 2)
 
     def at(self, value: float) -> float:
-        """The nearest value that makes sense."""
+        """Return the nearest valid value."""
         near = min(max(value, self.least), self.most)
         return float(round(near)) if self.whole else near
 
 
 class Space(NamedTuple):
-    """Attributes, and levels of contention."""
+    """Attributes of traffic, and levels of contention."""
 
     attributes: Sequence[Attribute]
-    levels: Floats  # what is known of each, `[level, feature]`, such as logarithms of counters
-    with_alone: bool = False  # whether measurements tell the throughput alone, too
+    levels: Floats  # features of levels, `[level, feature]`, such as logarithms of counters
+    with_alone: bool = False  # true if each measurement also yields the solo throughput
 
     @property
     def drawn_from(self) -> int:
-        """The first level that is worth drawing: nobody is none where that comes along."""
+        """The first level to draw; 1 if measurements always include solo throughput."""
         return NO_CONTENTION + 1 if self.with_alone else NO_CONTENTION
 
     def default(self) -> dict[str, float]:
-        """The default traffic."""
+        """Return the default traffic."""
         return {one.name: one.default for one in self.attributes}
 
     def level(self, draw: np.random.Generator) -> int:
-        """A level at random, each as likely as any other."""
+        """Return a random level; all levels are equally likely."""
         return int(draw.integers(self.drawn_from, len(self.levels)))
 
     def drawn(self, draw: np.random.Generator) -> "Point":
-        """A point at random: each level, and each value, is as likely as any other."""
+        """Return a random point; all levels and values are equally likely."""
         level = self.level(draw)
         return point(level, {one.name: one.inside(draw.random()) for one in self.attributes})
 
 
 class Point(NamedTuple):
-    """A configuration that can be measured."""
+    """A point to measure."""
 
     level: int  # of contention
-    traffic: tuple[tuple[str, float], ...]  # attributes by their names, in order
+    traffic: tuple[tuple[str, float], ...]  # values of attributes by name, in order
 
     def values(self) -> dict[str, float]:
-        """The traffic as a table."""
+        """Return the traffic as a dictionary."""
         return dict(self.traffic)
 
 
 def point(level: int, traffic: Mapping[str, float]) -> Point:
-    """A configuration."""
+    """Return the point with this level and traffic."""
     return Point(level, tuple(traffic.items()))
 
 
 class Sample(NamedTuple):
-    """A point that was measured."""
+    """A measured point."""
 
     point: Point
     throughput: float
@@ -105,20 +105,20 @@ class Sample(NamedTuple):
 
 Result = TypeVar("Result")
 Asking = Generator[Point, Sequence[Sample], Result]
-"""Yields the point that is to be measured next, and is sent what came of it: a sample of that
-point, and of any others that the same measurement tells about."""
+"""A generator that yields the next point to measure. It is sent samples of that point, and of other
+points that the same measurement covers."""
 
 Plan = Asking[None]
 Measure = Callable[[Point], float]
-"""Throughput at a point: a test bed, a simulation, or a table."""
+"""Function that returns the throughput at a point: a test bed, a simulation, or a table."""
 
 
 def ask(plan: Plan, told: Sequence[Sample] | None = None) -> Point | None:
-    """The next point of a plan, when it is told what came of the one before; None at its end.
+    """Send a plan the results of its last point, and return its next point; None at its end.
 
     Args:
-        plan: what is asked.
-        told: what came of the last point; None before the first one.
+        plan: the plan.
+        told: samples of its last point; None before the first one.
     """
     try:
         return next(plan) if told is None else plan.send(told)
@@ -127,7 +127,7 @@ def ask(plan: Plan, told: Sequence[Sample] | None = None) -> Point | None:
 
 
 def measured(plan: Plan, measure: Measure) -> list[Sample]:
-    """All that a plan wants, in the order in which it does."""
+    """Measure all points of a plan, in its order."""
     samples = list[Sample]()
     wanted = ask(plan)
     while wanted is not None:
@@ -137,11 +137,11 @@ def measured(plan: Plan, measure: Measure) -> list[Sample]:
 
 
 class QuotaError(Exception):
-    """All that may be measured has been."""
+    """The quota of measurements is spent."""
 
 
 class Budget:
-    """What has been measured, and how much may be: `profile_one` of the paper's Algorithm 1."""
+    """Measured points, and the quota of measurements: `profile_one` of the paper's Algorithm 1."""
 
     def __init__(self, quota: int) -> None:
         if quota < 1:
@@ -149,22 +149,22 @@ class Budget:
         self._quota = quota
         self._known = dict[Point, list[float]]()
         self.spent = 0
-        """How many measurements there have been; one may tell about several points."""
+        """Number of measurements; one can cover several points."""
 
     @property
     def left(self) -> int:
-        """How many more measurements there may be."""
+        """Number of remaining measurements."""
         return self._quota - self.spent
 
     def known(self, point: Point) -> bool:
-        """Whether throughput at a point is known."""
+        """Return true if the throughput at a point is known."""
         return point in self._known
 
     def throughput(self, point: Point) -> Asking[float]:
-        """Throughput at a point, asked for unless it is known; the mean where it was told often.
+        """Return the mean throughput at a point; ask for a measurement if it is unknown.
 
         Raises:
-            QuotaError: when it is not known and may not be measured any more.
+            QuotaError: if it is unknown and the quota is spent.
         """
         if point not in self._known:
             if self.left <= 0:
@@ -175,7 +175,7 @@ class Budget:
         return fmean(self._known[point])
 
     def samples(self) -> list[Sample]:
-        """All that is known, each point once, in the order in which it came to be."""
+        """Return all known points with their mean throughputs, in order of measurement."""
         return [Sample(point, fmean(values)) for point, values in self._known.items()]
 
 
@@ -183,7 +183,7 @@ _MISSES = 1000
 
 
 def full(space: Space, steps: int) -> Plan:
-    """Every level of contention under a grid of all attributes, `steps` values of each."""
+    """Ask for each level of contention on a grid of all attributes, with `steps` values of each."""
     shares = [at / (steps - 1) if steps > 1 else 0.5 for at in range(steps)]
     axes = [dict.fromkeys(one.inside(share) for share in shares) for one in space.attributes]
     names = [one.name for one in space.attributes]
@@ -197,18 +197,18 @@ def full(space: Space, steps: int) -> Plan:
 
 
 def random(space: Space, quota: int, seed: int = 0) -> Plan:
-    """Points at random, until the quota is used up."""
+    """Ask for random points until the quota is spent."""
     yield from spend(space, Budget(quota), np.random.default_rng(seed))
 
 
 def spend(space: Space, budget: Budget, draw: np.random.Generator, until: float = math.inf) -> Plan:
-    """Uses up a quota for points at random, as far as there are so many different ones.
+    """Ask for random points until the quota is spent, or no new point is found.
 
     Args:
-        space: what can be measured.
-        budget: with the quota.
-        draw: which points.
-        until: it ends, too, when so many measurements were made in all.
+        space: attributes and levels of contention.
+        budget: the quota.
+        draw: random source.
+        until: total number of measurements at which to stop.
     """
     misses = 0
     while misses < _MISSES and budget.spent < until:

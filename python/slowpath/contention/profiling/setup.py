@@ -1,6 +1,6 @@
-"""The function, traffic and competitors of a profile, and its shape as JSON.
+"""The setup of a profile: function, traffic, competitors and effort; schema of its record.
 
-The machine itself is in `environment.json` beside it (`measurements/environment.py`).
+The folder's `environment.json` describes the machine (`measure/environment.py`).
 """
 
 from collections.abc import Mapping
@@ -11,32 +11,32 @@ if TYPE_CHECKING:
 
 
 Stage = str | Mapping[str, Mapping[str, int]]
-"""A stage for headers as `slowpath_neighbours::HeaderStage` has it."""
+"""A stage that processes headers, as in `slowpath_neighbours::HeaderStage`."""
 Service = Literal["regex", "compression"]
 Pattern = Literal["pipeline", "run-to-completion"]
 Plan = Literal["random", "grid", "adaptive", "active"]
 PLANS: tuple[Plan, ...] = get_args(Plan)
-"""How mixes are chosen; the first one where nothing is said."""
+"""Methods of choosing mixes; the first is the default."""
 ASKING: tuple[Plan, ...] = ("adaptive", "active")
-"""Those that see what came of the mixes before; they choose rows of the memory model."""
+"""Plans that use earlier measurements; they choose rows of the memory model."""
 NOTHING_TO_CHOOSE = "is about competitors for memory, of which the description has none"
-"""Why such a plan is refused."""
+"""Reason to reject such a plan without competitors for memory."""
 
 
 class Span(NamedTuple):
-    """From the least to the greatest value; both can be the same."""
+    """A range of values; both ends can be equal."""
 
     least: float
     most: float
 
 
 class Program(NamedTuple):
-    """An XDP program, which the running kernel gives packets."""
+    """An XDP program, to run in the kernel."""
 
     object: "Object"
-    number: int  # of the program there
-    destination: str | None  # IPv4 address of all packets; None: by flow
-    destination_port: int | None  # the same for the port
+    number: int  # number of the program in the object
+    destination: str | None  # IPv4 address in all packets; None: differs by flow
+    destination_port: int | None  # same for the port
 
 
 class Function(NamedTuple):
@@ -46,12 +46,12 @@ class Function(NamedTuple):
     stages: tuple[Stage, ...]
     service: Service | None
     pattern: Pattern
-    queue: int  # requests that its queue at the accelerator has room for
+    queue: int  # capacity of its queue at the accelerator, in requests
     program: Program | None = None
 
 
 class TrafficRange(NamedTuple):
-    """Traffic that the function may get."""
+    """Ranges of the function's traffic."""
 
     flows: Span
     size: Span  # of packets, bytes
@@ -59,128 +59,129 @@ class TrafficRange(NamedTuple):
 
 
 class MemoryRange(NamedTuple):
-    """What `mem-bench` may do."""
+    """Ranges of `mem-bench`."""
 
     working_set: Span  # bytes
-    rate: Span | None  # accesses per second; None: as many as it can
+    rate: Span | None  # accesses per second; None: unlimited
     touches: tuple[str, ...]  # `updates`, `copies`
-    configurations: int  # how many of these there are
+    configurations: int  # number of configurations to draw
 
 
 class ClientRange(NamedTuple):
-    """What `regex-bench` or `compression-bench` may do."""
+    """Ranges of `regex-bench` or `compression-bench`."""
 
     size: int  # of packets, bytes
     mtbr: Span
-    rate: Span | None  # requests per second; None: there is one at any time
+    rate: Span | None  # requests per second; None: always one pending
     queues: int
 
 
 class Effort(NamedTuple):
-    """How much is measured, and how long."""
+    """Number and length of measurements."""
 
     mixes: int  # points of traffic and competitors: the quota
-    pairs: int  # blocks alone and beside, of each point
+    pairs: int  # blocks alone and beside competitors at each point
     block_seconds: float
     warm_seconds: float
-    repetitions: int  # of one point, for the noise floor
+    repetitions: int  # measurements of one point, for the noise floor
     plan: Plan
     seed: int
 
 
 class Setup(NamedTuple):
-    """All of it."""
+    """All settings of a profile."""
 
     function: Function
     traffic: TrafficRange
     memory: MemoryRange | None
     client: ClientRange | None
     effort: Effort
-    cpus: tuple[int, ...] | None  # None: all that may be used
+    cpus: tuple[int, ...] | None  # None: all CPUs available to the process
 
 
 class BubbleLevel(TypedDict):
-    """A bubble that the probe was calibrated with."""
+    """A bubble used to calibrate the probe."""
 
     megabytes: float
-    """Its working set."""
+    """Working set of the bubble."""
     slowdown: float
-    """How many times as long a step of the probe takes beside it."""
+    """Ratio of the probe's step time beside the bubble to that alone."""
 
 
 class ProbeRecord(TypedDict):
-    """The probe that scores are of."""
+    """The probe that scores are based on."""
 
     bytes: int
-    """Its working set."""
+    """Working set of the probe."""
     measured: list[BubbleLevel]
-    """What was measured, in order of size."""
+    """Measured levels, in order of size."""
     curve: list[BubbleLevel]
-    """The rising curve of it, by which scores are told."""
+    """Monotonic curve through these levels, which determines scores."""
     largest_shift: float
-    """How far the probe alone was from its median over all levels, a share: what it says is no
-    surer than that."""
+    """Largest deviation of the probe's rate alone from its median over all levels, as a share: a
+    lower limit on the uncertainty of slowdowns."""
 
 
 class NoiseRecord(TypedDict):
-    """How far the same measurement is from itself."""
+    """Repeatability of measurements."""
 
     repetitions: int
-    """How often one point was measured, each time with new tables in new memory."""
+    """Number of measurements of one point, each with new tables in new memory."""
     spread: float | None
-    """Standard deviation between these, a share of the throughput; null after one."""
+    """Standard deviation between these measurements, as a share of the throughput; null after
+    one."""
     within: float
-    """Median difference of two medians over blocks in turns of the same run, a share."""
+    """Median difference of two medians over blocks in turns of the same run, as a share."""
 
 
 class PlanRecord(TypedDict):
-    """How mixes were chosen."""
+    """Choice of mixes."""
 
     name: str
     """`random`, `grid`, `adaptive` or `active`."""
     relevant: list[str] | None
-    """Of `adaptive`: attributes of the traffic on which throughput alone depends. The others stay
-    at their default once that is known, but for random mixes at the end. Null for other plans, and
-    where it ended before that was known."""
+    """Of `adaptive`: attributes of the traffic that change solo throughput. The others then stay at
+    their default, except for random mixes at the end. Null for other plans, and if the plan ended
+    before they were known."""
     threshold: float | None
-    """Of `adaptive`: the least difference that counts, a share of the throughput alone under the
+    """Of `adaptive`: the least difference that counts, as a share of the solo throughput under
     default traffic; null for other plans."""
     unused: list[str]
-    """Of `adaptive`: mixes that showed that an attribute makes no difference, where nothing else
-    was measured of it. They are no rows of `memory.csv`, so that predictions call what differs in
-    it `outside`."""
+    """Of `adaptive`: mixes that showed that an attribute is irrelevant, if no other mix varies it.
+    They are left out of `memory.csv`, so that predictions mark other values of it as `outside`."""
 
 
 class ProfileRecord(TypedDict):
-    """How a profile was measured."""
+    """Record of the measurement of a profile."""
 
     slowpath: str
     """Version of slowpath."""
     function: str
-    """Its name."""
+    """Name of the function."""
     pattern: Literal["pipeline", "run-to-completion"]
-    """Its execution pattern, as its description has it; programs run to completion."""
+    """Execution pattern in the description; programs run to completion."""
     device: str
-    """The machine, as tables name it."""
+    """The machine, as named in tables."""
     cpus: list[int]
-    """CPUs: of the function, of what is beside it, and so on."""
+    """CPUs of the function, of its first competitor or accelerator, and so on."""
     cache_bytes: int
-    """The last-level cache of the first one."""
+    """Size of the last-level cache of the first CPU."""
     mixes: int
-    """How many mixes were measured."""
+    """Number of measured mixes."""
     wanted: int
-    """How many were asked for."""
+    """Number of requested mixes."""
     plan: PlanRecord
-    """How they were chosen."""
+    """Choice of mixes."""
     left_out: list[str]
-    """What could not be measured, and why."""
+    """Measurements that were not possible, with reasons."""
     counters: str | None
-    """Why there are no hardware counters; null where there are."""
+    """Reason for missing hardware counters; null if there are counters."""
     probe: ProbeRecord
     """The probe."""
     noise: NoiseRecord
     """The noise floor."""
     disturbed_blocks: int
-    """Blocks in which a thread waited for its CPU, or around which others were on the processor."""
+    """Number of blocks in which a thread waited for its CPU, or with other load on the processor
+    before or after."""
     elsewhere: float
-    """In which share of looks the CPUs were on one core, or behind different last-level caches."""
+    """Share of observations with the CPUs on one core, or behind different last-level caches."""
