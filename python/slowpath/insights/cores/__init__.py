@@ -1,1 +1,1 @@
-"""Scaling over cores and co-location, by a queueing network."""
+"""Scaling over cores and co-location on the card, by a queueing network."""

@@ -1,4 +1,4 @@
-"""Curves of throughput and latency by number of cores."""
+"""Readers of throughput and latency curves by number of cores, and of queries."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -21,34 +21,34 @@ from slowpath.insights.rows import Row, read_csv
 _NAME, _CORES, _THROUGHPUT, _LATENCY = "function", "cores", "throughput_pps", "latency_cycles"
 _MEASURED = (_THROUGHPUT, _LATENCY, "elapsed_s")
 _FEWEST = 50
-"""Functions that the model takes at least."""
+"""Least number of functions for a model."""
 _MOST_CORES = 1000
 
 
 class Curves(NamedTuple):
-    """Functions that were measured at all of CORES."""
+    """Functions measured at all of CORES."""
 
     names: tuple[str, ...]
     functions: Functions
     throughput: Array  # packets/s, shape (functions, 7)
-    latency: Array  # cycles, the same
+    latency: Array  # cycles, same shape
 
 
 class Asked(NamedTuple):
-    """Functions and numbers of cores to predict for."""
+    """Functions and numbers of cores to predict."""
 
     file: str
-    names: tuple[str, ...]  # of functions, once each
+    names: tuple[str, ...]  # names of functions, each once
     functions: Functions
-    unusual: tuple[tuple[str, ...], ...]  # of each, in what it is unlike what was measured
-    rows: tuple[tuple[int, int], ...]  # in the order of the file: place of the function, cores
+    unusual: tuple[tuple[str, ...], ...]  # by function, columns outside the measured range
+    rows: tuple[tuple[int, int], ...]  # in the order of the file: index of the function, cores
 
 
 def read_curves(file: str) -> Curves:
-    """Measured curves.
+    """Read measured curves.
 
     Raises:
-        InputError: when the file cannot be used.
+        InputError: if the file cannot be used.
     """
     header, rows = read_csv(file)
     _check(file, header, (*_MEASURED[:2],))
@@ -77,10 +77,10 @@ def read_curves(file: str) -> Curves:
 
 
 def read_asked(file: str) -> Asked:
-    """What is to be predicted.
+    """Read a query.
 
     Raises:
-        InputError: when the file cannot be used.
+        InputError: if the file cannot be used.
     """
     header, rows = read_csv(file)
     _check(file, header, ())
@@ -104,7 +104,7 @@ def _check(file: str, header: Sequence[str], measured: Sequence[str]) -> None:
 
 
 def _functions(file: str, rows: Sequence[Row]) -> dict[str, tuple[Row, dict[str, int]]]:
-    """By name, the first row of each function and its description, which is the same in all."""
+    """Return the first row and the description of each function; all its rows have to agree."""
     found = dict[str, tuple[Row, dict[str, int]]]()
     for row in rows:
         name = _name(file, row)

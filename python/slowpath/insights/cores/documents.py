@@ -1,4 +1,4 @@
-"""Shape of predictions by cores and of pairs."""
+"""Schema of predictions by cores and of pairs."""
 
 from typing import TypedDict
 
@@ -15,43 +15,43 @@ from slowpath.insights.output import rounded
 
 
 class Point(TypedDict):
-    """A function at a number of cores."""
+    """Prediction for a function at a number of cores."""
 
     function: str
     cores: int
     throughput_pps: float
     latency_cycles: float
-    outside: bool  # whether the number is none of those that were measured
+    outside: bool  # true outside the measured range of cores
 
 
 class Knee(TypedDict):
-    """The advice for a function."""
+    """Advised number of cores for a function."""
 
     function: str
     knee_cores: int
     knee_low: int
     knee_high: int
-    throughput_pps: float  # there
+    throughput_pps: float  # at the knee
     latency_cycles: float
-    share: float  # of the most throughput that any number of cores reaches
-    unusual: list[str]  # columns in which it is unlike all that were measured
+    share: float  # of the greatest throughput at any number of cores
+    unusual: list[str]  # columns outside the measured range
 
 
 class CoresReport(TypedDict):
-    """Everything."""
+    """Output of `slowpath insights cores --format json`."""
 
     slowpath: str
     query: str
     train: str | None
-    traffic: str | None  # of the model without training
-    learnt_from: int  # functions
+    traffic: str | None  # kind of traffic of the shipped model; null with `--train`
+    learnt_from: int  # number of functions
     confidence: float
     functions: list[Knee]
     points: list[Point]
 
 
 def points_of(model: CoresModel, asked: Asked) -> list[Point]:
-    """What is predicted of each row of the query."""
+    """Return the prediction for each row of the query."""
     every = tuple(sorted({cores for _, cores in asked.rows}))
     found = predict(model, asked.functions, every)
     column = {cores: at for at, cores in enumerate(every)}
@@ -68,7 +68,7 @@ def points_of(model: CoresModel, asked: Asked) -> list[Point]:
 
 
 def functions_of(model: CoresModel, asked: Asked, confidence: float) -> list[Knee]:
-    """What is advised for each function."""
+    """Return the advice for each function."""
     found = advised(model, asked.functions, confidence)
     return [
         {
@@ -89,7 +89,7 @@ __all__ = ["SCORES", "ColocationReport", "Group", "Pair", "groups_of"]
 
 
 class Pair(TypedDict):
-    """Two functions on the card; members are counted from 1."""
+    """Two functions on the card; members are numbered from 1."""
 
     first: int
     second: int
@@ -100,26 +100,26 @@ class Pair(TypedDict):
 
 
 class Group(TypedDict):
-    """A group of functions."""
+    """Predictions for a group of functions."""
 
     group: str
-    measured_alone: bool  # whether it has what its functions do alone
-    unusual: list[str]  # in what a function is unlike all that were measured
+    measured_alone: bool  # true if its functions were measured alone
+    unusual: list[str]  # columns of any function outside the measured range
     pairs: list[Pair]
 
 
 class ColocationReport(TypedDict):
-    """Everything."""
+    """Output of `slowpath insights colocation --format json`."""
 
     slowpath: str
     query: str
     train: str | None
-    learnt_from: int  # groups
+    learnt_from: int  # number of groups
     groups: list[Group]
 
 
 def groups_of(model: PairsModel, groups: Groups) -> list[Group]:
-    """What is predicted of each group."""
+    """Return the predictions for each group."""
     found, surprises = predicted(model, groups), surprising(model, groups)
     return [
         {

@@ -1,8 +1,8 @@
-"""Functions as element chains with columns of numbers.
+"""Functions as element chains, described by columns of numbers.
 
-The chains are those of Qiu et al., SOSP '21, § 4.2: Click-like elements with blocks of plain
-computation and calls of the CRC unit between them. A flag `has_X` says whether X is in the chain;
-a parameter counts only where its element is there.
+The chains are those of Qiu et al., SOSP '21, § 4.2: Click-like elements, with blocks of plain
+computation and calls of the CRC unit between them. A flag `has_X` is 1 if X is in the chain. A
+parameter only counts if its element is in the chain.
 """
 
 import math
@@ -26,7 +26,7 @@ ELEMENTS: Mapping[str, tuple[str, ...]] = {
     "tcpdemux": ("tcpflow_slots",),
     "tcpconn": ("tcpflow_slots",),
 }
-"""Elements with the parameters that they read, in the order of the chain."""
+"""Elements with their parameters, in the order of the chain."""
 
 COMPUTE: Mapping[str, str] = {
     "compute1": "compute1_iterations",
@@ -35,41 +35,41 @@ COMPUTE: Mapping[str, str] = {
     "compute4": "compute4_iterations",
     "compute5": "compute5_iterations",
 }
-"""Blocks of plain computation with their loop counts: the third one reads that of the first, as
-the published generator has it."""
+"""Blocks of plain computation with their loop counts. The third block uses the count of the first,
+as in the published generator."""
 
 CRC: Mapping[str, str] = {
     "accel1": "accel1_iterations",
     "accel2": "accel2_iterations",
     "accel3": "accel1_iterations",
 }
-"""The same of calls of the CRC unit."""
+"""Calls of the CRC unit with their loop counts."""
 
 ABSENT: Mapping[str, str] = {
     **{f"compute{at}": f"compute{at}_iterations" for at in range(6, 11)},
     **{f"accel{at}": f"accel{at}_iterations" for at in range(4, 11)},
 }
-"""Blocks that have columns and are in no published chain."""
+"""Blocks that have columns, but are in no published chain."""
 
 IDLE = tuple(f"imem{at}" for at in range(5))
-"""Blocks that are in published chains, and do nothing there: their loop counts are 0."""
+"""Blocks in published chains that do nothing, as their loop counts are 0."""
 
 UNREAD = ("compute3_iterations", "accel3_iterations")
-"""Parameters that nothing reads."""
+"""Parameters without any effect."""
 
 MOST = 100_000
-"""The largest number that a parameter may be."""
+"""Largest value of a parameter."""
 
 USUAL: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("ipfilter1_rules", "ipfilter2_rules"), (10, 35)),
     **{name: (1, 5) for needed in ELEMENTS.values() for name in needed if name.endswith("_slots")},
     **dict.fromkeys((*COMPUTE.values(), *CRC.values()), (1, 30)),
 }
-"""Within which limits each parameter was measured."""
+"""Measured range of each parameter."""
 
 
 def flag(element: str) -> str:
-    """The column that says whether an element is in the chain."""
+    """Return the column that tells whether an element is in the chain."""
     return f"has_{element}"
 
 
@@ -83,7 +83,7 @@ NEEDED = tuple(
         )
     )
 )
-"""The columns that a table has to have."""
+"""Required columns."""
 
 OPTIONAL = (
     *map(flag, (*ABSENT, *IDLE)),
@@ -91,7 +91,7 @@ OPTIONAL = (
     *(f"{name}_iterations" for name in IDLE),
     *UNREAD,
 )
-"""The columns that it may have; without them, 0."""
+"""Optional columns; the default is 0."""
 
 
 Array = NDArray[np.float64]
@@ -99,35 +99,35 @@ _SHOWN = 5
 
 
 class Functions(NamedTuple):
-    """Functions, each at the same place of every column."""
+    """Functions, each at the same index of every column."""
 
     columns: Mapping[str, Array]  # flags and parameters, shape (functions,)
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Number of functions."""
         return len(next(iter(self.columns.values())))
 
     def has(self, element: str) -> Array:
-        """1 where an element is in the chain, else 0."""
+        """Return 1 for functions with an element in the chain, and 0 for others."""
         return self.columns[flag(element)]
 
     def taken(self, places: NDArray[np.intp]) -> "Functions":
-        """Those at some places."""
+        """Return the functions at the given indices."""
         return Functions({name: column[places] for name, column in self.columns.items()})
 
 
 def check_columns(file: str, place: str, names: Collection[str], others: Collection[str]) -> None:
-    """Finds out whether a table, or an object, describes functions.
+    """Check that a table or an object has the columns of functions.
 
     Args:
-        file: where they are.
-        place: where in it, with a colon, or nothing.
-        names: its columns.
-        others: columns that are no part of the description.
+        file: file for errors.
+        place: location in the file with a colon, or an empty text.
+        names: columns of the table.
+        others: further allowed columns, which do not describe functions.
 
     Raises:
-        InputError: when a column is missing or unknown.
+        InputError: if a column is missing or unknown.
     """
     missing = [name for name in NEEDED if name not in names]
     if missing:
@@ -141,10 +141,10 @@ def check_columns(file: str, place: str, names: Collection[str], others: Collect
 
 
 def read_function(file: str, place: str, values: Mapping[str, object]) -> dict[str, int]:
-    """The flags and parameters of one function.
+    """Return the flags and parameters of a function.
 
     Raises:
-        InputError: when one is not what it may be.
+        InputError: if a value is invalid.
     """
     found = dict[str, int]()
     for name in (*NEEDED, *OPTIONAL):
@@ -161,7 +161,7 @@ def read_function(file: str, place: str, values: Mapping[str, object]) -> dict[s
 
 
 def _whole(value: object) -> int | None:
-    """The whole number that a cell has, or none."""
+    """Return the integer in a cell, or None."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -172,10 +172,10 @@ def _whole(value: object) -> int | None:
 
 
 def positive(file: str, place: str, name: str, value: object) -> float:
-    """A measured number, which is above zero.
+    """Return a measured number, which has to be positive.
 
     Raises:
-        InputError: when it is not, naming the column.
+        InputError: if it is not; names the column.
     """
     try:
         number = float(value) if isinstance(value, int | float | str) else math.nan
@@ -188,13 +188,13 @@ def positive(file: str, place: str, name: str, value: object) -> float:
 
 
 def functions_of(rows: Sequence[Mapping[str, int]]) -> Functions:
-    """Many functions as columns."""
+    """Convert functions from rows to columns."""
     names = (*NEEDED, *OPTIONAL)
     return Functions({name: np.array([float(row[name]) for row in rows]) for name in names})
 
 
 def unusual(row: Mapping[str, int]) -> list[str]:
-    """The columns in which a function is unlike all that were measured."""
+    """Return the columns of a function that are outside the measured range."""
     blocks: Iterable[tuple[str, tuple[str, ...]]] = (
         *ELEMENTS.items(),
         *((block, (count,)) for block, count in (*COMPUTE.items(), *CRC.items())),

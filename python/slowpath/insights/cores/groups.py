@@ -1,4 +1,4 @@
-"""Groups of functions measured alone and in pairs."""
+"""Readers of groups of functions, measured alone and in pairs."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -19,59 +19,59 @@ from slowpath.insights.rows import Row, read_json_lines
 
 FUNCTIONS = 4
 PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
-"""Places of members, in the order in which pairs are listed."""
+"""Indices of the members of pairs, in the order of lists of pairs."""
 GROUP_CORES = 30
-"""Of each function, alone and in pairs."""
+"""Number of cores of each function, alone and in pairs."""
 _FEWEST = 20
-"""Groups that a model takes at least."""
+"""Least number of groups for a model."""
 _SOLO, _MEASURED = "solo", ("throughput_pps", "latency_cycles")
 _EXTRA = "elapsed_s"
 _KNOWN = ("group", "functions", "pairs")
 
 
 class Alone(NamedTuple):
-    """What functions do on their cores with nobody beside them."""
+    """Solo measurements of functions on their cores."""
 
     throughput: Array  # packets/s, shape (groups, 4)
     latency: Array  # cycles
 
 
 class Groups(NamedTuple):
-    """Groups of functions; of each, four in a row of `functions`."""
+    """Groups of functions; each has four consecutive entries of `functions`."""
 
     file: str
     names: tuple[str, ...]
     functions: Functions  # 4 x groups
-    unusual: tuple[tuple[str, ...], ...]  # of each function, in what it is unlike measured ones
-    alone: Alone  # NaN where nothing was measured
+    unusual: tuple[tuple[str, ...], ...]  # by function, columns outside the measured range
+    alone: Alone  # NaN for functions without measurements
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Number of groups."""
         return len(self.names)
 
 
 class Paired(NamedTuple):
-    """What pairs did, in the order of PAIRS."""
+    """Measurements of pairs, in the order of PAIRS."""
 
     throughput: Array  # packets/s, shape (groups, 6, 2)
     latency: Array  # cycles
 
 
 def read_groups(file: str) -> Groups:
-    """Groups of functions, with or without measurements.
+    """Read groups of functions, with or without measurements.
 
     Raises:
-        InputError: when the file cannot be used.
+        InputError: if the file cannot be used.
     """
     return groups_of(file, read_json_lines(file))
 
 
 def read_measured(file: str) -> tuple[Groups, Paired]:
-    """Groups that were measured alone and in pairs.
+    """Read groups that were measured alone and in pairs.
 
     Raises:
-        InputError: when the file cannot be used, or something was not measured.
+        InputError: if the file cannot be used, or a measurement is missing.
     """
     rows = read_json_lines(file)
     found = groups_of(file, rows)
@@ -85,10 +85,10 @@ def read_measured(file: str) -> tuple[Groups, Paired]:
 
 
 def groups_of(file: str, rows: Sequence[Row]) -> Groups:
-    """The same of rows that were read.
+    """Return the groups in rows of a file.
 
     Raises:
-        InputError: when they are no groups.
+        InputError: if a row is not a group.
     """
     names, described, alone = list[str](), list[dict[str, int]](), list[list[Sequence[float]]]()
     seen = dict[str, str]()
@@ -163,7 +163,7 @@ def _value(file: str, place: str, found: Mapping[str, object], name: str) -> flo
 
 
 def _pairs(file: str, row: Row) -> list[list[list[float]]]:
-    """By pair and member, throughput and latency; shape (6, 2, 2)."""
+    """Return throughput and latency by pair and member; shape (6, 2, 2)."""
     pairs = row.values.get("pairs")
     if not isinstance(pairs, list) or len(pairs) != len(PAIRS):
         raise InputError(file, f"{row.place}, pairs: is no list of {len(PAIRS)} measured pairs")

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from slowpath.insights.cores.queueing import Array
 
 CORES = (24, 30, 36, 42, 48, 54, 60)
-"""Where curves were measured."""
+"""Numbers of cores at which curves were measured."""
 _STEP = 6
 _FULL = 0.72
 _EACH = 0.12
@@ -16,10 +16,10 @@ _UNIT = 5.4
 
 
 def knees(throughput: Array) -> NDArray[np.int64]:
-    """The knees of curves, shape (...): throughput at CORES in the last dimension.
+    """Return the knees of curves; the last dimension of throughput is over CORES.
 
-    The first step whose gain is below 0.72 units is too little; its gain says how many cores of it
-    are still worth it. A unit is the throughput at 24 cores over 5.4.
+    The first step with a gain below 0.72 units is too small. Its gain tells how many of its cores
+    are still worthwhile. A unit is the throughput at 24 cores divided by 5.4.
     """
     gains = np.diff(throughput, axis=-1) / (throughput[..., :1] / _UNIT)
     small = gains < _FULL
@@ -33,7 +33,7 @@ def knees(throughput: Array) -> NDArray[np.int64]:
 
 
 class Advice(NamedTuple):
-    """How many cores, and how sure that is."""
+    """Advised numbers of cores, with intervals."""
 
     cores: NDArray[np.int64]  # shape (functions,)
     low: NDArray[np.int64]
@@ -41,11 +41,11 @@ class Advice(NamedTuple):
 
 
 def scattered(spread: Array, draws: int) -> Array:
-    """By how much curves are off, in logarithms, shape (draws, 7).
+    """Return random errors of curves, as logarithms, shape (draws, 7).
 
     Args:
         spread: covariance of logarithms, measured over predicted, shape (7, 7).
-        draws: how many curves.
+        draws: number of curves.
     """
     normal = np.random.default_rng(0).standard_normal((draws, len(CORES)))
     values, vectors = np.linalg.eigh(spread)
@@ -53,7 +53,7 @@ def scattered(spread: Array, draws: int) -> Array:
 
 
 def among(found: NDArray[np.int64], confidence: float) -> Advice:
-    """The median of knees, shape (draws, functions), and the interval that so many are in."""
+    """Return the median of knees, shape (draws, functions), and the interval for a confidence."""
     tail = (1 - confidence) / 2
     at = (0.5, tail, 1 - tail)
     return Advice(*np.quantile(found, at, axis=0, method="closest_observation").astype(np.int64))
@@ -61,19 +61,19 @@ def among(found: NDArray[np.int64], confidence: float) -> Advice:
 
 _DRAWS = 500
 _BLOCK = 256
-"""Functions that are drawn for at a time, for the memory."""
+"""Number of functions processed at a time, to limit memory."""
 
 
 def advise(throughput: Array, spread: Array, confidence: float) -> Advice:
-    """The median knee of curves like the predicted one, and an interval.
+    """Return the median knee of random curves around the predicted one, and an interval.
 
-    A knee is a step function of its curve: it changes by several cores where a gain passes a
-    limit. So it is read off many curves which differ from the prediction as measured ones do.
+    A knee is a step function of its curve: it jumps by several cores when a gain crosses a limit.
+    So it is determined for many curves that differ from the prediction like measured ones.
 
     Args:
         throughput: predicted at CORES, shape (functions, 7).
         spread: covariance of logarithms, measured over predicted, shape (7, 7).
-        confidence: how often the interval has the knee that is measured, between 0 and 1.
+        confidence: probability that the interval contains the measured knee, between 0 and 1.
     """
     half = scattered(spread, _DRAWS // 2)
     factors = np.exp(np.concatenate([half, -half]))[:, None, :]
@@ -85,7 +85,7 @@ def advise(throughput: Array, spread: Array, confidence: float) -> Advice:
 
 
 def at_cores(throughput: Array, cores: Array) -> Array:
-    """Throughput between the points of curves, on straight lines; shape (functions,)."""
+    """Interpolate the throughput of curves linearly; shape (functions,)."""
     return np.array(
         [np.interp(at, CORES, curve) for at, curve in zip(cores, throughput, strict=True)]
     )

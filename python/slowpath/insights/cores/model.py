@@ -1,7 +1,7 @@
-"""The model learnt from curves: training, files, quality.
+"""The model of curves: training, files, quality.
 
-What members say of functions that they have not seen is also what the spread of measured around
-predicted curves is taken from, and the latencies.
+Members predict functions they have not seen. These predictions determine the spread of measured
+around predicted curves, and the weights of latencies.
 """
 
 import json
@@ -24,23 +24,23 @@ _GIGA = 1e9
 
 
 class CoresModel(NamedTuple):
-    """Several fits of the network, each to a part of the functions; their mean is taken."""
+    """An ensemble of network fits, each to a part of the functions; predictions are their mean."""
 
     members: tuple[Array, ...]  # parameters of each
-    latency: Array  # weights
-    spread: Array  # covariance of log(measured / predicted) at CORES, of functions left out
-    functions: int  # how many it was learnt from
+    latency: Array  # weights of latency terms
+    spread: Array  # covariance of log(measured / predicted) at CORES, for held-out functions
+    functions: int  # number of training functions
 
 
 class Points(NamedTuple):
-    """Predictions for functions at some numbers of cores."""
+    """Predictions for functions at numbers of cores."""
 
     throughput: Array  # packets/s, shape (functions, numbers)
-    latency: Array  # cycles, the same
+    latency: Array  # cycles, same shape
 
 
 def predict(model: CoresModel, functions: Functions, cores: tuple[int, ...]) -> Points:
-    """Throughput and latency at each number of cores."""
+    """Predict throughput and latency at each number of cores."""
     count, many = functions.size, len(cores)
     places = np.repeat(np.arange(count), many)
     number = np.tile(np.array(cores, float), count)[:, None]
@@ -57,7 +57,10 @@ def predict(model: CoresModel, functions: Functions, cores: tuple[int, ...]) -> 
 def mean_throughput(
     members: tuple[Array, ...], functions: Functions, cores: tuple[int, ...]
 ) -> Array:
-    """The geometric mean of what members say, packets/s, shape (functions, numbers of cores)."""
+    """Return the geometric mean of members' throughputs, packets/s.
+
+    The shape is (functions, numbers of cores).
+    """
     count, many = functions.size, len(cores)
     work = taken(amounts(works(functions)), (np.repeat(np.arange(count), many),))
     number = np.tile(np.array(cores, float), count)[:, None]
@@ -66,16 +69,16 @@ def mean_throughput(
 
 
 class Advised(NamedTuple):
-    """The advice for functions, and what it comes to."""
+    """Advice for functions, with predictions at the advised numbers of cores."""
 
     advice: Advice
-    throughput: Array  # predicted there, packets/s, shape (functions,)
+    throughput: Array  # packets/s, shape (functions,)
     latency: Array  # cycles
-    share: Array  # of the most that any number of cores from 24 to 60 reaches
+    share: Array  # of the greatest throughput at any number of cores from 24 to 60
 
 
 def advised(model: CoresModel, functions: Functions, confidence: float) -> Advised:
-    """How many cores each function is worth."""
+    """Return the advised number of cores for each function."""
     every = tuple(range(CORES[0], CORES[-1] + 1))
     points = predict(model, functions, every)
     measured = [every.index(cores) for cores in CORES]
@@ -87,24 +90,24 @@ def advised(model: CoresModel, functions: Functions, confidence: float) -> Advis
 
 MEMBERS = 5
 _WILD = 0.95
-"""Which part of functions, those with the smallest errors, the spread is taken from."""
+"""Share of functions with the smallest errors that determine the spread."""
 
 
 class Crossed(NamedTuple):
-    """Members, and what they say of the functions that each has not seen."""
+    """Members, and their predictions for held-out functions."""
 
     members: tuple[Array, ...]
     throughput: Array  # packets/s at CORES, shape (functions, 7)
-    times: delays.Times  # of packets, the same
+    times: delays.Times  # times of packets, same shape
 
 
 def learn(curves: Curves, members: int = MEMBERS, seed: int = 0) -> CoresModel:
-    """The model; the same for the same curves and seed."""
+    """Train the model; the same curves and seed give the same model."""
     return model_of(curves, cross(curves, members, seed))
 
 
 def cross(curves: Curves, members: int, seed: int) -> Crossed:
-    """Fits members, each to all functions but a part of them."""
+    """Train members, each without one part of the functions, and predict that part."""
     count, many = len(curves.names), len(CORES)
     part = np.random.default_rng(seed).permutation(count) % members
     found = tuple(_fitted(curves, np.flatnonzero(part != one), one) for one in range(members))
@@ -122,7 +125,7 @@ def cross(curves: Curves, members: int, seed: int) -> Crossed:
 
 
 def model_of(curves: Curves, crossed: Crossed) -> CoresModel:
-    """Members with latencies, and how far curves are from predictions."""
+    """Return the model: members, weights of latencies, and the spread of curves."""
     known = {
         name: np.repeat(one[:, None], len(CORES), 1)
         for name, one in works(curves.functions).items()
@@ -133,7 +136,7 @@ def model_of(curves: Curves, crossed: Crossed) -> CoresModel:
 
 
 def spread(off: Array) -> Array:
-    """The covariance of curves around predictions, a few wild ones left out."""
+    """Return the covariance of curves around predictions, without a few outliers."""
     worst = np.abs(off).max(1)
     usual = off[worst <= np.quantile(worst, _WILD)]
     return np.asarray(usual.T @ usual / len(usual))
@@ -146,7 +149,7 @@ def _fitted(curves: Curves, places: NDArray[np.intp], seed: int) -> Array:
 
 
 def _settings(functions: Functions) -> tuple[tuple[Array, ...], Array]:
-    """Functions at all of CORES: amounts of work, and cores."""
+    """Return work and cores for functions at all of CORES."""
     count = functions.size
     places = np.repeat(np.arange(count), len(CORES))
     work = taken(amounts(works(functions)), (places,))
@@ -154,13 +157,13 @@ def _settings(functions: Functions) -> tuple[tuple[Array, ...], Array]:
 
 
 TRAFFIC = ("hit", "miss")
-"""Kinds of traffic that there are models for: whether accesses to external memory mostly hit its
-cache (few large flows) or miss it (many small ones)."""
+"""Kinds of traffic with a shipped model: accesses to external memory mostly hit its cache (few
+large flows), or mostly miss it (many small flows)."""
 _FOLDER = Path(__file__).parent / "models"
 
 
 class SavedCores(TypedDict):
-    """A model of curves."""
+    """Schema of a saved model of curves."""
 
     functions: int
     members: list[SavedNetwork]
@@ -169,17 +172,17 @@ class SavedCores(TypedDict):
 
 
 def shipped_file(traffic: str) -> Path:
-    """Where the model for a kind of traffic is that comes with the package."""
+    """Return the file of the shipped model for a kind of traffic."""
     return _FOLDER / f"{traffic}.json"
 
 
 def shipped(traffic: str) -> CoresModel:
-    """The model that comes with the package."""
+    """Return the shipped model for a kind of traffic."""
     return read(json.loads(shipped_file(traffic).read_text()))
 
 
 def written(model: CoresModel) -> SavedCores:
-    """A model as a document."""
+    """Return the model as a document."""
     return {
         "functions": model.functions,
         "members": [network.written(one) for one in model.members],
@@ -189,7 +192,7 @@ def written(model: CoresModel) -> SavedCores:
 
 
 def read(document: SavedCores) -> CoresModel:
-    """The model of a document."""
+    """Return the model in a document."""
     return CoresModel(
         tuple(network.read(one) for one in document["members"]),
         network.read_latency(document["latency"]),
@@ -199,31 +202,31 @@ def read(document: SavedCores) -> CoresModel:
 
 
 class Outcome(NamedTuple):
-    """Predictions for functions that were left out, by function."""
+    """Quality of predictions for held-out functions, by function."""
 
     knee: Array  # |predicted - measured| in cores
-    plain: Array  # the same of the knee of the predicted curve itself
+    plain: Array  # same for the knee of the predicted curve itself
     throughput: Array  # |predicted / measured - 1|, mean over the curve
-    latency: Array  # the same
-    covered: Array  # 1 where the interval has the measured knee
+    latency: Array  # same for latency
+    covered: Array  # 1 if the interval contains the measured knee
     width: Array  # of the interval, cores
-    share: Array  # measured throughput at the advised cores over the most that was measured
+    share: Array  # measured throughput at the advised cores / greatest measured one
 
 
 def curves_of(curves: Curves, places: np.ndarray) -> Curves:
-    """Functions at some places."""
+    """Return the functions at the given indices."""
     names = tuple(curves.names[at] for at in places)
     functions = curves.functions.taken(places)
     return Curves(names, functions, curves.throughput[places], curves.latency[places])
 
 
 def inside(low: np.ndarray, high: np.ndarray, measured: np.ndarray) -> Array:
-    """1 where an interval has what was measured, else 0."""
+    """Return 1 if an interval contains the measured value, else 0."""
     return np.asarray((low <= measured) & (measured <= high), float)
 
 
 def compared(model: CoresModel, curves: Curves, confidence: float) -> Outcome:
-    """What a model says of curves, beside what was measured."""
+    """Compare predictions with measured curves."""
     points = predict(model, curves.functions, CORES)
     advice = advised(model, curves.functions, confidence).advice
     truth = knees(curves.throughput)

@@ -1,22 +1,22 @@
-"""Parameters, work, resources and latency of the network.
+"""Parameters, work, resources and latency of the queueing network.
 
-Which counts matter, and that states of the chain matter, was found in the published measurements
-(docs/insights.md): the third compute and accelerator blocks read the counts of the first; behind
-an address rewriter look-ups are cheaper, as few flows are left; behind the average counter they
-cost more for each slot; `tcpdemux` finds its flow in the first slot where `tcpconn` fills them.
+The published measurements show which counts matter, and that the state of the chain matters
+(docs/insights.md). The third compute and accelerator blocks use the counts of the first. Lookups
+are cheaper behind an address rewriter, as few flows are left. They cost more for each slot behind
+the average counter. `tcpdemux` finds its flow in the first slot if `tcpconn` fills the slots.
 
-Shared are, as the published measurements show: the internal memory (IMEM), in which the rules of
-filters and single records are; the external one (EMEM) with the tables of flows; the line, which
-delivers packets; and the way between cores and memories, which gets slower long before anything is
-full. Units of scale: ns per packet, what such a resource takes for a typical chain.
+The measurements also show the shared resources: the internal memory (IMEM) with the rules of
+filters and single records, the external memory (EMEM) with the tables of flows, the line, which
+delivers packets, and the interconnect of cores and memories, which slows down long before any
+resource is full. Units of scale are ns per packet that a typical chain takes on such a resource.
 
-How long queues get (c) tells resources apart that have much work in common: a memory bank serves
-one request like the other, so that nobody waits long before it is full; on the way to it, everybody
-is delayed a little by everybody.
+The queue length factor c distinguishes resources that have much work in common. A memory bank
+serves requests at a uniform rate, so queues stay short until it is nearly full. On the
+interconnect, each user slightly delays all others.
 
-Published latencies leave receiving and sending out, and are in proportion to the time of a packet
-without its wait for the line, up to a factor that nobody documents and a part by kind of work.
-That is a linear model, fitted to relative errors such that few outliers count little.
+Published latencies exclude receiving and sending. They are proportional to the time of a packet
+without its wait for the line, except for an undocumented factor and a term for each kind of work.
+The latency model is linear, fitted to relative errors, with little weight for outliers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,22 +29,23 @@ from slowpath.insights.cores.functions import ABSENT, COMPUTE, CRC, Array, Funct
 from slowpath.insights.cores.queueing import THREADS, Demands, busy, curvature, solve, wait_at
 
 ANY, AVERAGED, REWRITTEN, AS_SENT = "", " averaged", " rewritten", " as sent"
-"""Which packets a look-up is for: all; those behind `avgcounter`, behind `iprewriter`, or not."""
+"""Packets of a lookup: all, those behind `avgcounter`, those behind `iprewriter`, or those not
+behind `iprewriter`."""
 
 LOOKUPS = ("rewriter", "control", "data", "webgen", "demux", "conn", "demux+conn")
-"""Look-ups in hash tables: of `iprewriter`; the two of `ftpportmapper`; of `webgen`; of `tcpdemux`
-and `tcpconn` alone, and of both."""
+"""Lookups in hash tables: that of `iprewriter`; the two of `ftpportmapper`; that of `webgen`; those
+of `tcpdemux` alone, `tcpconn` alone, and both."""
 
 LEVELS = (2, 3, 4, 5)
 
 
 def at_least(lookup: str, state: str, slots: int) -> str:
-    """The name of a kind of work: a look-up over at least so many slots."""
+    """Return the name of a kind of work: a lookup over at least the given number of slots."""
     return f"{lookup}{state} slots>={slots}"
 
 
 def works(functions: Functions) -> Mapping[str, Array]:
-    """The amounts by name, each of shape (functions,)."""
+    """Return the amounts of work by name, each of shape (functions,)."""
     found = {"packet": np.ones(functions.size)}
     for at in ("1", "2"):
         there = functions.has(f"ipfilter{at}")
@@ -66,7 +67,7 @@ def works(functions: Functions) -> Mapping[str, Array]:
 
 
 def _blocks(functions: Functions, known: Mapping[str, str], kind: str) -> tuple[Array, Array]:
-    """How many blocks there are, and rounds of their loops."""
+    """Return the number of blocks, and the total number of their loop iterations."""
     every = {**known, **{name: count for name, count in ABSENT.items() if name.startswith(kind)}}
     there = {name: functions.columns[flag(name)] for name in every}
     rounds = [there[name] * functions.columns[count] for name, count in every.items()]
@@ -74,7 +75,7 @@ def _blocks(functions: Functions, known: Mapping[str, str], kind: str) -> tuple[
 
 
 def _lookups(functions: Functions) -> dict[str, tuple[Array, Array]]:
-    """By look-up, where there is one and how many slots it may visit."""
+    """Return for each lookup whether it is in the chain, and its maximum number of slots."""
     slots = functions.columns
     demux, conn = functions.has("tcpdemux"), functions.has("tcpconn")
     mapper, flow = functions.has("ftpportmapper"), slots["tcpflow_slots"]
@@ -91,7 +92,7 @@ def _lookups(functions: Functions) -> dict[str, tuple[Array, Array]]:
 
 
 def _states(name: str, there: Array, slots: Array, functions: Functions) -> dict[str, Array]:
-    """A look-up in each state: that it is there, and slots beyond the first."""
+    """Return presence and slots beyond the first of a lookup, in each state of the chain."""
     rewritten = functions.has("iprewriter")
     states = {
         ANY: np.ones(functions.size),
@@ -110,20 +111,20 @@ def _states(name: str, there: Array, slots: Array, functions: Functions) -> dict
 
 
 class Resource(NamedTuple):
-    """Where packets spend time."""
+    """A resource on which packets spend time."""
 
     name: str
-    work: tuple[str, ...]  # kinds of work that take time there
+    work: tuple[str, ...]  # kinds of work that take time on it
     scale: float  # ns
-    queueing: tuple[float, float] = (0.0, 0.0)  # least and most c, where it is shared
+    queueing: tuple[float, float] = (0.0, 0.0)  # least and greatest c of a shared resource
 
 
-_FLAGGED = tuple(name for name in LOOKUPS if name != "data")  # there where `control` is
+_FLAGGED = tuple(name for name in LOOKUPS if name != "data")  # `data` occurs with `control`
 _REWRITER, *_LATER = LOOKUPS
 
 
 def _in(states: tuple[str, ...], lookups: tuple[str, ...] = LOOKUPS) -> tuple[str, ...]:
-    """Look-ups in some states: that they are there, and slots."""
+    """Return the kinds of work of lookups in some states: presence and slots."""
     found = list[str]()
     for name in lookups:
         for state in states:
@@ -172,17 +173,17 @@ SHARED = (
     ),
 )
 LINE = 2
-"""The place of the line among shared resources."""
+"""Index of the line among shared resources."""
 RESOURCES = (COMPUTING, WAITING, *SHARED)
 
 
 SIZES = tuple(len(one.work) for one in RESOURCES)
 TIMES = sum(SIZES)
-"""How many of the parameters are times; after them, logarithms of c for each shared resource."""
+"""Number of parameters that are times; the others are logarithms of c for each shared resource."""
 COUNT = TIMES + len(SHARED)
 _ENDS = tuple(np.cumsum((0, *SIZES)))
 _LEAST = np.array([1.0, 1.0, *(1e-6 for _ in SHARED)])
-"""Below which no demand is taken to be, ns."""
+"""Least demand on each resource, ns."""
 _OTHERS = (THREADS - 1) / THREADS
 
 Amounts = tuple[Array, ...]
@@ -190,24 +191,24 @@ Amounts = tuple[Array, ...]
 
 
 def amounts(works: Mapping[str, Array]) -> Amounts:
-    """Amounts of functions by themselves: shape (functions, 1, kinds of work)."""
+    """Return the amounts of single functions: shape (functions, 1, kinds of work)."""
     return tuple(
         np.stack([works[name] for name in resource.work], -1)[:, None, :] for resource in RESOURCES
     )
 
 
 def taken(many: Amounts, places: Sequence[Array] | Sequence[np.ndarray]) -> Amounts:
-    """Amounts of settings whose classes are functions at some places.
+    """Return the amounts of settings whose classes are functions at the given indices.
 
     Args:
-        many: of functions by themselves.
-        places: for each class, the place of its function in each setting.
+        many: amounts of single functions.
+        places: for each class, the index of its function in each setting.
     """
     return tuple(np.concatenate([one[place] for place in places], 1) for one in many)
 
 
 def demands(parameters: Array, work: Amounts) -> Demands:
-    """What packets need."""
+    """Return the demands of packets."""
     times = [
         np.maximum(one @ parameters[first:end], least)
         for one, first, end, least in zip(work, _ENDS[:-1], _ENDS[1:], _LEAST, strict=True)
@@ -217,21 +218,21 @@ def demands(parameters: Array, work: Amounts) -> Demands:
 
 
 class Sensitivity(NamedTuple):
-    """Throughputs, and how they follow the parameters."""
+    """Throughputs and their derivatives by the parameters."""
 
     throughput: Array  # packets/ns, shape (settings, classes)
-    slopes: Array  # of its logarithm, shape (settings, classes, parameters)
+    slopes: Array  # of the throughput's logarithm, shape (settings, classes, parameters)
 
 
 def throughput(parameters: Array, work: Amounts, cores: Array, near: Array | None = None) -> Array:
-    """Of each class, packets/ns, shape (settings, classes)."""
+    """Return the throughput of each class, packets/ns, shape (settings, classes)."""
     return solve(demands(parameters, work), cores, near)
 
 
 def sensitivity(
     parameters: Array, work: Amounts, cores: Array, near: Array | None = None
 ) -> Sensitivity:
-    """The same with derivatives, by the implicit function theorem."""
+    """Return throughputs with derivatives, by the implicit function theorem."""
     needed = demands(parameters, work)
     found = solve(needed, cores, near)
     state = busy(needed, cores, found)
@@ -242,7 +243,7 @@ def sensitivity(
     queues = needed.queueing * state.resources / (1 - state.resources)
     bends = needed.queueing / (1 - state.resources) ** 2
     for at, amount in enumerate(shared):
-        # Its own queue takes longer for each visit; and whoever uses it makes all queues longer.
+        # More time on a resource lengthens each own wait there, and the queue for all users.
         own = turned * queues[:, at, None, None]
         longer = np.einsum("sjl,sl->sj", turned, needed.shared[:, :, at]) * bends[:, at, None]
         slopes.append(_along(own + longer[:, :, None] * found[:, None, :], amount))
@@ -260,30 +261,30 @@ _PARTS = (
     *("webgen", "demux", "conn", "demux+conn"),
 )
 _CARD = 60
-"""Cores of the card, for the unit of a term."""
+"""Number of cores of the card, the unit of a term."""
 _FEWEST = 0.4
-"""The fewest that were measured, as a share of these."""
+"""Least measured number of cores, as a share of the card's."""
 _ROUNDS = 10
 _OUTLIER = 0.02
 _RIDGE = 1e-3
 _SMALLEST = 1e-3
 NAMES = ("time", "cores", "time by cores", *_PARTS)
-"""Of the terms."""
+"""Names of the terms."""
 LATENCY_COUNT = len(NAMES)
 LEAST = 16.0
-"""Cycles: the clock ticks that often."""
+"""Least latency in cycles: the period of the clock."""
 
 
 class Times(NamedTuple):
-    """Packets in the network, of settings and classes: what their latency is read off."""
+    """Times of packets in the network, on which latencies are based."""
 
     packet: Array  # ns, shape (settings, classes)
-    line: Array  # the wait for the line in it, the same
-    cores: Array  # the same
+    line: Array  # the wait for the line included in them, same shape
+    cores: Array  # same shape
 
 
 def times(members: Sequence[Array], work: Amounts, cores: Array, throughput: Array) -> Times:
-    """What parameters, mean over several, say of packets at throughputs (packets/ns)."""
+    """Return the times of packets at throughputs (packets/ns), averaged over several networks."""
     packet = THREADS * cores / throughput
     waits = [
         wait_at(demands(one, work), cores, _below(one, work, throughput), LINE) for one in members
@@ -293,27 +294,30 @@ def times(members: Sequence[Array], work: Amounts, cores: Array, throughput: Arr
 
 
 def _below(parameters: Array, work: Amounts, throughput: Array) -> Array:
-    """Throughputs that a member of several can have, which the mean of all may exceed."""
+    """Reduce throughputs to what a single network can sustain; their mean can exceed it."""
     shared = demands(parameters, work).shared
     used = np.einsum("sj,sj->s", throughput, shared[:, :, LINE])
     return np.asarray(throughput * np.minimum(1, 0.999 / used)[:, None])
 
 
 def _columns(works: Mapping[str, Array], found: Times) -> Array:
-    """Shape (settings, classes, COUNT); works of shape (settings, classes)."""
+    """Return the terms, shape (settings, classes, LATENCY_COUNT).
+
+    `works` have the shape (settings, classes).
+    """
     inside = found.packet - found.line
-    # Beyond what was measured, these terms are those of its ends.
+    # Outside the measured range of cores, these terms keep the value at its ends.
     share = np.clip(found.cores / _CARD, _FEWEST, 1)
     return np.stack([inside, share, share * inside, *(works[name] for name in _PARTS)], -1)
 
 
 def fit(works: Mapping[str, Array], found: Times, cycles: Array) -> Array:
-    """The weights, shape (COUNT,).
+    """Fit the weights of latency terms, shape (LATENCY_COUNT,).
 
     Args:
         works: by kind of work, of shape (settings, classes).
         found: the times of packets.
-        cycles: the latencies that were measured, the same shape.
+        cycles: measured latencies, same shape.
     """
     columns = _columns(works, found).reshape(-1, LATENCY_COUNT)
     measured = cycles.ravel()
@@ -330,7 +334,7 @@ def fit(works: Mapping[str, Array], found: Times, cycles: Array) -> Array:
 
 
 def latency(weights: Array, works: Mapping[str, Array], found: Times) -> Array:
-    """Cycles, shape (settings, classes)."""
+    """Return the latencies in cycles, shape (settings, classes)."""
     return np.maximum(_columns(works, found) @ weights, LEAST)
 
 
@@ -338,14 +342,14 @@ _NOTHING = 1e-9
 
 
 class SavedNetwork(TypedDict):
-    """Parameters of a network."""
+    """Schema of saved network parameters."""
 
     times: Mapping[str, Mapping[str, float]]  # ns, by resource and kind of work
     queues: Mapping[str, float]  # c, by resource
 
 
 def written(parameters: Array) -> SavedNetwork:
-    """Parameters as a document."""
+    """Return the parameters as a document."""
     times, at = dict[str, dict[str, float]](), 0
     for resource in RESOURCES:
         part = parameters[at : at + len(resource.work)]
@@ -358,7 +362,7 @@ def written(parameters: Array) -> SavedNetwork:
 
 
 def read(document: SavedNetwork) -> Array:
-    """The parameters of a document."""
+    """Return the parameters in a document."""
     found, at = np.zeros(COUNT), 0
     for resource in RESOURCES:
         times = document["times"][resource.name]
@@ -370,15 +374,15 @@ def read(document: SavedNetwork) -> Array:
 
 
 def written_latency(weights: Array) -> dict[str, float]:
-    """Weights of latencies by name."""
+    """Return the weights of latency terms by name."""
     return {name: rounded(one) for name, one in zip(NAMES, weights, strict=True)}
 
 
 def read_latency(document: Mapping[str, float]) -> Array:
-    """The weights of a document."""
+    """Return the weights in a document."""
     return np.array([document[name] for name in NAMES])
 
 
 def rounded(number: float) -> float:
-    """A number with as many digits as say something; what is next to nothing is 0."""
+    """Round to significant digits; negligible values become 0."""
     return output.rounded(number) if abs(number) > _NOTHING else 0.0

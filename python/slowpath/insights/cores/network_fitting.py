@@ -1,8 +1,9 @@
-"""Parameters of the network, fitted to measured throughput.
+"""Fit of the network parameters to measured throughput.
 
-The squares of relative errors, and of parameters in units of what is typical, so that nothing is
-large that the measurements do not ask for; no time is negative. Levenberg-Marquardt with
-projection on the bounds: Moré, The Levenberg-Marquardt Algorithm, 1978; Kanzow et al., 2004.
+The objective is the sum of squared relative errors and of squared parameters in typical units,
+which keeps parameters small that the measurements do not determine. Times are not negative. The
+method is Levenberg-Marquardt with projection on the bounds: Moré, The Levenberg-Marquardt
+Algorithm, 1978; Kanzow et al., 2004.
 """
 
 from collections.abc import Sequence
@@ -24,28 +25,28 @@ from slowpath.insights.cores.queueing import Array
 _RIDGE = 1e-3
 _RIDGE_QUEUES = 1e-2
 _QUEUES = np.log([one.queueing for one in SHARED]).T
-"""The least and the largest logarithm of c, of each resource."""
+"""Least and greatest logarithm of c, of each resource."""
 _STARTS = 2
 _ROUNDS = 100
 _ENOUGH = 1e-4
-"""The relative gain of a round that is next to nothing."""
+"""Least relative gain of a useful round."""
 _IDLE = 4
-"""After so many such rounds in a row there is no other: a single one may be a careful step."""
+"""Number of consecutive rounds without such a gain that end the fit; one can be a careful step."""
 _DAMPED = 1e8
 _SMALLEST = 0.1
 _TINY = 1e-12
 
 
 class Measured(NamedTuple):
-    """Settings that were measured."""
+    """Measured settings."""
 
     work: Amounts
     cores: Array  # shape (settings, classes)
-    throughput: Array  # packets/ns, the same
+    throughput: Array  # packets/ns, same shape
 
 
 class _Fitted(NamedTuple):
-    value: float  # what is made small
+    value: float  # value of the objective
     parameters: Array
 
 
@@ -57,12 +58,12 @@ class _Point(NamedTuple):
 
 
 def fit(sets: Sequence[Measured], seed: int) -> Array:
-    """The parameters.
+    """Fit the parameters.
 
     Args:
         sets: settings of one class, of two, ...
-        seed: for where to start, several times: from some starts, a resource comes to nothing,
-            and others cannot stand in for it.
+        seed: seed of several start points; from some, the fit ends with an unused resource that
+            others cannot replace.
     """
     random = np.random.default_rng(seed)
     found = [_fitted(sets, _start(random)) for _ in range(_STARTS)]
@@ -70,7 +71,7 @@ def fit(sets: Sequence[Measured], seed: int) -> Array:
 
 
 def _fitted(sets: Sequence[Measured], start: Array) -> _Fitted:
-    """The parameters from one start."""
+    """Fit the parameters from one start point."""
     unit = _units(sets[0].work)
     low, high = np.zeros(COUNT), np.full(COUNT, np.inf)
     low[TIMES:], high[TIMES:] = _QUEUES
@@ -106,7 +107,7 @@ def _fitted(sets: Sequence[Measured], start: Array) -> _Fitted:
 
 
 def _units(work: Amounts) -> Array:
-    """What is typical of each parameter."""
+    """Return a typical value of each parameter."""
     found = []
     for resource, amount in zip(RESOURCES, work, strict=True):
         flat = np.abs(amount).reshape(-1, amount.shape[-1])

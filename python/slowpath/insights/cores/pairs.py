@@ -1,11 +1,11 @@
 """The model of pairs: training, files, quality.
 
-Both members have the same equations, so that swapping them swaps their results and changes no
-score. Where functions were measured alone, their own times are scaled such that the network says
-the same of each: what no count of work explains of a function goes with it into its pairs.
+Both members have the same equations, so swapping them swaps their results and keeps all scores. If
+a function was measured alone, its own times are scaled until the network predicts its solo
+throughput. Thus unexplained properties of a function also affect its pairs.
 
-In the published pairs the first member is a little faster, and the second slower, than the same
-function in the other place (docs/insights.md): an artefact of the measurement, which is taken out.
+In the published pairs, the first member is slightly faster, and the second slower, than the same
+function in the other position (docs/insights.md). This artefact of the measurement is removed.
 """
 
 import json
@@ -36,21 +36,22 @@ _GIGA = 1e9
 _ROUNDS = 12
 _SMALL = 1e-3
 _FLATTEST = -0.2
-"""The least slope that is taken: where something shared is full, own times hardly matter."""
+"""Slope closest to zero used in the search: if a shared resource is full, own times hardly
+matter."""
 _FARTHEST = 0.4
-"""The logarithm of the largest scale."""
+"""Logarithm of the largest scale."""
 
 
 class PairsModel(NamedTuple):
     """The network of pairs."""
 
     parameters: Array
-    latency: Array  # weights
-    groups: int  # how many it was learnt from
+    latency: Array  # weights of latency terms
+    groups: int  # number of training groups
 
 
 class Sharing(NamedTuple):
-    """What functions do alone and in pairs."""
+    """Throughput and latency of functions alone and in pairs."""
 
     alone: Array  # packets/s, shape (groups, 4)
     alone_latency: Array  # cycles
@@ -59,18 +60,18 @@ class Sharing(NamedTuple):
 
 
 def alone_places(groups: int) -> tuple[np.ndarray]:
-    """The place of every function."""
+    """Return the indices of all functions."""
     return (np.arange(groups * FUNCTIONS),)
 
 
 def pair_places(groups: int) -> tuple[np.ndarray, np.ndarray]:
-    """The places of first and second members of all pairs."""
+    """Return the indices of first and second members of all pairs."""
     first = np.arange(groups)[:, None] * FUNCTIONS
     return (first + FIRST).ravel(), (first + SECOND).ravel()
 
 
 def shared(model: PairsModel, groups: Groups) -> Sharing:
-    """What the network says, with what was measured alone where that is known."""
+    """Predict functions alone and in pairs, corrected by solo measurements if known."""
     count, known = groups.size, works(groups.functions)
     one = amounts(known)
     single, double = taken(one, alone_places(count)), taken(one, pair_places(count))
@@ -87,7 +88,7 @@ def shared(model: PairsModel, groups: Groups) -> Sharing:
     shape = (count, len(PAIRS), 2)
     cycles = alone.latency(named).reshape(count, FUNCTIONS)
     beside = pairs.latency(paired).reshape(shape)
-    # What was measured alone is what pairs are compared with: both are off alike.
+    # Scores compare pairs with solo values, so both get the same correction.
     rates = alone.throughput.reshape(count, FUNCTIONS) * _GIGA
     off = _off(groups.alone.throughput, rates), _off(groups.alone.latency, cycles)
     both_off = [np.stack([one[:, FIRST], one[:, SECOND]], -1) for one in off]
@@ -100,25 +101,28 @@ def shared(model: PairsModel, groups: Groups) -> Sharing:
 
 
 def _off(measured: Array, predicted: Array) -> Array:
-    """Measured over predicted, 1 where nothing was measured."""
+    """Return measured / predicted, or 1 without a measurement."""
     return np.where(np.isnan(measured), 1.0, measured / predicted)
 
 
 def surprising(model: PairsModel, groups: Groups) -> NDArray[np.bool_]:
-    """Which functions do alone something far from what was ever measured; shape (groups, 4)."""
+    """Return true for functions with a solo throughput far from the expected one.
+
+    The shape is (groups, 4).
+    """
     expected = shared(model, groups._replace(alone=Alone(*(one * np.nan for one in groups.alone))))
     gap = np.log(groups.alone.throughput / expected.alone)
     return np.nan_to_num(np.abs(gap)) > _FARTHEST
 
 
 def predicted(model: PairsModel, groups: Groups) -> Scores:
-    """The scores of all pairs."""
+    """Return the predicted scores of all pairs."""
     found = shared(model, groups)
     return scores(found.alone, found.alone_latency, found.pairs, found.pairs_latency)
 
 
 class _Setting:
-    """Functions beside each other, solved."""
+    """Co-located functions with the solution of their network."""
 
     def __init__(self, model: PairsModel, work: Amounts, needed: Demands) -> None:
         self.model, self.work = model, work
@@ -135,7 +139,7 @@ def _scaled(needed: Demands, scale: Array) -> Demands:
 
 
 def _scales(needed: Demands, groups: Groups) -> Array:
-    """By how much own times differ from those of the network, shape (functions,)."""
+    """Return the factors on own times that explain solo throughputs, shape (functions,)."""
     measured = groups.alone.throughput.reshape(-1, 1) / _GIGA
     known = ~np.isnan(measured)
     wanted = np.log(np.where(known, measured, 1.0))
@@ -153,7 +157,7 @@ def _scales(needed: Demands, groups: Groups) -> Array:
 
 
 def learn(groups: Groups, pairs: Paired, seed: int = 0) -> PairsModel:
-    """The model; the same for the same groups and seed."""
+    """Train the model; the same groups and seed give the same model."""
     count = groups.size
     known = works(groups.functions)
     one = amounts(known)
@@ -172,7 +176,7 @@ def learn(groups: Groups, pairs: Paired, seed: int = 0) -> PairsModel:
 
 
 def favour(groups: Groups, pairs: Paired) -> Array:
-    """By how much places favour their members, in logarithms, shape (2,): +d and -d."""
+    """Return the advantage of each position in a pair, as logarithms, shape (2,): +d and -d."""
     alone = groups.alone.throughput
     off = np.log(pairs.throughput) - np.log(np.stack([alone[:, FIRST], alone[:, SECOND]], -1))
     half = float((off[..., 0] - off[..., 1]).mean()) / 2
@@ -182,7 +186,7 @@ def favour(groups: Groups, pairs: Paired) -> Array:
 def _latency(
     parameters: Array, alone: Measured, known: Mapping[str, Array], groups: Groups
 ) -> Array:
-    """Weights of latencies, from functions alone."""
+    """Fit the weights of latency terms to solo measurements."""
     rates = throughput(parameters, alone.work, alone.cores)
     times = delays.times((parameters,), alone.work, alone.cores, rates)
     settings = {name: amount[:, None] for name, amount in known.items()}
@@ -193,7 +197,7 @@ SHIPPED = Path(__file__).parent / "models" / "pairs.json"
 
 
 class SavedPairs(TypedDict):
-    """A model of pairs."""
+    """Schema of a saved model of pairs."""
 
     groups: int
     network: SavedNetwork
@@ -201,12 +205,12 @@ class SavedPairs(TypedDict):
 
 
 def shipped() -> PairsModel:
-    """The model that comes with the package."""
+    """Return the shipped model."""
     return read(json.loads(SHIPPED.read_text()))
 
 
 def written(model: PairsModel) -> SavedPairs:
-    """A model as a document."""
+    """Return the model as a document."""
     return {
         "groups": model.groups,
         "network": network.written(model.parameters),
@@ -215,24 +219,24 @@ def written(model: PairsModel) -> SavedPairs:
 
 
 def read(document: SavedPairs) -> PairsModel:
-    """The model of a document."""
+    """Return the model in a document."""
     parameters = network.read(document["network"])
     return PairsModel(parameters, network.read_latency(document["latency"]), document["groups"])
 
 
 COUNTS = (1, 2, 3)
-"""How many best pairs are compared."""
+"""Numbers of best pairs that are compared."""
 
 
 class Agreement(NamedTuple):
-    """Of one score, by group."""
+    """Agreement of one predicted score with the measured one, by group."""
 
-    overlap: Array  # at each of COUNTS, shape (groups, 3)
+    overlap: Array  # for each of COUNTS, shape (groups, 3)
     loss: Array  # shape (groups,)
 
 
 def groups_at(groups: Groups, pairs: Paired, places: np.ndarray) -> tuple[Groups, Paired]:
-    """Groups at some places."""
+    """Return the groups at the given indices."""
     members = (places[:, None] * FUNCTIONS + np.arange(FUNCTIONS)).ravel()
     part = Groups(
         groups.file,
@@ -245,18 +249,18 @@ def groups_at(groups: Groups, pairs: Paired, places: np.ndarray) -> tuple[Groups
 
 
 def without_solo(groups: Groups) -> Groups:
-    """The same groups before anything was measured."""
+    """Return the groups without solo measurements."""
     nothing = np.full(groups.alone.throughput.shape, np.nan)
     return groups._replace(alone=Alone(nothing, nothing))
 
 
 def truth(groups: Groups, pairs: Paired) -> Scores:
-    """The measured scores."""
+    """Return the measured scores."""
     return scores(groups.alone.throughput, groups.alone.latency, *pairs)
 
 
 def agreement(true: Scores, found: Scores, name: str) -> Agreement:
-    """How well one of the scores agrees."""
+    """Compare one of the scores."""
     one, other = friendlier(true, name), friendlier(found, name)
     return Agreement(
         np.stack([overlap(one, other, count) for count in COUNTS], 1), loss(one, other)

@@ -1,23 +1,24 @@
 """A closed queueing network of cores with four threads each, and shared resources.
 
-Every thread carries one packet after the other through the chain. For a packet of class j, with
-C_j ns of computation, M_j ns of waiting that nobody else causes, and D_jk ns of service by the
-shared resource k, the throughputs T_j solve, for each class,
+Every thread processes one packet after the other. A packet of class j takes C_j ns of computation,
+M_j ns of waiting without contention, and D_jk ns of service by the shared resource k. The
+throughputs T_j solve, for each class,
 
     M_j + C_j / (1 - 3/4 u_j) + sum_k D_jk c_k r_k / (1 - r_k) = N_j / T_j
 
-where u_j = T_j C_j / n_j is how busy a core is, r_k = sum_j T_j D_jk how busy a resource is, and
-N_j = 4 n_j the threads on n_j cores. The left side is the time of a packet: its second term is what
-Schweitzer's approximation of mean value analysis says of four customers at one server; the third
-is a queue whose length at a resource that is r busy is c r^2 / (1 - r). Both limits of asymptotic
-bounds are in it: T_j < N_j / (M_j + C_j), and r_k < 1.
+where u_j = T_j C_j / n_j is the utilisation of a core, r_k = sum_j T_j D_jk that of a resource, and
+N_j = 4 n_j the number of threads on n_j cores. The left side is the time of a packet. Its second
+term is Schweitzer's approximation of mean value analysis for four customers at one server. The
+third term is a queue of length c r^2 / (1 - r) at a resource with utilisation r. Both limits of
+asymptotic bounds follow: T_j < N_j / (M_j + C_j), and r_k < 1.
 
 These equations are the derivatives of
 
     sum_j (T_j M_j - N_j log T_j - (4/3) n_j log(1 - 3/4 u_j)) - sum_k c_k (r_k + log(1 - r_k))
 
-which is strictly convex where all r and u are below 1: there is one solution, and Newton's method
-finds it. Lazowska et al., Quantitative System Performance, ch. 5 to 7 has the ingredients.
+This function is strictly convex where all r and u are below 1, so the solution is unique, and
+Newton's method finds it. Lazowska et al., Quantitative System Performance, ch. 5 to 7, describes
+these building blocks.
 """
 
 from typing import NamedTuple
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 THREADS = 4
-"""Of a core (a microengine)."""
+"""Number of threads of a core (a microengine)."""
 _OTHERS = (THREADS - 1) / THREADS
 _NEAR = 0.97
 _BOUNDARY = 0.95
@@ -37,34 +38,34 @@ _ROUNDS = 100
 
 
 class Demands(NamedTuple):
-    """What packets need, of every class in every setting; times in ns."""
+    """Demands of packets, of every class in every setting; times in ns."""
 
     waiting: Array  # M, shape (settings, classes)
-    computing: Array  # C, the same
+    computing: Array  # C, same shape
     shared: Array  # D, shape (settings, classes, resources)
     queueing: Array  # c, shape (resources,)
 
 
 class State(NamedTuple):
-    """How busy everything is, at some throughput."""
+    """Utilisations at some throughput."""
 
     resources: Array  # r, shape (settings, resources)
     cores: Array  # u, shape (settings, classes)
 
 
 def busy(demands: Demands, cores: Array, throughput: Array) -> State:
-    """How busy resources and cores are; throughput in packets/ns."""
+    """Return the utilisations of resources and cores; throughput is in packets/ns."""
     used = np.asarray(np.einsum("sj,sjk->sk", throughput, demands.shared))
     return State(used, throughput * demands.computing / cores)
 
 
 def solve(demands: Demands, cores: Array, near: Array | None = None) -> Array:
-    """The throughput of each class, packets/ns, shape (settings, classes).
+    """Return the throughput of each class, packets/ns, shape (settings, classes).
 
     Args:
-        demands: what packets need.
-        cores: how many each class has, the same shape.
-        near: throughputs that are not far off, where they are known.
+        demands: demands of packets.
+        cores: number of cores of each class, shape (settings, classes).
+        near: approximate throughputs, if known, as start point.
     """
     throughput = _inside(demands, cores, near)
     found = throughput.copy()
@@ -83,7 +84,7 @@ def solve(demands: Demands, cores: Array, near: Array | None = None) -> Array:
 
 
 def _inside(demands: Demands, cores: Array, near: Array | None) -> Array:
-    """Throughputs at which nothing is fully busy."""
+    """Return throughputs at which no utilisation reaches 1."""
     alone = THREADS * cores / (demands.waiting + demands.computing)
     throughput = alone if near is None else near
     state = busy(demands, cores, throughput)
@@ -92,7 +93,7 @@ def _inside(demands: Demands, cores: Array, near: Array | None) -> Array:
 
 
 def _step(demands: Demands, cores: Array, throughput: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """A step of Newton's method that stays inside, and where it was of no account."""
+    """Return a step of Newton's method within the bounds, and the settings that have converged."""
     state = busy(demands, cores, throughput)
     room = 1 - state.resources
     queues = demands.queueing * state.resources / room
@@ -117,7 +118,10 @@ def _step(demands: Demands, cores: Array, throughput: Array) -> tuple[Array, NDA
 
 
 def curvature(demands: Demands, cores: Array, throughput: Array, state: State) -> Array:
-    """Second derivatives of the convex function above, shape (settings, classes, classes)."""
+    """Return the second derivatives of the convex function above.
+
+    The shape is (settings, classes, classes).
+    """
     bend = demands.queueing / (1 - state.resources) ** 2
     found = np.einsum("sjk,sk,slk->sjl", demands.shared, bend, demands.shared)
     classes = np.arange(cores.shape[1])
@@ -127,7 +131,7 @@ def curvature(demands: Demands, cores: Array, throughput: Array, state: State) -
 
 
 def wait_at(demands: Demands, cores: Array, throughput: Array, resource: int) -> Array:
-    """How long a packet queues at a resource, ns, shape (settings, classes)."""
+    """Return the queueing time of a packet at a resource, ns, shape (settings, classes)."""
     used = busy(demands, cores, throughput).resources[:, resource]
     queue = demands.queueing[resource] * used / (1 - used)
     return np.asarray(demands.shared[:, :, resource] * queue[:, None])

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 def run_cores(given: Namespace) -> ExitCode:
-    """Predicts and reports.
+    """Run the command `cores`.
 
     Raises:
-        InputError: when a file cannot be read, used or written.
-        OptionError: when options do not fit together.
-        UnavailableError: when a package is missing.
+        InputError: if a file cannot be read, used or written.
+        OptionError: if options do not fit together.
+        UnavailableError: if a package is missing.
     """
     if given.train is not None and given.traffic is not None:
         raise OptionError("--traffic", "is of the model without --train")
@@ -79,7 +79,7 @@ def _report(given: Namespace, asked: "Asked", model: "CoresModel") -> "CoresRepo
 
 
 def _warn(asked: "Asked", report: "CoresReport") -> None:
-    """Says what is unlike that which was measured."""
+    """Warn about values outside the measured range."""
     beyond = sorted({one["cores"] for one in report["points"] if one["outside"]})
     if beyond:
         cores = first_few([str(one) for one in beyond], SHOWN)
@@ -94,7 +94,7 @@ _MEGA = 1e6
 
 
 def cores_csv(report: CoresReport) -> Iterator[Line | str]:
-    """A line for each row of the query."""
+    """Yield a line for each row of the query."""
     knees = {one["function"]: one["knee_cores"] for one in report["functions"]}
     yield csv_line(COLUMNS)
     for one in report["points"]:
@@ -103,7 +103,7 @@ def cores_csv(report: CoresReport) -> Iterator[Line | str]:
 
 
 def cores_text(report: CoresReport) -> Iterator[Line | str]:
-    """The advice for each function; single numbers of cores are in CSV and JSON."""
+    """Yield the advice for each function; CSV and JSON also have single numbers of cores."""
     yield Line(one_line(f"{report['query']}: {_learnt(report)}"), "bold")
     yield Line("")
     columns = ("function", "cores", "interval", "Mpps there", "of the most", "latency", "unusual")
@@ -136,12 +136,12 @@ def _learnt(report: CoresReport) -> str:
 
 
 def run_colocation(given: Namespace) -> ExitCode:
-    """Predicts and reports.
+    """Run the command `colocation`.
 
     Raises:
-        InputError: when a file cannot be read, used or written.
-        OptionError: when options do not fit together.
-        UnavailableError: when a package is missing.
+        InputError: if a file cannot be read, used or written.
+        OptionError: if options do not fit together.
+        UnavailableError: if a package is missing.
     """
     check_output(given.output, [given.query, *([given.train] if given.train else [])])
     need_numbers()
@@ -181,11 +181,11 @@ def _pairs_report(given: Namespace, groups: "Groups", model: "PairsModel") -> "C
 
 
 _NEAR = 0.01
-"""Pairs that differ by less, of the better one, are as good as the same."""
+"""Relative difference from the best pair below which pairs are considered equal."""
 
 
 def colocation_csv(report: ColocationReport) -> Iterator[Line | str]:
-    """A line for each pair, in the order of members."""
+    """Yield a line for each pair, in the order of members."""
     yield csv_line(("group", "first", "second", *SCORES))
     for group in report["groups"]:
         for pair in group["pairs"]:
@@ -195,7 +195,7 @@ def colocation_csv(report: ColocationReport) -> Iterator[Line | str]:
 
 
 def colocation_text(report: ColocationReport) -> Iterator[Line | str]:
-    """The friendliest pair of each group, and what others would lose."""
+    """Yield the best pair of each group, equally good ones, and the worst one."""
     yield Line(one_line(f"{report['query']}: {_learnt_pairs(report)}"), "bold")
     yield Line("")
     columns = ("group", "alone", "share the card", "keep", "as good", "keep the least", "")

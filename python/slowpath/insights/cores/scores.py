@@ -1,4 +1,4 @@
-"""Friendliness of pairs, and agreement of orders."""
+"""Scores of pairs, and agreement of their rankings."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ SECOND = np.array([second for _, second in PAIRS])
 
 
 class Scores(NamedTuple):
-    """Of every pair, shape (groups, 6); more is friendlier of throughput, less of latency."""
+    """Scores of every pair, shape (groups, 6); high throughput and low latency are better."""
 
     throughput_total: Array
     throughput_average: Array
@@ -24,10 +24,10 @@ NAMES = Scores._fields
 
 
 def totals(alone: Array, pairs: Array) -> tuple[Array, Array]:
-    """The two scores of throughput, or of latency.
+    """Return the two scores of throughput, or of latency.
 
-    Total: what both do together over what both do alone. Average: the sum of what each does over
-    what it does alone.
+    Total: sum of both members in the pair, divided by the sum of both alone. Average: sum of both
+    members' ratios of the value in the pair to that alone.
 
     Args:
         alone: shape (groups, 4).
@@ -41,23 +41,23 @@ def totals(alone: Array, pairs: Array) -> tuple[Array, Array]:
 def scores(
     alone_throughput: Array, alone_latency: Array, throughput: Array, latency: Array
 ) -> Scores:
-    """All four."""
+    """Return all four scores."""
     return Scores(*totals(alone_throughput, throughput), *totals(alone_latency, latency))
 
 
 def friendlier(found: Scores, name: str) -> Array:
-    """A score such that more is friendlier."""
+    """Return a score with a sign such that higher is better."""
     score: Array = getattr(found, name)
     return -score if name.startswith("latency") else score
 
 
 def overlap(true: Array, predicted: Array, count: int) -> Array:
-    """Which part of the best pairs is among those predicted to be the best; shape (groups,).
+    """Return the share of the best pairs that are also predicted among the best, by group.
 
     Args:
-        true: more is friendlier, shape (groups, 6).
-        predicted: the same.
-        count: how many are the best.
+        true: measured score, higher is better, shape (groups, 6).
+        predicted: predicted score, same shape.
+        count: number of best pairs.
     """
     best = [np.argsort(-one, axis=1, kind="stable")[:, :count] for one in (true, predicted)]
     same = best[0][:, :, None] == best[1][:, None, :]
@@ -65,7 +65,7 @@ def overlap(true: Array, predicted: Array, count: int) -> Array:
 
 
 def loss(true: Array, predicted: Array) -> Array:
-    """How much worse the pair is that is predicted to be the best, relative; shape (groups,)."""
+    """Return the relative loss of the pair predicted to be the best, by group."""
     best = true.max(1)
     chosen = true[np.arange(len(true)), predicted.argmax(1)]
     return np.asarray((best - chosen) / np.abs(best))

@@ -25,32 +25,32 @@ from slowpath.insights.output import rounded
 
 CONFIDENCE = 0.9
 _few = partial(rounded, digits=4)
-"""A number with few digits: more would say nothing of an estimate."""
+"""Round to the few digits that an estimate deserves."""
 _ITSELF = "itself"
 
 
 class Card(NamedTuple):
-    """What published tables tell of the card."""
+    """Properties of the card from published tables."""
 
-    alone: Prices  # of curves: fits to both kinds of traffic
-    noise: Array  # of curves around the network
-    paired: Prices  # of pairs
-    parameters: Array  # of pairs
+    alone: Prices  # from curves: fits to both kinds of traffic
+    noise: Array  # of curves around the network's predictions
+    paired: Prices  # from pairs
+    parameters: Array  # from pairs
 
 
 def card() -> Card:
-    """By the models that come along."""
+    """Return the card of the shipped models."""
     fits, parameters = shipped_fits(), pairs.shipped().parameters
     return Card(prices_of(fits.parameters), fits.noise, prices_of([parameters]), parameters)
 
 
 def assess(known: Card, work: CardWork, others: Sequence[Neighbour] = ()) -> CardUse:
-    """What is said of a function.
+    """Assess a function: cores and neighbours.
 
     Args:
         known: the card.
-        work: what a packet makes.
-        others: neighbours beside typical ones.
+        work: work of a packet.
+        others: neighbours in addition to typical ones.
     """
     packets = packets_of(work)
     own = drawn(known.paired, packets)
@@ -72,8 +72,8 @@ def assess(known: Card, work: CardWork, others: Sequence[Neighbour] = ()) -> Car
 
 
 def neighbour_of(known: Card, name: str, about: str, work: CardWork) -> Neighbour:
-    """A function beside which another one may stand, by what its packets make."""
-    # Other draws of the prices than those of the function beside it.
+    """Return a function as a neighbour of others, from the work of its packets."""
+    # Another seed, so that prices are independent of those of the function beside it.
     return Neighbour(name, about, False, drawn(known.paired, packets_of(work), seed=1))
 
 

@@ -1,118 +1,118 @@
-"""Shape of assessments."""
+"""Schema of assessments."""
 
 from typing import Literal, TypedDict
 
 
 class CardPart(TypedDict):
-    """A structure, with what a packet does to it."""
+    """A data structure, with the accesses of a packet to it."""
 
     structure: str
-    """Its name."""
+    """Name of the structure."""
     memory: Literal["imem", "emem"]
-    """Where it is taken to be: where the placement puts it."""
+    """Assumed location, according to the placement."""
     fewest: float
-    """Accesses for each packet, if one fetches 16 bytes that are touched."""
+    """Accesses per packet, if one access fetches all touched bytes of a 16-byte window."""
     most: float
-    """The same, if each access of the source is one."""
+    """Accesses per packet, if each access in the source is an access on the card."""
 
 
 class CardWork(TypedDict):
-    """What a packet makes on the card."""
+    """Work of a packet on the card."""
 
     instructions: float
-    """Of LLVM's intermediate language, for each packet."""
+    """Instructions of LLVM's intermediate language per packet."""
     parts: list[CardPart]
-    """Structures; accesses to packets and local variables are in registers."""
+    """Data structures; packets and local variables are excluded, as they are in registers."""
 
 
 class CardPrice(TypedDict):
-    """What one of something takes, as published elements tell."""
+    """Price of an operation, learnt from published elements."""
 
     what: str
     """An instruction, an access."""
     ns: float
-    """The median over elements, mean over fits."""
+    """Median over elements, mean over fits."""
     spread: float
-    """How far elements and fits are apart from it, root mean square, as a share of it."""
+    """Root mean square deviation of elements and fits from the price, as a share of it."""
 
 
 class CardPoint(TypedDict):
-    """A number of cores."""
+    """Prediction at a number of cores."""
 
     cores: int
-    """So many, with four threads each."""
+    """Number of cores, with four threads each."""
     throughput_pps: float
-    """The median."""
+    """Median throughput."""
     low_pps: float
-    """The lower end of the interval."""
+    """Lower end of the interval."""
     high_pps: float
-    """The upper one."""
+    """Upper end of the interval."""
     outside: bool
-    """Whether no function was measured on so few."""
+    """True if no function was measured on so few cores."""
 
 
 class CardLimit(TypedDict):
-    """What may hold the function back on all cores."""
+    """A possible bottleneck of the function on all cores."""
 
     limit: str
-    """`computation`, `IMEM`, `EMEM`, `line`; `waiting for memory`: none of these is full."""
+    """`computation`, `IMEM`, `EMEM` or `line`; `waiting for memory` if none of these is full."""
     share: float
-    """Of all draws of the prices, those in which it is that."""
+    """Share of the price draws with this bottleneck."""
 
 
 class CardCores(TypedDict):
-    """How many cores the function is worth."""
+    """Advised number of cores for the function."""
 
     knee_cores: int
-    """The advised number."""
+    """Advised number of cores."""
     knee_low: int
-    """The lower end of the interval."""
+    """Lower end of the interval."""
     knee_high: int
-    """The upper one."""
+    """Upper end of the interval."""
     throughput_pps: float
-    """There, the median."""
+    """Median throughput at the advised number."""
     low_pps: float
-    """The lower end of the interval."""
+    """Lower end of the interval."""
     high_pps: float
-    """The upper one."""
+    """Upper end of the interval."""
     share: float
-    """Of the throughput on all 60 cores, the median."""
+    """Median throughput as a share of that on all 60 cores."""
     limits: list[CardLimit]
-    """The likeliest first."""
+    """Possible bottlenecks, the likeliest first."""
     points: list[CardPoint]
-    """From 1 to 60 cores."""
+    """Predictions at 1 to 60 cores."""
 
 
 class CardNeighbour(TypedDict):
     """Another function on the same card; each has 30 cores."""
 
     neighbour: str
-    """Its name, or what kind of function it is."""
+    """Name of the function, or its kind."""
     about: str
-    """What it consists of."""
+    """Description of its elements or its source."""
     typical: bool
-    """Whether it stands for a kind of functions; else it is of `--beside`, or the function
+    """True for a typical function of its kind; false for a function of `--beside`, or the function
     itself."""
     kept: float
-    """What the function keeps of its throughput alone, the median."""
+    """Median share of its solo throughput that the function keeps."""
     low: float
-    """The lower end of the interval."""
+    """Lower end of the interval."""
     high: float
-    """The upper one."""
+    """Upper end of the interval."""
     others: float
-    """What the neighbour keeps of its own, the median."""
+    """Median share of its own solo throughput that the neighbour keeps."""
 
 
 class CardUse(TypedDict):
-    """What is said of a function on the card; predicted, nothing was measured."""
+    """Assessment of a function on the card; all values are predicted."""
 
     work: CardWork
-    """What a packet makes, as it was counted on the trace."""
+    """Work of a packet, counted on the trace."""
     prices: list[CardPrice]
-    """What that takes."""
+    """Prices of this work."""
     confidence: float
-    """Of all intervals."""
+    """Confidence of all intervals."""
     cores: CardCores
-    """By itself."""
+    """Advised number of cores for the function alone."""
     neighbours: list[CardNeighbour]
-    """Beside others, the one first with which it keeps most."""
+    """Predictions beside other functions, ordered by the share that the function keeps."""

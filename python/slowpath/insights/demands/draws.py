@@ -1,11 +1,12 @@
-"""Draws of all prices, for intervals of what follows from them.
+"""Random draws of all prices, for intervals of predictions.
 
-Each part of a function has prices of its own, as each published element has: gamma distributed
-around the median of elements, and as far apart as they are, times WIDER. Instructions have one
-price in a draw: what a compiler makes of them is alike in all of a function. How many accesses are
-fetched together is anywhere between all and none. Which fit of the network is right is drawn, too.
+Each part of a function has its own prices, as each published element has. They have gamma
+distributions around the median of elements, with the elements' relative spread times WIDER.
+Instructions have one price in a draw, since a compiler translates all parts of a function alike.
+The share of accesses fetched together is uniform between all and none. The network fit also varies
+between draws.
 
-Draws do not depend on counts, so that more work is more in each of them.
+Draws do not depend on counts, so more work costs more in each draw.
 """
 
 from typing import NamedTuple
@@ -20,25 +21,25 @@ from slowpath.insights.demands.published import Packets
 
 DRAWS = 400
 WIDER = 0.5
-"""How far prices are taken to be apart, as a share of how far elements are: such that intervals
-have the measured throughput as often as they say, of published functions without filters, which of
-all are the hardest (docs/insights.md)."""
+"""Spread of prices, as a share of that of elements. It is calibrated so that intervals cover the
+measured throughput as often as stated, for published functions without filters. Functions with
+filters are the hardest to predict (docs/insights.md)."""
 _SHARP = 1e-3
-"""The least spread."""
+"""Least spread."""
 _PACKING = 1 << 20
-"""The place of what no part has, in seeds."""
+"""Part number in seeds for draws that are common to all parts."""
 
 
 PLACES = ("computation", "IMEM", "EMEM", "line")
-"""What may be full, in the order in which `used` has it."""
+"""Resources that can be full, in the order of `used`."""
 
 
 class Draws(NamedTuple):
-    """Demands of functions, draw by draw; times in ns."""
+    """Demands of functions by draw; times in ns."""
 
-    fit: NDArray[np.intp]  # shape (draws,)
+    fit: NDArray[np.intp]  # index of the network fit, shape (draws,)
     waiting: Array  # shape (draws, functions)
-    computing: Array  # the same
+    computing: Array  # same shape
     shared: Array  # shape (draws, functions, resources)
     queueing: Array  # shape (fits, resources)
 
@@ -46,14 +47,14 @@ class Draws(NamedTuple):
 def drawn(
     prices: Prices, packets: Packets, seed: int = 0, draws: int = DRAWS, wider: float = WIDER
 ) -> Draws:
-    """Demands of functions: the base of a packet, and counts times prices."""
-    # Only here: processes that try what accelerators could do are forked of one without SciPy.
+    """Draw the demands of functions: the base of a packet, plus counts times prices."""
+    # Import SciPy late: the process that forks workers for accelerators has to be without it.
     from scipy.special import gammaincinv
 
     base = prices.base
 
     def price(random: np.random.Generator, one: Price) -> Array:
-        """A price in each draw, shape (draws, 1)."""
+        """Return a price for each draw, shape (draws, 1)."""
         shape = 1 / max(wider * one.spread, _SHARP) ** 2
         return np.asarray(
             (one.each[fit] * gammaincinv(shape, _even(random, draws)) / shape)[:, None]
@@ -79,12 +80,12 @@ def drawn(
 
 
 def _even(random: np.random.Generator, draws: int) -> Array:
-    """Numbers from 0 to 1 as evenly as can be, in any order: less is left to chance."""
+    """Return evenly spaced numbers from 0 to 1 in random order, to reduce random variation."""
     return np.asarray((random.permutation(draws) + 0.5) / draws)
 
 
 def again(one: Draws, draws: int) -> Draws:
-    """A draw of functions so many times: what nothing is drawn of is the same in each."""
+    """Repeat a single draw, for functions without random prices."""
     return Draws(
         np.repeat(one.fit, draws),
         np.repeat(one.waiting, draws, 0),
@@ -95,7 +96,7 @@ def again(one: Draws, draws: int) -> Draws:
 
 
 def one_of(draws: Draws, at: int) -> Draws:
-    """One of the functions."""
+    """Return the draws of one of the functions."""
     part = slice(at, at + 1)
     return draws._replace(
         waiting=draws.waiting[:, part],
@@ -105,12 +106,15 @@ def one_of(draws: Draws, at: int) -> Draws:
 
 
 def _accesses(fewest: Array, most: Array, apart: Array) -> Array:
-    """Shape (draws, functions)."""
+    """Return the numbers of accesses, shape (draws, functions)."""
     return np.asarray(fewest + apart * (most - fewest))
 
 
 def throughput(draws: Draws, cores: tuple[int, ...]) -> Array:
-    """Packets/ns of functions by themselves, shape (draws, functions, numbers of cores)."""
+    """Return the throughput of functions alone in packets/ns.
+
+    The shape is (draws, functions, numbers of cores).
+    """
     found = np.zeros((*draws.waiting.shape, len(cores)))
     number = np.array(cores, float)
     for one in range(len(draws.queueing)):
@@ -124,7 +128,7 @@ def throughput(draws: Draws, cores: tuple[int, ...]) -> Array:
 
 
 def _settings(draws: Draws, these: NDArray[np.intp], times: int) -> Demands:
-    """Draws of one fit as settings of one class, each so many times."""
+    """Return draws of one fit as settings of one class, each repeated `times` times."""
 
     def flat(part: Array) -> Array:
         return np.repeat(part[these].reshape(-1, 1), times, 0)
@@ -136,7 +140,10 @@ def _settings(draws: Draws, these: NDArray[np.intp], times: int) -> Demands:
 
 
 def used(draws: Draws, cores: float, rates: Array) -> Array:
-    """How busy each of PLACES is, shape (draws, functions, 4); rates without the last of these."""
+    """Return the utilisation of each of PLACES, shape (draws, functions, 4).
+
+    `rates` are the throughputs in packets/ns, shape (draws, functions).
+    """
     needed = Demands(
         draws.waiting.reshape(-1, 1),
         draws.computing.reshape(-1, 1),
@@ -149,7 +156,7 @@ def used(draws: Draws, cores: float, rates: Array) -> Array:
 
 
 def interval(of_draws: Array, confidence: float) -> tuple[Array, Array, Array]:
-    """What so many of the draws are within, and their median between: low, middle, high."""
+    """Return low end, median and high end of the interval over draws."""
     tail = (1 - confidence) / 2
     low, middle, high = np.quantile(of_draws, (tail, 0.5, 1 - tail), axis=0)
     return low, middle, high

@@ -1,7 +1,7 @@
-"""Prediction quality on published functions.
+"""Quality of predictions on published functions.
 
-Nothing is told of which elements they are; but their calls of the CRC unit, which no count of a
-source stands for, take what was fitted to them.
+Predictions do not know the elements of these functions. Only calls of the CRC unit, which no count
+of a source covers, have their fitted demands.
 """
 
 from typing import NamedTuple
@@ -26,18 +26,18 @@ _GIGA = 1e9
 
 
 class Outcome(NamedTuple):
-    """Predictions beside measurements, by function."""
+    """Comparison of predictions with measurements, by function."""
 
     knee: Array  # |advised - measured|, cores
     throughput: Array  # predicted / measured - 1 at each of CORES, shape (functions, 7)
-    covered: Array  # 1 where the interval has the measured knee
+    covered: Array  # 1 if the interval contains the measured knee
     width: Array  # of the interval, cores
-    within: Array  # 1 where the interval has the measured throughput, shape (functions, 7)
-    share: Array  # measured throughput at the advised cores over the most that was measured
+    within: Array  # 1 if the interval contains the measured throughput, shape (functions, 7)
+    share: Array  # measured throughput at the advised cores / greatest measured one
 
 
 class Way(NamedTuple):
-    """How it is said."""
+    """Settings of predictions."""
 
     confidence: float  # of intervals
     draws: int = DRAWS
@@ -45,13 +45,13 @@ class Way(NamedTuple):
 
 
 def compared(fits: Fits, curves: Curves, way: Way, without: str | None = None) -> Outcome:
-    """What is said of functions, beside what was measured.
+    """Compare predictions for functions with measurements.
 
     Args:
-        fits: what prices come from.
+        fits: fits from which prices are learnt.
         curves: measured functions.
-        way: how.
-        without: an element of which prices know nothing.
+        way: settings of predictions.
+        without: an element that is excluded from prices.
     """
     draws = _needed(fits, curves.functions, way, without)
     low, middle, high = interval(throughput(draws, CORES) * _GIGA, way.confidence)
@@ -68,7 +68,7 @@ def compared(fits: Fits, curves: Curves, way: Way, without: str | None = None) -
 
 
 def left_out(fits: Fits, curves: Curves, way: Way) -> dict[str, Outcome]:
-    """The same of functions with an element of which prices know nothing, for each element."""
+    """Compare functions with an element against prices learnt without it, for each element."""
     found = {}
     for element in ELEMENTS:
         there = np.flatnonzero(_has(curves.functions, element))
@@ -78,20 +78,20 @@ def left_out(fits: Fits, curves: Curves, way: Way) -> dict[str, Outcome]:
 
 
 def without_filters(curves: Curves) -> Curves:
-    """Functions in which nothing visits many rules: most others are told by these alone."""
+    """Return the functions without filter rules, which are easier to predict."""
     return curves_of(curves, np.flatnonzero(_has(curves.functions, "filter") == 0))
 
 
 class Beside(NamedTuple):
-    """What is kept beside others, shape (functions,)."""
+    """Shares of solo throughput that functions keep beside others, shape (functions,)."""
 
-    predicted: Array  # the median
+    predicted: Array  # median
     measured: Array
-    covered: Array  # 1 where the interval has the measured share
+    covered: Array  # 1 if the interval contains the measured share
 
 
 def beside_others(parameters: Array, groups: Groups, pairs: Paired, way: Way) -> Beside:
-    """Members of published pairs as if they were sources, beside others that are known by columns.
+    """Predict members of published pairs as sources, beside neighbours known by columns.
 
     Functions are in the order of groups, members (first, second), and pairs.
     """
@@ -103,7 +103,7 @@ def beside_others(parameters: Array, groups: Groups, pairs: Paired, way: Way) ->
     others = again(of_columns(parameters, other), way.draws)
     kept = beside(_needed(fits, own, way), others).own
     low, middle, high = interval(kept, way.confidence)
-    # The places of pairs favour their members, which is an artefact of the measurement.
+    # The position in a pair affects the throughput, which is an artefact of the measurement.
     fair = pairs.throughput / np.exp(favour(groups, pairs))
     alone = groups.alone.throughput
     measured = np.concatenate(
@@ -113,15 +113,15 @@ def beside_others(parameters: Array, groups: Groups, pairs: Paired, way: Way) ->
 
 
 class Chosen(NamedTuple):
-    """The neighbour that is advised, of the three in its group, for each function."""
+    """Quality of the advised neighbour for each function, among the three in its group."""
 
-    right: Array  # 1 where it is the one beside which most is kept
-    lost: Array  # what is kept less than beside that one
-    lot: Array  # the same of a neighbour that is drawn by lot
+    right: Array  # 1 if the advised neighbour is the best one
+    lost: Array  # difference of the kept share to that beside the best one
+    lot: Array  # mean difference for a random neighbour
 
 
 def chosen(found: Beside) -> Chosen:
-    """How good the neighbours are that are advised for members of published groups."""
+    """Evaluate the advised neighbours for members of published groups."""
     every = [
         np.moveaxis(one.reshape(2, -1, len(FIRST)), 1, 0)
         for one in (found.predicted, found.measured)
@@ -148,7 +148,7 @@ def _has(functions: Functions, element: str) -> Array:
 
 
 def _needed(fits: Fits, functions: Functions, way: Way, without: str | None = None) -> Draws:
-    """What functions need by counts and prices, but for calls of the CRC unit, which are fitted."""
+    """Return demands from counts and prices, with the fitted demands of CRC calls."""
     prices = prices_of(fits.parameters, without)
     draws = drawn(prices, published(functions), draws=way.draws, wider=way.wider)
     none = dict.fromkeys(map(flag, CRC), np.zeros(functions.size))

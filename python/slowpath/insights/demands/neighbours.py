@@ -1,7 +1,8 @@
 """Co-located functions: typical ones, and the user's own.
 
-Typical are, of all chains of published elements with the largest parameters that were measured,
-and of a packet by itself, those that keep one resource busiest while they run alone.
+Candidates for typical functions are all chains of published elements with the largest measured
+parameters, and a packet without elements. For each resource, the typical function is the one that
+keeps it busiest while running alone, compared with the other resources.
 """
 
 from itertools import product
@@ -25,26 +26,26 @@ from slowpath.insights.demands.prices import chain
 from slowpath.insights.output import percent
 
 _CALLED = {"line": "the line"}
-"""How what may be full is called in a sentence, where not by its name."""
+"""Names of resources in sentences, if different."""
 
 
 class Neighbour(NamedTuple):
-    """A function beside which another one may stand."""
+    """A function that another one can be co-located with."""
 
     name: str
     about: str
     typical: bool
-    draws: Draws  # of one function
+    draws: Draws  # of this function only
 
 
 def typical(parameters: Array, draws: int) -> list[Neighbour]:
-    """One function for each of PLACES."""
+    """Return a typical function for each of PLACES."""
     rows = _chains()
     every = of_columns(parameters, functions_of(rows))
     (busy,) = used(every, float(GROUP_CORES), throughput(every, (GROUP_CORES,))[..., 0])
     found = []
     for place, name in enumerate(PLACES):
-        # Not one that keeps others busy as well.
+        # Prefer a chain that uses the other resources little.
         best = int((busy[:, place] - np.delete(busy, place, -1).sum(-1)).argmax())
         about = f"{_elements(rows[best])}: {name} {percent(busy[best, place], 0)} busy"
         called = f"a function bound by {_CALLED.get(name, name)}"
@@ -53,7 +54,7 @@ def typical(parameters: Array, draws: int) -> list[Neighbour]:
 
 
 def of_columns(parameters: Array, functions: Functions) -> Draws:
-    """What functions need that are described by columns, as one draw: nothing is drawn of it."""
+    """Return the demands of functions known by columns, as a single draw without randomness."""
     needed = demands(parameters, amounts(works(functions)))
     return Draws(
         np.zeros(1, np.intp),
@@ -65,7 +66,7 @@ def of_columns(parameters: Array, functions: Functions) -> Draws:
 
 
 def _chains() -> list[dict[str, int]]:
-    """All chains with the largest parameters, each with all plain computation or none."""
+    """Return all chains with the largest parameters, with and without plain computation."""
     most = {name: largest for name, (_, largest) in USUAL.items()}
     found = []
     for there in product((0, 1), repeat=len(ELEMENTS)):

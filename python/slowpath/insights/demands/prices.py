@@ -1,9 +1,9 @@
-"""Prices of instructions and accesses, from fitted parameters.
+"""Prices of instructions and accesses, derived from fitted parameters.
 
-Each published element says what the card takes for its counts: ns of a core, of waiting, of a
-shared resource, which a chain with it needs beyond the same chain without it. An access of one
-element takes longer than that of another. A price is the median over elements; how far they are
-apart, as a share of it, is how sure it is for a function that is none of them.
+A chain with an element needs more core time, waiting and service by shared resources than the same
+chain without it. These differences and the published counts of the element give its prices. An
+access in one element takes longer than in another. A price is the median over elements. Their
+relative spread is the uncertainty of the price for an unknown function.
 """
 
 from collections.abc import Sequence
@@ -26,16 +26,16 @@ from slowpath.insights.cores.queueing import Demands
 from slowpath.insights.demands.published import ELEMENTS, published
 
 IMEM, EMEM, LINE, WAY = range(len(SHARED))
-"""Places of shared resources."""
+"""Indices of shared resources."""
 
 
 class _Probe(NamedTuple):
-    """An element whose own demands are told by chains with and without it."""
+    """An element whose demands are the difference between chains with and without it."""
 
     element: str
     flag: str
     parameters: tuple[str, ...] = ()
-    behind: tuple[str, ...] = ()  # elements in front of it
+    behind: tuple[str, ...] = ()  # elements in front of it in the chain
 
 
 _SENT: tuple[str, ...] = ()
@@ -66,46 +66,47 @@ _PROBES = (
         for behind in (_SENT, _AVERAGED, _REWRITTEN, _AVERAGED + _REWRITTEN)
     ),
 )
-"""Look-ups take something else behind elements that leave few flows, or that fill the cache."""
+"""Probes of all elements. Lookups are also measured behind elements that leave few flows, or that
+fill the cache, as their demands change there."""
 
 
 _ENDS = (0, 1)
-"""The least and the most of a parameter that were measured."""
+"""Indices of least and greatest measured value of a parameter."""
 
 
 class Fits(NamedTuple):
-    """What was fitted to published curves."""
+    """Fits to published curves."""
 
     parameters: tuple[Array, ...]
-    noise: Array  # covariance of curves around the network
+    noise: Array  # covariance of measured curves around the network's predictions
 
 
 def shipped_fits() -> Fits:
-    """Those that come along, to both kinds of traffic."""
+    """Return the shipped fits, to both kinds of traffic."""
     models = [shipped(traffic) for traffic in TRAFFIC]
     parameters = tuple(one for model in models for one in model.members)
     return Fits(parameters, np.mean([model.spread for model in models], 0))
 
 
 class Price(NamedTuple):
-    """What one takes, ns."""
+    """Price of one operation, ns."""
 
     each: Array  # by fit, shape (fits,)
-    spread: float  # how far elements are apart from it, root mean square, as a share
+    spread: float  # root mean square deviation of elements, as a share of the price
 
 
 class Prices(NamedTuple):
-    """What everything takes, by fit."""
+    """Prices of all operations, by fit."""
 
-    base: Demands  # of a packet by itself; shape (fits,) or (fits, resources), queueing too
+    base: Demands  # of a packet without elements; shape (fits,) or (fits, resources), with queueing
     instruction: Price
-    waiting: tuple[Price, Price]  # for an access to the internal memory, to the external one
-    service: tuple[Price, Price]  # the same: how long it keeps the memory busy
-    way: Price  # for an access to either
+    waiting: tuple[Price, Price]  # per access to internal and to external memory
+    service: tuple[Price, Price]  # time that an access occupies the memory, same order
+    way: Price  # per access to either memory, on the interconnect
 
 
 def chain(**there: int) -> dict[str, int]:
-    """A function with some elements; parameters as given, the least of others."""
+    """Return a function with some elements; parameters not given have their least value."""
     found = dict.fromkeys((*NEEDED, *OPTIONAL), 0)
     found |= {name: least for name, (least, _) in USUAL.items()}
     for name, value in there.items():
@@ -114,11 +115,11 @@ def chain(**there: int) -> dict[str, int]:
 
 
 def prices_of(fits: Sequence[Array], without: str | None = None) -> Prices:
-    """The prices.
+    """Derive the prices.
 
     Args:
         fits: parameters of networks.
-        without: an element that is left out, as if it had not been measured.
+        without: an element to exclude, as if it had not been measured.
     """
     probes = [one for one in _PROBES if one.element != without]
     rows = [chain()]
@@ -135,7 +136,7 @@ def prices_of(fits: Sequence[Array], without: str | None = None) -> Prices:
     counted = published(functions_of(rows))
     near, far = (_added(one.sum(1)) for one in (counted.imem, counted.emem))
     extra, more = _added(every.waiting), _added(np.moveaxis(every.shared, -1, 0))
-    # What is in front changes nothing of what a core computes: once for each element is enough.
+    # Elements in front do not change core time, so one probe per element is enough.
     tells = [ELEMENTS[one.element].known and not one.behind for one in probes]
     told = np.repeat(tells, np.diff(groups.ends))
     instruction = groups.price(_added(every.computing), told * _added(counted.instructions))
@@ -152,7 +153,10 @@ def prices_of(fits: Sequence[Array], without: str | None = None) -> Prices:
 
 
 def needed(fits: Sequence[Array], functions: Functions) -> Demands:
-    """Demands of functions, shape (fits, functions) and for resources one more; queueing by fit."""
+    """Return the demands of functions by fit.
+
+    The shape is (fits, functions), with another dimension for resources; queueing is by fit.
+    """
     work = amounts(works(functions))
     each = [demands(one, work) for one in fits]
     return Demands(
@@ -164,22 +168,22 @@ def needed(fits: Sequence[Array], functions: Functions) -> Demands:
 
 
 def _added(of_chains: Array) -> Array:
-    """What chains have more than those before them: of the last dimension, behind the first."""
+    """Return the differences between chains with and without a probe, on the last dimension."""
     return np.asarray(of_chains[..., 2::2] - of_chains[..., 1::2])
 
 
 class _Groups:
-    """Chains of a probe, which count together once."""
+    """Chains of each probe; together they count as one element."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self.ends = np.cumsum((0, *sizes))
 
     def price(self, taken: Array, counts: Array) -> Price:
-        """A price by fit; elements without such counts say nothing of it.
+        """Return a price by fit; elements without such operations are ignored.
 
         Args:
             taken: ns by fit and chain.
-            counts: by chain.
+            counts: number of operations by chain.
         """
         found = [
             np.maximum(taken[:, first:end].sum(1) / counts[first:end].sum(), 0)

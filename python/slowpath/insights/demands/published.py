@@ -1,13 +1,13 @@
-"""Work of a packet, and the work of packets in the published elements.
+"""Work of a packet in sources, and in the published elements.
 
-A part is what has prices of its own: a structure of a source, an element of a published chain.
+A part is a unit with its own prices: a data structure of a source, or an element of a published
+chain.
 
-Accesses are what is published of the elements (docs/insights.md): how often each reads and writes
-which memory, as windows of 16 bytes (a record of 24 bytes is two). Instructions are of LLVM's
-intermediate language, counted in twins of the elements that were written from the same description
-(`tests/advice/elements.c`; a test counts them again). Of a look-up that may visit several slots,
-half of those beyond the first are taken to be visited: how full the published tables were is not
-known.
+Accesses are the published counts of the elements (docs/insights.md): reads and writes of each
+memory, in windows of 16 bytes (a record of 24 bytes is two). Instructions are of LLVM's
+intermediate language, counted in re-implementations of the elements from the same description
+(`tests/advice/elements.c`; a test counts them again). A lookup that can visit several slots is
+assumed to visit half of those beyond the first, as the load of the published tables is unknown.
 """
 
 from collections.abc import Mapping
@@ -21,17 +21,17 @@ from slowpath.insights.demands.documents import CardWork
 
 
 class Packets(NamedTuple):
-    """Work of a packet; an access fetches up to 16 bytes or so, as those of published elements."""
+    """Work of a packet; an access fetches up to about 16 bytes, as in published elements."""
 
     instructions: Array  # shape (functions,)
-    imem: Array  # accesses to the internal memory, the fewest, shape (functions, parts)
-    imem_most: Array  # the same if nothing is fetched together
-    emem: Array  # to the external one
+    imem: Array  # least accesses to the internal memory, shape (functions, parts)
+    imem_most: Array  # same if no accesses are fetched together
+    emem: Array  # least accesses to the external memory
     emem_most: Array
 
 
 def packets_of(work: CardWork) -> Packets:
-    """What a packet makes in one function."""
+    """Return the work of a packet in one function."""
     memories = [
         np.array([[one[end] if one["memory"] == memory else 0.0 for one in work["parts"]]])
         for memory in ("imem", "emem")
@@ -41,11 +41,11 @@ def packets_of(work: CardWork) -> Packets:
 
 
 HALF = 0.5
-"""Of the slots beyond the first, those that a look-up visits."""
+"""Share of the slots beyond the first that a lookup visits."""
 
 
 class Element(NamedTuple):
-    """What an element does with a packet, and for each unit of its amount."""
+    """Work of an element for a packet, and for each unit of its amount."""
 
     instructions: float
     imem: float
@@ -54,7 +54,7 @@ class Element(NamedTuple):
     each_imem: float = 0.0
     each_emem: float = 0.0
     known: bool = True
-    """Whether what it computes was described: else instructions learn nothing from it."""
+    """True if its computation is described; others are ignored for instruction prices."""
 
 
 ELEMENTS: Mapping[str, Element] = {
@@ -69,11 +69,12 @@ ELEMENTS: Mapping[str, Element] = {
     "demux": Element(27, 0, 1, 24.75, 0, 1),
     "conn": Element(21, 0, 2, 24.75, 0, 1),
 }
-"""By element. Of the amount: rules, rounds, slots beyond the first that are visited."""
+"""Work by element. Units of the amount are rules, loop iterations, or visited slots beyond the
+first."""
 
 
 def published(functions: Functions) -> Packets:
-    """What a packet makes in published chains: each element is a part with state of its own."""
+    """Return the work of a packet in published chains; each element is a part."""
     amounts = dict(_amounts(functions))
     instructions = np.zeros(functions.size)
     imem, emem = list[Array](), list[Array]()
@@ -87,7 +88,7 @@ def published(functions: Functions) -> Packets:
 
 
 def _amounts(functions: Functions) -> Mapping[str, tuple[Array, Array]]:
-    """By element, how many there are in a chain, and the amount of all of them."""
+    """Return the number of each element in a chain, and their total amount."""
     known, slots = works(functions), functions.columns
     mapper = functions.has("ftpportmapper")
     flows = np.maximum(slots["tcpflow_slots"] - 1, 0) * HALF

@@ -1,4 +1,4 @@
-"""Co-located functions from files."""
+"""Readers of co-located functions."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,20 +14,20 @@ from slowpath.insights.demands.neighbours import Neighbour, of_columns
 from slowpath.insights.rows import read_json_lines
 
 _MOST = 100
-"""Neighbours that are compared."""
+"""Maximum number of neighbours."""
 _LARGEST = 1e9
 _CSV = (".csv", ".csv.gz")
 _ABOUT = "as {file} describes it"
 
 
 def read_neighbours(known: Card, file: str) -> list[Neighbour]:
-    """The functions of a file.
+    """Read the functions in a file.
 
-    A table (.csv) is one of `slowpath insights cores --query`; lines of JSON are those of
-    `slowpath insights colocation --query`, or reports of `slowpath insights FILE --format json`.
+    A table (.csv) is one of `slowpath insights cores --query`. Lines of JSON are those of `slowpath
+    insights colocation --query`, or reports of `slowpath insights FILE --format json`.
 
     Raises:
-        InputError: when it cannot be used.
+        InputError: if the file cannot be used.
     """
     if file.endswith(_CSV):
         asked = read_asked(file)
@@ -54,7 +54,7 @@ def read_neighbours(known: Card, file: str) -> list[Neighbour]:
 
 
 def numbered(neighbours: Sequence[Neighbour]) -> list[Neighbour]:
-    """The same with names that differ: of several files, or of one function on several traces."""
+    """Make the names of neighbours unique, for several files, or one function on several traces."""
     times = Counter[str]()
     found = []
     for one in neighbours:
@@ -83,7 +83,7 @@ def _described(
 
 
 def _work(file: str, place: str, card: object) -> CardWork:
-    """What packets make, of a report."""
+    """Return the work of packets in a report."""
     if card is None:
         reason = "the report says nothing of the card: it was made without a trace (make it again "
         reason += "with --traffic), or the function has what the card has not"

@@ -1,4 +1,4 @@
-"""Useful cores, and throughput kept beside another function."""
+"""Useful number of cores, and throughput kept beside another function."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -15,31 +15,32 @@ MOST = CORES[-1]
 EVERY = tuple(range(1, MOST + 1))
 _GIGA = 1e9
 _KNEES = 2.73
-"""Knees of draws are farther apart than measured ones are from the median: an interval that has to
-have 90 % takes the inner 75 % of the draws, 0.9 to this power (docs/insights.md)."""
+"""Exponent on the confidence of knee intervals. Knees of draws are more spread out than measured
+ones are around the median: for 90 %, an interval takes the inner 75 % of draws, 0.9 to this power
+(docs/insights.md)."""
 _FULL = 0.8
-"""How busy something is that holds a function back."""
+"""Least utilisation of a bottleneck."""
 WAITING = "waiting for memory"
 LIMITS = (*PLACES, WAITING)
-"""What may hold a function back at 60 cores: the busiest place, or, if none of them is nearly full,
-that threads wait."""
+"""Possible bottlenecks at 60 cores: the busiest resource, or waiting threads if none is nearly
+full."""
 
 
 class Scaled(NamedTuple):
-    """What is said of functions."""
+    """Advice and bottlenecks of functions."""
 
     advice: Advice
-    limits: list[Mapping[str, float]]  # the share of draws in which it is that
+    limits: list[Mapping[str, float]]  # share of draws by bottleneck
 
 
 def advise(draws: Draws, noise: Array, confidence: float) -> Scaled:
-    """The median knee of all draws, with an interval.
+    """Return the median knee of all draws, with an interval.
 
     Args:
-        draws: what packets need.
-        noise: covariance of logarithms, measured over predicted, at CORES, shape (7, 7): how far
-            curves are from the network even where all is known.
-        confidence: how often the interval has the knee that would be measured.
+        draws: demands of packets.
+        noise: covariance of logarithms, measured over predicted, at CORES, shape (7, 7): the error
+            of the network for known demands.
+        confidence: probability that the interval contains the measured knee.
     """
     rates = throughput(draws, CORES)
     found = knees(rates * np.exp(scattered(noise, len(rates)))[:, None, :])
@@ -47,7 +48,7 @@ def advise(draws: Draws, noise: Array, confidence: float) -> Scaled:
 
 
 def limits_of(draws: Draws, rates: Array) -> list[Mapping[str, float]]:
-    """What holds functions back on all cores; rates of shape (draws, functions)."""
+    """Return the bottlenecks of functions on all cores; rates have shape (draws, functions)."""
     busy = used(draws, float(MOST), rates)
     which = np.where(busy.max(-1) >= _FULL, busy.argmax(-1), len(PLACES))
     return [
@@ -57,26 +58,29 @@ def limits_of(draws: Draws, rates: Array) -> list[Mapping[str, float]]:
 
 
 def curve(draws: Draws, confidence: float) -> Array:
-    """Packets/s at EVERY number of cores: low, median, high, shape (3, functions, 60)."""
+    """Return packets/s at EVERY number of cores: low, median, high, shape (3, functions, 60)."""
     return np.stack(interval(throughput(draws, EVERY), confidence)) * _GIGA
 
 
 class Kept(NamedTuple):
-    """Shares of the throughput alone, shape (draws, functions)."""
+    """Shares of solo throughput, shape (draws, functions)."""
 
     own: Array
-    others: Array  # what neighbours keep
+    others: Array  # shares that neighbours keep
 
 
 def beside(own: Draws, others: Draws) -> Kept:
-    """What functions keep beside others, each on its 30 cores; one by one, by the same fits."""
+    """Return the shares that functions keep beside others, with 30 cores each.
+
+    Functions are matched with neighbours one by one, and have the same fits.
+    """
     alone = [_rates([one])[..., 0] for one in (own, others)]
     both = _rates([own, others])
     return Kept(both[..., 0] / alone[0], both[..., 1] / alone[1])
 
 
 def _rates(classes: list[Draws]) -> Array:
-    """Throughput of functions on the card together, shape (draws, functions, classes)."""
+    """Return the throughput of co-located functions, shape (draws, functions, classes)."""
     first = classes[0]
     found = np.zeros((*first.waiting.shape, len(classes)))
     for one, queueing in enumerate(first.queueing):
