@@ -7,13 +7,13 @@ class ResourcePart(TypedDict):
     """Throughput that a resource allows if no other resource limits the function."""
 
     resource: str
-    """`memory` or `regex`."""
+    """Name of the resource: `memory` or `regex`."""
     throughput: float
-    """In the unit of the profile, as all throughputs."""
+    """Throughput in the unit of the profile, as all throughputs."""
     low: float
     """Lower end of its interval."""
     high: float
-    """Upper end."""
+    """Upper end of its interval."""
 
 
 class Diagnosed(TypedDict):
@@ -24,7 +24,7 @@ class Diagnosed(TypedDict):
     low: float
     """Lower end of its interval."""
     high: float
-    """Upper end."""
+    """Upper end of its interval."""
     bottleneck: str
     """The limiting resource. In a pipeline, it is the slowest stage. In run-to-completion, it is
     the resource whose contention adds the most time."""

@@ -89,8 +89,8 @@ METHODS: dict[Method, str] = {
 class Partial(NamedTuple):
     """Partial throughputs: with contention for one resource only."""
 
-    parts: Floats  # [resource, row], memory first
-    solo: Floats  # without any contention, by row
+    parts: Floats  # partial throughputs `[resource, row]`, memory first
+    solo: Floats  # throughput without contention, by row
 
 
 def predict_by(

@@ -26,10 +26,10 @@ _TRAFFIC = ("flow_count", "packet_size_bytes")
 class Kind(NamedTuple):
     """A function under its traffic."""
 
-    file: str  # of the model, as the user named it
+    file: str  # file of the model, as the user named it
     model: FunctionModel
     flows: float
-    size: float  # of packets, bytes
+    size: float  # packet size, bytes
     mtbr: float | None  # matches per MB; None without an accelerator
 
     @property
@@ -47,7 +47,7 @@ class Mixed(NamedTuple):
     low: Floats
     high: Floats
     memory: Floats  # throughput if memory were the only bottleneck
-    accelerator: Floats  # same for the accelerator; infinite if the function does not use it
+    accelerator: Floats  # throughput if only the accelerator limited it; infinite if unused
     outside: list[list[str]]
 
     def where(self, rows: Places) -> "Mixed":

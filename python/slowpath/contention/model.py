@@ -55,7 +55,7 @@ class FunctionModel(NamedTuple):
     range: Range
     request_time: RequestTime | None
     co_runs: CoRuns | None = None  # source of `waits`
-    waits: Waits | None = None  # of run-to-completion; None: a full round of the other queues
+    waits: Waits | None = None  # waiting times in run-to-completion; None: a full round of others
     widening: float = 1.0  # factor on the width of intervals beside clients of the accelerator
     why: Reason | None = None  # reason for the pattern; None in files of older versions
 

@@ -15,7 +15,7 @@ class Traffic(NamedTuple):
     """Traffic of a function."""
 
     flows: float
-    size: float  # of packets, bytes
+    size: float  # packet size, bytes
     mtbr: float | None  # matches per MB
 
 

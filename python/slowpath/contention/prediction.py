@@ -44,7 +44,7 @@ class Predictions(NamedTuple):
     bottleneck: list[str]
     outside: list[list[str]]  # by row, the columns outside the training range
     memory: Floats  # throughput if memory were the only bottleneck
-    accelerator: Floats | None  # same for the accelerator
+    accelerator: Floats | None  # throughput if the accelerator were the only bottleneck
     alone: Floats | None = None  # solo throughput, where it was predicted on the way
 
 

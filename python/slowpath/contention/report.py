@@ -26,7 +26,7 @@ class Answer(NamedTuple):
     method: Method
     query: Query
     found: Predictions
-    confidence: float  # of intervals, in percent
+    confidence: float  # coverage of intervals, in percent
 
     @property
     def recipe(self) -> Recipe:

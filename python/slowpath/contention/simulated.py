@@ -33,7 +33,7 @@ class Traffic(NamedTuple):
     """Traffic of a function."""
 
     flows: int
-    size: int  # of packets, bytes
+    size: int  # packet size, bytes
     mtbr: float  # matches per MB
 
 
@@ -41,15 +41,15 @@ class MemBench(NamedTuple):
     """A competitor for caches and memory: instances of `mem-bench`, each on two cores."""
 
     pattern: Literal["stream", "step"]
-    working_set_mb: float  # of each
-    lines_per_second: float | None  # of each; None: unlimited
+    working_set_mb: float  # working set of each instance
+    lines_per_second: float | None  # rate of each instance; None: unlimited
     instances: int = 1
 
 
 class PacketBench(NamedTuple):
     """A competitor for memory only: instances of `packet-bench` that forward at full speed."""
 
-    size: int  # of packets, bytes
+    size: int  # packet size, bytes
     instances: int = 1
 
 

@@ -58,7 +58,7 @@ class Completion(NamedTuple):
     solo: float
     accelerators: Sequence[Accelerator]
     scatter: float  # relative deviation of the time spent outside accelerators
-    rest: Sequence[Waits]  # by accelerator: unexplained delay in co-runs, a line
+    rest: Sequence[Waits]  # unexplained delay in co-runs by accelerator, as a line
 
 
 def completion(solo: float, accelerators: Sequence[Accelerator]) -> Completion:

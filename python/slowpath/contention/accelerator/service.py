@@ -146,9 +146,9 @@ class IdentificationError(ValueError):
 class CoRun(NamedTuple):
     """A function beside a client that always has a request; both saturate the accelerator."""
 
-    queues: float  # of the client
-    request_time: float  # of the client
-    throughput: float  # of the function
+    queues: float  # queues of the client
+    request_time: float  # request time of the client
+    throughput: float  # throughput of the function
 
 
 class Identified(NamedTuple):

@@ -30,9 +30,9 @@ class Evaluated(NamedTuple):
     name: str
     errors: Errors
     coverage: float  # share of rows inside their intervals
-    width: float  # median of high / low - 1
-    ends: Errors | None  # of held-out rows at the ends of axes; None for the selection
-    chosen: dict[str, int] | None  # for the selection: number of folds by chosen recipe
+    width: float  # median of high / low - 1 over rows
+    ends: Errors | None  # errors of held-out rows at the ends of axes; None for the selection
+    chosen: dict[str, int] | None  # number of folds by chosen recipe; None for a single recipe
     off: Floats  # relative errors; this and all below are `[repetition, row]`
     predicted: Floats
     low: Floats  # ends of intervals

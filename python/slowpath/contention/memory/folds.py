@@ -17,12 +17,12 @@ Floats = NDArray[np.float64]
 class Errors(NamedTuple):
     """Absolute relative errors of rows."""
 
-    mape: float  # mean
-    standard_error: float  # of the mean, with rows as random samples
+    mape: float  # mean absolute relative error
+    standard_error: float  # standard error of the mean, with rows as random samples
     median: float
     largest: float
     within_5: float  # share of rows with an error of at most 5 %
-    within_10: float  # same for 10 %
+    within_10: float  # share of rows with an error of at most 10 %
 
 
 def relative(predicted: Floats, measured: Floats) -> Floats:

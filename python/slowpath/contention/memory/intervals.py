@@ -36,7 +36,7 @@ class Conformal(NamedTuple):
 
     whole: Stage  # trained on all rows
     stages: tuple[Stage, ...]  # one for each fold, trained without it
-    fold: NDArray[np.intp]  # of each training row
+    fold: NDArray[np.intp]  # index of the fold of each training row
     residuals: Floats  # |log measured - log predicted| when held out, divided by its spread
 
     def interval(self, columns: Columns, confidence: float) -> tuple[Floats, Floats]:

@@ -73,8 +73,8 @@ class Selection(NamedTuple):
     """The chosen recipe, and the errors of all candidates."""
 
     recipe: Recipe
-    scores: tuple[Score, ...]  # in the order of recipes
-    end_errors: Mapping[str, Floats]  # of the chosen recipe, by the name of the end
+    scores: tuple[Score, ...]  # scores in the order of recipes
+    end_errors: Mapping[str, Floats]  # errors of the chosen recipe, by the name of the end
 
 
 def candidates(rows: Rows) -> list[Recipe]:

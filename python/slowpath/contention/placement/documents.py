@@ -77,7 +77,7 @@ class PolicySummary(TypedDict):
     violations: float | None
     """Violations, over the sequences where they are known."""
     unjudged: float
-    """Functions that cannot be judged."""
+    """Functions on NICs whose mix is not in the table of measured mixes."""
     turned_away: float
     """Arrivals that found no NIC."""
 

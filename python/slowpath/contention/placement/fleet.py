@@ -28,7 +28,7 @@ class Fleet(NamedTuple):
 
     file: str
     device: str | None
-    cores: int  # of each NIC
+    cores: int  # cores of each NIC
     most: int | None  # number of NICs; None: unlimited
     functions: tuple[Function, ...]
 
@@ -48,7 +48,7 @@ class Arrivals(NamedTuple):
 
     function: Places  # indices in the fleet
     sla: Floats  # promised share of solo throughput of each arrival
-    rows: tuple[str, ...]  # their names
+    rows: tuple[str, ...]  # names of the arrivals
 
 
 def drawn(fleet: Fleet, length: int, seed: tuple[int, int]) -> Arrivals:

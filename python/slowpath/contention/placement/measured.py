@@ -43,7 +43,7 @@ class Measured(NamedTuple):
     """Measured mixes, including functions alone (mixes of one)."""
 
     file: str
-    known: Mapping[Mix, Mapping[int, Repeated]]  # by mix and function
+    known: Mapping[Mix, Mapping[int, Repeated]]  # measurements by mix and function
     noise: float | None  # standard deviation of one measurement's logarithm; None if unknown
     freedom: float  # degrees of freedom of the noise; infinite if the user gave it
 
@@ -150,7 +150,7 @@ _NEVER = 1e9
 
 
 class Rows(NamedTuple):
-    """Functions in mixes."""
+    """Functions in mixes, row by row."""
 
     function: Places
     beside: Floats  # number of each function among its neighbours, `[row, function]`

@@ -24,7 +24,7 @@ from slowpath.contention.placement.shares import Shares
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
-_WORK = 20.0  # of CP-SAT's deterministic seconds
+_WORK = 20.0  # limit, in CP-SAT's deterministic seconds
 _ROUNDING = 1e-6
 
 

@@ -45,7 +45,7 @@ AWAY = -1
 class Placement(NamedTuple):
     """NICs of all arrivals."""
 
-    nic: Places  # of each arrival, or `AWAY`
+    nic: Places  # NIC of each arrival, or `AWAY`
     nics: int  # number of NICs in use
 
 

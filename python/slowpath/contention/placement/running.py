@@ -34,7 +34,7 @@ class Judge(NamedTuple):
     """The source of the shares that functions really keep: measured, or else predicted."""
 
     shares: Shares
-    predicted: Predicted | None  # if models judge
+    predicted: Predicted | None  # predictions, if models judge
 
     def known(self, mixes: Sequence[Mix]) -> set[Mix]:
         """Return the mixes with known shares."""

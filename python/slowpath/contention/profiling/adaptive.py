@@ -71,7 +71,7 @@ class _Region(NamedTuple):
 
     low: list[float]
     high: list[float]
-    difference: float  # of solo throughput
+    difference: float  # difference of solo throughput between the ends
 
 
 def adaptive(

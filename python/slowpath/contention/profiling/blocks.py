@@ -126,7 +126,7 @@ def in_turns(
 
 
 class _Ran(NamedTuple):
-    """A block."""
+    """A measured block."""
 
     rate: float
     is_bad: bool

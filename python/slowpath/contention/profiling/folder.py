@@ -92,7 +92,7 @@ def check_folder(folder: str) -> None:
 
 
 def _memory(setup: Setup, machine: Machine, found: Found) -> str | None:
-    """Return the table of throughput beside competitors for memory, and alone with a score of 0."""
+    """Return the table of throughput beside competitors for memory, and alone with score 0."""
     rows = list[Row]()
     for at, one in enumerate(found.points, 1):
         point = one.point

@@ -27,13 +27,13 @@ _PROBES = (64 * 1024, 64 * 1024 * 1024)
 
 
 class Machine(NamedTuple):
-    """This machine."""
+    """CPUs and caches of this machine, and access to its kernel."""
 
     name: str
     places: Places
     cache_bytes: int
     probe_bytes: int
-    kernel: Kernel | None  # for XDP programs
+    kernel: Kernel | None  # loader of XDP programs; None without one
 
 
 def this_machine(setup: Setup) -> Machine:
@@ -109,7 +109,7 @@ class Surroundings:
         """
         self._cpus, self._look, self._patience = cpus, look, patience
         self._away = self._left = away
-        self._places = list[_Look]()  # in order
+        self._places = list[_Look]()  # sorted
         self._paces = deque[float](maxlen=_KEPT), deque[float](maxlen=_KEPT)
         self._looks = self._elsewhere = 0
         for _ in range(_LOOKS):

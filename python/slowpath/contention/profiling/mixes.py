@@ -11,14 +11,14 @@ class Traffic(NamedTuple):
     """Traffic of the function."""
 
     flows: int
-    size: int  # of packets, bytes
+    size: int  # packet size, bytes
     mtbr: float  # matches per MB
 
 
 class MemBench(NamedTuple):
     """A competitor for caches and memory."""
 
-    working_set: int  # bytes
+    working_set: int  # size, bytes
     touch: str
     rate: float | None  # accesses per second; None: unlimited
 
@@ -26,7 +26,7 @@ class MemBench(NamedTuple):
 class Client(NamedTuple):
     """A competitor at the accelerator."""
 
-    size: int  # of packets, bytes
+    size: int  # packet size, bytes
     mtbr: float
     rate: float | None  # requests per second; None: always one pending
     queues: int

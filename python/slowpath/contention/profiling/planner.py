@@ -15,8 +15,8 @@ from slowpath.contention.profiling.setup import MemoryRange, PlanRecord, Setup, 
 class Known(NamedTuple):
     """Properties of the machine known before the first point."""
 
-    spread: float | None  # the noise floor: standard deviation, a share
-    score: Callable[[MemBench], float]  # of a competitor, MB; measured on the first call
+    spread: float | None  # noise floor: relative standard deviation
+    score: Callable[[MemBench], float]  # score of a competitor, MB; measured on the first call
 
 
 class Planner(Protocol):

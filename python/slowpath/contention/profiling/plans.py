@@ -79,7 +79,7 @@ class _Asked(NamedTuple):
     """A point that the plan asked for."""
 
     wanted: Wanted
-    level: int  # of the competitor in the mix
+    level: int  # level of the competitor in the mix
     at: int  # index of the mix
 
 

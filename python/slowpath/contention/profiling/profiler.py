@@ -46,7 +46,7 @@ class Probed(NamedTuple):
 
     measured: tuple[bubble_score.Level, ...]
     calibration: bubble_score.Calibration
-    largest_shift: float  # of the probe's rate alone from its median, a share
+    largest_shift: float  # deviation of the probe's rate alone from its median, a share
 
 
 class Noise(NamedTuple):

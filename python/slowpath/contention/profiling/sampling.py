@@ -83,7 +83,7 @@ class Space(NamedTuple):
 class Point(NamedTuple):
     """A point to measure."""
 
-    level: int  # of contention
+    level: int  # level of contention
     traffic: tuple[tuple[str, float], ...]  # values of attributes by name, in order
 
     def values(self) -> dict[str, float]:

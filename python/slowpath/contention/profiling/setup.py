@@ -36,7 +36,7 @@ class Program(NamedTuple):
     object: "Object"
     number: int  # number of the program in the object
     destination: str | None  # IPv4 address in all packets; None: differs by flow
-    destination_port: int | None  # same for the port
+    destination_port: int | None  # port in all packets; None: differs by flow
 
 
 class Function(NamedTuple):
@@ -54,14 +54,14 @@ class TrafficRange(NamedTuple):
     """Ranges of the function's traffic."""
 
     flows: Span
-    size: Span  # of packets, bytes
+    size: Span  # packet size, bytes
     mtbr: Span  # matches per MB
 
 
 class MemoryRange(NamedTuple):
     """Ranges of `mem-bench`."""
 
-    working_set: Span  # bytes
+    working_set: Span  # size, bytes
     rate: Span | None  # accesses per second; None: unlimited
     touches: tuple[str, ...]  # `updates`, `copies`
     configurations: int  # number of configurations to draw
@@ -70,7 +70,7 @@ class MemoryRange(NamedTuple):
 class ClientRange(NamedTuple):
     """Ranges of `regex-bench` or `compression-bench`."""
 
-    size: int  # of packets, bytes
+    size: int  # packet size, bytes
     mtbr: Span
     rate: Span | None  # requests per second; None: always one pending
     queues: int
@@ -177,9 +177,9 @@ class ProfileRecord(TypedDict):
     counters: str | None
     """Reason for missing hardware counters; null if there are counters."""
     probe: ProbeRecord
-    """The probe."""
+    """The probe for scores."""
     noise: NoiseRecord
-    """The noise floor."""
+    """The noise floor: repeatability of measurements."""
     disturbed_blocks: int
     """Number of blocks in which a thread waited for its CPU, or with other load on the processor
     before or after."""

@@ -20,7 +20,7 @@ Column = Sequence[object]
 class Columns(NamedTuple):
     """Content of a file."""
 
-    remarks: Mapping[str, str]  # from the metadata
+    remarks: Mapping[str, str]  # remarks about all rows, from the metadata
     header: tuple[str, ...]
     columns: tuple[Column, ...]  # numbers and texts; an empty text for a missing value
 

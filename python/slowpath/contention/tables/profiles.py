@@ -15,9 +15,9 @@ class Origin(NamedTuple):
     files: tuple[str, ...]
     function: str | None = None
     device: str | None = None
-    unit: str | None = None  # of throughput
+    unit: str | None = None  # unit of throughput
     source: str | None = None
-    cache_mb: float | None = None  # of the shared last-level cache
+    cache_mb: float | None = None  # size of the shared last-level cache
     mtbr: float | None = None  # match ratio of the traffic of all rows
 
 
@@ -42,7 +42,7 @@ class AcceleratorProfile(NamedTuple):
     rows: tuple[str, ...]
     mtbr: Floats  # matches per MB
     request_time: Floats  # 1 / throughput, in the reciprocal of its unit
-    size: Floats | None = None  # of packets, bytes; None if the table has no sizes
+    size: Floats | None = None  # packet size, bytes; None if the table has no sizes
 
 
 class CoRuns(NamedTuple):
@@ -50,8 +50,8 @@ class CoRuns(NamedTuple):
 
     origin: Origin
     rows: tuple[str, ...]
-    queues: Floats  # of the client
-    request_time: Floats  # of the client
+    queues: Floats  # queues of the client
+    request_time: Floats  # request time of the client
     alone: Floats  # solo throughput under the same traffic
     throughput: Floats
 
@@ -98,9 +98,9 @@ class Mixes(NamedTuple):
     origin: Origin
     rows: tuple[str, ...]
     columns: Mapping[str, Floats]
-    mtbr: Floats  # matches per MB, of the function
-    queues: Floats  # of the client
-    request_time: Floats  # of the client
+    mtbr: Floats  # match ratio of the function's traffic, matches per MB
+    queues: Floats  # queues of the client
+    request_time: Floats  # request time of the client
     rate: Floats  # requests of the client; infinite if it always has one
     queued: Floats  # accelerator time of the client, as in a query
     alone: Floats  # solo throughput under the same traffic
@@ -139,4 +139,4 @@ class OwnContention(NamedTuple):
 
     origin: Origin
     rows: tuple[str, ...]
-    columns: Mapping[str, Floats]  # the same as in a memory profile
+    columns: Mapping[str, Floats]  # same columns as in a memory profile

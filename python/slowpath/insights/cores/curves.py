@@ -40,8 +40,8 @@ class Asked(NamedTuple):
     file: str
     names: tuple[str, ...]  # names of functions, each once
     functions: Functions
-    unusual: tuple[tuple[str, ...], ...]  # by function, columns outside the measured range
-    rows: tuple[tuple[int, int], ...]  # in the order of the file: index of the function, cores
+    unusual: tuple[tuple[str, ...], ...]  # columns outside the measured range, by function
+    rows: tuple[tuple[int, int], ...]  # index of the function and cores, in the order of the file
 
 
 def read_curves(file: str) -> Curves:

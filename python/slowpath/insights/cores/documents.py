@@ -31,9 +31,9 @@ class Knee(TypedDict):
     knee_cores: int
     knee_low: int
     knee_high: int
-    throughput_pps: float  # at the knee
-    latency_cycles: float
-    share: float  # of the greatest throughput at any number of cores
+    throughput_pps: float  # throughput at the knee
+    latency_cycles: float  # latency at the knee
+    share: float  # relative to the greatest throughput at any number of cores
     unusual: list[str]  # columns outside the measured range
 
 

@@ -41,8 +41,8 @@ class Groups(NamedTuple):
 
     file: str
     names: tuple[str, ...]
-    functions: Functions  # 4 x groups
-    unusual: tuple[tuple[str, ...], ...]  # by function, columns outside the measured range
+    functions: Functions  # 4 x number of groups
+    unusual: tuple[tuple[str, ...], ...]  # columns outside the measured range, by function
     alone: Alone  # NaN for functions without measurements
 
     @property

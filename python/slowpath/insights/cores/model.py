@@ -36,7 +36,7 @@ class Points(NamedTuple):
     """Predictions for functions at numbers of cores."""
 
     throughput: Array  # packets/s, shape (functions, numbers)
-    latency: Array  # cycles, same shape
+    latency: Array  # latency in cycles, same shape
 
 
 def predict(model: CoresModel, functions: Functions, cores: tuple[int, ...]) -> Points:
@@ -73,8 +73,8 @@ class Advised(NamedTuple):
 
     advice: Advice
     throughput: Array  # packets/s, shape (functions,)
-    latency: Array  # cycles
-    share: Array  # of the greatest throughput at any number of cores from 24 to 60
+    latency: Array  # predicted latency, cycles
+    share: Array  # relative to the greatest throughput at any number of cores from 24 to 60
 
 
 def advised(model: CoresModel, functions: Functions, confidence: float) -> Advised:
@@ -205,11 +205,11 @@ class Outcome(NamedTuple):
     """Quality of predictions for held-out functions, by function."""
 
     knee: Array  # |predicted - measured| in cores
-    plain: Array  # same for the knee of the predicted curve itself
+    plain: Array  # |predicted - measured| for the knee of the predicted curve itself
     throughput: Array  # |predicted / measured - 1|, mean over the curve
-    latency: Array  # same for latency
+    latency: Array  # |predicted / measured - 1|, mean over the curve
     covered: Array  # 1 if the interval contains the measured knee
-    width: Array  # of the interval, cores
+    width: Array  # width of the interval, cores
     share: Array  # measured throughput at the advised cores / greatest measured one
 
 

@@ -115,7 +115,7 @@ class Resource(NamedTuple):
 
     name: str
     work: tuple[str, ...]  # kinds of work that take time on it
-    scale: float  # ns
+    scale: float  # typical time per packet, ns
     queueing: tuple[float, float] = (0.0, 0.0)  # least and greatest c of a shared resource
 
 
@@ -221,7 +221,7 @@ class Sensitivity(NamedTuple):
     """Throughputs and their derivatives by the parameters."""
 
     throughput: Array  # packets/ns, shape (settings, classes)
-    slopes: Array  # of the throughput's logarithm, shape (settings, classes, parameters)
+    slopes: Array  # derivatives of log throughput, shape (settings, classes, parameters)
 
 
 def throughput(parameters: Array, work: Amounts, cores: Array, near: Array | None = None) -> Array:
@@ -279,8 +279,8 @@ class Times(NamedTuple):
     """Times of packets in the network, on which latencies are based."""
 
     packet: Array  # ns, shape (settings, classes)
-    line: Array  # the wait for the line included in them, same shape
-    cores: Array  # same shape
+    line: Array  # the part that is waiting for the line, same shape
+    cores: Array  # number of cores, same shape
 
 
 def times(members: Sequence[Array], work: Amounts, cores: Array, throughput: Array) -> Times:

@@ -43,7 +43,7 @@ _FARTHEST = 0.4
 
 
 class PairsModel(NamedTuple):
-    """The network of pairs."""
+    """The fitted network of pairs."""
 
     parameters: Array
     latency: Array  # weights of latency terms
@@ -231,8 +231,8 @@ COUNTS = (1, 2, 3)
 class Agreement(NamedTuple):
     """Agreement of one predicted score with the measured one, by group."""
 
-    overlap: Array  # for each of COUNTS, shape (groups, 3)
-    loss: Array  # shape (groups,)
+    overlap: Array  # overlap for each of COUNTS, shape (groups, 3)
+    loss: Array  # relative loss, shape (groups,)
 
 
 def groups_at(groups: Groups, pairs: Paired, places: np.ndarray) -> tuple[Groups, Paired]:

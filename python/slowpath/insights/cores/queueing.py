@@ -40,17 +40,17 @@ _ROUNDS = 100
 class Demands(NamedTuple):
     """Demands of packets, of every class in every setting; times in ns."""
 
-    waiting: Array  # M, shape (settings, classes)
-    computing: Array  # C, same shape
-    shared: Array  # D, shape (settings, classes, resources)
-    queueing: Array  # c, shape (resources,)
+    waiting: Array  # M: waiting without contention, shape (settings, classes)
+    computing: Array  # C: time on a core, same shape
+    shared: Array  # D: service by shared resources, shape (settings, classes, resources)
+    queueing: Array  # c: queue length factors, shape (resources,)
 
 
 class State(NamedTuple):
     """Utilisations at some throughput."""
 
-    resources: Array  # r, shape (settings, resources)
-    cores: Array  # u, shape (settings, classes)
+    resources: Array  # r: utilisation of resources, shape (settings, resources)
+    cores: Array  # u: utilisation of cores, shape (settings, classes)
 
 
 def busy(demands: Demands, cores: Array, throughput: Array) -> State:

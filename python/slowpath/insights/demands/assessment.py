@@ -32,10 +32,10 @@ _ITSELF = "itself"
 class Card(NamedTuple):
     """Properties of the card from published tables."""
 
-    alone: Prices  # from curves: fits to both kinds of traffic
-    noise: Array  # of curves around the network's predictions
-    paired: Prices  # from pairs
-    parameters: Array  # from pairs
+    alone: Prices  # prices from curves, by fits to both kinds of traffic
+    noise: Array  # covariance of measured curves around the network's predictions
+    paired: Prices  # prices from pairs
+    parameters: Array  # network parameters from pairs
 
 
 def card() -> Card:

@@ -29,7 +29,7 @@ class CardPrice(TypedDict):
     """Price of an operation, learnt from published elements."""
 
     what: str
-    """An instruction, an access."""
+    """The operation, such as an instruction or an access."""
     ns: float
     """Median over elements, mean over fits."""
     spread: float

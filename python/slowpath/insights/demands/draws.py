@@ -38,10 +38,10 @@ class Draws(NamedTuple):
     """Demands of functions by draw; times in ns."""
 
     fit: NDArray[np.intp]  # index of the network fit, shape (draws,)
-    waiting: Array  # shape (draws, functions)
-    computing: Array  # same shape
-    shared: Array  # shape (draws, functions, resources)
-    queueing: Array  # shape (fits, resources)
+    waiting: Array  # waiting without contention, shape (draws, functions)
+    computing: Array  # time on a core, same shape
+    shared: Array  # service by shared resources, shape (draws, functions, resources)
+    queueing: Array  # queue length factors c, shape (fits, resources)
 
 
 def drawn(

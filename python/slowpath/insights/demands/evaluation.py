@@ -31,7 +31,7 @@ class Outcome(NamedTuple):
     knee: Array  # |advised - measured|, cores
     throughput: Array  # predicted / measured - 1 at each of CORES, shape (functions, 7)
     covered: Array  # 1 if the interval contains the measured knee
-    width: Array  # of the interval, cores
+    width: Array  # width of the interval, cores
     within: Array  # 1 if the interval contains the measured throughput, shape (functions, 7)
     share: Array  # measured throughput at the advised cores / greatest measured one
 
@@ -39,7 +39,7 @@ class Outcome(NamedTuple):
 class Way(NamedTuple):
     """Settings of predictions."""
 
-    confidence: float  # of intervals
+    confidence: float  # confidence of intervals
     draws: int = DRAWS
     wider: float = WIDER
 

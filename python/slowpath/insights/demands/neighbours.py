@@ -35,7 +35,7 @@ class Neighbour(NamedTuple):
     name: str
     about: str
     typical: bool
-    draws: Draws  # of this function only
+    draws: Draws  # demands of this function only
 
 
 def typical(parameters: Array, draws: int) -> list[Neighbour]:

@@ -91,14 +91,14 @@ def shipped_fits() -> Fits:
 class Price(NamedTuple):
     """Price of one operation, ns."""
 
-    each: Array  # by fit, shape (fits,)
+    each: Array  # price by fit, shape (fits,)
     spread: float  # root mean square deviation of elements, as a share of the price
 
 
 class Prices(NamedTuple):
     """Prices of all operations, by fit."""
 
-    base: Demands  # of a packet without elements; shape (fits,) or (fits, resources), with queueing
+    base: Demands  # demands without elements; shape (fits,) or (fits, resources), with queueing
     instruction: Price
     waiting: tuple[Price, Price]  # per access to internal and to external memory
     service: tuple[Price, Price]  # time that an access occupies the memory, same order

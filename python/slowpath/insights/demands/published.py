@@ -25,9 +25,9 @@ class Packets(NamedTuple):
 
     instructions: Array  # shape (functions,)
     imem: Array  # least accesses to the internal memory, shape (functions, parts)
-    imem_most: Array  # same if no accesses are fetched together
+    imem_most: Array  # greatest accesses to it, if none are fetched together
     emem: Array  # least accesses to the external memory
-    emem_most: Array
+    emem_most: Array  # greatest accesses to it, if none are fetched together
 
 
 def packets_of(work: CardWork) -> Packets:
