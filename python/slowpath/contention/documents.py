@@ -42,8 +42,8 @@ class SavedScore(TypedDict):
     among: float
     """Mean absolute relative error of groups of rows held out at random."""
     beyond: float | None
-    """Mean absolute relative error of held-out rows at the ends of axes; null if there are none, or
-    if the model was rejected earlier as clearly worse than another one."""
+    """Mean absolute relative error of held-out rows at the ends of axes; null without such rows,
+    and for models rejected earlier as clearly worse."""
 
 
 class Checked(TypedDict):
@@ -116,8 +116,8 @@ class SavedModel(TypedDict):
     """Throughput beside one client that always has a request at the accelerator; source of the
     waiting times of requests. Null if not measured, missing in files of older versions."""
     widening: NotRequired[float]
-    """Factor by which intervals are wider with other clients at the accelerator than without,
-    learnt from the mixes of the profile; missing in files of older versions, which means 1."""
+    """Factor on the width of intervals with other clients at the accelerator, learnt from the mixes
+    of the profile. Missing in files of older versions, where it is 1."""
     kernels: NotRequired[list[list[list[float] | None]]]
     """Logarithms of the kernel parameters of each Gaussian process: first of the model trained on
     all rows, then of the models for intervals; null for other kinds of models. Missing in files of

@@ -11,10 +11,10 @@ our method and the compositions start from it, and SLOMO extrapolates to it.
 
 Intervals of the memory stage are calibrated on rows without clients of the accelerator, and the
 line through request times has no information about waiting. Mixes with such clients calibrate the
-composed predictions: models that have not seen the mix predict it, and its error is measured in
-units of the interval's half width. The quantile of these ratios is the factor that widens all
-intervals beside clients (Papadopoulos, Proedrou, Vovk and Gammerman, "Inductive confidence machines
-for regression", ECML 2002, with normalised residuals).
+composed predictions. Models that have not seen the mix predict it. The error is divided by the
+interval's half width. A quantile of these ratios is the factor that widens all intervals beside
+clients (Papadopoulos, Proedrou, Vovk and Gammerman, "Inductive confidence machines for regression",
+ECML 2002, with normalised residuals).
 """
 
 import math

@@ -9,11 +9,11 @@ which serve other clients in that time. The model assumes:
   clients count as one whose request is a full round of theirs.
 - A request takes `least`, plus `grain` for each match; the number of matches is random.
 - The function is away for its own requests, its waits at other accelerators, and the rest of its
-  time, which has a normal distribution with the relative deviation `scatter`.
+  time. The latter has a normal distribution with the relative deviation `scatter`.
 - The function waits for clients that pause as often as in `waiting.py`.
 
 Co-runs with clients that always have a request identify these parameters, one accelerator at a
-time: `scatter` is the value that best explains the slowdown of the function there. Further delay in
+time. `scatter` is the value that best explains the slowdown of the function there. Further delay in
 co-runs, such as contention for memory, is a line over the round time of the others. The
 identification needs no measurement of several accelerators together. Mean waits and their
 distributions are iterated until they converge.

@@ -70,8 +70,8 @@ class RequestTime(NamedTuple):
 def fit_request_time(profile: AcceleratorProfile) -> RequestTime:
     """Fit the lines by least squares of relative differences.
 
-    If times fall with the match ratio by no more than noise explains, the time is constant: half of
-    all lines fall for an accelerator whose times do not depend on matches.
+    If times fall with the match ratio by no more than noise explains, the time is constant. If the
+    times of an accelerator do not depend on matches, half of all fitted lines fall.
 
     Raises:
         InputError: if times fall with the match ratio, the time without matches is negative, or

@@ -4,9 +4,9 @@ While a function is away, an accelerator serves the requests of others one after
 function's own request is served after the one in progress. The ends of requests are a renewal
 process that begins when the function leaves (W. Feller, An Introduction to Probability Theory II,
 chapter XI). u(k), the probability that a request ends in step k, is the sum of all convolution
-powers of the distribution of request times. The age of the request in progress at the function's
-return, and so its remaining time, follow from u, request times and the time that the function is
-away.
+powers of the distribution of request times. At the function's return, the age of the request in
+progress follows from u, the request times and the length of the absence. This age determines the
+remaining time.
 
 Distributions are over discrete steps, `[row, step]`. Each row has `STEPS` steps, with a step length
 of its own; longer times count as the last step.
@@ -19,9 +19,9 @@ time in which the accelerator serves others,
     T  =  T_solo (1 - k rho)
 
 This line ends where others get all the time that the function leaves, rho = 1 - T t (with t the
-time of its own request). k depends on the length of the others' requests, and is measured in
-co-runs with clients that always have a request. The paper has such a line (Figure 4), but uses Eq.
-2 for its end.
+time of its own request). The share k depends on the length of the others' requests. It is measured
+in co-runs with clients that always have a request. The paper has such a line (Figure 4), but uses
+Eq. 2 for its end.
 
 Mixes with one client that always has a request, and no other competitor, show the added time of a
 packet. Their traffic differs, so the added time is taken to be the same. Neighbouring co-runs are

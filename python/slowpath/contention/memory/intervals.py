@@ -10,9 +10,9 @@ multiplied by that of its own row (Lei, G'Sell, Rinaldo, Tibshirani and Wasserma
 "Distribution-free predictive inference for regression", JASA 2018, section 5.2). Otherwise, the
 small residuals of solo rows would make the intervals of rows with competitors too narrow.
 
-A row is outside if a column is below its smallest or above its largest training value. A row is
-also outside if each column is within its range, but the row is farther from all training rows than
-any training row is from its nearest neighbour.
+A row is outside if a column is below its smallest or above its largest training value. A row with
+all columns in range is also outside if it is too far from its nearest training row. The limit is
+the largest such distance between training rows.
 """
 
 import math

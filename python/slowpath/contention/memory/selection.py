@@ -1,9 +1,9 @@
 """Selection of the recipe that predicts held-out and outer rows best.
 
 Random cross-validation measures the error among the rows. Queries may be outside their range, with
-other or with several competitors. So two kinds of rows are held out: random groups, which measure
-the error within the range, and the ends of each axis, which measure the error beyond it.
-`END_WEIGHT` is the weight of the latter.
+other or with several competitors. So two kinds of rows are held out. Random groups measure the
+error within the range, and the ends of each axis measure the error beyond it. `END_WEIGHT` is the
+weight of the latter.
 
 A recipe that is clearly worse than the best one after the first repetition is dropped, as in a race
 (Maron and Moore, "Hoeffding Races", NIPS 1993), here with errors compared row by row. Members that

@@ -11,12 +11,12 @@ paper, 4.1.2, throughput falls with contention; `crates/nicsim` tests this.)
 
 Models add up the contention of competitors, from profiles beside benchmarks. If several competitors
 saturate a resource together, all predictions have a common error. The logarithms of measured /
-predicted are modelled by a Gaussian process over mixes. Its terms are an error for each neighbour,
-common to all functions and specific to a function, a dependence on the kinds of neighbours, and a
-similarity of mixes with nearly the same functions. Their variances maximise the likelihood of the
-measurements. The uncertainty of corrected predictions is calibrated on mixes that are left out one
-by one: intervals are widened until they cover the required share of them (cross-conformal
-prediction; Vovk 2015).
+predicted are modelled by a Gaussian process over mixes. Each neighbour adds an error, which is
+partly common to all functions and partly specific to a function. Further terms depend on the kinds
+of neighbours, and make mixes with nearly the same functions similar. Their variances maximise the
+likelihood of the measurements. The uncertainty of corrected predictions is calibrated on mixes that
+are left out one by one. Intervals are widened until they cover the required share of these mixes
+(cross-conformal prediction; Vovk 2015).
 """
 
 from collections.abc import Mapping, Sequence

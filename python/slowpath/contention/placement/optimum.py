@@ -2,12 +2,12 @@
 
 The paper searches exhaustively. Here, a plan is a number of NICs for each mix. A place that keeps a
 large promise also keeps smaller ones, so promises of a function are nested. The places of a
-function suffice if their total equals the number of its arrivals, and if for each promise there are
-as many places that keep it as arrivals with that or a larger promise (Hall's theorem for nested
-sets). So the integer program has a variable for each mix, and a constraint for each function and
-promise, for any number of arrivals. OR-tools' CP-SAT solves it. The linear relaxation, solved by
-HiGHS, gives a lower bound for early termination. The limit counts work instead of time, so the same
-fleet always has the same plan.
+function suffice under two conditions (Hall's theorem for nested sets). Their total equals the
+number of its arrivals. For each promise, at least as many places keep it as there are arrivals with
+that or a larger promise. So the integer program has a variable for each mix, and a constraint for
+each function and promise, for any number of arrivals. OR-tools' CP-SAT solves it. The linear
+relaxation, solved by HiGHS, gives a lower bound for early termination. The limit counts work
+instead of time, so the same fleet always has the same plan.
 """
 
 import math

@@ -34,8 +34,9 @@ _AHEAD = 100
 _RENEW = 1.25
 """Growth of the number of arrivals after which prices are computed again."""
 _PARTS = 4
-"""With a known number of arrivals, prices are computed again after this fraction of the rest: as
-often as the time for all sequences allows; twice as often is no better."""
+"""With a known number of arrivals, prices are computed again after one in this many of the
+remaining arrivals. This is as often as the time for all sequences allows; twice as often is no
+better."""
 _SAME = 1e-9
 """Smaller differences of prices are rounding errors."""
 AWAY = -1

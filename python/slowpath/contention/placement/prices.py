@@ -3,7 +3,7 @@
 Promises of a function are nested: a place that keeps 95 % also keeps 90 %. So a place belongs to
 the largest promise that it keeps, and surplus places are handed down to the next smaller promise.
 The program has a row for each function and promise, `places + handed down >= wanted`. It has a
-column for each mix of a new NIC, and one for each mix that a NIC in use can still become; the
+column for each mix of a new NIC, and one for each mix that a NIC in use can still become. The
 number of NICs in use limits the latter. Dual variables are the prices, in NICs, of a place that
 keeps a promise.
 

@@ -1,7 +1,7 @@
 """Blocks of measurement, alternately alone and beside competitors.
 
-A turn is invalid if a thread had its CPU for less than `_UNDISTURBED` of the time in one of its
-blocks, as another program ran there. It is also invalid if other virtual machines on the same
+A turn is invalid if in one of its blocks, a thread had its CPU for less than `_UNDISTURBED` of the
+time. Then another program ran on this CPU. It is also invalid if other virtual machines on the same
 processor were noticed before or after a block (`machine.py`). Invalid turns are repeated, up to a
 limit.
 """

@@ -4,8 +4,8 @@ In a virtual machine, such interference is only visible in timings. Two virtual 
 cache line in 60 ns (both ways) while they were on two cores with a common last-level cache. It was
 290 to 330 ns, for minutes at a time, with different last-level caches, and 27 ns on one core. A
 loop took 23.1 us on an unshared core, to the digit (19.0 with a lucky alignment of its
-instructions). It took 24 to 37 us while another tenant used a thread of the same core, half of the
-time, and 37.8 us while our own other CPU did.
+instructions). It took 24 to 37 us while another tenant used a thread of the same core, in half of
+all measurements. It took 37.8 us while our own second CPU used the other thread.
 """
 
 import time

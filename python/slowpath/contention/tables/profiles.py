@@ -91,8 +91,8 @@ class Mixes(NamedTuple):
     """Measurements of a function beside competitors of several kinds.
 
     `columns` are those of a memory profile: the function's traffic, and the contention of the
-    competitors for memory, which is zero in all columns without such competitors. `queues` is 0
-    without a client of the accelerator.
+    competitors for memory. Without such competitors, all columns of contention are zero. `queues`
+    is 0 without a client of the accelerator.
     """
 
     origin: Origin

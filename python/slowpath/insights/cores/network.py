@@ -5,10 +5,10 @@ The published measurements show which counts matter, and that the state of the c
 are cheaper behind an address rewriter, as few flows are left. They cost more for each slot behind
 the average counter. `tcpdemux` finds its flow in the first slot if `tcpconn` fills the slots.
 
-The measurements also show the shared resources: the internal memory (IMEM) with the rules of
-filters and single records, the external memory (EMEM) with the tables of flows, the line, which
-delivers packets, and the interconnect of cores and memories, which slows down long before any
-resource is full. Units of scale are ns per packet that a typical chain takes on such a resource.
+The measurements also show the shared resources. The internal memory (IMEM) has the rules of filters
+and single records, the external memory (EMEM) the tables of flows. The line delivers packets. The
+interconnect of cores and memories slows down long before any resource is full. Units of scale are
+ns per packet that a typical chain takes on such a resource.
 
 The queue length factor c distinguishes resources that have much work in common. A memory bank
 serves requests at a uniform rate, so queues stay short until it is nearly full. On the

@@ -16,7 +16,7 @@ EVERY = tuple(range(1, MOST + 1))
 _GIGA = 1e9
 _KNEES = 2.73
 """Exponent on the confidence of knee intervals. Knees of draws are more spread out than measured
-ones are around the median: for 90 %, an interval takes the inner 75 % of draws, 0.9 to this power
+ones are around the median. A 90 % interval takes the inner 75 % of draws, 0.9 to this power
 (docs/insights.md)."""
 _FULL = 0.8
 """Least utilisation of a bottleneck."""
