@@ -83,7 +83,7 @@ CONFIDENCE = option(
     metavar="PERCENT",
     type=within(float, 50, 99),
     default=90.0,
-    help="Set the share of measurements that intervals cover (default: %(default)s).",
+    help="Set the share of measurements that intervals cover, in percent (default: %(default)s).",
 )
 WITH = option(
     PROFILES,

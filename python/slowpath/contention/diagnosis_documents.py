@@ -11,9 +11,9 @@ class ResourcePart(TypedDict):
     throughput: float
     """Throughput in the unit of the profile, as all throughputs."""
     low: float
-    """Lower end of its interval."""
+    """Lower end of the interval of `throughput`."""
     high: float
-    """Upper end of its interval."""
+    """Upper end of the interval of `throughput`."""
 
 
 class Diagnosed(TypedDict):
@@ -22,9 +22,9 @@ class Diagnosed(TypedDict):
     throughput: float
     """Predicted throughput with all resources."""
     low: float
-    """Lower end of its interval."""
+    """Lower end of the interval of `throughput`."""
     high: float
-    """Upper end of its interval."""
+    """Upper end of the interval of `throughput`."""
     bottleneck: str
     """The limiting resource. In a pipeline, it is the slowest stage. In run-to-completion, it is
     the resource whose contention adds the most time."""

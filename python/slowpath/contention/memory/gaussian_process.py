@@ -145,7 +145,6 @@ class Likelihood:
 
 
 def _parameters(theta: Floats) -> tuple[float, Floats, float]:
-    """Return constant, lengths and noise."""
     found = np.exp(theta)
     return float(found[0]), found[1:-1], float(found[-1])
 

@@ -96,8 +96,8 @@ class Range(NamedTuple):
     most: Mapping[str, float]
     names: tuple[str, ...]  # columns with several values
     centre: Floats  # mean of the logarithms of these columns
-    scale: Floats
-    rows: Floats  # scaled logarithms of the training rows
+    scale: Floats  # standard deviation of the logarithms of these columns
+    rows: Floats  # logarithms of the training rows, scaled by `centre` and `scale`
     reach: float  # largest distance of a training row from its nearest neighbour
 
     def outside(self, columns: Columns) -> list[list[str]]:

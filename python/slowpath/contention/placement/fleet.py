@@ -46,7 +46,7 @@ class Fleet(NamedTuple):
 class Arrivals(NamedTuple):
     """Functions in order of arrival."""
 
-    function: Places  # indices in the fleet
+    function: Places  # indices of the functions in the fleet
     sla: Floats  # promised share of solo throughput of each arrival
     rows: tuple[str, ...]  # names of the arrivals
 

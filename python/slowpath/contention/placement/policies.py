@@ -32,11 +32,11 @@ values were 0.9 to 0.95."""
 _AHEAD = 100
 """Least number of arrivals then assumed to come; otherwise as many as have come (little effect)."""
 _RENEW = 1.25
-"""Growth of the number of arrivals after which prices are computed again."""
+"""Growth factor of the number of arrivals after which prices are computed again."""
 _PARTS = 4
-"""With a known number of arrivals, prices are computed again after one in this many of the
-remaining arrivals. This is as often as the time for all sequences allows; twice as often is no
-better."""
+"""With a known number of arrivals, prices are computed again after a fraction of the remaining
+arrivals; this is its denominator. Four is as often as the time for all sequences allows; twice as
+often is no better."""
 _SAME = 1e-9
 """Smaller differences of prices are rounding errors."""
 AWAY = -1
@@ -58,7 +58,7 @@ class Nics:
         self.free = np.full(most, fleet.cores)
         self.mix = np.zeros(most, dtype=np.intp)  # rows of the table of shares
         self.promised = np.zeros((most, len(fleet.functions)))  # largest share, by function
-        self._most_promised = np.full((len(fleet.functions), most), np.nan)  # see `most_promised`
+        self._most_promised = np.full((len(fleet.functions), most), np.nan)  # cache of the method
         self._sizes = fleet.sizes
         self._predicted = predicted
         self._after = dict[tuple[int, int], int]()

@@ -149,7 +149,7 @@ class Demand:
         self._draw = np.random.default_rng(0)
 
     def add(self, function: int, promise: float) -> None:
-        """Count an arrival."""
+        """Count an observed arrival."""
         key = function, promise
         self._come[key] = self._come.get(key, 0) + 1
 

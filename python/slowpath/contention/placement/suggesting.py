@@ -42,8 +42,8 @@ class Plan(NamedTuple):
     alone: tuple[int, ...]  # functions without a measured solo throughput
     mixes: list[Suggested]  # those used most first
     now: float  # NICs for 100 arrivals with current knowledge
-    then: float  # with these mixes measured, if predictions are true
-    best: float  # with all mixes measured, if predictions are true
+    then: float  # NICs with these mixes measured, if predictions are true
+    best: float  # NICs with all mixes measured, if predictions are true
 
 
 def suggest(fleet: Fleet, count: int, sure: float, measured: Measured | None = None) -> Plan:

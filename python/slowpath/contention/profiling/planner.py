@@ -93,7 +93,7 @@ def memory_configurations(found: MemoryRange, draw: random.Random) -> list[MemBe
 
 
 def middle(found: TrafficRange) -> Traffic:
-    """Return the usual traffic: the geometric mean of flows, largest packets, least matches."""
+    """Return the usual traffic: geometric mean of the flow range, largest packets, least MTBR."""
     return Traffic(round(between(found.flows, 0.5)), round(found.size.most), found.mtbr.least)
 
 

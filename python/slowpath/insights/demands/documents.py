@@ -44,9 +44,9 @@ class CardPoint(TypedDict):
     throughput_pps: float
     """Median throughput."""
     low_pps: float
-    """Lower end of the interval."""
+    """Lower end of the interval of the throughput."""
     high_pps: float
-    """Upper end of the interval."""
+    """Upper end of the interval of the throughput."""
     outside: bool
     """True if no function was measured on so few cores."""
 
@@ -66,15 +66,15 @@ class CardCores(TypedDict):
     knee_cores: int
     """Advised number of cores."""
     knee_low: int
-    """Lower end of the interval."""
+    """Lower end of the interval of the advised number."""
     knee_high: int
-    """Upper end of the interval."""
+    """Upper end of the interval of the advised number."""
     throughput_pps: float
     """Median throughput at the advised number."""
     low_pps: float
-    """Lower end of the interval."""
+    """Lower end of the interval of the throughput."""
     high_pps: float
-    """Upper end of the interval."""
+    """Upper end of the interval of the throughput."""
     share: float
     """Median throughput as a share of that on all 60 cores."""
     limits: list[CardLimit]
@@ -96,9 +96,9 @@ class CardNeighbour(TypedDict):
     kept: float
     """Median share of its solo throughput that the function keeps."""
     low: float
-    """Lower end of the interval."""
+    """Lower end of the interval of `kept`."""
     high: float
-    """Upper end of the interval."""
+    """Upper end of the interval of `kept`."""
     others: float
     """Median share of its own solo throughput that the neighbour keeps."""
 

@@ -25,7 +25,7 @@ WIDER = 0.5
 measured throughput as often as stated, for published functions without filters. Functions with
 filters are the hardest to predict (docs/insights.md)."""
 _SHARP = 1e-3
-"""Least spread."""
+"""Least relative spread of prices, to avoid a division by zero."""
 _PACKING = 1 << 20
 """Part number in seeds for draws that are common to all parts."""
 

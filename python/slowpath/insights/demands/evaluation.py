@@ -93,7 +93,7 @@ class Beside(NamedTuple):
 def beside_others(parameters: Array, groups: Groups, pairs: Paired, way: Way) -> Beside:
     """Predict members of published pairs as sources, beside neighbours known by columns.
 
-    Functions are in the order of groups, members (first, second), and pairs.
+    Functions are ordered by their position in the pair (first, second), then by group and pair.
     """
     members = np.arange(groups.size)[:, None] * FUNCTIONS
     places = [(members + one).ravel() for one in (FIRST, SECOND)]
