@@ -1,8 +1,8 @@
 """Privileges that a process drops before it runs untrusted code.
 
-Limits of memory, time, open files and file sizes; a network namespace of its own; and, where the
-kernel allows it, all system calls but those that memory and the answer take (seccomp).
-Source: seccomp(2), unshare(2), and the system call tables of the kernel.
+The process gets limits on memory, CPU time, open files and file sizes, and its own network
+namespace. Where the kernel allows it, seccomp refuses all system calls except those for memory,
+signals and the answer. Source: seccomp(2), unshare(2), and the system call tables of the kernel.
 """
 
 import ctypes
@@ -38,17 +38,20 @@ _CALLS = {
         },
     ),
 }
-"""By machine: its audit number, and numbers of system calls."""
+"""By machine: its audit number (`AUDIT_ARCH_*`), and the numbers of the allowed system calls."""
 
 
 def leave_network() -> bool:
-    """Goes where there is no network but an unused loopback; whether that was allowed."""
+    """Enter a network namespace with only an unused loopback; return true if that was allowed."""
     libc = ctypes.CDLL(None, use_errno=True)
     return bool(libc.unshare(_NETWORK) == 0)
 
 
 def limit(seconds: int, memory: int) -> None:
-    """Limits CPU seconds, bytes of address space beyond what is taken, files and processes."""
+    """Limit CPU time in seconds, files, processes, and address space.
+
+    `memory` is the address space in bytes beyond what the process already has.
+    """
     taken = _address_space()
     for kind, most in (
         (resource.RLIMIT_CPU, seconds),
@@ -65,7 +68,7 @@ def limit(seconds: int, memory: int) -> None:
 
 
 def refuse_calls() -> bool:
-    """Refuses system calls but those for memory and the answer; whether the kernel does that."""
+    """Refuse all system calls except the allowed ones; return true if the kernel does so."""
     text = _filter(os.uname().machine)
     if text is None:
         return False
@@ -84,7 +87,7 @@ def _libc() -> ctypes.CDLL:
 
 @cache
 def _filter(name: str) -> bytes | None:
-    """The filter of system calls for a machine, as the kernel reads it; None: nobody wrote one."""
+    """Return the system call filter of a machine as the kernel reads it; None if it is unknown."""
     known = _CALLS.get(name)
     if known is None:
         return None
@@ -103,7 +106,7 @@ def _filter(name: str) -> bytes | None:
 
 
 def _step(code: int, true: int, false: int, value: int) -> bytes:
-    """An instruction of classic BPF: what to do, jumps if a comparison holds or not, a number."""
+    """Encode an instruction of classic BPF; `true` and `false` are jump offsets."""
     return struct.pack("HBBI", code, true, false, value)
 
 
@@ -113,8 +116,8 @@ def _address_space() -> int:
 
 
 def can_refuse_calls() -> bool:
-    """Whether the kernel refuses system calls to a process that asks for it."""
-    # What it takes is there then, for all processes that this one starts.
+    """Return true if the kernel lets a process refuse system calls; a child process tries it."""
+    # Fill the caches before the fork; all later children inherit them.
     _libc(), _filter(os.uname().machine)
     child = os.fork()
     if child == 0:

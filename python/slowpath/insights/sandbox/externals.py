@@ -1,7 +1,7 @@
-"""External symbols of a module.
+"""Resolution of the external symbols of a module.
 
-Names that the list has not are renamed, so that the JIT finds nothing of this process by them.
-Variables of other files are there, and zero.
+Functions outside the allowed list are renamed, so that the JIT does not bind them to symbols of
+this process. Variables of other files exist and are zero.
 """
 
 import ctypes
@@ -102,7 +102,7 @@ _PRESENT = frozenset(
         "__memmove_chk",
     ]
 )
-"""What the C library does without leaving the process."""
+"""Functions of the C library that have no effect outside the process."""
 _SILENT = frozenset(
     [
         "printf",
@@ -129,7 +129,7 @@ _SILENT = frozenset(
         "pthread_rwlock_unlock",
     ]
 )
-"""What writes or locks, and here does nothing."""
+"""Functions that write or lock; here they do nothing."""
 _ONCE = "pthread_once"
 _RENAMED = {
     "_Znwm": "malloc",
@@ -146,8 +146,8 @@ _RENAMED = {
     "slowpath_xdp_mark": "_setjmp",
     "slowpath_xdp_return": "longjmp",
 }
-"""C++, what libraries wipe memory with, and what helpers of XDP programs jump with, by what does
-the same in C. No source may jump itself: it would leave what counts."""
+"""Equivalent C functions for C++ operators, for functions with which libraries wipe memory, and for
+the jumps of XDP helpers. A source must not jump itself: it would leave the code that counts."""
 _OWN = """
 define void @"slowpath.refused"() {
   call void @llvm.trap()
@@ -170,26 +170,28 @@ done:
 declare void @llvm.trap()
 """
 _LARGEST = 1 << 26
-"""Bytes of a variable from outside."""
+"""Largest size of an external variable in bytes; larger variables are cut off."""
 
 
 class Outside(NamedTuple):
-    """A variable that another file would have."""
+    """A variable that another file defines."""
 
     address: int
     size: int
 
 
 def is_allowed(name: str) -> bool:
-    """Whether a function from outside may be called."""
+    """Return true if an external function may be called."""
     given = name in _PRESENT or name in _SILENT or name in _RENAMED or name == _ONCE
     return name.startswith("llvm.") or given
 
 
 def settle(module: Module, instead: Mapping[str, int] = MappingProxyType({})) -> dict[str, Outside]:
-    """Gives everything from outside a meaning, or none; the variables are zero, by name.
+    """Bind all external symbols, and return the external variables by name.
 
-    `instead` are addresses of functions that stand for those of the C library.
+    The variables are zero. A function that is not allowed traps when it is called.
+
+    `instead` has, by the name of a C library function, the address of its replacement.
     """
     refused, silent, once = _own()
     for function in list(module.functions):
@@ -199,8 +201,8 @@ def settle(module: Module, instead: Mapping[str, int] = MappingProxyType({})) ->
         other = instead.get(_RENAMED.get(name, name))
         if name in _PRESENT and other is None:
             continue
-        # Never the name of another function: LLVM makes a new one of it, which is nowhere, and then
-        # links nothing.
+        # The new name must be unused: LLVM would rename a duplicate, and then find no address for
+        # it.
         function.name = f"slowpath.outside.{name}"
         same = llvm.address_of_symbol(_RENAMED[name]) if name in _RENAMED else None
         own = {_ONCE: once}.get(name, silent if name in _SILENT else refused)
@@ -233,4 +235,4 @@ def _own() -> tuple[int, int, int]:
 
 
 _KEPT = list[object]()
-"""Engines and memory that code uses."""
+"""Engines and memory that compiled code uses; they must stay alive."""

@@ -1,4 +1,4 @@
-"""A module as machine code of this process, with guarded memory."""
+"""JIT compilation of a module into this process, and guarded memory for its functions."""
 
 import ctypes
 import mmap
@@ -14,15 +14,15 @@ from slowpath.insights.source.functions import Function
 from slowpath.insights.source.modules import Module, machine
 
 SIZE = 1 << 16
-"""Bytes of a region."""
+"""Size of a region in bytes."""
 WINDOW = 1 << 13
-"""So many bytes of a region are looked at: what a function takes for its state is not larger."""
+"""Bytes of a region that are compared; the state of a function is assumed to be no larger."""
 _PAGE = mmap.PAGESIZE
 _NONE, _READ_WRITE = 0, 3
 
 
 class Region:
-    """Bytes at an address; what is before and behind them ends the process that touches it."""
+    """Memory between two guard pages; an access beyond either end kills the process."""
 
     def __init__(self) -> None:
         self._map = mmap.mmap(-1, SIZE + 2 * _PAGE)
@@ -36,16 +36,19 @@ class Region:
                 raise MemoryError("pages cannot be protected")
 
     def write(self, data: bytes, offset: int = 0) -> None:
-        """Puts bytes there."""
+        """Write bytes at an offset; bytes beyond the end of the region are dropped."""
         ctypes.memmove(self.address + offset, data, min(len(data), SIZE - offset))
 
     def read(self, size: int = WINDOW, offset: int = 0) -> bytes:
-        """The bytes that are there."""
+        """Return `size` bytes from an offset."""
         return ctypes.string_at(self.address + offset, size)
 
 
 def changed(before: bytes, after: bytes) -> list[tuple[int, int]]:
-    """Where two texts of one length differ: offset and size of each stretch; short gaps count."""
+    """Return the ranges in which two byte strings of equal length differ, as offset and size.
+
+    Ranges with fewer than `_GAP` equal bytes between them are merged.
+    """
     found = list[tuple[int, int]]()
     if before == after:
         return found
@@ -61,26 +64,26 @@ def changed(before: bytes, after: bytes) -> list[tuple[int, int]]:
 
 
 _GAP = 4
-"""Bytes that a random text leaves unchanged by chance, at most so many in a row."""
+"""Number of equal bytes that separates two ranges; fewer may be equal by chance in random data."""
 
 
 def spread(pieces: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Where the first of several stretches begins, and the last one ends."""
+    """Return the start of the first range and the end of the last one."""
     return pieces[0][0], sum(pieces[-1])
 
 
 CALL_SECONDS = 0.1
-"""CPU seconds of one call; the process ends with a call that takes longer."""
+"""CPU time of one call in seconds; a longer call kills the process (SIGPROF)."""
 _LARGEST = 1 << 16
-"""Bytes of a variable that is put back before each call."""
+"""Largest variable, in bytes, that is restored before each call."""
 _UNSIGNED = {1: ctypes.c_uint8, 8: ctypes.c_uint8, 16: ctypes.c_uint16, 32: ctypes.c_uint32}
 _SIGNED = {8: ctypes.c_int8, 16: ctypes.c_int16, 32: ctypes.c_int32}
 Native = Callable[[Sequence[int]], int]
-"""A function: takes numbers and addresses, returns a number; 0 where it returns nothing."""
+"""A native function: takes numbers and addresses, returns a number (0 for `void`)."""
 
 
 class Variable(NamedTuple):
-    """A global variable that can change."""
+    """A mutable global variable."""
 
     address: int
     size: int
@@ -88,7 +91,7 @@ class Variable(NamedTuple):
 
 
 class Code:
-    """The machine code of a module, with its variables."""
+    """The machine code of a module, and its mutable variables."""
 
     def __init__(
         self,
@@ -97,9 +100,9 @@ class Code:
         hasty: bool = False,
         instead: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
-        """The module is taken over; `hasty`: what runs is short, and made as it stands.
+        """Take over and compile the module; `hasty` skips optimisation, for short runs.
 
-        `instead` are addresses of functions that stand for those of the C library.
+        `instead` has, by the name of a C library function, the address of its replacement.
         """
         self._outside = settle(module, instead)
         self._module = module
@@ -121,14 +124,14 @@ class Code:
         self._sizes = {name: size for name, size in sizes.items() if name not in constant}
         self._sizes |= {name: one.size for name, one in self._outside.items()}
         self.changeable = frozenset(self._sizes)
-        """Names of variables that can change."""
+        """Names of the mutable variables."""
 
     def construct(self) -> None:
-        """Runs what C++ runs before `main`; in a process that may die."""
+        """Run the static constructors of C++; call it in a process that may die."""
         self._engine.run_static_constructors()
 
     def variable(self, name: str) -> Variable | None:
-        """A variable that can change, and is not too large to be kept."""
+        """Return a mutable variable by its name; None if unknown or too large to be restored."""
         size = self._sizes.get(name, 0)
         if not 0 < size <= _LARGEST:
             return None
@@ -139,7 +142,7 @@ class Code:
         return Variable(address, size, name) if address else None
 
     def address(self, name: str) -> int:
-        """Where a function or variable is; 0 where there is none."""
+        """Return the address of a function or variable; 0 if it does not exist."""
         outside = self._outside.get(f"slowpath.outside.{name}")
         if outside is not None:
             return outside.address
@@ -147,19 +150,19 @@ class Code:
         return found or int(self._engine.get_global_value_address(name))
 
     def outside(self) -> list[tuple[str, int, int, None]]:
-        """Return symbol, address and bytes of each variable that another file would have."""
+        """Return symbol, address, size in bytes and None for each variable of another file."""
         return [
             (name.removeprefix("slowpath.outside."), one.address, one.size, None)
             for name, one in self._outside.items()
         ]
 
     def variables(self) -> list[Variable]:
-        """All of them."""
+        """Return all mutable variables that are small enough to be restored."""
         found = map(self.variable, self._sizes)
         return [one for one in found if one is not None]
 
     def native(self, function: Function) -> Native | None:
-        """A function, ready to be called; None when it takes or returns what cannot be passed."""
+        """Return a callable for a function; None if its types are unsupported or it has no code."""
         prototype = _prototype(function)
         address = self._engine.get_function_address(function.name)
         if prototype is None or not address:
@@ -178,7 +181,7 @@ class Code:
 
 
 def callable_function(function: Function) -> bool:
-    """Whether its arguments and its result are numbers and addresses."""
+    """Return true if the arguments and the result are numbers or addresses."""
     return _prototype(function) is not None
 
 

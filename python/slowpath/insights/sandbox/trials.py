@@ -1,4 +1,4 @@
-"""Attempts in forked, confined processes."""
+"""Attempts that run in forked, confined processes."""
 
 import json
 import math
@@ -15,45 +15,45 @@ from typing import Any
 from slowpath.insights.sandbox.confinement import limit, refuse_calls
 
 Attempt = Callable[[], dict[str, Any] | None]
-"""Something to try; what was found, in terms of JSON."""
+"""A function to try; it returns a finding in terms of JSON, or None."""
 _SILENT = 60.0
-"""Seconds after which a process that says nothing is ended, whatever it waits for."""
+"""Seconds without a message after which a process is killed, even if it only waits."""
 _MEMORY = 512 << 20
 _DEATHS, _HANGING = 128, 6
-"""Processes that may die in one series, and of these, of calls that took too long."""
+"""Limit on processes of one series that die, and on those of them whose call took too long."""
 _CHUNK = 1 << 16
 
 
 _DIED = frozenset(
     -one for one in (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
 )
-"""How processes end whose code did what cannot be done."""
+"""Exit codes of processes that a fault in their code has killed."""
 
 
 def nothing() -> None:
-    """Nothing is prepared."""
+    """Prepare nothing."""
 
 
 class Fates:
-    """Attempts that differ only in where they look for the result: one dies as the other does."""
+    """Memory of the calls that killed a process; attempts with the same call are skipped."""
 
     def __init__(self, calls: Mapping[Attempt, Hashable] | None = None) -> None:
-        """By attempt, what it calls; those that are not there are like no other."""
+        """Take, by attempt, a key of its call; an attempt without a key is never skipped."""
         self._calls = calls or {}
         self._dead = set[Hashable]()
 
     def died(self, attempt: Attempt) -> None:
-        """Says that one has died."""
+        """Record that an attempt has killed its process."""
         if attempt in self._calls:
             self._dead.add(self._calls[attempt])
 
     def doomed(self, attempt: Attempt) -> bool:
-        """Whether one calls what another has died of."""
+        """Return true if an attempt makes a call that has killed the process of another one."""
         return attempt in self._calls and self._calls[attempt] in self._dead
 
 
 class Series:
-    """Attempts, one after the other, within so many CPU seconds, whatever else the machine does."""
+    """A sequence of attempts with a limit on CPU time, however busy the machine is."""
 
     def __init__(
         self,
@@ -63,21 +63,24 @@ class Series:
         prepare: Callable[[], None] = nothing,
         fates: Fates | None = None,
     ) -> None:
-        """Until a moment of the monotonic clock; `prepare` runs first in each process."""
+        """Set limits: CPU `seconds`, and the time `until` on the monotonic clock.
+
+        `prepare` runs first in each process.
+        """
         self._attempts, self._prepare = attempts, prepare
         self._fates = fates or Fates()
         self._seconds, self._until = seconds, until
         self.given_up = False
-        """Whether calls took too long, or too many processes died: nothing more is to be had."""
+        """True if the series stopped early: its time was up, or too many processes died or hung."""
         self.ended = 0
-        """How the last process ended: its exit code, or minus the signal."""
+        """Exit code of the last process, or minus the signal that killed it."""
 
     def first(self) -> dict[str, Any] | None:
-        """What the first attempt that succeeds has found; the others are not tried any more."""
+        """Return the finding of the first attempt that succeeds; skip the remaining attempts."""
         return next((found for _, found in self.successes()), None)
 
     def successes(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Which attempts have succeeded, and what they found."""
+        """Yield number and finding of each attempt that succeeds."""
         start, hanging, left = 0, 0, self._seconds
         for _ in range(_DEATHS):
             start = self._next(start)
@@ -104,7 +107,7 @@ class Series:
         self.given_up = True
 
     def _next(self, at: int) -> int:
-        """The first attempt from one on that is not known to die."""
+        """Return the first attempt from `at` on that is not known to die."""
         left = range(at, len(self._attempts))
         return next(
             (one for one in left if not self._fates.doomed(self._attempts[one])),
@@ -113,7 +116,7 @@ class Series:
 
 
 class _Fork:
-    """A process that tries one attempt after the other, from one on."""
+    """A child process that runs attempts in order, starting with number `start`."""
 
     def __init__(
         self,
@@ -127,7 +130,7 @@ class _Fork:
         self.hung = False
         self.code = 0
         self.seconds = 0.0
-        """CPU seconds that it took."""
+        """CPU seconds of the process."""
 
     def __enter__(self) -> "_Fork":
         self._answers, answers = os.pipe()
@@ -147,7 +150,7 @@ class _Fork:
         os.close(self._answers)
 
     def messages(self, end: float) -> Iterator[dict[str, Any]]:
-        """What it says, until it is dead or out of time."""
+        """Yield the messages of the process until it exits or its time is up."""
         poll = select.poll()
         poll.register(self._answers, select.POLLIN)
         buffer = b""
@@ -170,7 +173,7 @@ def _try(
     seconds: int,
     answers: int,
 ) -> None:
-    """The other process."""
+    """Run the attempts in the child process."""
     (attempts, fates), at = given, start
     try:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGPROF):
@@ -188,7 +191,7 @@ def _try(
             if found is not None:
                 _say(answers, {"at": at, "found": found})
     except BaseException:  # noqa: BLE001 - whatever it is, the attempt has failed
-        if "SLOWPATH_TRIALS" in os.environ:  # for whoever works on this
+        if "SLOWPATH_TRIALS" in os.environ:  # for debugging
             _say(answers, {"at": at, "defect": traceback.format_exc()})
     finally:
         os._exit(0)
