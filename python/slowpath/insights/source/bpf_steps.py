@@ -1,11 +1,11 @@
-"""Steps from C or C++ to BPF, each kept: LLVM IR, assembler, object.
+"""Compilation of C or C++ to BPF that keeps each stage: LLVM IR, assembler, object.
 
-The second and third are made from the first without further passes, so that all three have the same
-blocks; the object is the one that clang makes at once (`tests/test_insights_blocks_exact.py`).
+Assembler and object come from the LLVM IR without further passes, so all three have the same
+blocks. The object is the one that clang makes in a single step (`tests/test_insights_blocks.py`).
 
-clang reads the source as for this machine, so that the headers are those that it is written with,
-and as `slowpath insights counts` has it; both are little-endian with pointers of 64 bits, so the
-text of LLVM's language may then be for BPF. The passes run for BPF, as they would for a program.
+clang reads the source as for this machine, as `slowpath insights counts` does, so that it finds the
+headers that the source is written for. Both machines are little-endian with 64-bit pointers, so the
+LLVM IR is also valid for BPF. The passes run for BPF, as they would for a program.
 """
 
 import re
@@ -23,15 +23,15 @@ from slowpath.insights.source.modules import enclosed, separated
 from slowpath.insights.source.sources import compile_source
 
 TRIPLE, CPU = "bpf", "v3"
-"""The name of BPF in LLVM, and the version that clang is told in `OBJECT`."""
+"""BPF's name in LLVM, and the version of its instruction set that clang gets in `OBJECT`."""
 LAYOUT = "e-m:e-p:64:64-i64:64-i128:128-n32:64-S128"
-"""Of data in LLVM's language for BPF."""
+"""Data layout of LLVM IR for BPF."""
 NAMES = "-fno-discard-value-names"
 NO_PASSES = ("-Xclang", "-disable-llvm-passes")
 AS_IT_IS = (*OBJECT.words, "-w", *NO_PASSES)
-"""Options for LLVM's language for BPF after its passes."""
+"""Options that compile LLVM IR for BPF without running further passes."""
 _ORDERED = ("-Xclang", "-emit-llvm-uselists")
-"""Keeps the order of uses, on which choices of LLVM's loop strength reduction depend."""
+"""Options that keep the order of uses, on which LLVM's loop strength reduction depends."""
 _LLVM = Form(
     (*OBJECT.words, NAMES, "-S", "-emit-llvm", *_ORDERED), "ll", "text of LLVM", kernel=True
 )
@@ -43,21 +43,21 @@ OPTIMISED = Form(
     "text of LLVM",
     kernel=False,
 )
-"""Of LLVM's language for BPF before its passes, what they make."""
+"""LLVM IR for BPF after the passes, made from LLVM IR before them."""
 _GLOBAL_USES = re.compile(r"^uselistorder.*\n", re.MULTILINE)
-"""The order of uses across functions, wrong as soon as a program is taken out."""
+"""Order of uses across functions; it becomes wrong as soon as a program is removed."""
 _BODY = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
 _UNNAMED = re.compile(r"(%|^(?=\d+:))(\d+)\b", re.MULTILINE)
-"""Values and blocks that only have a number."""
+"""Values and blocks with a number instead of a name."""
 _LABEL = re.compile(r'^(?:"(?:[^"\\]|\\.)*"|[-\w.$]+):')
 _NUMBERED = re.compile(r"%\d+$")
 _PROGRAM = re.compile(r'^define [^@\n]*@("[^"]*"|[\w.$-]+)\([^\n]*\bsection "[^\n]*$', re.MULTILINE)
 USED = re.compile(r"^@llvm\.(?:compiler\.)?used = .*\n", re.MULTILINE)
-"""Names that passes must keep; none run any more."""
+"""List of symbols that passes must keep; it is removed once no pass follows."""
 
 
 class Steps(NamedTuple):
-    """A source on its way to BPF."""
+    """The stages of a source on its way to BPF."""
 
     llvm: str  # after all passes, with names of blocks
     assembler: str
@@ -65,20 +65,20 @@ class Steps(NamedTuple):
 
 
 def language(file: str, clang: Clang) -> str:
-    """A source as LLVM's language for BPF, after the passes.
+    """Compile a source to LLVM IR for BPF, after the passes.
 
     Raises:
-        InputError: when it does not compile.
-        StoppedError: when the time is up before.
+        InputError: if the source does not compile.
+        StoppedError: if the deadline passes first.
     """
     return named(_GLOBAL_USES.sub("", compile_c(file, clang, _LLVM).decode(errors="replace")))
 
 
 def named(text: str) -> str:
-    """The text with a name for each block: assembler does not mention those that have none.
+    """Return the text with a name for each block, as assembler omits blocks without one.
 
-    Names begin with `n.`, or with more points where the function has a variable `n`, whose values
-    are `n.1` and so on.
+    Names begin with `n.`. They begin with more dots if a variable `n` of the function already has
+    values named `n.1` and so on.
     """
     return _BODY.sub(lambda body: _body_named(body[0]), _with_entries(text))
 
@@ -91,7 +91,7 @@ def _body_named(body: str) -> str:
 
 
 def _with_entries(text: str) -> str:
-    """The text with labels for first blocks that have but a number, which LLVM leaves out."""
+    """Add the labels of numbered entry blocks, which LLVM omits."""
     lines = list[str]()
     for line in text.splitlines():
         before = lines[-1] if lines else ""
@@ -104,12 +104,12 @@ def _with_entries(text: str) -> str:
 
 
 def programs(text: str) -> list[str]:
-    """The functions that have a section of their own, which is how programs are written."""
+    """Return the names of the programs: functions with a section of their own."""
     return [one.strip('"') for one in _PROGRAM.findall(text)]
 
 
 def alone(text: str, program: str) -> str:
-    """The text without the other programs."""
+    """Return the text without all programs but one."""
 
     def kept(body: re.Match[str]) -> str:
         name = _PROGRAM.match(body[0])
@@ -119,22 +119,22 @@ def alone(text: str, program: str) -> str:
 
 
 def lowered(file: str, llvm: str, clang: Clang) -> Steps:
-    """The further steps; `file` names the source in messages.
+    """Compile LLVM IR to assembler and object; `file` names the source in messages.
 
     Raises:
-        InputError: when clang has no BPF for it, such as a call through a pointer.
-        StoppedError: when the time is up before.
+        InputError: if clang cannot compile it for BPF, such as a call through a pointer.
+        StoppedError: if the deadline passes first.
     """
     assembler = from_llvm(file, llvm, clang, _ASSEMBLER).decode(errors="replace")
     return Steps(llvm, assembler, from_llvm(file, llvm, clang, AS_OBJECT))
 
 
 def from_llvm(file: str, llvm: str, clang: Clang, form: Form) -> bytes:
-    """Compile LLVM's language with clang, without the user's flags; `file` is named in messages.
+    """Compile LLVM IR with clang, without the user's flags; messages name `file`.
 
     Raises:
-        InputError: when it cannot.
-        StoppedError: when the time is up before.
+        InputError: if clang cannot compile it.
+        StoppedError: if the deadline passes first.
     """
     with tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
         path = Path(folder, f"{Path(file).stem}.ll")
@@ -143,7 +143,7 @@ def from_llvm(file: str, llvm: str, clang: Clang, form: Form) -> bytes:
             return compile_c(str(path), clang._replace(flags=()), form)
         except StoppedError:
             raise
-        except InputError as problem:  # the command is of a file that nobody has
+        except InputError as problem:  # omit the command, as it names a temporary file
             reason = problem.reason.partition("; the command: ")[0]
             for nowhere in (f"{path}:", "<unknown>:0:0: "):
                 reason = reason.replace(nowhere, "")
@@ -162,7 +162,7 @@ _READ = Form(
 _BITCODE = Form((*AS_IT_IS, "-emit-llvm", "-x", "ir"), "bc", "bitcode", kernel=False)
 _TARGET = re.compile(r'^target (?:triple|datalayout) = ".*"\n', re.MULTILINE)
 MACHINE = re.compile(r' "(?:target-cpu|target-features|tune-cpu)"="[^"]*"')
-"""What attributes of functions say of the machine."""
+"""Attributes of functions that name the target machine."""
 _DEFINE = re.compile(r'^define ([^@\n]*)(@("[^"]*"|[\w.$-]+)\(.*)$', re.MULTILINE)
 _LINKAGE = re.compile(
     r"\b(?:internal|private|linkonce_odr|linkonce|weak_odr|weak|hidden|protected|dso_local|"
@@ -177,11 +177,11 @@ _PASSED = re.compile(
 
 
 def read(file: str, clang: Clang) -> str:
-    """A source in LLVM's language before any pass, as if it were for BPF.
+    """Compile a source to LLVM IR before any pass, and declare it as IR for BPF.
 
     Raises:
-        InputError: when it does not compile.
-        StoppedError: when the time is up before.
+        InputError: if the source does not compile.
+        StoppedError: if the deadline passes first.
     """
     text = compile_source(file, read_program(file), clang, _READ).decode(errors="replace")
     text = MACHINE.sub("", _TARGET.sub("", text))
@@ -189,13 +189,16 @@ def read(file: str, clang: Clang) -> str:
 
 
 def optimised(file: str, text: str, roots: Iterable[str], clang: Clang) -> str:
-    """The same after the passes for BPF; `roots` and what the headers run stay by themselves.
+    """Run the passes for BPF on LLVM IR.
 
-    Variables stay, too, where nothing of the module reads them: a control plane would.
+    Functions in `roots`, and support functions of the headers, are not removed or merged into
+    others.
+
+    Variables that the module never reads stay too: a control plane may read them.
 
     Raises:
-        InputError: when clang cannot compile it.
-        StoppedError: when the time is up before.
+        InputError: if clang cannot compile it.
+        StoppedError: if the deadline passes first.
     """
     wanted = frozenset(roots)
     text = _VARIABLE.sub(r"\g<1>\g<2>", text)
@@ -205,22 +208,22 @@ def optimised(file: str, text: str, roots: Iterable[str], clang: Clang) -> str:
 
 
 def packed(file: str, text: str, clang: Clang) -> bytes:
-    """Text as bitcode, which other versions of LLVM read, too.
+    """Convert the text of LLVM IR to bitcode, which other versions of LLVM also read.
 
     Raises:
-        InputError: when clang cannot read it.
-        StoppedError: when the time is up before.
+        InputError: if clang cannot read it.
+        StoppedError: if the deadline passes first.
     """
     return from_llvm(file, text, clang, _BITCODE)
 
 
 def for_here(text: str) -> str:
-    """What the passes have made for BPF, as this machine can run it: the same blocks."""
+    """Convert optimised LLVM IR for BPF to IR that runs on this machine, with the same blocks."""
     return _PASSED.sub(r"freeze \g<1>\g<2>", _TARGET.sub("", text))
 
 
 def _linked(one: re.Match[str], wanted: frozenset[str]) -> str:
-    """The head of a function that others may call, or that only the module knows."""
+    """Return the head of a function with external linkage if wanted, else internal linkage."""
     bare = one[3].strip('"')
     if bare not in wanted and is_support(bare, ""):
         return one[0]

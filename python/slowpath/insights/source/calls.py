@@ -18,13 +18,13 @@ _CALLED_BACK = frozenset(
         _UNSENT,
     }
 )
-"""What functions of DPDK are handed to that get packets besides others; those of the last one get
-what could not be sent."""
+"""Functions of DPDK that register a callback for packets. The callback of `_UNSENT` gets packets
+that could not be sent."""
 _NAMED = re.compile(r'@("[^"]*"|[\w.$-]+)')
 
 
 def reached(functions: Mapping[str, Function], entry: str) -> set[str]:
-    """The functions with bodies that an entry may call, itself too."""
+    """Return the functions with bodies that an entry may call, including the entry."""
     found, left = {entry}, [entry]
     while left:
         new = {name for name in functions[left.pop()].calls if name in functions} - found
@@ -34,9 +34,10 @@ def reached(functions: Mapping[str, Function], entry: str) -> set[str]:
 
 
 def only_through(calls: Mapping[str, Collection[str]], function: str) -> frozenset[str]:
-    """What runs only if a function does: itself, and those that nobody else leads to.
+    """Return the functions that run only if `function` does, including `function`.
 
-    `calls` are, by symbol of a function with a body, those that it calls, with bodies or without.
+    `calls` has, by symbol of each function with a body, the functions that it calls, with or
+    without bodies.
     """
     called = {name for of in calls.values() for name in of}
     first = {name for name in calls if name not in called} - {function}
@@ -50,9 +51,9 @@ def led_to(
     *,
     but: str | None = None,
 ) -> set[str]:
-    """The functions with bodies that some come to, by calls and `through` pointers; those, too.
+    """Return the functions with bodies that `begun` reach by calls and by `through` pointers.
 
-    `calls` are as above; nothing is followed through the function `but`.
+    The result includes `begun`. `calls` is as in `only_through`; the function `but` is not entered.
     """
     found = {name for name in begun if name in calls}
     left = list(found)
@@ -65,7 +66,7 @@ def led_to(
 
 
 def receives(functions: Mapping[str, Function], entry: str) -> bool:
-    """Whether a function, or what it calls, asks a port of DPDK for packets."""
+    """Return true if a function, or one that it calls, receives packets from a DPDK port."""
     return any(_is_receiver(functions[name]) for name in reached(functions, entry))
 
 
@@ -74,9 +75,9 @@ def _is_receiver(function: Function) -> bool:
 
 
 def called_back(functions: Mapping[str, Function]) -> dict[str, bool]:
-    """The functions, by symbol, that are handed to what calls them back with packets of DPDK.
+    """Return the functions, by symbol, that are registered as DPDK callbacks for packets.
 
-    True: with what could not be sent.
+    The value is true for a callback that gets packets that could not be sent.
     """
     found = dict[str, bool]()
     for function in functions.values():
@@ -92,7 +93,7 @@ def called_back(functions: Mapping[str, Function]) -> dict[str, bool]:
 
 
 def recursive(functions: Mapping[str, Function]) -> set[str]:
-    """The functions that may call themselves, through others too."""
+    """Return the functions that may call themselves, directly or through others."""
     left = _in_circles(functions)
     return {
         name
@@ -102,7 +103,10 @@ def recursive(functions: Mapping[str, Function]) -> set[str]:
 
 
 def _in_circles(functions: Mapping[str, Function]) -> dict[str, Function]:
-    """Those that come to a circle: mostly none, and then they are not searched one by one."""
+    """Return the functions that reach a call cycle.
+
+    There are usually none, so that no function needs a search of its own.
+    """
     callers: dict[str, set[str]] = {name: set() for name in functions}
     calls = {name: set(one.calls) & functions.keys() for name, one in functions.items()}
     for name, those in calls.items():
@@ -121,18 +125,19 @@ def _in_circles(functions: Mapping[str, Function]) -> dict[str, Function]:
 
 
 def own_of(functions: Mapping[str, Function]) -> list[str]:
-    """The functions of the source itself, by symbol; of headers of the user's where it has none."""
+    """Return the symbols of the source's own functions; without any, those of user headers."""
     users = [name for name, one in functions.items() if not one.supports]
     return [name for name in users if functions[name].own] or users
 
 
 def roots(file: str, functions: Mapping[str, Function]) -> list[str]:
-    """The functions of a source that no other of it calls, by symbol.
+    """Return the symbols of the functions that no other function of the source calls.
 
-    `main` takes no packets and calls what does, to try it: it counts where there is nothing else.
+    `main` takes no packets and only calls such functions to test them, so it counts only if there
+    is no other.
 
     Raises:
-        InputError: when there is none.
+        InputError: if there is none.
     """
     own = [name for name in own_of(functions) if functions[name].shown != "main"]
     own = own or own_of(functions)
@@ -145,10 +150,10 @@ def roots(file: str, functions: Mapping[str, Function]) -> list[str]:
 
 
 def find_entry(file: str, functions: Mapping[str, Function], entry: str) -> str:
-    """The symbol of the function that a user names, as the source or the symbol has it.
+    """Return the symbol of a function that the user names as in the source or by symbol.
 
     Raises:
-        InputError: when there is none, or what it calls has inline assembly or recursion.
+        InputError: if there is none, or if it reaches inline assembly or recursion.
     """
     named = [
         name

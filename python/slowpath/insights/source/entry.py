@@ -27,8 +27,9 @@ Role = Literal[
     "time",
     "given",
 ]
-"""`burst` is an array of pointers to packets of DPDK, `one` how many there are, `time` when they
-come; `given` is whatever else a function that takes them has a pointer to (`given.py`)."""
+"""`burst` is an array of pointers to DPDK packets, `one` is their number, and `time` is their
+arrival time. `given` is any further pointer of a function that takes such packets
+(`pointer_parameters.py`)."""
 _FRAMES = ("xdp_md", "__sk_buff", "sk_buff", "xdp_buff")
 _BURST = "rte_mbuf *"
 _ROLES: dict[str, Role] = {
@@ -38,22 +39,22 @@ _ROLES: dict[str, Role] = {
     "rte_mbuf": "mbuf",
     _BURST: "burst",
 }
-"""What packets are to frameworks, by what parameters point to."""
+"""Role of a packet parameter, by the type that it points to."""
 _ARRIVE = "slowpath_dpdk_arrive"
-"""A function that is there where a source has the headers for DPDK that come along."""
+"""A function that exists if a source uses the DPDK headers of slowpath."""
 _CONTEXT = "xdp_md"
 _HELPERS = "slowpath_xdp_move"
-"""A function that is there where helpers of the kernel are (`headers/nic/xdp.c`)."""
+"""A function that exists if a source uses helpers of the kernel (`headers/nic/xdp.c`)."""
 _COUNTS = re.compile(
     r"(n|nb|num|cnt|count|size|len|length)(_?[a-z]*\d*)?$|.*_(n|nb|num|cnt|count)$"
 )
-"""How numbers of packets are called."""
+"""Names of parameters for a number of packets."""
 _TIMES = re.compile(
     r"(now|time|tms|tsc|ts|cycles|timestamp)\d*$|(cur|current)_\w+|.*_(now|time|tms|tsc|cycles)$"
 )
-"""How moments are called."""
+"""Names of parameters for a time."""
 _MOMENT = 64
-"""Bits of one."""
+"""Width of a time in bits."""
 _METHODS = ("push", "simple_action", "pull", "push_batch", "simple_action_batch")
 _ROOTS = ("Element", "BatchElement")
 """Base classes of all elements, whose methods only pass packets on."""
@@ -66,30 +67,30 @@ WAYS = (
 
 
 class Entry(NamedTuple):
-    """A function, and what it is called with."""
+    """A function that gets packets, and the roles of its parameters."""
 
     function: Function
     roles: tuple[Role, ...]
     element: str | None  # the symbol of the element whose method it is
     gives: Literal["packet", "number", "nothing"]
     given: tuple[Given, ...] = ()
-    """What further pointers point to, where that was asked for (`with_given`)."""
+    """Targets of further pointers, once `with_given` has determined them."""
     receives: bool = False
-    """Whether it takes no packets, and receives them itself, from ports of DPDK."""
+    """True if the function takes no packets, but receives them from DPDK ports."""
 
     @property
     def click(self) -> bool:
-        """Whether packets come as objects."""
+        """Return true if packets come as Click objects."""
         return self.element is not None or "packet" in self.roles
 
     @property
     def dpdk(self) -> bool:
-        """Whether packets come as DPDK describes them."""
+        """Return true if packets come as DPDK buffers (`rte_mbuf`)."""
         return self.receives or bool({"mbuf", "burst"} & set(self.roles))
 
     @property
     def xdp(self) -> bool:
-        """Whether it is an XDP program."""
+        """Return true if the function is an XDP program."""
         return "context" in self.roles
 
 
@@ -99,14 +100,14 @@ def choose(
     named: str | None,
     behind: Collection[str] = (),
 ) -> Entry:
-    """The function of that name; else what an element takes packets with, or the only root.
+    """Choose the named function; else the packet method of an element, or the only root.
 
-    A root is a function that no other of the source calls. Programs `behind` others, by symbol, are
-    those that arrays of programs hold.
+    A root is a function that no other function of the source calls. `behind` has the symbols of XDP
+    programs that arrays of programs hold.
 
     Raises:
-        InputError: when there is none, it cannot be called with packets, or what it calls has
-            inline assembly or recursion.
+        InputError: if there is none, it cannot be called with packets, or it reaches inline
+            assembly or recursion.
     """
     elements = _elements(functions)
     if named is None and _HELPERS in functions:
@@ -156,10 +157,10 @@ def choose(
 
 
 def with_given(file: str, text: str, functions: Mapping[str, Function], entry: Entry) -> Entry:
-    """The entry with what its further pointers point to; `text` is the functions' module.
+    """Return the entry with the targets of its further pointers; `text` is the functions' module.
 
     Raises:
-        InputError: when one points to what cannot be had.
+        InputError: if the target of a pointer is not available.
     """
     places = [at for at, role in enumerate(entry.roles) if role == "given"]
     if not places:
@@ -169,14 +170,15 @@ def with_given(file: str, text: str, functions: Mapping[str, Function], entry: E
 
 
 def may_lend(symbols: Iterable[str]) -> bool:
-    """Whether functions of these symbols may get further pointers: they are of DPDK."""
+    """Return true if the symbols include DPDK's, whose functions may have further pointers."""
     return _ARRIVE in symbols
 
 
 def lent(file: str, text: str, functions: Mapping[str, Function]) -> set[str]:
-    """The variables that further pointers of functions may be to, by symbol.
+    """Return the symbols of variables that further pointers of functions may point to.
 
-    `text` is the functions' module, before passes take what only these would look at for unused.
+    `text` is the functions' module before passes, which would remove variables that only such
+    pointers use.
     """
     asked = [
         (function, at)
@@ -194,7 +196,7 @@ def lent(file: str, text: str, functions: Mapping[str, Function]) -> set[str]:
     for function, at in asked:
         try:
             given = giving.given(function, at)
-        except InputError:  # who names the function is told
+        except InputError:  # reported when a user names the function
             continue
         found |= {*given.variables, *given.pointers}
     return found
@@ -203,17 +205,17 @@ def lent(file: str, text: str, functions: Mapping[str, Function]) -> set[str]:
 def wanted(
     file: str, functions: Mapping[str, Function], named: str | None, behind: Collection[str] = ()
 ) -> list[str]:
-    """The functions that packets are for, by symbol: that of this name, else what takes them.
+    """Return the symbols of functions for packets: the named one, or those that take packets.
 
     Raises:
-        InputError: when there is none.
+        InputError: if there is none.
     """
     if named is not None:
         return [find_entry(file, functions, named)]
     if _elements(functions):
         return [choose(file, functions, None, behind).function.name]
     takes = of_dpdk(functions)
-    # A header of the source may have the one that a loop hands its packets to.
+    # A loop may hand its packets to a function of a header.
     takes += [
         one for one in _handed(functions) if one not in takes and not receives(functions, one)
     ]
@@ -221,7 +223,7 @@ def wanted(
 
 
 def guessed(functions: Mapping[str, Function], chosen: Entry, named: str | None) -> str | None:
-    """What a user is told where one of several functions was taken that nobody has named."""
+    """Return a note for the user if one of several functions was chosen and none was named."""
     shown = chosen.function.shown
     if chosen.xdp and named is None and len(programs_of(functions)) > 1:
         return f"{shown} got the packets, as no array of programs has it; --entry names another one"
@@ -253,7 +255,7 @@ _NUMBERS = ("i1", "i8", "i16", "i32", "i64")
 
 
 def _elements(functions: Mapping[str, Function]) -> list[str]:
-    """The classes that the source exports."""
+    """Return the element classes that the source exports."""
     start = "slowpath_click_start_"
     return [name.removeprefix(start) for name in functions if name.startswith(start)]
 
@@ -264,7 +266,7 @@ def _takes_context(function: Function) -> bool:
 
 
 def _program(file: str, functions: Mapping[str, Function], behind: Collection[str]) -> str:
-    """The only XDP program of a source, or the only one that others do not call last."""
+    """Return the only XDP program, or the only one that is not the target of a tail call."""
     found = programs_of(functions)
     first = [one for one in found if one.name not in behind] or found
     if len(first) == 1:
@@ -278,12 +280,12 @@ def _program(file: str, functions: Mapping[str, Function], behind: Collection[st
 
 
 def programs_of(functions: Mapping[str, Function]) -> list[Function]:
-    """The XDP programs of a source."""
+    """Return the XDP programs of a source."""
     return [one for one in functions.values() if one.section and _takes_context(one)]
 
 
 def _named_as(file: str, elements: list[str]) -> str | None:
-    """Return the element of a source: the only one, or that with the name of the file."""
+    """Return the only element of a source, or the one with the name of the file."""
     stem = Path(file).stem.replace("_", "").lower()
     alike = elements if len(elements) == 1 else [one for one in elements if one.lower() == stem]
     return next(iter(alike), None)
@@ -292,7 +294,7 @@ def _named_as(file: str, elements: list[str]) -> str | None:
 def _usual(
     file: str, functions: Mapping[str, Function], elements: list[str], alone: str | None
 ) -> str:
-    """Return the symbol of the function for packets; `alone` is the element of a source."""
+    """Return the symbol of the function for packets; `alone` is the element that gets them."""
     if alone is not None:
         for method in _METHODS:
             wanted = f"::{alone}::{method}"
@@ -313,7 +315,7 @@ def _usual(
     reason = "exports several elements"
     if not elements:
         own = takes or roots(file, functions)
-        # What takes nothing gets no packets: constructors.
+        # Skip functions without parameters, such as constructors.
         own = takes or [name for name in own if functions[name].parameters] or own
         of_bytes = [name for name in own if _takes_bytes(functions[name])]
         if not takes and _ARRIVE in functions:
@@ -329,9 +331,9 @@ def _usual(
 
 
 def _inherited(functions: Mapping[str, Function], element: str) -> str | None:
-    """Return the method that an element takes packets with and has of a base class.
+    """Return the inherited method with which an element takes packets.
 
-    Constructors of base classes are called by that of the element.
+    Base classes are those whose constructor the element's constructor calls.
     """
     made = [
         name
@@ -349,29 +351,30 @@ def _inherited(functions: Mapping[str, Function], element: str) -> str | None:
 
 
 def of_dpdk(functions: Mapping[str, Function]) -> list[str]:
-    """Those of a source that take packets of DPDK, and that no other that does so calls."""
+    """Return the functions that take DPDK packets and that no other such function calls."""
     if _ARRIVE not in functions:
         return []
     takes = _those(functions, lambda name: _takes_mbufs(functions[name]))
-    # One that receives has an array for what it is to bring.
+    # A function that receives packets has an array for them.
     takes = [name for name in takes if not receives(functions, name)] or takes
     called = {one for name in takes for one in reached(functions, name) - {name}}
     return [name for name in takes if name not in called]
 
 
 def _those(functions: Mapping[str, Function], which: Callable[[str], bool]) -> list[str]:
-    """Functions of the source itself, or else of what it includes, that are called by others."""
+    """Return the matching functions of the source, else of its headers; avoid inlined ones."""
     users = [name for name, one in functions.items() if not one.supports]
     found = list(filter(which, own_of(functions))) or list(filter(which, users))
     return [name for name in found if not functions[name].inlined] or found
 
 
 def _ranked(functions: Mapping[str, Function]) -> list[str]:
-    """Those of a source that get packets of DPDK and are the likeliest to do its work.
+    """Return the functions that most likely do the work on DPDK packets.
 
-    What is called back has its part of the packets: who has all of them, or receives them, goes
-    before; and behind all is what gets those that could not be sent. Of several that take packets,
-    the one goes before that a loop hands them to which receives them; of several such, the loop.
+    If the only receive loop hands its packets to one function, only that one counts; if it hands
+    them to several, the loop does. Functions that are not callbacks precede the others, because a
+    callback gets only a part of the packets. Callbacks and receive loops follow, and last come
+    callbacks for packets that could not be sent.
     """
     takes, back = of_dpdk(functions), called_back(functions)
     takes = _handed(functions) or takes
@@ -381,9 +384,10 @@ def _ranked(functions: Mapping[str, Function]) -> list[str]:
 
 
 def _handed(functions: Mapping[str, Function]) -> list[str]:
-    """Return the one function that a loop hands its packets to; of several, the loop.
+    """Return the only function to which the receive loop hands its packets.
 
-    Nothing where there are several loops, or where a loop hands packets to nobody.
+    If there are several such functions, return the loop. If there are several loops, or the loop
+    hands packets to no function, return nothing.
     """
     loops = _loops(functions)
     if len(loops) != 1:
@@ -400,20 +404,20 @@ def _handed(functions: Mapping[str, Function]) -> list[str]:
 
 
 def _receives(functions: Mapping[str, Function], name: str) -> bool:
-    """Whether a function takes no packets, and receives them itself, from ports of DPDK."""
+    """Return true if a function takes no packets, but receives them from DPDK ports."""
     takes = _takes_mbufs(functions[name])
     return _ARRIVE in functions and not takes and receives(functions, name)
 
 
 def _loops(functions: Mapping[str, Function]) -> list[str]:
-    """Those of a source that receive packets themselves, and call no other that does."""
+    """Return the functions that receive packets and call no other function that does."""
     own = _those(functions, lambda name: _receives(functions, name))
     own = [name for name in own if functions[name].shown != "main"] or own
     return [name for name in own if not {*own} & (reached(functions, name) - {name})]
 
 
 def _of_loop(file: str, function: Function, one: Parameter) -> Role:
-    """What a parameter is of a function that receives packets itself."""
+    """Return the role of a parameter of a function that receives packets itself."""
     if one.kind == "pointer" and one.plain:
         return "given"
     if one.kind == "integer":
@@ -427,7 +431,7 @@ def _takes_mbufs(function: Function) -> bool:
 
 
 def _takes_bytes(function: Function) -> bool:
-    """Whether it has a pointer that may be a packet's: to bytes, void or a header."""
+    """Return true if a pointer may be a packet's: to bytes, void or a header."""
     return any(
         one.kind == "pointer"
         and (
@@ -438,7 +442,7 @@ def _takes_bytes(function: Function) -> bool:
 
 
 def _only(file: str, function: Function, owner: str, elements: list[str]) -> str:
-    if len(elements) == 1:  # a method that the element has from a class above
+    if len(elements) == 1:  # a method inherited from a base class
         return elements[0]
     has = f"the source exports {', '.join(elements)}" if elements else "nothing is exported"
     reason = f"{function.place}: {function.shown} is a method, and {has}"
@@ -489,10 +493,10 @@ def _number(function: Function, one: Parameter) -> Role | None:
 
 
 def _counting(function: Function) -> Parameter | None:
-    """Which parameter says how many packets an array has.
+    """Return the parameter with the number of packets in an array.
 
-    One that is called so and behind the array, then one in front of it; else the one behind it, or
-    the one in front.
+    A parameter with the name of a count comes first. Among equals, parameters after the array
+    precede those in front of it.
     """
     at = [number for number, one in enumerate(function.parameters) if _is_burst(one)]
     if not at:
@@ -509,7 +513,7 @@ def _is_burst(one: Parameter) -> bool:
 
 
 def _is_second(function: Function, one: Parameter) -> bool:
-    """Whether it is an array for packets behind the one that they come in."""
+    """Return true if the parameter is a further array, after the one with the received packets."""
     before = function.parameters[: _place(function, one)]
     return _is_burst(one) and any(map(_is_burst, before))
 
@@ -532,5 +536,5 @@ def _ends(name: str) -> bool:
 
 
 def _framed(one: Parameter) -> bool:
-    """Whether it is what a framework keeps of a packet, and not the packet's bytes."""
+    """Return true if it points to a framework's descriptor of a packet, not to packet bytes."""
     return one.described is not None and one.described.pointee in _FRAMES

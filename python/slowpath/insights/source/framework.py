@@ -1,4 +1,4 @@
-"""Headers in the manner of Click and DPDK, and code that belongs to them."""
+"""Headers that stand in for those of Click and DPDK, and code that belongs to them."""
 
 import os
 import re
@@ -8,13 +8,13 @@ from itertools import pairwise
 from pathlib import Path
 
 HEADERS = Path(__file__).parent / "headers"
-"""Found by `#include <click/element.hh>`."""
+"""Folder of the headers, such as `click/element.hh`."""
 SUPPORT = ("slowpath_click_", "slowpath_dpdk_", "slowpath_xdp_", "slowpath_setup_")
-"""What symbols begin with that are no work of a card: what brings packets, and counts."""
+"""Prefixes of symbols that are not work of a card: code that brings packets, and counts."""
 SETUP = "slowpath_setup_code"
-"""The function of code that users have for the set-up (`headers/nic/setup.c`)."""
+"""Function with the user's set-up code (`headers/nic/setup.c`)."""
 ELEMENT = "slowpath_element_"
-"""What the symbols of elements begin with, in front of the name of their class."""
+"""Prefix of the symbol of an element, before the name of its class."""
 _OURS = "/slowpath/insights/source/headers/"
 _KERNEL = f"{_OURS}nic/xdp.c"
 _ENGINE = re.compile(r"(_ZL\d+)?nic_engine_")
@@ -25,29 +25,29 @@ _QUOTED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _MISSING = re.compile(r"'(rte_\w+\.h)' file not found")
 _MOST_HEADERS = 200
 _MOST_OTHERS = 32
-"""Sources of other elements that are compiled with one."""
+"""Limit on sources of other elements that are compiled with one element."""
 _INCLUDES = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]', re.MULTILINE)
 _EXPORTS = re.compile(rb"^[ \t]*EXPORT_ELEMENT\([ \t]*(\w+)", re.MULTILINE)
 _OUR_FOLDERS = ("click/", "clicknet/", "nic/")
 _ROOT = "elements"
-"""The folder of a package in the manner of Click that its sources name in `#include`."""
+"""Folder of a Click package, which its sources name in `#include`."""
 
 
 COMPANION = "-DSLOWPATH_COMPANION"
-"""The flag of clang for such a source: what it exports is made when an element asks for it."""
+"""Flag of clang for a source of another element: its exports are created only on request."""
 FIND = ("-isystem", str(HEADERS), "-isystem", str(HEADERS / "dpdk"))
-"""How clang finds the headers, in C, too."""
+"""Flags with which clang finds the headers, for C and C++."""
 FLAGS = (
     *(*FIND, "-std=gnu++17", "-fno-exceptions", "-fno-rtti"),
     *("-fno-threadsafe-statics", "-fno-c++-static-destructors"),
 )
-"""How C++ is compiled: what cards do not have (exceptions, types at run time) is an error there."""
+"""Flags for C++: features that cards lack (exceptions, types at run time) become errors."""
 
 
 def aliases(source: bytes) -> tuple[str, ...]:
-    """Flags of clang for an element with a second name, `EXPORT_ELEMENT(Class Class-Name)`.
+    """Return the flags for an element with a second name, `EXPORT_ELEMENT(Class Class-Name)`.
 
-    No macro can take the first of two words.
+    A macro cannot extract the first of two words, so a flag passes it.
     """
     exported = _EXPORTED.findall(source)
     if len(exported) != 1 or len(exported[0].split()) == 1:
@@ -56,11 +56,11 @@ def aliases(source: bytes) -> tuple[str, ...]:
 
 
 def address_form(file: str, source: bytes, flags: Sequence[str]) -> tuple[str, ...]:
-    """Return the flags of clang for a source that has IPv6 addresses as DPDK 24.11 has them.
+    """Return the flags for a source that uses the IPv6 addresses of DPDK 24.11.
 
-    They are a structure there, and bytes in release 22.11, of headers of packets too. The source
-    tells by the names it uses, or that its own headers use: those in quotes, found beside it or by
-    `-I`.
+    In DPDK 24.11 they are a structure, also in packet headers; in 22.11 they are bytes. The release
+    follows from names in the source, or in the headers that it includes in quotes. Such headers are
+    found beside the source or by `-I`.
     """
     named = [flag[2:] for flag in flags if flag.startswith("-I") and flag != "-I"]
     named += [word for flag, word in pairwise(flags) if flag == "-I"]
@@ -80,7 +80,7 @@ def address_form(file: str, source: bytes, flags: Sequence[str]) -> tuple[str, .
 
 
 def missing_header(reason: str) -> str:
-    """Return a sentence on a header of DPDK that clang does not find; else nothing."""
+    """Return a hint if clang does not find a header of DPDK; else an empty string."""
     found = _MISSING.search(reason)
     if found is None:
         return ""
@@ -92,20 +92,20 @@ def missing_header(reason: str) -> str:
 
 
 def is_ours(file: str) -> bool:
-    """Whether a file is one of the headers, as debug information names it."""
+    """Return true if a file, as debug information names it, is one of slowpath's headers."""
     return _OURS in f"/{file}"
 
 
 def is_engine(symbol: str, file: str) -> bool:
-    """Whether a function of a file is what an engine of the card does (`nic/engine.h`)."""
+    """Return true if an engine of the card does the work of a function (`nic/engine.h`)."""
     return is_ours(file) and _ENGINE.match(symbol) is not None
 
 
 def is_support(symbol: str, file: str, *, own: bool = False) -> bool:
-    """Whether a function is not the user's: of the headers, of a library, of the compiler.
+    """Return true if a function belongs to the headers, a library or the compiler.
 
-    `own` functions are in the file that was compiled, wherever it lies; what stands for the kernel
-    is compiled by itself.
+    `own` functions are in the compiled file, which may itself be one of the headers. Of these, only
+    the stand-in for the kernel counts as support.
     """
     if symbol.startswith((*SUPPORT, "_GLOBAL__", "__cxx_global_var_init")):
         return True
@@ -115,23 +115,23 @@ def is_support(symbol: str, file: str, *, own: bool = False) -> bool:
 
 
 def package_flags(file: str) -> tuple[str, ...]:
-    """Return the flags of clang that find `elements/...` for a source in such a folder."""
+    """Return the flags that find `elements/...` for a source below such a folder."""
     root = next((one.parent for one in Path(file).resolve().parents if one.name == _ROOT), None)
     return () if root is None else ("-idirafter", str(root))
 
 
 def companions(file: str, source: bytes, flags: Sequence[str]) -> list[Path]:
-    """Return the sources that the source of an element needs, each behind those that it needs.
+    """Return the sources that an element's source needs; each follows its own dependencies.
 
-    An element may have a base class with methods of its own, or ask another element by name.
-    Sources in the manner of Click say so by the headers that they include: the source of
-    `path/other.hh` is `path/other.cc`. `flags` are those of the user.
+    An element may have a base class with its own methods, or find another element by name. Click
+    sources then include a header: the source of `path/other.hh` is `path/other.cc`. `flags` are the
+    user's flags.
     """
     return _Companions(file, flags).of(source) if _EXPORTS.search(source) else []
 
 
 class _Companions:
-    """A search through headers, and the sources beside them."""
+    """A search through headers and the sources beside them."""
 
     def __init__(self, file: str, flags: Sequence[str]) -> None:
         self._file = Path(file)
@@ -144,7 +144,7 @@ class _Companions:
         self._found = list[Path]()
 
     def of(self, source: bytes) -> list[Path]:
-        """Return the sources that one needs; none where they are too many."""
+        """Return the sources that a source needs; none if there are too many."""
         for name in self._named:
             self._follow(Path(), b'#include "' + os.fsencode(name) + b'"')
         self._follow(self._file.parent, source)
@@ -152,7 +152,7 @@ class _Companions:
         return needed if len(needed) <= _MOST_OTHERS else []
 
     def _follow(self, folder: Path, text: bytes) -> None:
-        """Follow the lines of a source that include others; clang tells of those not readable."""
+        """Follow the includes of a source; clang reports files that cannot be read."""
         for quote, name in _INCLUDES.findall(text):
             path = self._path(folder, quote, os.fsdecode(name))
             if path is None:
@@ -173,7 +173,7 @@ class _Companions:
                 self._found.append(beside)
 
     def _path(self, folder: Path, quote: bytes, name: str) -> Path | None:
-        """Return the file that a line includes, where it is the user's."""
+        """Return the file that a line includes; None if it is not the user's."""
         if name.startswith(_OUR_FOLDERS):
             return None
         folders = [*([folder] if quote == b'"' else []), *self._folders]

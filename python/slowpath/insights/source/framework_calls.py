@@ -1,4 +1,4 @@
-"""Calls of framework functions, which a card provides: they are called, not compiled."""
+"""Calls of framework functions, which a card provides, so that they are not compiled."""
 
 import re
 from collections.abc import Mapping
@@ -8,10 +8,10 @@ from slowpath.insights.source.functions import Function
 from slowpath.insights.source.operands import arguments, value
 
 RECEIVE = "slowpath_click_receive"
-"""Fills in what is kept of a packet; part of what makes a program of an element."""
+"""Function that fills in metadata of a packet; it belongs to the code that runs an element."""
 RECEIVING = frozenset({RECEIVE})
 FETCHED = "_ZN7Element7fetchedEv"
-"""Gives a packet to a method that asks for one."""
+"""Function that gives a packet to a method that asks for one."""
 _CALLED = {
     "Packet::kill": "Packet::kill",
     "Element::sent": "Element::Port::push",
@@ -20,17 +20,17 @@ _CALLED = {
     "slowpath_click_take": "Packet::make",
     **{name: name for name in ("rte_pktmbuf_alloc", "rte_pktmbuf_free", "rte_pktmbuf_copy")},
     "rte_pktmbuf_free_seg": "rte_pktmbuf_free_seg",
-    # Their bytes move.
+    # These move packet bytes.
     "rte_pktmbuf_gathered": "rte_pktmbuf_linearize",
     "rte_pktmbuf_bytes": "rte_pktmbuf_read",
     **{name: name for name in ("rte_eth_tx_burst", "rte_eth_rx_burst")},
-    # The length of its keys is known at run time only.
+    # The key length is known only at run time.
     "rte_hash_hash": "rte_hash_hash",
     "rte_hash_find_slot": "rte_hash_lookup",
     "rte_hash_take_slot": "rte_hash_add_key",
 }
 _OURS = ("slowpath_click_", "slowpath_dpdk_")
-"""What symbols of functions begin with that a card's framework has."""
+"""Prefixes of symbols of functions that a card's framework provides."""
 _NOW = re.compile(r"@slowpath_(?:click|dpdk)_now\b")
 _TOTALS = re.compile(r"@slowpath_(?:click|dpdk)_totals\b")
 _CLOCK = "slowpath_click_clock"
@@ -39,20 +39,20 @@ _ALIGNED = re.compile(r"\balign (\d+)")
 _MADE = re.compile(r"^( *%\S+ = )load (\w+), ")
 _DIVIDES = re.compile(r"^( *%\S+ = )s(div|rem) ")
 _PIECES = 128
-"""Stores that clang makes of a copy for BPF; a longer one is a call, which BPF does not have."""
+"""Most stores to which clang expands a copy for BPF; a longer copy is a call, which BPF lacks."""
 _WIDEST = 8
 
 
 class Line(NamedTuple):
-    """What becomes of a line of a function."""
+    """A rewritten line of a function."""
 
-    text: str | None  # None: nothing
-    calls: tuple[str, str] | None = None  # a function that it calls instead: symbol, what it is
-    apart: str | None = None  # what of it BPF has not, and that it is counted otherwise
+    text: str | None  # None: the line is removed
+    calls: tuple[str, str] | None = None  # function called instead: symbol, plain name
+    apart: str | None = None  # an operation that BPF lacks; it is counted as another one
 
 
 def framework(functions: Mapping[str, Function]) -> dict[str, str]:
-    """By symbol, how the source calls what a framework does."""
+    """Return the framework's functions: by symbol, the name that the source uses."""
     return {
         name: _CALLED.get(function.shown, _CALLED.get(name, name))
         for name, function in functions.items()
@@ -63,9 +63,9 @@ def framework(functions: Mapping[str, Function]) -> dict[str, str]:
 
 
 def as_called(line: str) -> Line:
-    """A line of a function with calls for what is the framework's or a library's.
+    """Rewrite a line of a function to call functions of the framework or a library.
 
-    What the run counts for its own ends is left out.
+    Counters of the run itself are removed.
     """
     if _NOW.search(line) or _TOTALS.search(line):
         return _of_the_run(line)
@@ -82,7 +82,7 @@ def as_called(line: str) -> Line:
 
 
 def _of_the_run(line: str) -> Line:
-    """What reads the time of the run, or counts for it."""
+    """Rewrite a line that reads the clock of the run, or counts for the run."""
     made = _MADE.match(line)
     if made and _NOW.search(line):
         text = f"{made[1]}call {made[2]} @{_CLOCK}()"
@@ -95,7 +95,7 @@ def _of_the_run(line: str) -> Line:
 
 
 def _is_inlined(copy: str) -> bool:
-    """Whether clang makes loads and stores of a copy."""
+    """Return true if clang expands a copy to loads and stores."""
     to, from_, length = arguments(copy.strip())[:3]
     size = value(length) or ""
     if not size.isdigit():

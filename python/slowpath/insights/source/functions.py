@@ -2,8 +2,8 @@
 
 Source: Cooper, Harvey and Kennedy, A Simple, Fast Dominance Algorithm (2001).
 
-Signatures are asked of llvmlite; bodies are read from the module's text, because what llvmlite
-prints one by one takes as long for each instruction as for the whole.
+Signatures come from llvmlite. Bodies are parsed from the module's text, because llvmlite takes as
+long to print one instruction as to print the whole module.
 """
 
 import re
@@ -24,7 +24,7 @@ _PLACE = re.compile(r"!dbg !(\d+)")
 _SECTION = re.compile(r' section "([^"]*)"')
 _PREFIXES = frozenset({"tail", "musttail", "notail", "fast"})
 _Body = tuple[int | None, list["Block"], str]
-"""Of a function: the number of its node, its blocks, and its section."""
+"""Metadata node number, blocks, and section of a function."""
 _ASCII = 0x80
 _INTEGER = re.compile(r"i(\d+)$")
 
@@ -32,13 +32,13 @@ _INTEGER = re.compile(r"i(\d+)$")
 class Parameter(NamedTuple):
     """A parameter of a function."""
 
-    kind: str  # `integer`, `pointer` or how LLVM writes its type
-    bits: int  # of an integer
-    signed: bool  # whether an integer is extended with its sign
-    reads: bool  # of a pointer: whether what it points to may be read; and written
+    kind: str  # `integer`, `pointer` or the type as LLVM writes it
+    bits: int  # width of an integer
+    signed: bool  # an integer is sign-extended
+    reads: bool  # the function may read through a pointer; `writes`: write
     writes: bool
-    plain: bool  # it is not passed in a way of its own (byval, sret, ...)
-    described: Described | None  # as it was declared, where debug information says it
+    plain: bool  # passed without special attributes (byval, sret, ...)
+    described: Described | None  # its declaration, if debug information has it
 
 
 class Instruction(NamedTuple):
@@ -46,7 +46,7 @@ class Instruction(NamedTuple):
 
     opcode: str
     text: str  # as LLVM writes it, without metadata
-    place: int | None  # number of its location
+    place: int | None  # number of its debug location node
 
 
 class Block(NamedTuple):
@@ -61,40 +61,40 @@ class Function(NamedTuple):
     """A function with a body."""
 
     name: str  # the symbol
-    shown: str  # as the source calls it, with the class that it is in
+    shown: str  # name in the source, with its class
     line: Line | None
-    result: str  # `void`, `pointer`, `i32` or how LLVM writes its type
+    result: str  # `void`, `pointer`, `i32` or the type as LLVM writes it
     parameters: tuple[Parameter, ...]
     variadic: bool
     blocks: tuple[Block, ...]
-    calls: frozenset[str]  # functions, intrinsics too, that it names
-    globals: frozenset[str]  # everything else of the module that it names
-    assembly: Line | bool | None  # where its first inline assembly is; False: it has none
-    own: bool = True  # in the file that was compiled, not in what that includes
-    section: str = ""  # that of an object which it is put into, where it says one
-    inlined: bool = False  # always part of who calls it, so that nobody is seen to do so
+    calls: frozenset[str]  # functions and intrinsics that it names
+    globals: frozenset[str]  # all other globals of the module that it names
+    assembly: Line | bool | None  # first inline assembly; None: at unknown line, False: none
+    own: bool = True  # in the compiled file, not in an included one
+    section: str = ""  # section of an object, set by an attribute; empty: none
+    inlined: bool = False  # `alwaysinline`: a part of its callers, so no call is visible
 
     @property
     def place(self) -> str:
-        """File and line, as compilers write them."""
+        """File and line, as compilers write them; empty if unknown."""
         return f"{self.line.file}:{self.line.line}" if self.line else ""
 
     @property
     def engine(self) -> bool:
-        """Whether it is what an engine of the card does, for which no core runs."""
+        """Return true if an engine of the card does this function's work instead of a core."""
         return is_engine(self.name, self.line.file if self.line else "")
 
     @property
     def supports(self) -> bool:
-        """Whether it is not the user's: of the headers, of a library, of the compiler."""
+        """Return true if the function belongs to the headers, a library or the compiler."""
         return is_support(self.name, self.line.file if self.line else "", own=self.own)
 
 
 def functions_of(module: Module) -> dict[str, Function]:
-    """By symbol, the functions with bodies, in the order of the module.
+    """Return the functions with bodies by symbol, in the order of the module.
 
     Raises:
-        InputError: when the name of one is not ASCII.
+        InputError: if the name of a function is not ASCII.
     """
     text = str(module)
     metadata = Metadata(text)
@@ -129,7 +129,7 @@ def _function(
     described = [] if at is None else metadata.parameters(at)
     arguments = list(function.arguments)
     if len(described) != len(arguments):
-        described = []  # structures that are passed in registers, or results in memory
+        described = []  # structures passed in registers, or results in memory, change the number
     line = None if node is None or at is None else Line(metadata.file(at), node.number("line"))
     return Function(
         function.name,
@@ -151,7 +151,7 @@ def _function(
 
 
 def _unreadable(function: Module, text: str, metadata: Metadata) -> InputError:
-    """Why a function whose name is not ASCII is not read: its symbol is not written in one way."""
+    """Build the error for a name that is not ASCII: its symbol has no unique spelling."""
     escaped = "".join(chr(x) if x < _ASCII else f"\\{x:02X}" for x in function.name.encode())
     head = re.search(rf'^define .*@"{re.escape(escaped)}"\(.*!dbg !(\d+)', text, re.MULTILINE)
     node = None if head is None else metadata.node(int(head[1]))
@@ -202,7 +202,7 @@ def _bodies(text: str) -> Iterator[tuple[str, _Body]]:
 
 
 def _blocks(lines: Iterator[str]) -> Iterator[Block]:
-    """Blocks up to the end of the function."""
+    """Yield the blocks up to the end of the function."""
     name, inside = "", list[str]()
     started = False
     for line in lines:
@@ -219,7 +219,7 @@ def _blocks(lines: Iterator[str]) -> Iterator[Block]:
             continue
         started = True
         further = line.startswith("    ") or stripped == "]" or stripped.startswith("],")
-        if further and inside:  # of a switch, an invoke
+        if further and inside:  # a further line of a switch or an invoke
             inside[-1] += f" {stripped}"
         else:
             inside.append(stripped)
@@ -242,7 +242,7 @@ def _instruction(line: str) -> Instruction:
 
 
 def _bare(name: str) -> str:
-    """A name without the quotes that LLVM puts around some."""
+    """Remove the quotes that LLVM puts around some names."""
     if not name.startswith('"'):
         return name
     return re.sub(r"\\([0-9A-Fa-f]{2})", lambda code: chr(int(code[1], 16)), name[1:-1])
@@ -253,11 +253,11 @@ class Loop(NamedTuple):
 
     header: str
     blocks: frozenset[str]
-    depth: int  # 1: in no other
+    depth: int  # 1: outermost
 
 
 def loops(function: Function) -> list[Loop]:
-    """The loops of a function, outer ones first; those with one header are one."""
+    """Return the loops of a function, outer ones first; loops with the same header are merged."""
     successors = {block.name: block.successors for block in function.blocks}
     if not function.blocks:
         return []
@@ -303,7 +303,7 @@ def _predecessors(
 
 
 def _dominators(order: Sequence[str], successors: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """By block, its immediate dominator."""
+    """Return the immediate dominator of each block."""
     number = {block: at for at, block in enumerate(order)}
     before = _predecessors(order, successors)
     above = {order[0]: order[0]}
@@ -339,7 +339,7 @@ def _dominates(one: str, other: str, above: Mapping[str, str]) -> bool:
 
 
 def _body(header: str, end: str, before: Mapping[str, Sequence[str]]) -> set[str]:
-    """The blocks that reach the end of a turn without the header."""
+    """Return the header, and the blocks that reach the back edge from `end` without the header."""
     body, left = {header, end}, [end]
     while left:
         block = left.pop()

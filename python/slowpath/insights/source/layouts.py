@@ -12,10 +12,10 @@ from slowpath.insights.source.metadata import Line, Metadata, Node
 
 _DEEPEST = 32
 _BITS = "bits"
-"""The type of bit-fields that stand together."""
+"""Name of the type of adjacent bit-fields."""
 _RECORDS = ("DW_TAG_structure_type", "DW_TAG_class_type")
 _FRAGMENT = re.compile(r"DW_OP_LLVM_fragment, (\d+), (\d+)\)")
-"""First bit, and bits, of what LLVM has made of a part of a variable."""
+"""Offset and size, in bits, of a part of a variable that LLVM has split off."""
 _GLOBAL = re.compile(r'^@("(?:[^"\\]|\\.)*"|[\w.$-]+) = .*!dbg !(\d+)', re.MULTILINE)
 
 
@@ -31,18 +31,18 @@ class Field(NamedTuple):
 class Type(NamedTuple):
     """A type without typedefs and qualifiers."""
 
-    name: str  # as the source has it, with the outermost typedef
+    name: str  # name in the source: the outermost typedef
     size: int  # bytes
-    fields: tuple[Field, ...] = ()  # of a structure, base classes too
+    fields: tuple[Field, ...] = ()  # of a structure and its base classes
     element: "Type | None" = None  # of an array
     length: int = 0  # elements of an array
-    ours: bool = False  # it is one of the headers'
-    flat: bool = False  # members overlap, or are bits: it is taken as a whole
+    ours: bool = False  # a type of slowpath's headers
+    flat: bool = False  # members overlap or are unknown: taken as a whole
     line: Line | None = None
 
     @property
     def align(self) -> int:
-        """The largest power of two that its address is a multiple of, as C has it."""
+        """Alignment in bytes, as in C."""
         if self.element is not None:
             return self.element.align
         if self.fields:
@@ -53,7 +53,7 @@ class Type(NamedTuple):
 class Variable(NamedTuple):
     """A global variable."""
 
-    name: str  # as the source calls it
+    name: str  # name in the source
     type: Type
     line: Line | None
 
@@ -62,20 +62,20 @@ class Spot(NamedTuple):
     """A place in a variable."""
 
     path: tuple[str, ...]
-    """Members that lead there, `[]` for an element of an array."""
+    """Members that lead to the place, `[]` for an element of an array."""
     entry: tuple[int, ...]
-    """Which elements these are, of arrays of structures or of the outermost array."""
+    """Indices of these elements, for arrays of structures or the outermost array."""
 
 
 _OUTSIDE = re.compile(
     r'^@("[^"]*"|[\w.$-]+) = external (?:\w+ )*global ((?:\[\d+ x )*)%struct\.([\w.]+?)\]*(?:,|$)',
     re.MULTILINE,
 )
-"""A structure, or an array of one, that another file defines."""
+"""A structure, or an array of structures, that another file defines."""
 
 
 class Layouts:
-    """The types of a module."""
+    """The layouts of a module's global variables and types."""
 
     def __init__(self, text: str, metadata: Metadata) -> None:
         self._metadata = metadata
@@ -87,11 +87,11 @@ class Layouts:
         self._globals = {_bare(one[1]): int(one[2]) for one in _GLOBAL.finditer(text)}
 
     def symbols(self) -> list[str]:
-        """The global variables that debug information has."""
+        """Return the global variables that debug information describes."""
         return list(self._globals)
 
     def node(self, symbol: str) -> int | None:
-        """The node of a global variable's type; None where it is a part of a variable."""
+        """Return the node of a global variable's type; None for a split-off part of a variable."""
         node = self._metadata.node(self._globals.get(symbol))
         found = None if node is None else self._metadata.node(node.reference("var"))
         if node is None or found is None or _FRAGMENT.search(node.fields.get("expr", "")):
@@ -99,9 +99,9 @@ class Layouts:
         return found.reference("type")
 
     def variable(self, symbol: str) -> Variable | None:
-        """A global variable by its symbol; None where debug information has it not.
+        """Return a global variable by its symbol; None without debug information.
 
-        A member that LLVM has made a variable of its own is called as the source has it.
+        A member that LLVM has turned into a variable gets its name in the source.
         """
         node = self._metadata.node(self._globals.get(symbol))
         number = None if node is None else node.reference("var")
@@ -124,7 +124,7 @@ class Layouts:
         return [symbol for symbol, (kind, _) in self._outside.items() if kind == name]
 
     def outside(self, symbol: str) -> Variable | None:
-        """Return a variable that another file defines; None where its structure is not known."""
+        """Return a variable that another file defines; None if its structure is unknown."""
         name, counts = self._outside.get(symbol, ("", []))
         node = self._metadata.structure(name) if name else None
         if node is None:
@@ -141,7 +141,7 @@ class Layouts:
         return None if found is None else self._line(found)
 
     def type_of(self, number: int | None) -> Type | None:
-        """A type by the number of its node; None where nothing says what is in it."""
+        """Return a type by its node number; None if its content is unknown."""
         return self._type(number)
 
     def _line(self, node: Node) -> Line | None:
@@ -218,7 +218,7 @@ class Layouts:
             if kind is None or not kind.size:
                 continue
             offset = member.number("offset") // 8
-            if member.text("tag") == "DW_TAG_inheritance":  # its members are this one's, too
+            if member.text("tag") == "DW_TAG_inheritance":  # members of a base class
                 fields += [one._replace(offset=one.offset + offset) for one in kind.fields]
             else:
                 fields.append(Field(member.text("name"), offset, kind, self._line(member)))
@@ -228,7 +228,7 @@ class Layouts:
         return Type(name, size, tuple(fields), ours=ours, line=line)
 
     def _bits(self, member: Node, before: list[Field]) -> Field:
-        """Bits that stand together are one member: they are read and written together."""
+        """Merge adjacent bit-fields into one member, because they are accessed together."""
         first, size = member.number("offset"), member.number("size")
         start, end = first // 8, -(-(first + size) // 8)
         name, line = f"{member.text('name')}:{size}", self._line(member)
@@ -239,12 +239,12 @@ class Layouts:
 
 
 def locate(kind: Type, offset: int, size: int) -> list[Spot]:
-    """The members that an access touches, in order; at least one, also between members."""
+    """Return the members that an access touches, in order; if none, the enclosing type."""
     return _within(kind, offset, max(1, size), (), ())[:_SPOTS]
 
 
 _SPOTS = 1 << 16
-"""Members and entries that one access can touch; a copy of more is told by the first ones."""
+"""Limit on members and entries of one access; the first ones stand for a longer copy."""
 
 
 def _within(
@@ -275,7 +275,7 @@ def _within(
 
 
 def _part(kind: Type, offset: int, size: int) -> tuple[str, Type] | None:
-    """The member, or element, that lies there and has that size, with how C writes it."""
+    """Return the member or element of that offset and size, with its expression in C."""
     written = ""
     while offset or kind.size != size:
         if kind.element is not None and offset // kind.element.size < kind.length:
@@ -291,7 +291,7 @@ def _part(kind: Type, offset: int, size: int) -> tuple[str, Type] | None:
 
 
 def descend(kind: Type, path: Sequence[str]) -> Type | None:
-    """The type at the end of a path."""
+    """Return the type at the end of a path; None if the path does not exist."""
     for name in path:
         if name == "[]":
             kind = kind.element if kind.element is not None else kind

@@ -1,8 +1,8 @@
 """Replacement of map types that the card lacks.
 
-A look-up is a call of the framework then, whatever it looks up in; what the program does with the
-element that it gets is compiled as it is. Sources: libbpf's definitions of maps by types
-(`__uint(type, ...)` is a pointer to an array of so many elements) and by `struct bpf_map_def`.
+A lookup becomes a framework call for each type of map. Code that uses the element is compiled
+unchanged. Sources: libbpf's definitions of maps by types (`__uint(type, N)` is a pointer to an
+array of N elements) and by `struct bpf_map_def`.
 """
 
 import re
@@ -12,8 +12,8 @@ from slowpath.insights.source.metadata import Metadata, Node
 
 _HASH, _ARRAY = 1, 2
 _INSTEAD = {_HASH: _HASH, _ARRAY: _ARRAY, 5: _HASH, 6: _ARRAY, 9: _HASH, 10: _HASH, 11: _HASH}
-"""What programs look up in, by `enum bpf_map_type`. Maps of other kinds, which are for other
-helpers, stay as they are."""
+"""Replacement of each map type, by `enum bpf_map_type`. Maps of other types serve other helpers and
+stay as they are."""
 _NAMES = {
     _HASH: "hash",
     _ARRAY: "array",
@@ -31,14 +31,14 @@ OLD = re.compile(
 
 
 class Exchanged(NamedTuple):
-    """A module without maps that the card has not."""
+    """A module without map types that the card lacks."""
 
     text: str
-    reasons: dict[str, str]  # by name of a map, what it was
+    reasons: dict[str, str]  # by map name, the original type or flags
 
 
 def with_known_maps(text: str) -> Exchanged:
-    """The text with hash maps or arrays, without flags, instead of maps that the card has not."""
+    """Replace map types that the card lacks by hash maps or arrays, and remove map flags."""
     reasons = dict[str, str]()
 
     def old(one: re.Match[str]) -> str:
@@ -52,7 +52,7 @@ def with_known_maps(text: str) -> Exchanged:
     metadata = Metadata(text)
     numbers = [int(one) for one in re.findall(r"^!(\d+) = ", text, re.MULTILINE)]
     new = _Nodes(max(numbers, default=0) + 1, metadata)
-    changed = dict[int, int]()  # members, and what they are to be instead
+    changed = dict[int, int]()  # by member, its new type
     for map_, _, expression in DEFINED.findall(text):
         parts = {one.text("name"): number for number, one in members(metadata, int(expression))}
         values = {name: value(metadata, number) for name, number in parts.items()}
@@ -76,14 +76,14 @@ def _reason(name: str, kind: int, flags: int) -> str:
 
 
 def members(metadata: Metadata, expression: int) -> list[tuple[int, Node]]:
-    """The members of a map's definition, with their numbers."""
+    """Return the members of a map's definition, with their node numbers."""
     node = metadata.node(expression)
     variable = None if node is None else metadata.node(node.reference("var"))
     return [] if variable is None else parts_of(metadata, variable.reference("type"))
 
 
 def parts_of(metadata: Metadata, structure: int | None) -> list[tuple[int, Node]]:
-    """The members of a structure by the number of its node, with their numbers."""
+    """Return the members of a structure, given its node number, with their node numbers."""
     kind = metadata.node(structure)
     elements = None if kind is None else metadata.node(kind.reference("elements"))
     if elements is None:
@@ -93,7 +93,7 @@ def parts_of(metadata: Metadata, structure: int | None) -> list[tuple[int, Node]
 
 
 def value(metadata: Metadata, number: int) -> int | None:
-    """How many elements the array has that a member points to."""
+    """Return the length of the array that a member points to; None if it points to no array."""
     member = metadata.node(number)
     pointer = None if member is None else metadata.node(member.reference("baseType"))
     array = None if pointer is None else metadata.node(pointer.reference("baseType"))
@@ -105,7 +105,7 @@ def value(metadata: Metadata, number: int) -> int | None:
 
 
 class _Nodes:
-    """Pointers to arrays that are not in the module yet."""
+    """New metadata nodes for pointers to arrays."""
 
     def __init__(self, first: int, metadata: Metadata) -> None:
         self._next = first
@@ -114,7 +114,7 @@ class _Nodes:
         self._metadata = metadata
 
     def pointer(self, count: int) -> int:
-        """The number of the node of a pointer to an array of so many numbers."""
+        """Return the node number of a pointer to an array of `count` numbers; add missing nodes."""
         if count not in self._known:
             pointer = self._next
             array, ranges, range_, number = (pointer + more for more in range(1, 5))

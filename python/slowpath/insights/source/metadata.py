@@ -13,19 +13,19 @@ _FIELD = re.compile(r'(\w+): ("(?:[^"\\]|\\.)*"|!\w+\([^()]*\)|[^,()]+)')
 _REFERENCE = re.compile(r"!(\d+)|null")
 _ESCAPED = re.compile(rb"\\([0-9A-Fa-f]{2})")
 _DEEPEST = 64
-"""Typedefs and qualifiers in front of a type, scopes and calls around an instruction; no more are
-followed."""
+"""Limit on typedefs and qualifiers of a type, and on scopes and inlined calls around an
+instruction."""
 
 
 class Node(NamedTuple):
     """A node of metadata."""
 
-    kind: str  # DILocation and its like; empty: a list
+    kind: str  # such as DILocation; empty: a list
     fields: Mapping[str, str]
-    items: tuple[int | None, ...]  # of a list: the numbers of nodes
+    items: tuple[int | None, ...]  # node numbers of a list
 
     def text(self, name: str) -> str:
-        """A field that is a text, without its quotes."""
+        """Return a text field without its quotes."""
         found = self.fields.get(name, "").strip('"')
         if "\\" not in found:
             return found
@@ -33,16 +33,16 @@ class Node(NamedTuple):
         return bare.decode(errors="replace")
 
     def flags(self) -> frozenset[str]:
-        """What is said of it in words (`DIFlagArtificial`)."""
+        """Return the flags of the node, such as `DIFlagArtificial`."""
         return frozenset(self.fields.get("flags", "").split(" | "))
 
     def number(self, name: str) -> int:
-        """A field that is a number; 0 where it is none."""
+        """Return a numeric field; 0 if it is missing or not a number."""
         value = self.fields.get(name, "0")
         return int(value) if value.lstrip("-").isdigit() else 0
 
     def reference(self, name: str) -> int | None:
-        """A field that names a node."""
+        """Return the node number in a field; None if it has none."""
         value = self.fields.get(name, "")
         return int(value[1:]) if re.fullmatch(r"!\d+", value) else None
 
@@ -60,7 +60,7 @@ class Member(NamedTuple):
     name: str
     offset: int  # bytes
     size: int  # bytes
-    element: int  # bytes of what it is an array of; its size where it is none
+    element: int  # bytes of an array element; `size` if not an array
 
 
 class Described(NamedTuple):
@@ -68,18 +68,19 @@ class Described(NamedTuple):
 
     name: str
     pointee: str
-    """Name of the type that it points to, with ` *` of a pointer; empty: it is none, or to void."""
+    """Name of the type that it points to, with ` *` for a pointer; empty: no pointer, or `void
+    *`."""
     size: int  # bytes of that type; 0: unknown
-    constant: bool  # what it points to is
-    members: tuple[Member, ...]  # where it points to a structure
+    constant: bool  # the type that it points to is const
+    members: tuple[Member, ...]  # of the structure that it points to
     signed: bool
-    artificial: bool = False  # the object of a method
+    artificial: bool = False  # the object (`this`) of a method
     points: int | None = None
-    """The node of the type that it points to; None: it is none, or to void."""
+    """Node of the type that it points to; None: no pointer, or `void *`."""
 
 
 class Metadata:
-    """The nodes of a module: each is read when it is asked for, as most never are."""
+    """The nodes of a module; each is parsed on request, because most are never needed."""
 
     def __init__(self, text: str) -> None:
         self._written = dict(_written(text))
@@ -94,7 +95,7 @@ class Metadata:
                 self._arguments.setdefault(scope, {})[node.number("arg")] = node
 
     def node(self, number: int | None) -> Node | None:
-        """A node by its number."""
+        """Return a node by its number."""
         if number is None:
             return None
         if number not in self._nodes:
@@ -102,7 +103,7 @@ class Metadata:
         return self._nodes[number]
 
     def _of_kind(self, kind: str, having: str = "") -> Iterator[Node]:
-        """Nodes of a kind whose text has something."""
+        """Yield the nodes of a kind whose text contains `having`."""
         head = f"!{kind}("
         for number, written in self._written.items():
             if head in written and having in written:
@@ -116,14 +117,14 @@ class Metadata:
         return next((one for one in found if one.reference("elements") is not None), None)
 
     def line(self, location: int) -> Line | None:
-        """Where an instruction is from: what was inlined, in its own source."""
+        """Return the line of an instruction; for inlined code, the line in its own source."""
         node = self.node(location)
         if node is None or node.kind != "DILocation" or not node.number("line"):
             return None
         return Line(self.file(node.reference("scope")), node.number("line"))
 
     def outer_line(self, location: int) -> Line | None:
-        """Where an instruction is from: what was inlined, where that was called."""
+        """Return the line of an instruction; for inlined code, the line of the outermost call."""
         for _ in range(_DEEPEST):
             node = self.node(location)
             further = None if node is None else node.reference("inlinedAt")
@@ -133,7 +134,7 @@ class Metadata:
         return self.line(location)
 
     def around(self, location: int) -> set[str]:
-        """The symbols of the functions whose code an instruction is: its own, and around that."""
+        """Return the symbols of an instruction's function and of those that it was inlined into."""
         found, at = set[str](), self.node(location)
         for _ in range(_DEEPEST):
             if at is None:
@@ -149,7 +150,7 @@ class Metadata:
         return found - {""}
 
     def qualified(self, function: int) -> str:
-        """The name of a function with the classes and namespaces that it is in."""
+        """Return the name of a function with its classes and namespaces."""
         node = self.node(function)
         if node is None:
             return ""
@@ -162,7 +163,7 @@ class Metadata:
         return "::".join(reversed(parts))
 
     def file(self, scope: int | None) -> str:
-        """The file of a scope."""
+        """Return the file of a scope."""
         for _ in range(_DEEPEST):
             node = self.node(scope)
             if node is None:
@@ -173,15 +174,16 @@ class Metadata:
         return ""
 
     def _named(self, file: Node) -> str:
-        """A file as it is found from where it was compiled.
+        """Return the path of a file as seen from the compilation folder.
 
-        clang takes what a file and the folder of the compilation have in common for its folder.
+        clang records the common part of a file's path and the compilation folder as the file's
+        folder.
         """
         name, folder = file.text("filename"), file.text("directory")
         return name if folder in ("", self._folder) else str(Path(folder, name))
 
     def is_own(self, function: int) -> bool:
-        """Whether a function is in the file that was compiled; so, too, where nothing says it."""
+        """Return true if a function is in the compiled file, or if its file is unknown."""
         node = self.node(function)
         unit = None if node is None else self.node(node.reference("unit"))
         if node is None or unit is None:
@@ -193,7 +195,7 @@ class Metadata:
         return None if node is None else Path(node.text("directory"), node.text("filename"))
 
     def parameters(self, function: int) -> list[Described]:
-        """What a function takes, in order; nothing where debug information does not say it."""
+        """Return the parameters of a function in order; none if debug information lacks them."""
         node = self.node(function)
         kind = None if node is None else self.node(node.reference("type"))
         types = None if kind is None else self.node(kind.reference("types"))
@@ -220,11 +222,11 @@ class Metadata:
         return Described(name, kind, size, constant, members, signed, artificial, points)
 
     def bare(self, number: int | None) -> Node | None:
-        """The node of a type without typedefs and qualifiers; None: it is void."""
+        """Return the node of a type without typedefs and qualifiers; None for void."""
         return self._bare(number)[2]
 
     def _bare(self, number: int | None) -> tuple[str, bool, Node | None]:
-        """A type without typedefs and qualifiers: its name, whether it is const, and its node."""
+        """Return name, constness and node of a type without typedefs and qualifiers."""
         name, constant = "", False
         for _ in range(_DEEPEST):
             node = self.node(number)
@@ -256,7 +258,7 @@ class Metadata:
 
 
 def _written(text: str) -> Iterator[tuple[int, str]]:
-    """Nodes by their numbers, as they are written."""
+    """Yield the number and the text of each node."""
     for line in text.splitlines():
         if line.startswith("!"):
             number, _, written = line[1:].partition(" = ")
@@ -265,7 +267,7 @@ def _written(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _node(written: str) -> Node | None:
-    """What is written of a node; None where it is none."""
+    """Parse the text of a node; return None if it is not one."""
     read = _NODE.fullmatch(written)
     if read is None:
         return None

@@ -1,9 +1,9 @@
 """LLVM modules, normalised by one set of passes.
 
-What is read is not trusted: this runs in a process that may die (`slowpath.work.worker`).
+Input is not trusted: this code runs in a worker process that may die (`slowpath.core.jobs`).
 
-Names in quotation marks may have any of them, as those of C++ templates do; a quotation mark
-inside of a name is written by its number. Source: LLVM's language reference, Identifiers.
+Quoted names may contain brackets and commas, as names of C++ templates do; a quotation mark inside
+a name is written by its number. Source: LLVM's language reference, Identifiers.
 """
 
 import re
@@ -23,17 +23,17 @@ Module: TypeAlias = llvm.ModuleRef
 _KEPT_INLINE = b"alwaysinline"
 _LETTERS = string.ascii_lowercase + string.ascii_uppercase + string.digits + "._"
 _HEAD = 128
-"""Bytes of bitcode that name its producer."""
+"""Bytes at the start of bitcode that contain the name of its producer."""
 _TABLES_SINCE = 22
-"""The version of LLVM that knows the option; an unknown one would end the process."""
+"""First version of LLVM with the option; an unknown option would end the process."""
 
 
 @cache
 def machine(effort: int = 1) -> Machine:
-    """This machine, as code for it is made: with so much effort, from 0 (in haste) to 3."""
+    """Return this machine as a target; `effort` is the optimisation level, from 0 to 3."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    # Headers of the kernel have inline assembly, which is compiled with the rest, and never run.
+    # Headers of the kernel have inline assembly; it is compiled, but never runs.
     llvm.initialize_native_asmparser()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(
@@ -47,10 +47,10 @@ def machine(effort: int = 1) -> Machine:
 
 
 def read_module(source: Source) -> Module:
-    """The module that a file has.
+    """Parse the module in a source.
 
     Raises:
-        InputError: when LLVM cannot read it, it is of another LLVM, or for another machine.
+        InputError: if LLVM cannot read it, or it is for another machine.
     """
     here = machine()
     try:
@@ -77,7 +77,7 @@ def read_module(source: Source) -> Module:
 
 
 def _add(module: Module, bitcode: bytes) -> None:
-    """Add what another element has, unless it defines what the module does, too."""
+    """Link another element, unless it defines a symbol that the module defines too."""
     other = llvm.parse_bitcode(bitcode)
     other.triple, other.data_layout = module.triple, module.data_layout
     if not _defined(module) & _defined(other):
@@ -85,7 +85,7 @@ def _add(module: Module, bitcode: bytes) -> None:
 
 
 def _defined(module: Module) -> set[str]:
-    """Return the functions and variables of a module that no other may define, too."""
+    """Return the external functions and variables that a module defines."""
     bodies = (
         one for one in (*module.functions, *module.global_variables) if not one.is_declaration
     )
@@ -93,10 +93,10 @@ def _defined(module: Module) -> set[str]:
 
 
 def _link(source: Source, module: Module) -> None:
-    """Adds what stands for the kernel.
+    """Link the stand-in for the kernel.
 
     Raises:
-        InputError: when a function of the source has the name of one of these.
+        InputError: if a function of the source has the name of one in the stand-in.
     """
     support = llvm.parse_bitcode(source.support)
     support.triple, support.data_layout = module.triple, module.data_layout
@@ -109,11 +109,11 @@ def _link(source: Source, module: Module) -> None:
 
 
 def optimise(module: Module, *, compiled: bool, kept: Collection[str] = ()) -> None:
-    """Runs the passes of -O1 without those that blur what was written: inlining and vectors.
+    """Run the passes of -O1, except inlining, vectorisation and unrolling, which blur the source.
 
-    Static functions become visible first, so that what calls them has nothing to do with what they
-    take. Of what others have compiled, only that is changed. `kept` are variables that others than
-    the module may read, by symbol, so that they stay as they are.
+    Static functions become external first, so that passes do not adapt their parameters to callers.
+    If another compiler made the module, nothing else changes. `kept` are the symbols of variables
+    that code outside the module may read; these are not optimised away.
     """
     set_apart(module, lambda _: compiled)
     if not compiled:
@@ -129,9 +129,10 @@ def optimise(module: Module, *, compiled: bool, kept: Collection[str] = ()) -> N
 
 
 def set_apart(module: Module, apart: Callable[[str], bool]) -> None:
-    """Makes all functions visible, and has some not inlined unless their source says so.
+    """Make all functions external, and prevent some from being inlined.
 
-    `apart` says of a symbol whether it is one of these.
+    `apart` returns true for the symbols of functions to keep apart, unless the source demands
+    inlining.
     """
     for function in module.functions:
         if function.is_declaration:
@@ -144,17 +145,17 @@ def set_apart(module: Module, apart: Callable[[str], bool]) -> None:
 
 
 def keep_loops() -> None:
-    """Has the passes of this process leave loops that compute a CRC bit by bit as they are.
+    """Make all later passes of this process keep loops that compute a CRC bit by bit.
 
-    LLVM 22 makes look-ups in a table of them, which the source does not have and a card's compiler
-    does not make. It holds for all that the process compiles from then on.
+    LLVM 22 replaces such loops by table lookups, which the source does not contain and a card's
+    compiler does not make.
     """
     if llvm.llvm_version_info[0] >= _TABLES_SINCE:
         llvm.set_option("", "-disable-loop-idiom-hashrecognize")
 
 
 def variables_of(module: Module) -> list[tuple[str, int]]:
-    """The variables that a module defines: symbols, and how many bytes each has."""
+    """Return symbol and size in bytes of each variable that a module defines."""
     target = machine().target_data
     return [
         (value.name, target.get_abi_size(value.global_value_type))
@@ -164,12 +165,12 @@ def variables_of(module: Module) -> list[tuple[str, int]]:
 
 
 def llvm_version() -> str:
-    """The version of LLVM that reads."""
+    """Return the version of the LLVM that reads modules."""
     return ".".join(map(str, llvm.llvm_version_info))
 
 
 def _in_words(source: Source, said: str) -> str:
-    """What LLVM says, in one line."""
+    """Return an error of LLVM in one line."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     first = next((line for line in lines if "error:" in line), lines[-1] if lines else "")
     first = re.sub(r"^<string>:", "line ", first.removeprefix("LLVM IR parsing error").strip())
@@ -183,9 +184,9 @@ def _in_words(source: Source, said: str) -> str:
 
 
 def producer(bitcode: bytes) -> str | None:
-    """The version of the LLVM that wrote bitcode; None where it does not say so.
+    """Return the version of the LLVM that wrote bitcode; None if it is not recorded.
 
-    It is near the start, in letters of 6 bits that begin at any bit (LLVM Bitcode File Format).
+    The version is near the start, in 6-bit characters at any bit offset (LLVM Bitcode File Format).
     """
     bits = int.from_bytes(bitcode[:_HEAD], "little")
     name = sum(_LETTERS.index(letter) << 6 * at for at, letter in enumerate("LLVM"))
@@ -203,7 +204,7 @@ _OPENING, _CLOSING = "([{<", ")]}>"
 
 
 def separated(text: str) -> list[str]:
-    """What commas separate, those inside of brackets and names left alone."""
+    """Split text at commas, except those inside brackets and quoted names."""
     found, start = list[str](), 0
     for at, letter, depth in _outside(text):
         if letter == "," and not depth:
@@ -213,7 +214,7 @@ def separated(text: str) -> list[str]:
 
 
 def enclosed(text: str) -> str:
-    """From the bracket with which a text begins to the one that closes it; all where none does."""
+    """Return the text from its first bracket to the matching one; all of it without a match."""
     for at, letter, depth in _outside(text):
         if letter in _CLOSING and not depth:
             return text[: at + 1]
@@ -221,7 +222,7 @@ def enclosed(text: str) -> str:
 
 
 def _outside(text: str) -> Iterator[tuple[int, str, int]]:
-    """Letters that are in no name, with the brackets that are open behind them."""
+    """Yield position, letter and bracket depth of each letter outside quoted names."""
     depth, quoted = 0, False
     for at, letter in enumerate(text):
         quoted ^= letter == '"'

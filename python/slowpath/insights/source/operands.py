@@ -31,22 +31,23 @@ _LIBRARY: dict[str, tuple[tuple[int, Kind], ...]] = {
     "__memmove_chk": ((0, "write"), (1, "read")),
     "__memset_chk": ((0, "write"),),
 }
-"""By function, which arguments are addresses of so many bytes as the third one says."""
+"""By function: the arguments that are addresses, with the kind of access; argument 2 is the
+size."""
 
 
 class Touch(NamedTuple):
     """An access to memory, as an instruction states it."""
 
     kind: Kind
-    pointer: str  # the operand, as it is written
+    pointer: str  # the operand as written
     size: str  # bytes, as an operand of type i64
 
 
 def touches(opcode: str, text: str) -> list[Touch]:
-    """What an instruction accesses, in the order in which it does; of memory, nothing else.
+    """Return the memory accesses of an instruction, in order.
 
-    An atomic operation reads and writes. Functions that are compiled with it account for
-    themselves.
+    An atomic operation reads and writes. A call of a compiled function yields nothing, because the
+    function's own instructions are analysed.
     """
     if opcode == "load":
         parts = separated(text.partition(" = ")[2])
@@ -66,7 +67,7 @@ def touches(opcode: str, text: str) -> list[Touch]:
 
 
 def callee_of(text: str) -> str | None:
-    """The function that a call names; None where it is a value."""
+    """Return the function that a call names; None if it calls through a value."""
     found = _CALLEE.search(_without_metadata(text))
     if found is None or text.partition("(")[0].rstrip().rpartition(" ")[2].startswith("%"):
         return None
@@ -94,7 +95,7 @@ def _call(text: str) -> Iterator[Touch]:
 
 
 def _without_metadata(text: str) -> str:
-    """The call up to the parenthesis that closes its arguments."""
+    """Cut the call after the parenthesis that closes its arguments."""
     start = text.find("@")
     if start < 0:
         return text
@@ -112,7 +113,7 @@ def _without(text: str, opcode: str) -> str:
 
 
 def _typed(text: str) -> tuple[str, str]:
-    """A type, and what follows it."""
+    """Split a text into a type and the rest."""
     text = text.strip()
     if text[:1] in _OPENING:
         kind = enclosed(text)
@@ -125,7 +126,7 @@ def _typed(text: str) -> tuple[str, str]:
 
 
 def _operand(text: str) -> str:
-    """The value of a pointer, behind its type and attributes."""
+    """Return the pointer operand after its type and attributes."""
     text = text.strip()
     at = re.search(
         r'(%"(?:[^"\\]|\\.)*"|@"(?:[^"\\]|\\.)*"|[%@][\w.$-]+|\bnull\b|\bundef\b|\bpoison\b)', text
@@ -138,39 +139,39 @@ def _operand(text: str) -> str:
 
 
 def _size(kind: str) -> str:
-    """The bytes of a type, as a constant that LLVM computes."""
+    """Return the size of a type in bytes, as a constant expression of LLVM."""
     return f"ptrtoint (ptr getelementptr ({kind}, ptr null, i32 1) to i64)"
 
 
 class Call(NamedTuple):
-    """Whom a call calls."""
+    """The target of a call."""
 
     name: str | None  # a function of the module or an intrinsic
-    helper: int | None  # a function of the kernel by its number
+    helper: int | None  # number of a kernel helper
 
 
 def result(text: str) -> str | None:
-    """The value that an instruction makes."""
+    """Return the name of the value that an instruction defines; None if there is none."""
     found = _RESULT.match(text)
     return found[1] if found else None
 
 
 def parts(text: str) -> list[str]:
-    """What stands between the commas of an instruction, without its name and result."""
+    """Return the comma-separated operands of an instruction, without opcode and result."""
     return separated(_RESULT.sub("", text).partition(" ")[2])
 
 
 def value(part: str) -> str | None:
-    """The value that a part ends in: `%name`, `@name`, a number; None for expressions."""
+    """Return the value that ends an operand: `%name`, `@name` or a number; else None."""
     found = _VALUE.search(part)
     if found:
         return found[1]
-    inside = _GLOBAL.search(part)  # an address in a variable, as a constant expression
+    inside = _GLOBAL.search(part)  # a constant expression with an address in a variable
     return inside[0] if inside else None
 
 
 def pointer(opcode: str, text: str) -> str | None:
-    """The pointer that an instruction reads or writes through; None: it does neither."""
+    """Return the pointer that an instruction accesses; None if it accesses no memory."""
     given = parts(text)
     match opcode:
         case "load" | "store":
@@ -181,7 +182,7 @@ def pointer(opcode: str, text: str) -> str | None:
 
 
 def width(kind: str) -> int:
-    """The bits of a type as instructions have it; 0: not a number or pointer."""
+    """Return the width of a type in bits; 0 if it is not a number or pointer."""
     words = [word for word in kind.split() if word not in _FLAGS]
     first = words[0] if words else ""
     if first.startswith("ptr"):
@@ -194,7 +195,7 @@ def width(kind: str) -> int:
 
 
 def called(text: str) -> Call:
-    """Whom a call calls; neither: through a pointer."""
+    """Return the target of a call; both fields are None for a call through a pointer."""
     found = _CALLED.search(text)
     if found is None:
         return Call(None, None)
@@ -202,7 +203,7 @@ def called(text: str) -> Call:
 
 
 def arguments(text: str) -> list[str]:
-    """What a call passes, each with its type."""
+    """Return the arguments of a call, each with its type."""
     found = _CALLED.search(text)
     if found is None:
         return []

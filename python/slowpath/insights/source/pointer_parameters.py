@@ -1,9 +1,10 @@
-"""Objects behind further pointer parameters of DPDK functions.
+"""Targets of further pointer parameters of DPDK functions.
 
-Nobody calls the function with them, so each gets memory of the type that it points to: a variable
-of that type where the source has one (of an array the first element, as the only core has it), what
-a variable that points to that type points to, or else zeros. What `void *` is comes from the
-variables that the function makes of it, by debug information.
+No caller supplies these pointers, so each gets memory of the type that it points to. The first
+choice is a variable of that type; of an array it is the first element, as there is only one core.
+The second is the target of a variable that points to that type, and the last is zeros. For `void
+*`, the type comes from the debug information of variables to which the function converts the
+pointer.
 """
 
 import re
@@ -44,43 +45,43 @@ _MADE = {
     "rte_acl_ctx": "rte_acl_create",
     "rte_ring": "rte_ring_create",
 }
-"""Structures of the headers that are nothing before they are made, and what makes them."""
+"""Functions that create those structures of the headers for which zeros are not enough."""
 
 
 class Given(NamedTuple):
-    """What a parameter points to."""
+    """The target of a pointer parameter."""
 
     place: int
-    """Of the parameter, among all."""
+    """Index of the parameter."""
     name: str
-    """Of the parameter; empty where it has none."""
+    """Name of the parameter; empty if it has none."""
     type: Type | None
-    """Of what it points to; None: the function does not look, and gets no address."""
+    """Type of the target; None: the function does not use it, and gets no address."""
     variables: tuple[str, ...] = ()
-    """By symbol, those of that type, and arrays of it, in the order of the source."""
+    """Symbols of variables of that type, and of arrays of it, in the order of the source."""
     pointers: tuple[str, ...] = ()
-    """By symbol, those that point to that type, and arrays of these."""
+    """Symbols of pointers to that type, and of arrays of such pointers."""
 
     @property
     def maker(self) -> str:
-        """What makes it, where it is nothing before; empty: zeros are as good as any."""
+        """Function that creates the target; empty if zeros are enough."""
         return "" if self.type is None or not self.type.ours else _MADE.get(self.type.name, "")
 
 
 class Giving:
-    """A module, and what its functions may be called with."""
+    """The available targets for pointer parameters in a module."""
 
     def __init__(self, file: str, text: str, functions: Mapping[str, Function]) -> None:
-        """`text` is the module that the functions are of."""
+        """Prepare the search; `text` is the functions' module."""
         self._file, self._text, self._functions = file, text, functions
         self._metadata = Metadata(text)
         self._layouts = Layouts(text, self._metadata)
 
     def given(self, function: Function, place: int) -> Given:
-        """What a parameter of a function points to.
+        """Return the target of a pointer parameter.
 
         Raises:
-            InputError: when nothing says it, or that cannot be had.
+            InputError: if its type is unknown, or no memory of that type is available.
         """
         described = function.parameters[place].described
         name = "" if described is None else described.name
@@ -111,11 +112,11 @@ class Giving:
                 pointers.append(symbol)
         variables += self._layouts.outside_of(kind.name)
         if not kind.fields and kind.element is None and not kind.flat:
-            variables, pointers = [], []  # of a number, any could be it
+            variables, pointers = [], []  # any variable with a number would match
         return Given(place, name, kind, tuple(variables), tuple(pointers))
 
     def _type(self, number: int) -> Type | str:
-        """What is in a type; or why nobody can have one: nothing says it, it is in the packet."""
+        """Return a type, or why it is not available: it is undefined, or in the packet."""
         node = self._bare(number)
         called = "" if node is None else node.text("name")
         if called.endswith("hdr"):
@@ -130,17 +131,17 @@ class Giving:
         return kind
 
     def _looked(self, function: Function, place: int) -> tuple[bool, int | None]:
-        """Whether a parameter is used, and what type the function's variables say it points to."""
+        """Return true if a parameter is used, and the type that local variables give its target."""
         parameters, body = _body(self._text, function.name)
         names, places = set(parameters[place : place + 1]), set[str]()
-        # Places are declared before something is stored there.
+        # Debug records of a place precede the store to it, so a first pass collects the places.
         self._followed(body, names, places)
         return self._followed(body, names, places)
 
     def _followed(
         self, body: Sequence[str], names: set[str], places: set[str]
     ) -> tuple[bool, int | None]:
-        """The same, and adds names that the parameter has, and places where it is."""
+        """Follow a parameter as `_looked` does; add its names, and the places that hold it."""
         used, kinds = False, list[int]()
         for line in body:
             debug = _DEBUG.search(line)
@@ -159,7 +160,7 @@ class Giving:
         return used, next(iter(kinds), None)
 
     def _pointed(self, variable: int) -> Iterator[int]:
-        """What a variable points to, by its node; nothing where it is no pointer, or to void."""
+        """Yield the node of the type that a variable points to; nothing for void or no pointer."""
         node = self._metadata.node(variable)
         kind = None if node is None else self._bare(node.reference("type"))
         if kind is not None and kind.text("tag") == _POINTER:
@@ -168,7 +169,7 @@ class Giving:
                 yield int(to or 0)
 
     def _passed(self, line: str, names: set[str]) -> Iterator[int]:
-        """What functions take that are called with one of the names."""
+        """Yield the target types of parameters for which a call passes one of the names."""
         called = _CALLED.search(line)
         known = None if called is None else self._functions.get(called[1].strip('"'))
         if called is None or known is None:
@@ -183,7 +184,7 @@ class Giving:
         return self._metadata.bare(number)
 
     def _element(self, number: int | None) -> Node | None:
-        """A type without qualifiers, of an array that of its elements."""
+        """Return a type without qualifiers; for an array, the type of its elements."""
         node = self._bare(number)
         if node is not None and node.text("tag") == _ARRAY:
             node = self._bare(node.reference("baseType"))
@@ -191,7 +192,7 @@ class Giving:
 
 
 def _body(text: str, symbol: str) -> tuple[list[str], list[str]]:
-    """The names of a function's parameters, and its lines."""
+    """Return the names of a function's parameters, and its lines."""
     lines = iter(text.splitlines())
     head = re.compile(rf'^define [^@]*@"?{re.escape(symbol)}"?(?=\()')
     for line in lines:

@@ -1,4 +1,4 @@
-"""Kinds of sources, and their LLVM IR by way of clang."""
+"""Kinds of source files, and their compilation to LLVM IR by clang."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -23,39 +23,39 @@ from slowpath.insights.source.framework import (
 )
 
 _COMPILED = {".c": (), ".h": ("-x", "c"), ".cc": (), ".cpp": (), ".cxx": (), ".hpp": ("-x", "c++")}
-"""What clang compiles, by extension, and how it is told so where the name does not say it."""
+"""By extension of a file that clang compiles: options that name the language if needed."""
 CPLUSPLUS = (".cc", ".cpp", ".cxx", ".hpp")
 _CODE = "-DSLOWPATH_SETUP="
 _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 
 
 class Source(NamedTuple):
-    """A file in LLVM's intermediate language."""
+    """A source file as LLVM IR."""
 
     file: str
     data: bytes
     kind: Literal["bitcode", "text"]
-    compiled: bool  # by us; passes have not run then
-    support: bytes = b""  # bitcode of what an XDP program calls; empty: it is none
-    object: bytes = b""  # of an XDP program, as the kernel would load it; empty: nobody needs it
+    compiled: bool  # by slowpath, before any pass
+    support: bytes = b""  # bitcode of helpers for an XDP program; empty: not XDP
+    object: bytes = b""  # of an XDP program, as the kernel loads it; empty: not needed
     others: tuple[bytes, ...] = ()  # bitcode of other elements that an element needs
-    lacking: str = ""  # why there is none that is needed
+    lacking: str = ""  # why the needed `object` is missing
 
 
 def is_source(file: str) -> bool:
-    """Whether a file is compiled, by its name."""
+    """Return true if clang compiles files with this extension."""
     return Path(file).suffix in _COMPILED
 
 
 def setup_flags(code: Sequence[str]) -> tuple[str, ...]:
-    """Return the flags with which a source gets a function of set-up code behind it."""
+    """Return the flags that append a function with the user's set-up code to a source."""
     return (_CODE + "; ".join(code),) if code else ()
 
 
 def compiler_for(file: str, data: bytes, clang: Clang) -> Clang:
-    """The compiler, told what a source is, where headers are, and what elements are called, too.
+    """Return the compiler with flags for the source's language, headers, and element names.
 
-    The user's flags come last.
+    The user's flags take precedence.
     """
     extension = Path(file).suffix
     own = (*FLAGS, *aliases(data)) if extension in CPLUSPLUS else FIND
@@ -65,11 +65,11 @@ def compiler_for(file: str, data: bytes, clang: Clang) -> Clang:
 
 
 def compile_source(file: str, data: bytes, clang: Clang, form: Form = BITCODE) -> bytes:
-    """Compile C or C++, with the code of --setup behind it.
+    """Compile C or C++, followed by the code of --setup.
 
     Raises:
-        InputError: when it does not compile.
-        StoppedError: when there is no time left to compile it.
+        InputError: if the source does not compile.
+        StoppedError: if no time is left to compile it.
     """
     told = compiler_for(file, data, clang)
     if any(flag.startswith(_CODE) for flag in clang.flags):
@@ -78,17 +78,17 @@ def compile_source(file: str, data: bytes, clang: Clang, form: Form = BITCODE) -
 
 
 def _others(needed: Sequence[Path], clang: Clang) -> Iterator[bytes]:
-    """Yield bitcode of the sources that an element needs, of those that compile."""
+    """Yield bitcode of the sources that an element needs; skip sources that do not compile."""
     flags = tuple(flag for flag in clang.flags if not flag.startswith(_CODE))
     for one in needed:
-        # What is wrong with others is told where they are called.
+        # An error in another source is reported where the element calls it.
         with suppress(InputError, OSError):
             told = compiler_for(str(one), one.read_bytes(), clang._replace(flags=flags))
             yield compile_c(str(one), told._replace(flags=(*told.flags, COMPANION)), BITCODE)
 
 
 def _with_setup(file: str, clang: Clang, form: Form) -> bytes:
-    """Compile a source with set-up code behind it, which may name all that is static there."""
+    """Compile a source followed by set-up code, which may use the source's static names."""
     language = ("-x", "c++") if Path(file).suffix in CPLUSPLUS else ("-x", "c")
     flags = (*language, *clang.flags, "-include", file)
     try:
@@ -98,11 +98,11 @@ def _with_setup(file: str, clang: Clang, form: Form) -> bytes:
 
 
 def load_source(file: str, clang: Clang) -> Source:
-    """Reads a file, and compiles it where it is C or C++.
+    """Read a file, and compile it if it is C or C++.
 
     Raises:
-        InputError: when it cannot be read or compiled, or is neither source nor of LLVM.
-        StoppedError: when there is no time left to compile it.
+        InputError: if it cannot be read or compiled, or is neither a source nor LLVM IR.
+        StoppedError: if no time is left to compile it.
     """
     data = read_program(file)
     known = known_as(file, data)
@@ -112,7 +112,7 @@ def load_source(file: str, clang: Clang) -> Source:
         return Source(file, data, "bitcode", compiled=False)
     if is_source(file):
         needed = companions(file, data, clang.flags) if Path(file).suffix in CPLUSPLUS else []
-        if needed:  # base classes have their members where other sources define them, too
+        if needed:  # describe base classes that other sources define
             clang = clang._replace(flags=("-fstandalone-debug", *clang.flags))
         try:
             made = compile_source(file, data, clang)
@@ -134,29 +134,29 @@ def load_source(file: str, clang: Clang) -> Source:
 _COMMENT = re.compile(
     rb"""/\*.*?\*/|//[^\n]*|("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""", re.DOTALL
 )
-"""Comments; or what is in quotes, where there are none."""
+"""Comments, or quoted text, which may contain comment marks."""
 _CONTEXT = re.compile(rb"\bxdp_md\b")
 _MACRO = re.compile(rb'\bSEC\s*\(\s*"')
-"""Of the kernel's headers. The attribute that it stands for is written in other sources, too."""
+"""Macro of the kernel's headers. The attribute behind it also occurs in other sources."""
 _ATTRIBUTE = re.compile(rb'\bsection\s*\(\s*"')
 _INCLUDE = rb'^[ \t]*#[ \t]*include[ \t]*[<"]'
 _LOCAL = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _MOST = 32
-"""Files that are looked at of those that a source includes."""
+"""Limit on local files that are searched for one source."""
 _HELPERS = re.compile(_INCLUDE + rb"(?:bpf/)?(?:bpf_helpers|vmlinux)\.h\b", re.MULTILINE)
-"""Headers that nothing but programs of the kernel includes."""
+"""Headers that only programs of the kernel include."""
 _KERNEL = re.compile(_INCLUDE + rb"linux/bpf\.h\b", re.MULTILINE)
 _USER = re.compile(_INCLUDE + rb"(?:bpf/)?(?:libbpf|bpf)\.h\b", re.MULTILINE)
-"""What loads programs has one of these beside it."""
+"""Headers that a loader of programs includes besides `linux/bpf.h`."""
 
 
 def is_xdp(file: str) -> bool:
-    """Whether a file is a source in C that has an XDP program, itself or in files beside it.
+    """Return true if a C source, or a local file that it includes, has an XDP program.
 
-    What loads programs has none, whatever it shares with them.
+    A loader of programs has none, even if it shares code with them.
 
     Raises:
-        InputError: when it cannot be read.
+        InputError: if it cannot be read.
     """
     code = _kernel_code(file)
     section = _MACRO.search(code) or _ATTRIBUTE.search(code)
@@ -164,37 +164,37 @@ def is_xdp(file: str) -> bool:
 
 
 def _kernel_code(file: str) -> bytes:
-    """The code of a source in C and of files beside it; nothing of what loads programs."""
+    """Return the code of a C source and of its local files; nothing for a loader of programs."""
     if Path(file).suffix != ".c" or _USER.search(_code(file)):
         return b""
     return _all_code(file)
 
 
 def may_have_programs(file: str) -> bool:
-    """Whether a source speaks of the kernel's programs: if it does not compile for BPF, it should.
+    """Return true if a source mentions kernel programs, so that it should compile for BPF.
 
     Raises:
-        InputError: when it cannot be read.
+        InputError: if it cannot be read.
     """
     code = _code(file)
     return any(one.search(code) for one in (_MACRO, _CONTEXT, _HELPERS))
 
 
 def is_for_kernel(file: str) -> bool:
-    """Whether a source in C that does not compile for this machine is meant for the kernel.
+    """Return true if a C source that does not compile for this machine is for the kernel.
 
-    It need not have a program: where it is cut off before its first one, what clang says of it as
-    plain C is of no use.
+    It need not contain a program: for a source cut off before its first program, errors of clang
+    about plain C do not help.
 
     Raises:
-        InputError: when it cannot be read.
+        InputError: if it cannot be read.
     """
     code = _kernel_code(file)
     return any(one.search(code) for one in (_KERNEL, _HELPERS)) or is_xdp(file)
 
 
 def _all_code(file: str) -> bytes:
-    """The same with what a source includes of files beside it, some of them at most."""
+    """Return the code of a source and of the local files that it includes, up to `_MOST` files."""
     found, left = dict[Path, bytes](), [Path(file)]
     while left and len(found) < _MOST:
         one = left.pop()
@@ -206,5 +206,5 @@ def _all_code(file: str) -> bytes:
 
 
 def _code(file: str) -> bytes:
-    """A source without comments."""
+    """Return a source without comments."""
     return _COMMENT.sub(rb" \1", read_program(file))
