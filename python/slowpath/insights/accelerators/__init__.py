@@ -1,4 +1,4 @@
-"""Accelerators for code of a source: candidates by their looks, findings by proof.
+"""Functions of a source that an accelerator could replace.
 
-Source: Clara (SOSP 2021), section 4.1. The classifier only orders candidates; proofs decide.
+Source: Clara (SOSP 2021), section 4.1. The classifier only suggests candidates; proofs decide.
 """

@@ -1,4 +1,4 @@
-"""Functions that are worth examining."""
+"""Choice of functions that are worth examining."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -18,9 +18,9 @@ from slowpath.insights.source.modules import Module
 
 
 def without(function: Function, metadata: Metadata, others: Collection[str]) -> Function | None:
-    """The function without the instructions of others, by symbols, that were inlined.
+    """Return the function without instructions that were inlined from others, given by symbols.
 
-    None: it had loops, and has none of its own.
+    Return None if the function has loops, but none with instructions of its own.
     """
     names = frozenset(others) - {function.name}
     blocks = tuple(
@@ -44,20 +44,20 @@ def without(function: Function, metadata: Metadata, others: Collection[str]) -> 
 
 _MIXING = frozenset({"xor", "shl", "lshr", "ashr", "mul", "and", "or", "urem", "srem"})
 _MUCH = 12
-"""Operations on bits of a function that is more than an access or a rotation."""
+"""Least bit operations of a function that is more than an access or a rotation."""
 _FEW = 5
-"""Operations on bits that an accessor of a header has fewer of."""
+"""Least bit operations of a header's function that is more than an accessor."""
 _LARGE = 8
-"""Bytes of what is no number, and no address."""
+"""Size of the largest number or address in bytes; a larger type is a structure."""
 _SYSTEM = ("/usr/include/", "/usr/lib/")
 _LOOKING = re.compile("look|find|search|match", re.IGNORECASE)
-"""What functions are called that search a table: they are something only with what fills it."""
+"""Names of functions that search a table; they need the function that fills it."""
 _FREE = re.compile(r"_ZL?\d")
-"""What symbols of functions of C++ begin with that are no methods."""
+"""Start of symbols of C++ functions that are not methods."""
 
 
 def own(functions: Mapping[str, Function]) -> list[str]:
-    """Functions that do not come from headers of the system."""
+    """Return the functions that do not come from system headers."""
     return [
         name
         for name, one in functions.items()
@@ -66,9 +66,9 @@ def own(functions: Mapping[str, Function]) -> list[str]:
 
 
 def of_headers(functions: Mapping[str, Function], used: Sequence[Use]) -> list[str]:
-    """Functions of the headers that come along which a source calls, and an engine may do.
+    """Return functions of slowpath's headers that a source calls and an engine may replace.
 
-    What a card's framework does is no work of its cores: it looks up tables of hashes.
+    Functions of the card's framework are excluded, because no core runs them: hash table lookups.
     """
     apart = framework(functions)
     named = {symbol for use in used for symbol in use.symbols}
@@ -83,12 +83,15 @@ def of_headers(functions: Mapping[str, Function], used: Sequence[Use]) -> list[s
 
 
 def looks_up(function: Function) -> bool:
-    """Whether a function searches a table, by its name; tables for any type are those of hashes."""
+    """Return true if, by its name, a function searches a table other than a hash table.
+
+    Tables for any type (C++ templates) are hash tables.
+    """
     return _LOOKING.search(function.shown) is not None and "<" not in function.shown
 
 
 def companions(functions: Mapping[str, Function], name: str) -> list[str]:
-    """Functions of the same header that take the same structure, or object."""
+    """Return functions of the same header that take the same structure or object."""
     function = functions[name]
     taken = _taken(function)
     return [
@@ -102,7 +105,7 @@ def companions(functions: Mapping[str, Function], name: str) -> list[str]:
 
 
 def keep_inlined(module: Module) -> None:
-    """Has functions that C++ always inlines stay in a module, too, so that they can be run."""
+    """Keep C++ functions that are always inlined in the module as well, so that they can run."""
     for function in module.functions:
         if function.is_declaration or not _FREE.match(function.name):
             continue
@@ -112,18 +115,18 @@ def keep_inlined(module: Module) -> None:
 
 
 def works(function: Function) -> bool:
-    """Whether a function does arithmetic that takes time."""
+    """Return true if a function has loops or bit operations."""
     return bool(loops(function)) or _mixing(function) > 0
 
 
 def toils(function: Function) -> bool:
-    """Whether a function does so much that it is a part of its own of what it works for."""
+    """Return true if a function does enough work to be a part of an algorithm by itself."""
     mixing = _mixing(function)
     return mixing >= _MUCH or (mixing > 0 and bool(loops(function)))
 
 
 def why_not(functions: Mapping[str, Function], name: str) -> str | None:
-    """Why a function cannot be run, behind its name; None where it can."""
+    """Return why a function cannot be run, as a predicate for its name; None if it can."""
     function = functions[name]
     if function.variadic:
         return "takes any number of arguments"
@@ -140,13 +143,13 @@ def why_not(functions: Mapping[str, Function], name: str) -> str | None:
 
 
 def outside(functions: Mapping[str, Function], name: str, known: frozenset[str]) -> list[str]:
-    """What a function may call that is not there: a run ends where it does."""
+    """Return functions that may be called but do not exist; a run ends at such a call."""
     called = {one for inner in reached(functions, name) for one in functions[inner].calls}
     return sorted(one for one in called - known if not is_allowed(one))
 
 
 def _mixing(function: Function) -> int:
-    """Operations on bits."""
+    """Return the number of bit operations."""
     return sum(
         instruction.opcode in _MIXING
         for block in function.blocks
@@ -155,12 +158,12 @@ def _mixing(function: Function) -> int:
 
 
 def _computes(function: Function) -> bool:
-    """Whether it is more than an accessor."""
+    """Return true if a function is more than an accessor."""
     return _mixing(function) >= _FEW or bool(loops(function))
 
 
 def _comes_along(function: Function) -> bool:
-    """Whether it is of the headers, in the library's name; no engine, and nothing of the run."""
+    """Return true for a library function of slowpath's headers, except engines and support code."""
     ours = is_ours(_header(function)) and not function.own
     return ours and not function.engine and not function.name.startswith(SUPPORT)
 
@@ -176,6 +179,6 @@ def _is_method(function: Function) -> bool:
 
 
 def _taken(function: Function) -> set[tuple[str, int]]:
-    """The structures that a function takes: names and bytes."""
+    """Return name and size in bytes of each structure that a function takes."""
     described = [one.described for one in function.parameters]
     return {(one.pointee, one.size) for one in described if one is not None and one.size > _LARGE}

@@ -1,6 +1,6 @@
 """A linear support vector machine over features of functions.
 
-The weights are in `model.json`; `bench/accelerators.py` learns them.
+The weights are in `classifier.json`; `bench/accelerators.py` learns them.
 """
 
 import json
@@ -25,12 +25,12 @@ _SHARES = (
     *("load8", "load16", "load32", "load64", "loadp", "store8", "store32"),
     *("gep", "icmp", "select", "call", "fshl", "bswap"),
 )
-"""Words whose share of all is a number; without the constants behind them."""
+"""Words whose share of all words is a feature; constants behind them are ignored."""
 PLAIN = len(_SHARES) + 5
 
 
 def features(function: Function, patterns: Sequence[Words]) -> list[float]:
-    """So many numbers: `PLAIN`, and one for each pattern."""
+    """Return the features of a function: `PLAIN` numbers, and one for each pattern."""
     inside = sequences(function)
     everything = words(function.blocks)
     counted = Counter(word.partition(".")[0] for one in inside for word in one)
@@ -57,7 +57,7 @@ MODEL = Path(__file__).with_name("classifier.json")
 
 
 class Machine(NamedTuple):
-    """The weights of one class, and how its margins become probabilities (Platt)."""
+    """The weights of one class, and the scaling of its margins to probabilities (Platt)."""
 
     kind: str
     weights: tuple[float, ...]
@@ -67,7 +67,7 @@ class Machine(NamedTuple):
 
 
 class Model(NamedTuple):
-    """All of it."""
+    """The patterns, and the machine of each class."""
 
     patterns: tuple[Words, ...]
     machines: tuple[Machine, ...]
@@ -75,12 +75,12 @@ class Model(NamedTuple):
 
 @cache
 def shipped() -> Model:
-    """The model that comes with the package."""
+    """Return the model that comes with the package."""
     return read_model(MODEL.read_text(encoding="utf-8"))
 
 
 def read_model(text: str) -> Model:
-    """A model as it is written."""
+    """Parse a model from JSON."""
     read = json.loads(text)
     return Model(
         tuple(tuple(one.split()) for one in read["patterns"]),
@@ -98,7 +98,7 @@ def read_model(text: str) -> Model:
 
 
 def classify(function: Function, model: Model | None = None) -> tuple[str, float]:
-    """What a function looks like most (`none`: nothing of it), and how sure that is."""
+    """Return the kind that a function looks like most (or `none`), and the confidence."""
     known = shipped() if model is None else model
     numbers = features(function, known.patterns)
     likely = {one.kind: probability(one, numbers) for one in known.machines}
@@ -107,6 +107,6 @@ def classify(function: Function, model: Model | None = None) -> tuple[str, float
 
 
 def probability(machine: Machine, numbers: list[float]) -> float:
-    """Of one class, by the features of a function."""
+    """Return the probability of one class for the features of a function."""
     margin = sum(map(float.__mul__, machine.weights, numbers)) + machine.bias
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, machine.slope * margin + machine.offset))))

@@ -1,4 +1,4 @@
-"""Shape of accelerator findings."""
+"""Types of the JSON documents on accelerators."""
 
 from typing import Literal, NotRequired, TypedDict
 
@@ -6,121 +6,122 @@ Kind = Literal["crc", "checksum", "hash", "cipher", "lpm"]
 
 
 class Called(TypedDict):
-    """Where a source calls a function of a library."""
+    """A line of a source that calls a library function."""
 
     name: str
-    """How the source calls what it calls there: the function itself, or one that calls it."""
+    """Name of the function called there: the library function itself, or one that calls it."""
     caller: str
-    """The function of the source that does."""
+    """Function of the source that contains the call."""
     file: str
-    """The line of the source."""
+    """File of the call."""
     line: int
-    """The same."""
+    """Line of the call."""
 
 
 class Accelerated(TypedDict):
     """A function that an accelerator could replace, proved by execution."""
 
     function: str
-    """As the source calls it."""
+    """Name in the source."""
     symbol: str
-    """Its name in the module; another one than `function` in C++."""
+    """Name in the module; differs from `function` in C++."""
     file: str
-    """Where it is defined, of a library's where it is called first; empty where there is no debug
+    """File of the definition, for a library function of the first call; empty without debug
     information."""
     line: int
-    """The same; 0 where nothing says it."""
+    """Line in this file; 0 if unknown."""
     calls: list[Called]
-    """Of a function of the headers that come along, each line of the source that calls it; of the
-    source's own, empty."""
+    """Lines of the source that call a function of slowpath's headers; empty for a function of the
+    source."""
     kind: Kind
-    """What accelerators are called that do this."""
+    """Kind of accelerator."""
     algorithm: str
-    """What it computes."""
+    """Algorithm that the function computes."""
     parameters: dict[str, str]
-    """Parameters of the algorithm, as they were recovered; by name."""
+    """Recovered parameters of the algorithm, by name."""
     inputs: int
-    """So many random inputs agreed with the reference, and none disagreed; 0: see `part_of`."""
+    """Number of random inputs, all of which agree with the reference; 0: see `part_of`."""
     shortest: int
-    """Bytes of the shortest input."""
+    """Length of the shortest input in bytes."""
     longest: int
-    """And of the longest one: what it does with more was not seen."""
+    """Length of the longest input in bytes; longer ones were not tried."""
     together: list[str]
-    """Functions that were run with it: what prepares its state, or reads it."""
+    """Functions that ran with it, to prepare or to read its state."""
     part_of: str | None
-    """The proved function that calls it: it was run as a part of that, not by itself, or is a
-    library's that nothing else calls."""
+    """Proved function that calls this one; it ran only as a part of that, or is a library function
+    that nothing else calls."""
     confidence: float | None
-    """Of the classifier that names candidates, from 0 to 1; it decides nothing here."""
+    """Confidence of the classifier, from 0 to 1; it has no effect on the proof."""
 
 
 class Alike(TypedDict):
-    """A function that looks like one for an accelerator, and is not proved to be."""
+    """A function that looks like one for an accelerator, without a proof."""
 
     function: str
-    """As the source calls it."""
+    """Name in the source."""
     symbol: str
-    """Its name in the module."""
+    """Name in the module."""
     file: str
-    """Where it is defined."""
+    """File of the definition."""
     line: int
-    """The same."""
+    """Line of the definition."""
     kind: Kind
-    """What it looks like."""
+    """Kind of accelerator that the function looks like."""
     confidence: float
-    """Of the classifier, from 0 to 1."""
+    """Confidence of the classifier, from 0 to 1."""
     reason: str
-    """Why nothing was proved: it agrees with no reference, or could not be run."""
+    """Reason why there is no proof: it agrees with no reference, or could not be run."""
 
 
 class Unexamined(TypedDict):
-    """A function that works, and of which nothing could be found out, or not all that there is."""
+    """A function with work to do that could not be examined, or not in all ways."""
 
     function: str
-    """As the source calls it."""
+    """Name in the source."""
     symbol: str
-    """Its name in the module."""
+    """Name in the module."""
     file: str
-    """Where it is defined, of a library's where it is called first."""
+    """File of the definition, for a library function of the first call."""
     line: int
-    """The same; 0 where nothing says it."""
+    """Line in this file; 0 if unknown."""
     calls: list[Called]
-    """Of a function of the headers that come along, each line of the source that calls it; of the
-    source's own, empty."""
+    """Lines of the source that call a function of slowpath's headers; empty for a function of the
+    source."""
     reason: str
-    """Why."""
+    """Reason why it was not examined."""
 
 
 class Confinement(TypedDict):
-    """What code that was run could reach."""
+    """Restrictions on the code that was run."""
 
     network: bool
-    """Whether it was in a network namespace of its own, where there is nothing."""
+    """True if the code ran in a network namespace of its own, without a network."""
     system_calls: bool
-    """Whether the kernel refused all system calls but those for memory and the answer."""
+    """True if the kernel refused all system calls except those for memory and the answer."""
 
 
 class AcceleratorsReport(TypedDict):
-    """What `slowpath insights accelerators --format json` writes."""
+    """The document that `slowpath insights accelerators --format json` writes."""
 
     slowpath: str
     """Version of slowpath."""
     compiler: NotRequired[str]
-    """Version of clang, as it prints it; absent where nothing was compiled."""
+    """Version of clang, as clang prints it; absent if nothing was compiled."""
     file: str
-    """The file as the user named it."""
+    """File as the user named it."""
     llvm: str
-    """Version of LLVM that read and ran it."""
+    """Version of LLVM that read and ran the file."""
     functions: int
-    """Functions that were examined, those of the headers that come along, too."""
+    """Number of examined functions, including those of slowpath's headers."""
     proved: list[Accelerated]
-    """In the order of the file."""
+    """Proved functions in the order of the file."""
     alike: list[Alike]
-    """Most likely ones first."""
+    """Functions that look like one for an accelerator, most likely ones first."""
     unexamined: list[Unexamined]
-    """Functions that were not run, or not in all ways, in the order of the file; none of `alike`,
-    which have a reason of their own."""
+    """Functions that were not run, or not in all ways, in the order of the file. Functions in
+    `alike` are not repeated, because each has its own reason."""
     confinement: Confinement
-    """What code that was run could reach."""
+    """Restrictions on the code that was run."""
     stopped: str | None
-    """Why not all was examined (`deadline`, `interrupted`, `memory limit`); null where all was."""
+    """Reason why not all functions were examined (`deadline`, `interrupted`, `memory limit`); null
+    if all were."""

@@ -9,7 +9,7 @@ from slowpath.insights.accelerators.proofs.routing import Roles, entry_layout
 from slowpath.insights.source.functions import Function
 
 _MOST = 48
-"""Groups of a kind that are tried; a module with more has more than one subject."""
+"""Limit on groups of a kind; a module with more groups has more than one subject."""
 _ADDRESS = 32
 _ADDING = tuple(re.compile(one, re.IGNORECASE) for one in ("add|insert", "update|set|put|announce"))
 _LOOKING = tuple(
@@ -18,7 +18,7 @@ _LOOKING = tuple(
     )
     for one in ("look|find|search|match|best", "get|query|route")
 )
-"""What functions of tables of routes are called."""
+"""Names of functions of routing tables."""
 _STEPS = tuple(
     re.compile(one, re.IGNORECASE)
     for one in (
@@ -27,14 +27,14 @@ _STEPS = tuple(
         "final|done|end|finish|digest|result|close",
     )
 )
-"""What functions that begin, continue and end a digest are called."""
+"""Names of functions that begin, continue and end a digest."""
 _NEITHER = re.compile("del|remove|free|find|look|select", re.IGNORECASE)
-"""What functions are called that neither prepare a table nor add to it."""
+"""Names of functions that neither prepare a table nor add to it."""
 _LENGTH = re.compile(r"len|depth|mask|cidr|bits|prefix", re.IGNORECASE)
 
 
 def streams(bench: Bench, names: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Functions that may begin, continue and end a digest."""
+    """Return groups of functions that may begin, continue and end a digest."""
     patterns = {name: kinds(bench, name) for name in names}
     begins = [
         name
@@ -59,7 +59,7 @@ def streams(bench: Bench, names: Sequence[str]) -> list[tuple[str, str, str]]:
 
 
 def _unlikely_stream(bench: Bench, names: Sequence[str]) -> tuple[bool, int, int, int]:
-    """Sorts what may be the steps of a digest: of one state, named so, side by side."""
+    """Return a sort key: first come functions of one state, with fitting names, side by side."""
     unnamed = sum(
         what.search(bench.functions[name].shown) is None
         for what, name in zip(_STEPS, names, strict=True)
@@ -69,7 +69,7 @@ def _unlikely_stream(bench: Bench, names: Sequence[str]) -> tuple[bool, int, int
 
 
 def pairs(bench: Bench, starts: Sequence[str], works: Sequence[str]) -> list[tuple[str, str]]:
-    """Functions of which one may prepare a key for the other."""
+    """Return pairs of functions, of which the first may prepare a key for the second."""
     found = [
         (start, work)
         for start, work in product(starts, works)
@@ -79,9 +79,9 @@ def pairs(bench: Bench, starts: Sequence[str], works: Sequence[str]) -> list[tup
 
 
 def tables(bench: Bench, names: Sequence[str]) -> list[Roles]:
-    """Functions that may make a table of routes, add a route, and look an address up.
+    """Return groups that may create a routing table, add a route, and look up an address.
 
-    Those come first whose names say so.
+    Groups with fitting names come first.
     """
     patterns = {name: kinds(bench, name) for name in names}
     adds = [
@@ -127,27 +127,27 @@ def tables(bench: Bench, names: Sequence[str]) -> list[Roles]:
 
 
 def _configures(function: Function, pattern: str) -> bool:
-    """Whether a function of the headers prepares a table from what says how large it is to be."""
+    """Return true if a header's function prepares a table from a description of its size."""
     last = function.parameters[-1].described if function.parameters else None
     return function.supports and pattern == "pp" and last is not None and last.constant
 
 
 def sensible(functions: Mapping[str, Function], roles: Roles) -> bool:
-    """Whether functions of a library's table may be what they are tried for, by their names.
+    """Return true if the names of library functions fit the roles for which they are tried.
 
-    Names of a library can be relied on, where those of a source can not.
+    Names in a library are reliable; names in a source are not.
     """
     named = (one for one in (roles.begin, roles.add) if one is not None)
     return not any(_NEITHER.search(functions[one].shown) for one in named)
 
 
 def _unlikely(bench: Bench, add: str, look: str) -> int:
-    """How little the names of two functions say of a table."""
+    """Return how poorly the names of two functions fit a routing table."""
     return _rank(_ADDING, bench.functions[add].shown) + _rank(_LOOKING, bench.functions[look].shown)
 
 
 def _rank(names: Sequence[re.Pattern[str]], name: str) -> int:
-    """The first of patterns that a name has; their number where it has none."""
+    """Return the index of the first pattern that a name matches, or their number."""
     return next((at for at, one in enumerate(names) if one.search(name)), len(names))
 
 
@@ -157,7 +157,7 @@ def _adds(function: Function, pattern: str) -> bool:
 
 
 def _adds_there(function: Function, pattern: str) -> bool:
-    """Whether it may add a route whose prefix is in memory."""
+    """Return true if a function may add a route whose prefix is in memory."""
     names = [
         one.described.name if one.described else ""
         for one in function.parameters
@@ -174,32 +174,32 @@ def _adds_there(function: Function, pattern: str) -> bool:
 def _looks(function: Function, pattern: str) -> bool:
     numbers = [one.bits for one in function.parameters if one.kind == "integer"]
     return (
-        1 <= len(numbers) <= 2  # noqa: PLR2004 - an address, and what goes with it
+        1 <= len(numbers) <= 2  # noqa: PLR2004 - an address and a further number
         and max(numbers) >= _ADDRESS
-        and pattern.count("p") <= 3  # noqa: PLR2004 - a table, and where the next hop goes
+        and pattern.count("p") <= 3  # noqa: PLR2004 - a table, and an output for the next hop
         and (function.result != "void" or pattern.count("p") >= 2)  # noqa: PLR2004
     )
 
 
 def _looks_there(function: Function, pattern: str) -> bool:
-    """Whether it may look up an address that is in memory."""
+    """Return true if a function may look up an address that is in memory."""
     pointers = pattern.count("p")
     return (
         pattern.count("i") <= 1
-        and 1 <= pointers <= 4  # noqa: PLR2004 - a table, an address, and where the next hop goes
+        and 1 <= pointers <= 4  # noqa: PLR2004 - a table, an address, and an output for the next hop
         and (function.result != "void" or pointers >= 2)  # noqa: PLR2004
         and _addressed(function)
     )
 
 
 def _addressed(function: Function) -> bool:
-    """Whether a pointer may be one to an address: to bytes, a word, or nobody says to what."""
+    """Return true if a pointer may be to an address: its type is bytes, a word or unknown."""
     described = [one.described for one in function.parameters if one.kind == "pointer"]
     return any(one is None or one.size in (0, 1, 4) for one in described)
 
 
 def related(bench: Bench, one: str, other: str) -> bool:
-    """Whether two functions may work on the same thing: a structure, or variables."""
+    """Return true if two functions may work on the same structure or variables."""
     first, second = _structures(bench.functions[one]), _structures(bench.functions[other])
     if first and second:
         return bool(first & second)
@@ -221,21 +221,21 @@ def _structures(function: Function) -> set[str]:
 
 
 def akin(bench: Bench, names: Sequence[str]) -> bool:
-    """Whether functions all take the same structure, or change the same variable."""
+    """Return true if all functions take the same structure, or change the same variable."""
     structures = [_structures(bench.functions[name]) for name in names]
     changed = [bench.changeable(name) for name in names]
     return bool(set.intersection(*structures) or set.intersection(*changed))
 
 
 def _distance(bench: Bench, names: Sequence[str]) -> int:
-    """How far apart functions stand in their file."""
+    """Return the distance between functions in the module."""
     order = {name: at for at, name in enumerate(bench.functions)}
     places = [order[name] for name in names]
     return max(places) - min(places)
 
 
 def parts(functions: Mapping[str, Function], proved: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Functions that work for one that is proved, and which that is."""
+    """Yield functions that do part of a proved function's work, each with that function."""
     from slowpath.insights.accelerators.candidates import toils
     from slowpath.insights.source.calls import reached
 

@@ -1,6 +1,6 @@
 """Identification of accelerator functions in a module.
 
-This runs in a process of its own, and runs code of the module only in further ones.
+This code runs in its own process, and runs code of the module only in further processes.
 """
 
 import os
@@ -32,27 +32,27 @@ from slowpath.insights.source.metadata import Metadata
 from slowpath.insights.source.unit import Program
 
 _SECONDS = 8.0
-"""CPU seconds of a function, all attempts together."""
+"""CPU seconds for all attempts on one function."""
 _HEADER_SECONDS = 4.0
-"""The same of a function of the headers that come along."""
+"""CPU seconds for all attempts on one function of slowpath's headers."""
 _GROUP_SECONDS = 4.0
-"""CPU seconds of several functions together."""
+"""CPU seconds for a group of functions."""
 _TABLES_SECONDS = 6.0
-"""CPU seconds of all functions that may be of a table of routes, likely ones first."""
+"""CPU seconds for all functions that may belong to a routing table, likely ones first."""
 _TOGETHER = 8
-"""Attempts with tables of routes in one process: what they allocate is not given back."""
+"""Attempts on routing tables in one process: their memory is never freed."""
 Found = dict[str, Any]
-"""A finding of `proofs`, with `function`, and `together` or `part_of`."""
+"""A finding of `proofs`, with the further keys `function`, `together` and `part_of`."""
 
 
 class Identification:
-    """A module, examined function by function."""
+    """Examination of a module, function by function."""
 
     def __init__(self, program: Program, until: float, begun: Collection[str] = ()) -> None:
-        """The module is taken over; an entry limits the work to what it reaches.
+        """Take over the module; an entry limits the work to the functions that it reaches.
 
-        So do functions that packets are known to reach, `begun`, by symbols. What prepares tables
-        or keys for these is run with them, wherever it is called from.
+        So does `begun`: symbols of functions that packets are known to reach. Functions that
+        prepare tables or keys for these run too, wherever they are called from.
         """
         self.functions = program.functions
         users = [name for name in own(self.functions) if not self.functions[name].supports]
@@ -64,12 +64,12 @@ class Identification:
         needed = bool(roots) or len(users) < len(self.functions)
         metadata = Metadata(str(program.module) if needed else "")
         self.uses = uses(self.functions, metadata, asked) if needed else []
-        # Nobody is seen to call what became a part of who calls it.
+        # Inlined functions have no visible caller.
         inside |= {name for use in self.uses for name in use.within}
         self.own = [name for name in users if not roots or name in inside]
-        """Functions of the source that are examined."""
+        """Functions of the source to examine."""
         self.headers = of_headers(self.functions, self.uses)
-        """Functions of the headers that come along which these call, and which are examined."""
+        """Functions of slowpath's headers that these call, to examine as well."""
         self._asked = frozenset((*self.own, *self.headers))
         self._known = frozenset(self.functions)
         named = (*users, *self.headers)
@@ -84,11 +84,11 @@ class Identification:
 
     @property
     def names(self) -> list[str]:
-        """All functions that are examined, in the order of the module."""
+        """Names of all functions to examine, in the order of the module."""
         return [name for name in self.functions if name in self._asked]
 
     def run(self) -> Iterator[Found]:
-        """What is proved, as it is found."""
+        """Yield findings as they are proved."""
         block_ciphers.prepare()
         stream_ciphers.prepare()
         before = self._beginnings()
@@ -111,11 +111,11 @@ class Identification:
                 yield self._keep(inner, {**found, **part})
 
     def why(self, name: str) -> str:
-        """Why a function is not proved to be anything."""
+        """Return why a function is not proved."""
         return unproved(self.functions, name, self.refused.get(name), self._known)
 
     def left_out(self) -> Iterator[tuple[str, str]]:
-        """Functions that were not run, or not in all ways, with the reason; after `run`."""
+        """Yield functions not run in all ways, with the reason; call it after `run`."""
         for name in self.names:
             if name in self._proved:
                 continue
@@ -136,7 +136,7 @@ class Identification:
         return any(works(self.functions[one]) for one in reached(self.functions, name))
 
     def _beginnings(self) -> list[str]:
-        """Functions without arguments that fill variables, and end."""
+        """Return functions without arguments that fill variables, and return."""
         named = [
             name
             for name in self._able
@@ -174,9 +174,10 @@ class Identification:
         return [name for name in self._able if name not in self._proved]
 
     def _fit(self, group: Sequence[str]) -> bool:
-        """Whether functions may be something together.
+        """Return true if functions may be parts of one algorithm.
 
-        What hangs with anything for its state does not with a state that another has made.
+        A function that hangs on arbitrary state may still work on a state that another one
+        prepares.
         """
         return not self._hopeless.intersection(group) or akin(self._bench, group)
 
@@ -185,7 +186,7 @@ class Identification:
             if not self._asked.intersection(group):
                 continue
             known = [name for name in group if name in self._proved]
-            # Several digests may share the function in the middle.
+            # Several digests may share the function that takes data.
             if group[-1] in known or (known and not akin(self._bench, group)):
                 continue
             if self._fit(group):
@@ -210,7 +211,7 @@ class Identification:
             yield from self._together((begin, work), named, attempts_of, before)
 
     def _starts(self, name: str, before: Sequence[str]) -> list[list[int]]:
-        """Ways to call a function that makes something of a key."""
+        """Return ways to call a function that prepares a key."""
         tried = list(block_ciphers.start_attempts(self._bench, name))
         prepare = partial(self._bench.prepare, [one for one in before if one != name])
         series = Series(tried, _GROUP_SECONDS, self._until, prepare)
@@ -220,7 +221,7 @@ class Identification:
         yield from self._routes(tables(self._bench, self._unproved()), before)
 
     def _routes(self, found: Sequence[Roles], before: Sequence[str]) -> Iterator[Found]:
-        """Whatever happened to functions without the other's table."""
+        """Prove functions of routing tables, even if they failed before without a filled table."""
         end = _spent() + _TABLES_SECONDS
         for roles in found:
             if _spent() >= end:
@@ -230,7 +231,7 @@ class Identification:
             named = [one for one in (roles.add, roles.look) if one not in self._proved]
             group = [one for one in (roles.make, roles.begin, roles.add, roles.look) if one]
             tried, fates = lookup_attempts(self._bench, roles)
-            # What one attempt leaves behind must not be there for the next.
+            # An attempt must not see variables that an earlier one has left changed.
             count = _TOGETHER if self._bench.restorable((roles.add, roles.look)) else 1
             for at in range(0, len(tried), count):
                 some = tried[at : at + count]
@@ -240,8 +241,8 @@ class Identification:
                     break
 
     def _of_headers(self, before: Sequence[str]) -> Iterator[Found]:
-        """The same of functions of the headers: alone, or with those on the same structure."""
-        # What fills a table that was found to be one is not looked at any more.
+        """Prove functions of the headers: alone, or with others on the same structure."""
+        # Lookups come first: a proved lookup also proves the function that fills its table.
         for name in sorted(self.headers, key=lambda one: not looks_up(self.functions[one])):
             if name in self.refused or name in self._proved:
                 continue
@@ -275,7 +276,7 @@ class Identification:
         before: Sequence[str],
         fates: Fates | None = None,
     ) -> Iterator[Found]:
-        """A finding of several functions, said of some of them."""
+        """Prove a group of functions, and yield the finding for each of those in `named`."""
         earlier = [one for one in before if one not in group]
         prepare = partial(self._bench.prepare, earlier)
         found = Series(tried, _GROUP_SECONDS, self._until, prepare, fates).first()
@@ -287,6 +288,6 @@ class Identification:
 
 
 def _spent() -> float:
-    """CPU seconds of processes that have ended."""
+    """Return the CPU seconds of child processes that have ended."""
     used = os.times()
     return used.children_user + used.children_system

@@ -1,8 +1,8 @@
-"""Calls of library functions from the headers.
+"""Calls of library functions that the headers define.
 
-A source calls a library in lines of its own; what the library's function is made of is no line of
-the source. So each use has the line of the innermost code that is the source's, and the functions
-of the headers from there on inwards. Debug information says this of what was inlined, too.
+The body of a library function has no line in the source. So each use gets the line of the innermost
+code of the source, and the functions of the headers from there inwards. Debug information has both
+for inlined code too.
 """
 
 from collections import Counter
@@ -17,45 +17,45 @@ from slowpath.insights.source.metadata import Metadata
 from slowpath.insights.source.operands import callee_of
 
 _DEEPEST = 64
-"""Scopes, and calls around an instruction; no more are followed."""
+"""Limit on scopes, and on calls around an instruction."""
 
 
 class Use(NamedTuple):
-    """Instructions of a block that are of others: of the headers, or of what was inlined there."""
+    """Instructions of a block that come from the headers, or from functions inlined there."""
 
     within: tuple[str, ...]
-    """Symbols of functions that were inlined around the source's own line, outermost first."""
+    """Symbols of functions that were inlined around the source's line, outermost first."""
     symbols: tuple[str, ...]
-    """Symbols of the headers' functions, from the one that the source names on inwards; empty:
-    the instructions are the source's own."""
+    """Symbols of the headers' functions, from the one that the source names inwards; empty: the
+    instructions belong to the source."""
     name: str
-    """How the source calls the first of these."""
+    """Name of the first of these in the source."""
     file: str
-    """Where the source has that."""
+    """File of the source's line."""
     line: int
-    """The same."""
+    """The source's line."""
     caller: str
-    """The symbol of the function that has the block."""
+    """Symbol of the function that contains the block."""
     block: int
-    """Its number there."""
+    """Number of the block in that function."""
     calls: bool
-    """Whether these are calls of the last of `symbols`; else they are its code."""
+    """True if these instructions call the last of `symbols`; false if they are its code."""
     instructions: int
-    """So many."""
+    """Number of instructions."""
 
 
 class _Frame(NamedTuple):
-    """A function whose code an instruction is."""
+    """A function that an instruction belongs to, directly or by inlining."""
 
     symbol: str
     name: str
     file: str
-    line: int  # that the instruction stands in, or from which the frame inside of it is called
+    line: int  # of the instruction, or of the call of the next inner frame
     support: bool
 
 
 def uses(functions: Mapping[str, Function], metadata: Metadata, names: Iterable[str]) -> list[Use]:
-    """What functions of a source, by symbols, have of the headers and of what was inlined."""
+    """Return the uses of headers and inlined functions in the functions `names`."""
     known = dict[int, list[_Frame]]()
     found = Counter[Use]()
     for name in names:
@@ -72,7 +72,7 @@ def uses(functions: Mapping[str, Function], metadata: Metadata, names: Iterable[
 
 
 def told(use: Use, proved: Collection[str]) -> str | None:
-    """The function of the headers of which a use is said: the outermost that is proved."""
+    """Return the header function that a use is credited to: the outermost that is proved."""
     return next((one for one in use.symbols if one in proved), None)
 
 
@@ -82,7 +82,7 @@ def _use(
     one: Instruction,
     place: tuple[str, int],
 ) -> Use | None:
-    """What an instruction is a use of; None: it is only the function's own."""
+    """Return the use of an instruction; None if it belongs only to the function itself."""
     own = next((at for at, frame in enumerate(frames) if not frame.support), None)
     if own is None:
         return None
@@ -102,7 +102,7 @@ def _use(
 
 
 def _frames(metadata: Metadata, location: int) -> list[_Frame]:
-    """The functions whose code an instruction is, the innermost first; none where a line lacks."""
+    """Return the functions that an instruction belongs to, innermost first; none without lines."""
     found, at = list[_Frame](), metadata.node(location)
     for _ in range(_DEEPEST):
         if at is None:
@@ -122,7 +122,7 @@ def _frames(metadata: Metadata, location: int) -> list[_Frame]:
 
 
 def _subprograms(metadata: Metadata, scope: int | None) -> Iterator[int]:
-    """The function that a scope is in."""
+    """Yield the function that contains a scope."""
     for _ in range(_DEEPEST):
         node = metadata.node(scope)
         if node is None or scope is None:
@@ -134,7 +134,7 @@ def _subprograms(metadata: Metadata, scope: int | None) -> Iterator[int]:
 
 
 def places(functions: Mapping[str, Function], uses: Sequence[Use], symbol: str) -> list[Called]:
-    """The lines of a source that call a function of the headers, in order."""
+    """Return the lines of a source that call a function of the headers, in order."""
     return _lines(functions, [use for use in uses if symbol in use.symbols])
 
 
@@ -144,11 +144,11 @@ def settled(
     proved: Mapping[str, str | None],
     headers: Collection[str],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What is to be said otherwise of proved functions of headers, once all of them are known.
+    """Yield changes to the findings of header functions, once all proofs are known.
 
-    `proved` are symbols, with what each is a part of. Where a function of the source that calls one
-    is proved itself, an engine does that; where one of the headers calls another, the engine does
-    the one that the source calls.
+    `proved` has, by symbol, the function that the symbol is a part of. If the source's function
+    that calls a header function is proved itself, an engine does the source's function. If a header
+    function calls another, the engine does the one that the source calls.
     """
     those = [name for name in proved if name in headers]
     calls = {name: one.calls for name, one in functions.items()}
@@ -175,7 +175,7 @@ def settled(
 
 
 def _lines(functions: Mapping[str, Function], uses: Sequence[Use]) -> list[Called]:
-    """Each line once, with all that is called there."""
+    """Return each line once, with all functions that it calls."""
     found = dict[tuple[str, int], Called]()
     names = dict[tuple[str, int], dict[str, None]]()
     for use in sorted(uses, key=lambda one: (one.file, one.line)):

@@ -29,11 +29,11 @@ _COLUMNS = (
 )
 
 _FEW = 4
-"""Functions that are named with a reason."""
+"""Number of functions that are named with a reason."""
 
 
 def accelerators_csv(report: AcceleratorsReport) -> Iterator[str]:
-    """A line for each function that is proved, then for each that is alike."""
+    """Yield a line for each proved function, then for each that is alike."""
     yield csv_line(_COLUMNS)
     for one in report["proved"]:
         said = "; ".join(f"{key}={value}" for key, value in one["parameters"].items())
@@ -52,7 +52,7 @@ def accelerators_csv(report: AcceleratorsReport) -> Iterator[str]:
 
 
 def accelerators_text(report: AcceleratorsReport) -> Iterator[Line]:
-    """Tables of both, and how code was run."""
+    """Yield tables of proved and alike functions, and a line on the confinement of code."""
     proved, alike = report["proved"], report["alike"]
     what = f"{report['functions']} functions examined, {len(proved)} for accelerators"
     yield Line(one_line(f"{report['file']}: {what}"), "bold")
@@ -89,7 +89,7 @@ def _place(one: Accelerated | Alike) -> str:
 
 
 def _where(one: Accelerated) -> str:
-    """Where a function is defined; of a library, where the source calls it."""
+    """Return the place of a function's definition; for a library function, of its calls."""
     further = len(one["calls"]) - 1
     more = f" and {further} more line{'' if further == 1 else 's'}" if further > 0 else ""
     return f"called in {_place(one)}{more}" if one["calls"] else _place(one)
@@ -108,7 +108,7 @@ def _how(one: Accelerated) -> str:
 
 
 def _parameters(proved: list[Accelerated]) -> Iterator[Line]:
-    """Functions with the same parameters in one line."""
+    """Yield a line for each set of parameters, with the functions that share it."""
     shared = dict[tuple[str, str], list[str]]()
     for one in proved:
         if one["part_of"] is not None:
@@ -121,7 +121,7 @@ def _parameters(proved: list[Accelerated]) -> Iterator[Line]:
 
 
 def _left_out(found: list[Unexamined]) -> str:
-    """Functions with the same reason together."""
+    """Return a sentence that names functions by reason."""
     reasons = dict[str, list[str]]()
     for one in found:
         reasons.setdefault(one["reason"], []).append(one["function"])

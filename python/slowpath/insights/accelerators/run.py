@@ -24,12 +24,12 @@ from slowpath.insights.source.unit import attempt, need_compiler
 
 
 def run(given: Namespace) -> ExitCode:
-    """Examines a file and reports.
+    """Examine a file, and report functions that an accelerator could replace.
 
     Raises:
-        InputError: when the file cannot be read, compiled or used.
-        OptionError: when an option makes no sense.
-        UnavailableError: when llvmlite is missing.
+        InputError: if the file cannot be read, compiled or used.
+        OptionError: if an option makes no sense.
+        UnavailableError: if llvmlite is missing.
     """
     need_compiler()
     work = read_work(given)
@@ -45,12 +45,12 @@ def run(given: Namespace) -> ExitCode:
 
 
 _ENDLESS = 1e9
-"""Seconds where no deadline is given."""
+"""Time limit in seconds if no deadline is given."""
 _ALIKE = 0.5
-"""Confidence from which on a function that is not proved is worth a line."""
+"""Least confidence at which a function without proof is reported."""
 
 
-def examine(  # noqa: PLR0913, PLR0917 - what is examined, and what may be spent
+def examine(  # noqa: PLR0913, PLR0917 - the work, and its limits
     source: Source,
     entry: str | None,
     seconds: float | None,
@@ -58,12 +58,13 @@ def examine(  # noqa: PLR0913, PLR0917 - what is examined, and what may be spent
     stopping: Stopping,
     begun: Collection[str] = (),
 ) -> AcceleratorsReport:
-    """What accelerators could do in a file; with `begun`, in what these functions reach.
+    """Find the functions of a file that accelerators could replace.
 
-    `begun` are symbols of functions that packets are known to reach; an entry goes before them.
+    Functions that an entry reaches are examined, else those that functions in `begun` reach.
+    `begun` are symbols of functions that packets are known to reach.
 
     Raises:
-        InputError: when it cannot be read, or has no such entry, or one that cannot be followed.
+        InputError: if the file cannot be read, or the entry does not exist or cannot be followed.
     """
     report: AcceleratorsReport = {
         "slowpath": identity.version(),
@@ -113,7 +114,7 @@ def _work(
     seconds: float | None,
     stopping: Stopping,
 ) -> Iterator[Message]:
-    """The other process."""
+    """Examine the source in the other process, and yield messages for the report."""
     from slowpath.insights.accelerators.candidates import keep_inlined, without
     from slowpath.insights.accelerators.classifier import classify
     from slowpath.insights.accelerators.identify import Identification
@@ -155,8 +156,8 @@ def _work(
     along = {one for use in identification.uses for one in use.symbols}
     alike = set[str]()
     for name in suspected:
-        # The loop of a proved function that became a part of its caller is said of that one, and
-        # loops of a header are not the source's.
+        # A loop that was inlined from a proved function is reported with that function. Loops that
+        # were inlined from a header do not belong to the source.
         own = without(identification.functions[name], metadata, proved.keys())
         if own is None or without(own, metadata, along) is None:
             continue
@@ -169,7 +170,7 @@ def _work(
     for name, reason in identification.left_out():
         if name not in alike:
             yield "unexamined", dict(_unexamined(identification, name, reason))
-    if monotonic() >= until:  # nobody has ended this process, but the time was up before
+    if monotonic() >= until:  # the deadline has passed, though nothing ended this process
         yield ("stopped", "deadline")
 
 
@@ -223,7 +224,7 @@ def _unexamined(identification: Any, name: str, reason: str) -> Unexamined:  # n
 
 
 def _place(identification: Any, name: str) -> tuple[str, int, list[Called]]:  # noqa: ANN401
-    """Where a function is, of the headers where the source calls it first, and all those calls."""
+    """Return file, line and calls; a function of the headers has the place of its first call."""
     from slowpath.insights.accelerators.library_calls import places
 
     if name in identification.headers:

@@ -10,20 +10,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from slowpath.insights.source.functions import Block, Function, Instruction, Loop, loops
 
 _SILENT = frozenset({"br", "phi", "zext", "sext", "trunc", "ret", "bitcast", "freeze", "alloca"})
-"""Instructions that say little about what is computed."""
+"""Instructions that say little about a computation."""
 _WIDE = re.compile(r"\bi(\d+)\b|\bptr\b")
 _CONSTANT = re.compile(r", (-?\d+)$")
 _INTRINSIC = re.compile(r"@llvm\.(\w+)")
 _BITWISE = frozenset({"xor", "and", "or", "add", "sub", "mul", "urem", "srem", "udiv", "sdiv"})
 _SHIFTS = frozenset({"shl", "lshr", "ashr"})
 _TELLING = {"lshr": (1, 4, 8, 16, 24), "shl": (1, 4, 8, 16, 24), "and": (1, 15, 255, 65535)}
-"""Constants that words tell apart."""
+"""Constants that get a word of their own."""
 
 Words = tuple[str, ...]
 
 
 def sequences(function: Function) -> list[Words]:
-    """What each innermost loop does; all of a function that has none."""
+    """Return the words of each innermost loop, or of the whole function if it has no loop."""
     blocks = {block.name: block for block in function.blocks}
     inner = innermost(loops(function))
     if not inner:
@@ -34,7 +34,7 @@ def sequences(function: Function) -> list[Words]:
 
 
 def innermost(found: Sequence[Loop]) -> list[Loop]:
-    """The loops that have no other in them."""
+    """Return the loops that contain no other loop."""
     return [
         loop
         for loop in found
@@ -43,7 +43,7 @@ def innermost(found: Sequence[Loop]) -> list[Loop]:
 
 
 def words(blocks: Sequence[Block]) -> Words:
-    """The words of blocks, in order."""
+    """Return the words of blocks, in order."""
     return tuple(
         word
         for block in blocks
@@ -76,7 +76,7 @@ def _width(text: str) -> str:
 
 
 def chases_pointers(function: Function) -> bool:
-    """Whether a loop goes from an address to one that is read there, as tries are walked."""
+    """Return true if a loop follows pointers that it loads, as walks of tries do."""
     blocks = {block.name: block for block in function.blocks}
     return any(_chases([blocks[name] for name in loop.blocks]) for loop in loops(function))
 
@@ -100,11 +100,11 @@ def _results(block: Block, what: str) -> Iterator[str]:
 
 MOST_WORDS = 4
 GAP = 3
-"""Words of a sequence that may stand between two of a pattern."""
+"""Most words of a sequence between two words of a pattern."""
 
 
 def mine(sequences: Sequence[Words], least: int) -> dict[Words, int]:
-    """Patterns that at least so many sequences have, and how many do."""
+    """Return the patterns that at least `least` sequences have, and their number of sequences."""
     found = dict[Words, int]()
     start = [(at, tuple(range(len(one)))) for at, one in enumerate(sequences)]
     _grow((), start, sequences, least, found)
@@ -112,7 +112,7 @@ def mine(sequences: Sequence[Words], least: int) -> dict[Words, int]:
 
 
 Ends = tuple[int, ...]
-"""Where the next word of a pattern may stand, in a sequence."""
+"""Positions in a sequence at which the next word of a pattern may stand."""
 
 
 def _grow(
@@ -146,7 +146,7 @@ def _after(places: Iterable[int], size: int) -> Ends:
 
 
 def occurs(pattern: Words, sequence: Words) -> bool:
-    """Whether a sequence has a pattern."""
+    """Return true if a sequence has a pattern."""
     places: Iterable[int] = [at for at, word in enumerate(sequence) if word == pattern[0]]
     for word in pattern[1:]:
         places = [at for at in _after(places, len(sequence)) if sequence[at] == word]
@@ -158,7 +158,7 @@ def occurs(pattern: Words, sequence: Words) -> bool:
 def telling(
     of: Sequence[Words], others: Sequence[Words], most: int, *, support: float = 0.2
 ) -> list[Words]:
-    """The patterns that tell sequences from others best: frequent in these, rare in those."""
+    """Return the patterns that best separate sequences: frequent in `of`, rare in `others`."""
     least = max(2, round(support * len(of)))
     scored = Counter[Words]()
     for pattern, count in mine(of, least).items():
@@ -169,7 +169,7 @@ def telling(
     covered = Counter[frozenset[int]]()
     for pattern, score in sorted(scored.items(), key=lambda one: (-one[1], one[0])):
         has = frozenset(at for at, one in enumerate(of) if occurs(pattern, one))
-        if score <= 0 or covered[has] >= 2:  # noqa: PLR2004 - others say the same
+        if score <= 0 or covered[has] >= 2:  # noqa: PLR2004 - two others match the same sequences
             continue
         covered[has] += 1
         chosen.append(pattern)

@@ -1,4 +1,4 @@
-"""Attempts on a single function, and their scope."""
+"""Attempts on a single function, and reasons for functions without a proof."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -48,9 +48,9 @@ from slowpath.insights.source.framework import SUPPORT
 from slowpath.insights.source.functions import Function
 
 _SEVERAL = re.compile("bulk|burst|multi|x[248]$", re.IGNORECASE)
-"""What functions of libraries are called that take several things at once."""
+"""Names of library functions that take several items at once."""
 _FEW = 3
-"""Functions that a reason names."""
+"""Number of functions that a reason names."""
 _NO_REFERENCE = "agrees with no reference in any way of calling it"
 _ROW = "takes several of what it looks up at once, which is not tried"
 _FRAMEWORK = "needs packets, ports or tables that are not there when it is run by itself"
@@ -60,7 +60,7 @@ _GIVEN_UP = "was given up: calls took too long, or too many of them ended their 
 def unproved(
     functions: Mapping[str, Function], name: str, refused: str | None, known: frozenset[str]
 ) -> str:
-    """Why a function is not proved to be anything."""
+    """Return why a function is not proved."""
     return _cannot(functions, name, refused, known) or _NO_REFERENCE
 
 
@@ -71,9 +71,9 @@ def left_out(
     known: frozenset[str],
     hopeless: Collection[str],
 ) -> str | None:
-    """Why a function of a source was not run in all ways; None: it was, or has nothing to do.
+    """Return why a function was not run in all ways; None if it was, or does little work.
 
-    What inline assembly does, nobody knows, so it may be much.
+    Inline assembly is unknown, so it may be much work.
     """
     if not toils(functions[name]) and functions[name].assembly is False:
         return None
@@ -84,7 +84,7 @@ def left_out(
 def unfound(
     function: Function, refused: str | None, uses: Sequence[Use], proved: Collection[str]
 ) -> str | None:
-    """Why a look-up of a library is not proved; None: it is none, or a part of what is proved."""
+    """Return why a library's lookup is not proved; None if it is proved, or is not a lookup."""
     mine = [use for use in uses if function.name in use.symbols]
     if not looks_up(function) or all(told(use, proved) is not None for use in mine):
         return None
@@ -96,7 +96,7 @@ def unfound(
 def _cannot(
     functions: Mapping[str, Function], name: str, refused: str | None, known: frozenset[str]
 ) -> str | None:
-    """What stands in the way of running a function; None: nothing that is known."""
+    """Return what prevents running a function; None if nothing is known to."""
     if refused is not None:
         return f"was not run: it {refused}"
     count = len(functions[name].parameters)
@@ -114,7 +114,7 @@ _MOST_NUMBERS = 24
 
 
 def attempts(bench: Bench, name: str) -> list[Attempt]:
-    """All that is tried with a function."""
+    """Return all attempts on a function."""
     function = bench.functions[name]
     numbers = constants(function)
     return [
@@ -145,7 +145,7 @@ def attempts(bench: Bench, name: str) -> list[Attempt]:
 
 
 def constants(function: Function) -> tuple[int, ...]:
-    """Numbers in a function, which may be seeds."""
+    """Return numbers in a function, which may be seeds."""
     found = dict[int, None]()
     for block in function.blocks:
         for instruction in block.instructions:
@@ -166,14 +166,14 @@ def _digest(
 
 
 def _sized(bench: Bench, name: str, reading: Reading) -> dict[str, Any] | None:
-    """A digest that is told how long it is."""
+    """Prove a digest whose size is an argument."""
     return prove_whole(Bound(bench, name, reading.binding), reading)
 
 
 def _of_text(
     bench: Bench, name: str, reading: Reading, numbers: tuple[int, ...]
 ) -> dict[str, Any] | None:
-    """A hash that ends at a zero byte, whatever length it is told."""
+    """Prove a hash that ends at a zero byte, whatever its length argument is."""
     for oracle in digest_oracles(Bound(bench, name, reading.binding), reading):
         oracle.text = True
         found = prove_hash(oracle, numbers)
@@ -184,7 +184,7 @@ def _of_text(
 
 
 def _blank(bench: Bench, name: str, reading: Reading) -> dict[str, Any] | None:
-    """A CRC whose register must not be just anything when it begins: it begins with zeros."""
+    """Prove a CRC whose register, in memory, has to start with zeros."""
     bound = Bound(bench, name, reading.binding, blank=True)
     for oracle in digest_oracles(bound, reading):
         found = prove_crc(oracle)
@@ -194,14 +194,14 @@ def _blank(bench: Bench, name: str, reading: Reading) -> dict[str, Any] | None:
 
 
 def _states(reading: Reading) -> bool:
-    """Whether there is a memory that may be a register."""
+    """Return true if a memory may be a register."""
     return reading.extent == "length" and any(one.role == "memory" for one in reading.binding)
 
 
 def _with_polynomial(
     bench: Bench, name: str, reading: Reading, found: dict[str, Any], at: int
 ) -> dict[str, Any] | None:
-    """A CRC whose polynomial is an argument: another one has to be found in the answers, too."""
+    """Prove a CRC whose polynomial is an argument: a second polynomial must be recovered too."""
     parameter = bench.functions[name].parameters[at]
     other = number_for(parameter, 0, choice=1)
     binding = list(reading.binding)
@@ -228,7 +228,7 @@ def _step(
 
 
 def _words(bench: Bench, name: str, numbers: tuple[int, ...]) -> dict[str, Any] | None:
-    """A hash of several numbers."""
+    """Prove a hash of several numbers."""
     tried = (prove_hash(oracle, numbers) for oracle in words_oracles(bench, name))
     return next((found for found in tried if found is not None), None)
 
@@ -253,7 +253,7 @@ def _first(
 
 
 def _placed(found: dict[str, Any], oracle: Oracle) -> dict[str, Any]:
-    """With where the result is that was described, unless it is what is returned."""
+    """Add the location of the result to a finding, unless it is returned."""
     if oracle.result:
         found["parameters"]["result"] = oracle.result
     return found

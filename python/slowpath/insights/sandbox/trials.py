@@ -190,7 +190,7 @@ def _try(
             found = attempts[at]()
             if found is not None:
                 _say(answers, {"at": at, "found": found})
-    except BaseException:  # noqa: BLE001 - whatever it is, the attempt has failed
+    except BaseException:  # noqa: BLE001 - after any exception, the attempt has failed
         if "SLOWPATH_TRIALS" in os.environ:  # for debugging
             _say(answers, {"at": at, "defect": traceback.format_exc()})
     finally:

@@ -1,1 +1,1 @@
-"""Functions of a module, called with chosen arguments."""
+"""Calls of a module's functions with chosen arguments."""

@@ -1,4 +1,4 @@
-"""Calls of functions of a module with argument memory and restored variables."""
+"""Calls of a module's functions, with memory for arguments and restored variables."""
 
 import ctypes
 import random
@@ -22,21 +22,21 @@ Noise = random.Random
 
 
 def noise_of(seed: int) -> Noise:
-    """Numbers of their own for each place that draws some."""
-    return random.Random(seed)  # noqa: S311 - nothing is secret
+    """Return a random number generator; each place that draws numbers has its own seed."""
+    return random.Random(seed)  # noqa: S311 - not used for security
 
 
 REGIONS = 8
 _MOST_VARIABLES = 64
 _SEED = 20211026
-"""The same numbers in every run: the same input, the same output."""
+"""Fixed seed, so that the same input gives the same output."""
 
 
 class Bench:
     """The functions of a module, ready to run, and memory to run them with."""
 
     def __init__(self, module: Module, functions: Mapping[str, Function]) -> None:
-        """The module is taken over."""
+        """Take over the module."""
         self.functions = functions
         self.code = Code(module)
         self.regions = [Region() for _ in range(REGIONS)]
@@ -46,12 +46,12 @@ class Bench:
             region.write(text)
         self._natives = dict[str, Native | None]()
         self.image = dict[int, bytes]()
-        """What variables have before each call, by address; see `prepare`."""
+        """Content of variables before each call, by address; set by `prepare`."""
         self.fresh = dict[int, bytes]()
-        """What they have before anything was prepared."""
+        """Content of variables before any preparation, by address."""
 
     def prepare(self, before: Sequence[str] = ()) -> None:
-        """Runs what fills variables; in the process that then calls functions, first of all."""
+        """Run functions that fill variables; call it first in each process that runs attempts."""
         self.code.construct()
         self.fresh = self._now()
         for name in before:
@@ -66,13 +66,16 @@ class Bench:
         }
 
     def native(self, name: str) -> Native | None:
-        """A function, ready to be called."""
+        """Return a callable for a function; None if it cannot be called."""
         if name not in self._natives:
             self._natives[name] = self.code.native(self.functions[name])
         return self._natives[name]
 
     def changeable(self, name: str) -> set[str]:
-        """Names of the variables that a function, or what it calls, may change; large ones too."""
+        """Return the names of variables that a function may change, directly or through calls.
+
+        Variables that are too large to be restored are included.
+        """
         named = {
             one for inner in reached(self.functions, name) for one in self.functions[inner].globals
         }
@@ -80,19 +83,19 @@ class Bench:
         return named & self.code.changeable
 
     def restorable(self, names: Sequence[str]) -> bool:
-        """Whether all variables that functions may change are put back before each run."""
+        """Return true if all variables that functions may change are restored before each run."""
         return all(
             self.code.variable(one) is not None for name in names for one in self.changeable(name)
         )
 
     def variables(self, name: str) -> list[Variable]:
-        """The variables that a function, or what it calls, may change."""
+        """Return the restorable variables that a function may change, directly or through calls."""
         found = [self.code.variable(one) for one in sorted(self.changeable(name))]
         return [one for one in found if one is not None][:_MOST_VARIABLES]
 
 
 class Memory:
-    """What a call may write: a region, or a variable."""
+    """Memory that a call may write: a region or a variable."""
 
     def __init__(self, address: int, size: int, parameter: int | None, variable: str = "") -> None:
         self.address, self.size = address, size
@@ -100,35 +103,35 @@ class Memory:
         self.variable = variable  # its name; empty: a parameter
 
     def read(self, size: int | None = None, offset: int = 0) -> bytes:
-        """Its bytes."""
+        """Return `size` bytes from an offset (default: as many as the memory has)."""
         return ctypes.string_at(self.address + offset, self.size if size is None else size)
 
     def write(self, text: bytes, offset: int = 0) -> None:
-        """Puts bytes there."""
+        """Write bytes at an offset."""
         ctypes.memmove(self.address + offset, text, len(text))
 
 
 class State:
-    """Some variables of a module, to be put back as they were when it had been prepared."""
+    """Variables of a module that can be restored to their prepared content."""
 
     def __init__(self, bench: Bench, variables: Sequence[Variable], *, fresh: bool = False) -> None:
-        """`fresh`: as they were before it was."""
+        """Select variables; `fresh` restores their content from before the preparation."""
         self._bench, self._fresh = bench, fresh
         self._variables = variables
 
     def now(self) -> bytes:
-        """What they have now."""
+        """Return the content of the variables."""
         return b"".join(ctypes.string_at(one.address, one.size) for one in self._variables)
 
     def restore(self) -> None:
-        """Has them as they were."""
+        """Restore the variables."""
         image = self._bench.fresh if self._fresh else self._bench.image
         for one in self._variables:
             ctypes.memmove(one.address, image[one.address], one.size)
 
 
 class Given(NamedTuple):
-    """Bytes that a memory has before a call."""
+    """Initial bytes of a memory for one call."""
 
     memory: Memory
     offset: int
@@ -136,7 +139,7 @@ class Given(NamedTuple):
 
 
 class Bound:
-    """A function whose arguments have meanings."""
+    """A function whose arguments have roles."""
 
     def __init__(
         self,
@@ -147,9 +150,9 @@ class Bound:
         blank: bool = False,
         fresh: bool = False,
     ) -> None:
-        """With memories as they may be; `blank`: those that are written have zeros.
+        """Bind a function; memories hold noise, but with `blank` those that it writes hold zeros.
 
-        `fresh`: with variables as they are before others have prepared them.
+        With `fresh`, variables have their content from before the preparation.
         """
         native = bench.native(name)
         if native is None:
@@ -168,7 +171,7 @@ class Bound:
             self._contents |= dict.fromkeys(written, bytes(WINDOW))
         self._plain = tuple(slot.value for slot in binding)
         self.memories = [Memory(self._regions[at].address, WINDOW, at) for at in written]
-        """What it may write, parameters first."""
+        """Memories that the function may write, parameters first."""
         self.memories += [
             Memory(one.address, min(one.size, WINDOW), None, one.name) for one in variables
         ]
@@ -181,9 +184,9 @@ class Bound:
         given: Sequence[Given] = (),
         shift: int = 0,
     ) -> int:
-        """Calls it with everything as it was at first, but for numbers and what is `given`.
+        """Call the function on restored memory, except for `numbers` and `given`.
 
-        `shift` is how far the data is from the start of a page.
+        `shift` is the offset of the data from the start of a page in bytes.
         """
         self._state.restore()
         arguments = list(self._plain)
@@ -205,13 +208,13 @@ class Bound:
         return self.again(arguments, numbers or {})
 
     def again(self, arguments: list[int], numbers: Mapping[int, int]) -> int:
-        """Calls it with memories and variables as they are."""
+        """Call the function without restoring memories and variables."""
         for at, value in numbers.items():
             arguments[at] = value
         return self._native(arguments)
 
     def addresses(self) -> list[int]:
-        """Arguments of `again`: where memories are, numbers as they are bound."""
+        """Return arguments for `again`: addresses of memories, and numbers as bound."""
         arguments = list(self._plain)
         for at, region in self._regions.items():
             arguments[at] = region.address
@@ -219,13 +222,13 @@ class Bound:
 
 
 CONTEXT, DATA, OUT, KEY, NONCE = range(5)
-"""Which region is for what."""
+"""Numbers of regions, by purpose."""
 _WINDOW = 2048
-"""Bytes of each region that a run begins with."""
+"""Bytes of each region that are initialised for a run."""
 
 
 class Stage:
-    """Functions on the same memory."""
+    """Functions that run on the same memory."""
 
     def __init__(self, bench: Bench, names: Sequence[str]) -> None:
         variables = dict[int, Variable]()
@@ -236,7 +239,10 @@ class Stage:
         self.regions = bench.regions[: NONCE + 1]
 
     def start(self, contents: Mapping[int, bytes], *, zero: Sequence[int] = (CONTEXT,)) -> None:
-        """Has variables as they were, and memories as they are given, or with noise or zeros."""
+        """Restore variables and initialise the regions.
+
+        Regions in `zero` get zeros, the others noise; `contents` go on top.
+        """
         self._state.restore()
         for at, region in enumerate(self.regions):
             text = bytes(_WINDOW) if at in zero else self._bench.noise[at][:_WINDOW]
@@ -245,27 +251,27 @@ class Stage:
                 region.write(contents[at])
 
     def variables(self) -> bytes:
-        """What variables have now."""
+        """Return the content of the variables."""
         return self._state.now()
 
     def call(self, name: str, arguments: Sequence[int]) -> int:
-        """Calls a function; it can be called, as `kinds` has said."""
+        """Call a function that can be called according to `kinds`."""
         native = self._bench.native(name)
         if native is None:
             raise ValueError(f"{name} cannot be called")
         return native(arguments)
 
     def address(self, region: int) -> int:
-        """Where a region begins."""
+        """Return the address of a region."""
         return self.regions[region].address
 
     def read(self, region: int, size: int = _WINDOW, offset: int = 0) -> bytes:
-        """What a region has."""
+        """Return bytes of a region."""
         return self.regions[region].read(size, offset)
 
 
 def kinds(bench: Bench, name: str) -> str:
-    """The parameters of a function, a letter each: p, i; empty where it cannot be called."""
+    """Return a letter for each parameter: p (pointer), i (integer); empty if not callable."""
     function = bench.functions[name]
     if bench.native(name) is None:
         return ""
@@ -273,6 +279,6 @@ def kinds(bench: Bench, name: str) -> str:
 
 
 def filled(pattern: str, pointers: Sequence[int], numbers: Sequence[int]) -> list[int]:
-    """Arguments in the order of a pattern."""
+    """Merge pointers and numbers into arguments in the order of a pattern."""
     left, right = iter(pointers), iter(numbers)
     return [next(left) if kind == "p" else next(right) for kind in pattern]

@@ -1,4 +1,4 @@
-"""Functions of bytes and a seed, whatever the C signature."""
+"""Functions of bytes and a seed, independent of their C signature."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -9,55 +9,55 @@ from slowpath.insights.accelerators.harness.signatures import Reading
 from slowpath.insights.sandbox.native import changed
 
 _PROBE = 8
-"""Elements of the data of a first call."""
+"""Number of data elements in a first call."""
 _MOST_BYTES = 4096
 _CONTENTS = 2
-"""Other contents of memories that are tried: one may do the same as what was there."""
+"""Number of other memory contents to try, as one may give the same result by chance."""
 
 
 class Oracle(Protocol):
-    """A function of bytes, and of a seed if it has one."""
+    """A function of bytes, and of a seed if it takes one."""
 
     bits: int
-    """Of what comes out."""
+    """Width of the result in bits."""
     unit: int
-    """Data has a multiple of so many bytes."""
+    """The length of data is a multiple of this number of bytes."""
     fixed: int | None
-    """The only length that data has, in bytes; None: any."""
+    """The only length of data in bytes; None: any."""
     most: int
-    """The largest length, in bytes."""
+    """Largest length of data in bytes."""
     text: bool
-    """Data has no zero byte."""
+    """True if data must not contain a zero byte."""
     seed_bits: int
-    """0: it has no seed."""
+    """Width of the seed in bits; 0: no seed."""
     seed_name: str
     shift: int
-    """How far data is from the start of a page."""
+    """Offset of the data from the start of a page in bytes."""
     words: int
-    """Bytes of what data points to, as declared; its addresses are multiples of that."""
+    """Declared size in bytes of an element of data, and alignment of its addresses."""
     result: str
-    """Where what comes out is; empty: it is what the function returns."""
+    """Location of the result; empty: it is returned."""
 
     def value(self, data: bytes, seed: int = 0) -> int:
-        """What comes out."""
+        """Return the result for data and a seed."""
 
 
 class Place(NamedTuple):
-    """Where an outcome is: what is returned, or bytes of a memory."""
+    """Location of a result: the return value, or bytes of a memory."""
 
     bits: int
     memory: Memory | None = None
     offset: int = 0
 
     def read(self, result: int) -> int:
-        """The outcome of the call that was just made."""
+        """Return the result of the last call, which returned `result`."""
         if self.memory is None:
             return result
         return int.from_bytes(self.memory.read(self.bits // 8, self.offset), "little")
 
 
 class Seed(NamedTuple):
-    """Where a seed goes: a parameter that is a number, or bytes of a memory."""
+    """Location of a seed: a numeric parameter, or bytes of a memory."""
 
     bits: int
     parameter: int | None
@@ -68,7 +68,7 @@ class Seed(NamedTuple):
 class DigestOracle:
     """A function of data in memory."""
 
-    def __init__(  # noqa: PLR0913 - what is known of it
+    def __init__(  # noqa: PLR0913 - facts about one function
         self,
         bound: Bound,
         reading: Reading,
@@ -92,7 +92,7 @@ class DigestOracle:
         self.most = fixed or _longest(bound, unit_bits)
 
     def value(self, data: bytes, seed: int = 0) -> int:
-        """What comes out."""
+        """Return the result for data and a seed."""
         length = 8 * len(data) // self._unit_bits
         written = data + b"\0" if self.text else data
         numbers, given = seeded(self._seed, seed)
@@ -101,7 +101,7 @@ class DigestOracle:
 
 
 def seeded(seed: Seed | None, value: int) -> tuple[dict[int, int], list[Given]]:
-    """A seed as a number that is passed, or as bytes of a memory."""
+    """Return a seed as numbers to pass, and as initial bytes of a memory."""
     if seed is None:
         return {}, []
     if seed.memory is None:
@@ -110,19 +110,19 @@ def seeded(seed: Seed | None, value: int) -> tuple[dict[int, int], list[Given]]:
 
 
 def seed_name(bound: Bound, seed: Seed) -> str:
-    """What a seed is called in the source."""
+    """Return the name of a seed in the source."""
     if seed.memory is None:
         return name_of(bound, seed.parameter or 0)
     return memory_name(bound, seed.memory, seed.offset)
 
 
 def result_name(bound: Bound, place: Place) -> str:
-    """Where an outcome is, in the words of the source; empty for what is returned."""
+    """Return the location of a result in terms of the source; empty if it is returned."""
     return "" if place.memory is None else f"in {memory_name(bound, place.memory, place.offset)}"
 
 
 def memory_name(bound: Bound, memory: Memory, offset: int) -> str:
-    """What bytes of a memory are called in the source."""
+    """Return the name of bytes of a memory in the source."""
     if memory.parameter is None:
         named = f"the variable {memory.variable}"
         return named if not offset else f"{named} + {offset}"
@@ -131,7 +131,7 @@ def memory_name(bound: Bound, memory: Memory, offset: int) -> str:
 
 
 def digest_oracles(bound: Bound, reading: Reading) -> Iterator[DigestOracle]:
-    """What a function of data can be taken for; nothing when data does not matter."""
+    """Yield oracles that fit a function of data; none if data does not matter."""
     extent = _extent(bound, reading)
     if extent is None:
         return
@@ -147,7 +147,7 @@ def digest_oracles(bound: Bound, reading: Reading) -> Iterator[DigestOracle]:
 
 
 def outcomes(bound: Bound, data: bytes, length: int) -> tuple[int, list[bytes]]:
-    """What is returned, and what memories then have."""
+    """Call a function; return its return value, and the content of its memories."""
     result = bound.call(data, length)
     return result, [memory.read() for memory in bound.memories]
 
@@ -155,7 +155,10 @@ def outcomes(bound: Bound, data: bytes, length: int) -> tuple[int, list[bytes]]:
 def _extent(  # noqa: PLR0911 - one for each way in which data can end
     bound: Bound, reading: Reading
 ) -> tuple[int, int | None] | None:
-    """Bits that a length counts, and the only length in bytes; None when data does not matter."""
+    """Return the unit of the length in bits, and the only length in bytes or None.
+
+    Return None if data does not matter.
+    """
     noise = noise_of(7)
     data = bytearray(noise.randrange(1, 256) for _ in range(256))
     text = reading.extent == "text"
@@ -172,7 +175,7 @@ def _extent(  # noqa: PLR0911 - one for each way in which data can end
 
     before = outcome(None)
     if outcome(None) != before:
-        return None  # it depends on something else, too
+        return None  # the result depends on something else too
     if reading.extent in ("text", "end"):
         return (8, None) if outcome(0) != before and outcome(_PROBE - 1) != before else None
     if reading.extent == "fixed":
@@ -186,14 +189,14 @@ def _extent(  # noqa: PLR0911 - one for each way in which data can end
             if beyond or (size == 1 and outcome(0) == before):
                 return None
             return 8 * size, None
-    # A length in bits: 8 of them are the first byte.
+    # The length counts bits: 8 of them are the first byte.
     if outcome(0) != before and outcome(None, 2 * _PROBE) != before:
         return 1, None
     return None
 
 
 def _places(bound: Bound, reading: Reading, unit_bits: int, fixed: int | None) -> Iterator[Place]:
-    """Where something comes out that depends on the data."""
+    """Yield locations of a result that depends on the data."""
     noise = noise_of(11)
     size = fixed or max(1, _PROBE * unit_bits // 8)
     length = 8 * size // unit_bits
@@ -203,11 +206,11 @@ def _places(bound: Bound, reading: Reading, unit_bits: int, fixed: int | None) -
 
 
 def places(bound: Bound, calls: Sequence[Callable[[Sequence[Given]], int]]) -> Iterator[Place]:
-    """Where something comes out that differs between calls with different data.
+    """Yield locations of a result that differs between calls with different data.
 
-    What is returned comes first, as it is what callers mean by the function's result. Where it
-    depends on what the memories held that are written, too, they come first: one is a register
-    that is continued, and what is returned has no start of its own.
+    The return value comes first, because callers regard it as the result. But memory comes first if
+    the return value depends on earlier content of written memory. Such memory is a register that a
+    call continues, and the return value has no initial value of its own.
     """
     seen = list[tuple[int, list[bytes]]]()
     for call in calls:
@@ -233,7 +236,7 @@ def places(bound: Bound, calls: Sequence[Callable[[Sequence[Given]], int]]) -> I
 
 
 def varying(texts: Sequence[bytes]) -> list[tuple[int, int]]:
-    """Where texts differ from the first one, as stretches."""
+    """Return the ranges in which some text differs from the first one."""
     joined = bytearray(len(texts[0]))
     for one in texts[1:]:
         for offset, size in changed(texts[0], one):
@@ -242,7 +245,7 @@ def varying(texts: Sequence[bytes]) -> list[tuple[int, int]]:
 
 
 def fields(memory: Memory, offset: int, width: int) -> Iterator[Place]:
-    """Numbers that a stretch of memory can be."""
+    """Yield the numbers that a range of memory may hold."""
     for size in (1, 2, 4, 8):
         start = offset // size * size
         if start + size >= offset + width and (size == 1 or width > size // 2):
@@ -263,7 +266,7 @@ def _longest(bound: Bound, unit_bits: int) -> int:
 
 
 def name_of(bound: Bound, at: int) -> str:
-    """What a parameter is called in the source."""
+    """Return the name of a parameter in the source."""
     described = bound.function.parameters[at].described
     return described.name if described and described.name else f"argument {at + 1}"
 
@@ -274,13 +277,13 @@ def _pointee(bound: Bound, at: int) -> int:
 
 
 class Pairs:
-    """An oracle whose data has whole words only."""
+    """An oracle whose data has whole 16-bit words only."""
 
     fixed: int | None = None
     unit = 2
 
     def __init__(self, oracle: Oracle) -> None:
-        """Of an oracle that takes data of any length."""
+        """Wrap an oracle that takes data of any length."""
         self._oracle = oracle
         self.bits, self.most, self.text = oracle.bits, oracle.most, oracle.text
         self.seed_bits, self.seed_name = oracle.seed_bits, oracle.seed_name
@@ -288,6 +291,6 @@ class Pairs:
         self.shift = 0
 
     def value(self, data: bytes, seed: int = 0) -> int:
-        """What comes out."""
+        """Return the result for data and a seed."""
         self._oracle.shift = self.shift
         return self._oracle.value(data, seed)

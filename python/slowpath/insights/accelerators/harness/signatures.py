@@ -1,4 +1,4 @@
-"""Possible meanings of arguments: data, length, seed."""
+"""Possible roles of arguments: data, length, seed."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,37 +19,37 @@ POLYNOMIALS = {
     32: (0x814141AB, 0xA833982B),
     64: (0xAD93D23594C935A9, 0x9A6C9329AC4BC9B5),
 }
-"""By bits: polynomials for functions that take one, which are some with bits reversed, too."""
+"""By width in bits, polynomials to pass; with their bits reversed, they are polynomials too."""
 _DIGESTS = (64, 32, 28, 48, 256, 512)
-"""Bytes and bits of digests that functions have to be told."""
+"""Sizes of digests in bytes or bits, for functions that take such a size."""
 MOST_PARAMETERS = 8
 _MOST_POINTERS = 4
 
 
 class Slot(NamedTuple):
-    """What an argument means."""
+    """Role of an argument."""
 
     role: Role
-    value: int = 0  # of a number, where nothing else is said
+    value: int = 0  # default of a number
 
 
 Binding = tuple[Slot, ...]
-"""By parameter."""
+"""Roles in the order of parameters."""
 Extent = Literal["length", "text", "fixed", "end"]
-"""How a function knows where data ends: a length, a zero byte, by itself, an address."""
+"""End of the data: given as a length, by a zero byte, fixed in the function, or as an address."""
 
 
 class Reading(NamedTuple):
-    """A way to read a function as one of data."""
+    """An interpretation of a function as one of data."""
 
     binding: Binding
-    data: int  # parameter
+    data: int  # index of the parameter
     extent: Extent
-    numbers: tuple[int, ...]  # parameters that are numbers and have no other role
+    numbers: tuple[int, ...]  # numeric parameters without another role
 
 
 def readings(function: Function) -> list[Reading]:
-    """The ways to read a function, likely ones first."""
+    """Return the interpretations of a function, likely ones first."""
     parameters = function.parameters
     pointers = [at for at, one in enumerate(parameters) if one.kind == "pointer"]
     if len(parameters) > MOST_PARAMETERS or not 1 <= len(pointers) <= _MOST_POINTERS:
@@ -64,12 +64,12 @@ def readings(function: Function) -> list[Reading]:
 
 
 def sized(function: Function) -> Iterator[Reading]:
-    """Ways to read a function as one of data that is told, too, how much is to come out of it."""
+    """Yield interpretations in which one number is the size of the result."""
     for reading in readings(function):
         if reading.extent != "length" or not 1 <= len(reading.numbers) <= 2:  # noqa: PLR2004
             continue
         if any(reading.binding[at].value for at in reading.numbers):
-            continue  # the same with other numbers
+            continue  # the same interpretation with other numbers
         for at, size in product(reading.numbers, _DIGESTS):
             binding = list(reading.binding)
             binding[at] = Slot("number", size)
@@ -109,14 +109,14 @@ def _slot(parameter: Parameter, at: int, data: int, extent: int | None, value: i
 
 
 def number_for(parameter: Parameter, value: int, choice: int = 0) -> int:
-    """What a number is that has no other role: a polynomial where its name says so."""
+    """Return the value of a number without another role: a polynomial if its name says so."""
     if _POLYNOMIAL.search(_name(parameter)) and parameter.bits in POLYNOMIALS:
         return POLYNOMIALS[parameter.bits][choice]
     return value
 
 
 def polynomials(function: Function) -> list[int]:
-    """The parameters that are polynomials, by their names."""
+    """Return the parameters that are polynomials, by their names."""
     return [
         at
         for at, one in enumerate(function.parameters)
@@ -125,7 +125,7 @@ def polynomials(function: Function) -> list[int]:
 
 
 def _unlikeliness(parameters: Sequence[Parameter], one: Reading) -> tuple[int, ...]:
-    """Sorts readings: what names and types speak for comes first."""
+    """Return a sort key: interpretations that names and types support come first."""
     described = parameters[one.data].described
     structured = described is not None and bool(described.members)
     length = next((at for at, slot in enumerate(one.binding) if slot.role == "length"), None)

@@ -1,4 +1,4 @@
-"""Functions that take one byte or word at a time, and filled tables."""
+"""Functions that take one byte or word per call, and tables that functions fill."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -18,13 +18,13 @@ from slowpath.insights.sandbox.native import WINDOW
 from slowpath.insights.source.functions import Function
 
 _MOST_BYTES = 64
-"""Bytes of a message: each takes a call."""
+"""Largest length of a message in bytes, as each byte takes a call."""
 _ENTRIES = 256
 _WORD, _LONG = ("integer", 32), ("integer", 64)
 
 
 class Plain:
-    """What oracles without further choices have in common."""
+    """Common attributes of simple oracles."""
 
     unit = 1
     text = False
@@ -39,7 +39,7 @@ class Plain:
 
 
 class StepOracle(Plain):
-    """A state and a piece of data to the next state, one piece after the other."""
+    """A function that maps a state and a piece of data to the next state."""
 
     def __init__(self, bound: Bound, data: int, place: Place, seed: Seed | None, unit: int) -> None:
         self._bound, self._data, self._place, self._seed = bound, data, place, seed
@@ -49,7 +49,7 @@ class StepOracle(Plain):
         self.result = result_name(bound, place)
 
     def value(self, data: bytes, seed: int = 0) -> int:
-        """The state after all data."""
+        """Return the state after all data, with one call for each piece."""
         pieces = [
             int.from_bytes(data[at : at + self.unit], "little")
             for at in range(0, len(data), self.unit)
@@ -71,7 +71,7 @@ class StepOracle(Plain):
 
 
 class WordOracle(Plain):
-    """A number to a number: the message is the number."""
+    """A function that maps a number, which is the message, to a number."""
 
     def __init__(self, bound: Bound, data: int, size: int, bits: int) -> None:
         self._bound, self._data = bound, data
@@ -79,13 +79,13 @@ class WordOracle(Plain):
         self.bits = bits
         self.most = size
 
-    def value(self, data: bytes, seed: int = 0) -> int:  # noqa: ARG002 - it has none
-        """What is returned."""
+    def value(self, data: bytes, seed: int = 0) -> int:  # noqa: ARG002 - it has no seed
+        """Return the function's value for a message."""
         return self._bound.call(numbers={self._data: int.from_bytes(data, "little")})
 
 
 class WordsOracle(Plain):
-    """Several numbers to a number: the message is all of them, one after the other."""
+    """A function that maps several numbers, which together are the message, to a number."""
 
     def __init__(self, bound: Bound, data: Sequence[int], seed: int | None, bits: int) -> None:
         self._bound, self._data, self._seed = bound, data, seed
@@ -97,7 +97,7 @@ class WordsOracle(Plain):
         self.seed_name = "" if seed is None else seed_name(bound, Seed(self.seed_bits, seed))
 
     def value(self, data: bytes, seed: int = 0) -> int:
-        """What is returned."""
+        """Return the function's value for a message."""
         numbers = {} if self._seed is None else {self._seed: seed}
         for at, number in enumerate(self._data):
             piece = data[at * self._size : (at + 1) * self._size]
@@ -106,7 +106,7 @@ class WordsOracle(Plain):
 
 
 class TableOracle(Plain):
-    """A byte to the entry of a table that was filled."""
+    """A table, filled by a function, that maps a byte to its entry."""
 
     fixed: int | None = 1
     most = 1
@@ -115,22 +115,22 @@ class TableOracle(Plain):
         self._table, self._size = table, size
         self.bits = 8 * size
 
-    def value(self, data: bytes, seed: int = 0) -> int:  # noqa: ARG002 - it has none
-        """The entry."""
+    def value(self, data: bytes, seed: int = 0) -> int:  # noqa: ARG002 - it has no seed
+        """Return the entry of the table for one byte."""
         at = data[0] * self._size
         return int.from_bytes(self._table[at : at + self._size], "little")
 
 
 class Stepping(NamedTuple):
-    """A way to read a function as one step."""
+    """An interpretation of a function as one step."""
 
     binding: tuple[Slot, ...]
     data: int
-    numbers: tuple[int, ...]  # the others
+    numbers: tuple[int, ...]  # the other numeric parameters
 
 
 def steppings(function: Function) -> list[Stepping]:
-    """The ways to read a function as one that takes a number at a time."""
+    """Return the interpretations of a function that takes one number per call."""
     parameters = function.parameters
     numbers = [at for at, one in enumerate(parameters) if one.kind == "integer"]
     if len(parameters) > MOST_PARAMETERS or not numbers or len(numbers) > 4:  # noqa: PLR2004
@@ -140,12 +140,12 @@ def steppings(function: Function) -> list[Stepping]:
         for one in parameters
     )
     found = [Stepping(binding, at, tuple(one for one in numbers if one != at)) for at in numbers]
-    # Data is what has fewer bits; else it comes last.
+    # Data is likely the narrowest parameter, else the last one.
     return sorted(found, key=lambda one: (parameters[one.data].bits, -one.data))
 
 
 def step_oracles(bench: Bench, name: str, stepping: Stepping) -> Iterator[StepOracle | WordOracle]:
-    """What such a function can be taken for."""
+    """Yield oracles that fit a function with one number per call."""
     bound = Bound(bench, name, stepping.binding)
     parameters = bound.function.parameters
     wide = parameters[stepping.data].bits // 8
@@ -171,7 +171,7 @@ def _places(bound: Bound, stepping: Stepping) -> Iterator[Place]:
 
 
 def words_oracles(bench: Bench, name: str) -> Iterator[WordsOracle]:
-    """A function of words only, of which the last or the first one may be a seed."""
+    """Yield oracles for a function of words, of which the last or the first may be a seed."""
     function = bench.functions[name]
     every = tuple(range(len(function.parameters)))
     wide = {(one.kind, one.bits) for one in function.parameters}
@@ -185,10 +185,10 @@ def words_oracles(bench: Bench, name: str) -> Iterator[WordsOracle]:
 
 
 def table_oracles(bench: Bench, name: str) -> Iterator[TableOracle]:
-    """Tables of 256 numbers that a function fills, in memory that it is given or in variables.
+    """Yield tables of 256 numbers that a function fills, in given memory or in variables.
 
-    Another function may have filled a variable before, so that it is begun with noise there, and
-    once more with all as nobody has prepared it: some fill a table once only.
+    Another function may have filled a variable before, so the function runs with noise in it. A
+    second run has unprepared variables, because some functions fill a table only once.
     """
     function = bench.functions[name]
     kinds = [one.kind for one in function.parameters]
@@ -213,7 +213,7 @@ def table_oracles(bench: Bench, name: str) -> Iterator[TableOracle]:
 
 
 def _tables(before: bytes, after: bytes) -> Iterator[TableOracle]:
-    """Tables that something has made of what was there before."""
+    """Yield tables in the content `after`, unless most entries are as they were `before`."""
     for size in (4, 2, 1, 8):
         entries = _entries(after, size)
         kept = sum(one == other for one, other in zip(entries, _entries(before, size), strict=True))

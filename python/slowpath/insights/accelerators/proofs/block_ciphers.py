@@ -1,7 +1,7 @@
 """Proofs for block ciphers: AES, DES, triple DES, TEA, XTEA.
 
-The outcome for a few keys and blocks is looked up among those of all ciphers, whichever way words
-are ordered; then it is compared on many.
+The output for a known key and block is looked up among the outputs of all ciphers, in both orders
+of bytes in words. A cipher that matches is then compared on many keys and blocks.
 """
 
 import zlib
@@ -40,13 +40,13 @@ from slowpath.insights.sandbox.trials import Attempt
 
 _TRIALS = 24
 _SPARE = (0, 1, 16, 128, 32, 256, 10, 14, 8, 24, 192, 12, 4, 64)
-"""Numbers that ciphers take beside: sizes of keys and blocks, rounds, directions."""
+"""Further numbers that ciphers take: sizes of keys and blocks, rounds, directions."""
 _FEWER = (0, 1, 16, 8, 128, 32)
 _WAYS = (0, 1, ord("e"), ord("d"), 2)
-"""How functions are told whether to encrypt."""
+"""Numbers that tell functions whether to encrypt."""
 _KEY_BYTES = 32
 _STARTS = 6
-"""So many different outcomes of a key are followed."""
+"""Limit on different results of a key set-up that are followed."""
 
 
 class Cipher(NamedTuple):
@@ -65,7 +65,7 @@ def _swapped(text: bytes) -> bytes:
 
 @cache
 def known_ciphers() -> tuple[Cipher, ...]:
-    """All that outcomes are looked up among."""
+    """Return all ciphers among which outputs are looked up."""
     found = list[Cipher]()
     plain = (
         *(("AES", AES_SIZE, key, aes_encrypt, aes_decrypt) for key in AES_KEY_SIZES),
@@ -81,7 +81,7 @@ def known_ciphers() -> tuple[Cipher, ...]:
     return tuple(found)
 
 
-def _cipher(  # noqa: PLR0913 - what one is
+def _cipher(  # noqa: PLR0913 - properties of a cipher
     name: str,
     size: int,
     key: int,
@@ -110,7 +110,7 @@ class Case(NamedTuple):
 
 @cache
 def _known() -> tuple[Case, dict[bytes, Cipher]]:
-    """A case, and which cipher has which outcome for it."""
+    """Return a case, and by output for this case the cipher."""
     noise = noise_of(29)
     case = Case(noise.randbytes(_KEY_BYTES), noise.randbytes(AES_SIZE))
     return case, {
@@ -119,13 +119,13 @@ def _known() -> tuple[Case, dict[bytes, Cipher]]:
 
 
 def prepare() -> None:
-    """Computes once what all attempts look up."""
+    """Compute once the table in which all attempts look up outputs."""
     _known()
     schedule(bytes(16))
 
 
 def direct_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Whether it is a function of key and block."""
+    """Yield attempts on a function of key and block."""
     pattern = kinds(bench, name)
     if pattern.count("p") not in (2, 3) or len(pattern) > 6:  # noqa: PLR2004
         return
@@ -140,7 +140,7 @@ def direct_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
 
 
 def number_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Whether it is a function of key and block that are numbers of 64 bits."""
+    """Yield attempts on a function of key and block that are numbers of 64 bits."""
     function = bench.functions[name]
     wide = [at for at, one in enumerate(function.parameters) if one.bits == 64]  # noqa: PLR2004
     others = [at for at, one in enumerate(function.parameters) if 1 < one.bits < 64]  # noqa: PLR2004
@@ -179,14 +179,14 @@ def _numbers(count: int) -> Iterator[tuple[int, ...]]:
 
 
 def start_attempts(bench: Bench, begin: str) -> Iterator[Attempt]:
-    """Ways to call a function that makes something of a key."""
+    """Yield ways to call a key set-up."""
     return _keyed(bench, begin, _started)
 
 
 def _keyed(
     bench: Bench, name: str, tried: Callable[[Stage, str, list[int]], dict[str, Any] | None]
 ) -> Iterator[Attempt]:
-    """Ways to call a function with a key, perhaps with something to make of it."""
+    """Yield ways to call a function with a key, perhaps with memory for its result."""
     pattern = kinds(bench, name)
     if pattern.count("p") not in (1, 2) or len(pattern) > 4:  # noqa: PLR2004
         return
@@ -196,7 +196,7 @@ def _keyed(
 
 
 def _started(stage: Stage, begin: str, start: list[int]) -> dict[str, Any] | None:
-    """What it makes of a key, as a number; None where keys do not matter."""
+    """Return the call, and a checksum of its effect; None if the key does not matter."""
     images = []
     for key in (_known()[0].key, bytes(_KEY_BYTES)):
         stage.start({KEY: key}, zero=(CONTEXT, OUT))
@@ -206,7 +206,7 @@ def _started(stage: Stage, begin: str, start: list[int]) -> dict[str, Any] | Non
 
 
 def distinct(found: Iterable[dict[str, Any]]) -> list[list[int]]:
-    """Of ways to begin, those that make something else of a key than the others."""
+    """Return the calls of a key set-up that have different effects."""
     by_image = dict[int, list[int]]()
     for one in found:
         by_image.setdefault(one["image"], one["start"])
@@ -216,7 +216,7 @@ def distinct(found: Iterable[dict[str, Any]]) -> list[list[int]]:
 def pair_attempts(
     bench: Bench, begin: str, work: str, starts: Sequence[Sequence[int]]
 ) -> Iterator[Attempt]:
-    """Whether one makes something of a key that the other applies to a block."""
+    """Yield attempts on a key set-up and a function that applies its result to a block."""
     pattern = kinds(bench, work)
     if pattern.count("p") not in (1, 2, 3) or len(pattern) > 5:  # noqa: PLR2004
         return
@@ -233,7 +233,8 @@ def pair_attempts(
             stage.call(begin, start)
             stage.call(work, arguments)
 
-        # What the first does not set, as a key to whiten with, must not matter to the second.
+        # Memory that the key set-up leaves unset, such as a whitening key, must not affect the
+        # result.
         yield partial(_looked_up, stage, run, partial(run, zero=(OUT,)))
 
 
@@ -258,7 +259,7 @@ def _works(stage: Stage, pattern: str) -> Iterator[list[int]]:
 def _looked_up(
     stage: Stage, run: Callable[[Case], None], again: Callable[[Case], None] | None = None
 ) -> dict[str, Any] | None:
-    """The cipher that a block was made with; `again`: another way to run, which has to agree."""
+    """Return the finding for the cipher of a block; `again` is a further run that has to agree."""
     case, known = _known()
     run(case)
     for region in (OUT, DATA):
@@ -291,7 +292,7 @@ def _agrees(stage: Stage, run: Callable[[Case], None], cipher: Cipher, region: i
 
 
 def schedule_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Whether it leaves the round keys of AES in memory."""
+    """Yield attempts on a function that leaves the round keys of AES in memory."""
     return _keyed(bench, name, _scheduled)
 
 

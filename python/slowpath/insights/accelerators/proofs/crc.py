@@ -1,8 +1,8 @@
-"""Parameters of CRCs, found by linear equations over GF(2), and proofs.
+"""Recovery of the parameters of CRCs by linear equations over GF(2), and proofs.
 
-A CRC is affine over GF(2): the difference that a bit of the message makes does not depend on the
-other bits, and is x times the difference that the next bit makes, modulo the polynomial. So the
-polynomial stands in the answers. Source: R. Williams, A Painless Guide to CRC Error Detection
+A CRC is affine over GF(2). A bit of the message changes the result by a difference that does not
+depend on the other bits. This difference is x times that of the next bit, modulo the polynomial. So
+the results reveal the polynomial. Source: R. Williams, A Painless Guide to CRC Error Detection
 Algorithms (1993); G. Ewing, Reverse-Engineering a CRC Algorithm (2010).
 """
 
@@ -16,12 +16,12 @@ from slowpath.insights.accelerators.proofs.inputs import samples
 from slowpath.insights.accelerators.references.sums import Crc, name_of, reverse, times_x
 
 _MOST_FREE = 8
-"""Unknowns that may stay free: all of their values are tried."""
+"""Limit on free unknowns: all of their values are tried."""
 
 
 def kernel_and_solution(images: Sequence[int], wanted: int) -> list[int] | None:
-    """All sets of images (as bits) whose sum is a value; None when there is none, or too many."""
-    basis = dict[int, tuple[int, int]]()  # by highest bit: a sum, and what it is the sum of
+    """Return all sets of images (as bits) whose xor is `wanted`; None for none or too many."""
+    basis = dict[int, tuple[int, int]]()  # by highest bit: a sum, and its summands
     kernel = list[int]()
     for at, image in enumerate(images):
         value, of = _reduced(image, 1 << at, basis)
@@ -52,23 +52,24 @@ def _sums(parts: Sequence[int]) -> Iterator[int]:
 
 _LEAST_WIDTH = 3
 _BASE = 0xC0
-"""Each byte of messages that bits are changed in: no change makes it zero, which ends texts."""
+"""Value of all bytes of a message before bits are flipped. No flip makes a byte zero, which would
+end a text."""
 _MESSAGE = 16
 _TRIES = 12
 _LEAST_LENGTH = 32
-"""A function that agrees up to so many bytes and not beyond has a limit of its own."""
+"""Message length in bytes from which on a mismatch counts as the function's own length limit."""
 
 
 class Layout(NamedTuple):
-    """How a register stands in what comes out."""
+    """The position of the register in the result."""
 
     width: int
-    at: int  # its lowest bit
-    swapped: bool  # the order of its bytes
+    at: int  # lowest bit of the register
+    swapped: bool  # its bytes are in reverse order
     reflected: bool
 
     def read(self, value: int) -> int:
-        """The register, not reflected, from what came out."""
+        """Extract the register, not reflected, from a result."""
         value = value >> self.at & ((1 << self.width) - 1)
         if self.swapped:
             value = int.from_bytes(value.to_bytes(self.width // 8, "little"), "big")
@@ -76,17 +77,17 @@ class Layout(NamedTuple):
 
 
 class Recovered(NamedTuple):
-    """A CRC, and how the function has it."""
+    """A CRC, and its form in a function."""
 
     crc: Crc  # for a seed of zero
     layout: Layout
-    word: int  # bytes of data whose order is the other way round; 1: none
-    seeds: tuple[int, ...]  # by bit of the seed, what it adds to the register; empty: nothing
-    plain: bool  # the seed is an earlier outcome, before the final xor
+    word: int  # bytes of a data word in reverse order; 1: none
+    seeds: tuple[int, ...]  # by bit of the seed, its effect on the register; empty: none
+    plain: bool  # the seed is an earlier result, before the final xor
 
 
 def prove_crc(oracle: Oracle) -> dict[str, Any] | None:
-    """The CRC that an oracle is, held against it on many inputs; None when it is none."""
+    """Return the finding for the CRC of an oracle, compared on many inputs; None if it is none."""
     found = recover(oracle)
     if found is None:
         return None
@@ -95,7 +96,7 @@ def prove_crc(oracle: Oracle) -> dict[str, Any] | None:
 
 
 def recover(oracle: Oracle) -> Recovered | None:
-    """The only CRC that the answers leave possible; it is still to be held against others."""
+    """Return the only CRC that fits the results; other inputs still have to confirm it."""
     size = oracle.fixed or -(-_MESSAGE // oracle.unit) * oracle.unit
     if size > oracle.most or not _affine(oracle, size):
         return None
@@ -113,7 +114,7 @@ def recover(oracle: Oracle) -> Recovered | None:
     for word in (1,) if oracle.unit == 1 else (1, oracle.unit):
         rows = [differences[_swapped(at, word)] for at in range(size)]
         layouts = _layouts(oracle, mask, 8 * size)
-        # A few polynomials can be read in several ways: the usual one comes first.
+        # A few polynomials fit several layouts: the usual one comes first.
         for augmented, layout, reflected_in in product((True, False), layouts, (True, False)):
             value = _polynomial(rows, layout, reflected_in=reflected_in, augmented=augmented)
             if value is None:
@@ -128,7 +129,7 @@ def recover(oracle: Oracle) -> Recovered | None:
 def _affine(oracle: Oracle, size: int) -> bool:
     noise = noise_of(3)
     for _ in range(_TRIES):
-        # The highest bit keeps each byte of the sum, too, from being zero.
+        # The highest bit keeps each byte from being zero, also in the sum.
         one, two, three = (bytes(byte | 0x80 for byte in noise.randbytes(size)) for _ in range(3))
         four = bytes(a ^ b ^ c for a, b, c in zip(one, two, three, strict=True))
         values = [oracle.value(text) for text in (one, two, three, four)]
@@ -148,13 +149,15 @@ def _swapped(at: int, word: int) -> int:
 
 
 def _layouts(oracle: Oracle, mask: int, bits: int) -> list[Layout]:
-    """How a register may stand in the outcome, whose bits of this mask depend on the message."""
+    """Return possible layouts of the register; the bits in `mask` depend on the message."""
     at = (mask & -mask).bit_length() - 1
     span = (mask >> at).bit_length()
     places = set[tuple[int, int]]()
     if mask >> at == (1 << span) - 1:
         places.add((span, at))
-    if bits <= span + 8 or bits <= oracle.bits:  # few bits: some of the register may be the same
+    if (
+        bits <= span + 8 or bits <= oracle.bits
+    ):  # few bits may leave parts of the register unchanged
         places |= {(width, 0) for width in (8, 16, 24, 32, 64) if mask.bit_length() <= width}
     return [
         Layout(width, low, swapped, reflected)
@@ -168,7 +171,10 @@ def _layouts(oracle: Oracle, mask: int, bits: int) -> list[Layout]:
 def _polynomial(
     rows: Sequence[Sequence[int]], layout: Layout, *, reflected_in: bool, augmented: bool
 ) -> int | None:
-    """The polynomial that explains all differences, with zero bits behind the message or not."""
+    """Return the polynomial that explains all differences; None if none does.
+
+    With `augmented`, zero bits follow the message.
+    """
     bits = range(7, -1, -1) if reflected_in else range(8)
     effects = [layout.read(row[bit]) for row in reversed(rows) for bit in bits]
     width = layout.width
@@ -181,9 +187,9 @@ def _polynomial(
             return None
         value = effects[width]
     if not value & 1 or value == 1:
-        return None  # no CRC: it loses bits, or adds bytes up without carries
+        return None  # not a CRC: it loses bits, or adds bytes without carries
     if not any(one >> (width - 1) for one in effects[:-1]):
-        return None  # nothing was ever reduced: it may be a shift and an xor
+        return None  # no reduction occurred: it may be a shift and an xor
     for one, following in pairwise(effects):
         if times_x(one, value, width) != following:
             return None
@@ -191,10 +197,10 @@ def _polynomial(
 
 
 def _constants(oracle: Oracle, found: Recovered, base: bytes) -> Recovered | None:
-    """Initial value and final xor, and what the seed does to the register."""
+    """Add initial value, final xor and effect of the seed; None if there are no such values."""
     crc = found.crc
     sizes = [oracle.fixed] if oracle.fixed is not None else _sizes(oracle)
-    rests = {}  # by length, what is left when the message itself is taken away
+    rests = {}  # by length, the result without the message's part
     for size in sizes:
         text = base[:1] * size
         rests[size] = found.layout.read(oracle.value(text)) ^ crc.run(0, _as_read(text, found.word))
@@ -224,21 +230,23 @@ def _sizes(oracle: Oracle) -> list[int]:
 
 
 def _as_read(text: bytes, word: int) -> bytes:
-    """Data with the order of bytes in words turned round."""
+    """Reverse the bytes in each word of data."""
     if word == 1:
         return text
     return b"".join(text[at : at + word][::-1] for at in range(0, len(text), word))
 
 
 def _initial_and_final(crc: Crc, rests: dict[int, int]) -> tuple[int, int] | None:
-    """The initial register and the final xor, both not reflected, simple ones if there is a choice.
+    """Return the initial register and the final xor, both not reflected.
+
+    Usual values are preferred.
 
     `rests` has, by length, the initial register times x for each bit of the message, plus the final
     xor.
     """
     ones = (1 << crc.width) - 1
     (first, one), *others = rests.items()
-    if not others:  # only one length: the two cannot be told apart
+    if not others:  # with only one length, the two cannot be separated
         for final in (0, ones):
             initial = _shifted(crc, one ^ final, -8 * first)
             if initial in (0, ones):
@@ -266,7 +274,7 @@ def _unusual(pair: tuple[int, int], ones: int) -> tuple[int, int, int]:
 
 
 def _shifted(crc: Crc, register: int, bits: int) -> int:
-    """A register times a power of x, negative ones too."""
+    """Return a register times a power of x, which may be negative."""
     for _ in range(bits):
         register = times_x(register, crc.polynomial, crc.width)
     for _ in range(-bits):
@@ -276,7 +284,7 @@ def _shifted(crc: Crc, register: int, bits: int) -> int:
 
 
 def _seeds(oracle: Oracle, found: Recovered, sizes: Sequence[int]) -> tuple[int, ...] | None:
-    """By bit of the seed, what it adds to the initial register; None when it is not linear."""
+    """Return the effect of each seed bit on the initial register; None if it is not linear."""
     read, noise = found.layout.read, noise_of(5)
     by_size = []
     for size in (sizes[0], sizes[-1]):
@@ -294,10 +302,10 @@ def _seeds(oracle: Oracle, found: Recovered, sizes: Sequence[int]) -> tuple[int,
 
 
 def _agreement(oracle: Oracle, found: Recovered) -> tuple[int, int, int] | None:
-    """How many inputs were compared, and between which lengths; None when it is another function.
+    """Return the number of inputs, and least and largest length; None if one disagrees.
 
-    A function that stops agreeing at some length, because its own memory ends there, is a CRC up
-    to it.
+    A function that disagrees from some length on, because its own memory ends there, is a CRC up to
+    that length.
     """
     crc, layout = found.crc, found.layout
     rest: int | None = None

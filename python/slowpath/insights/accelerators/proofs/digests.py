@@ -1,4 +1,4 @@
-"""Proofs for MD5, SHA-1, SHA-2 and others."""
+"""Proofs for digests: MD5, SHA-1, SHA-2, SHA-3, BLAKE2."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -26,13 +26,13 @@ from slowpath.insights.sandbox.trials import Attempt
 
 _SIZES = (*range(70), 111, 112, 119, 120, 127, 128, 129, 200, 255, 256, 1000)
 _BLOCKS = 48
-"""Random blocks that a compression function is compared on."""
+"""Number of random blocks on which a compression function is compared."""
 _OFFSETS = 256
 _FIRST = 40
 
 
 def prove_whole(bound: Bound, reading: Reading) -> dict[str, Any] | None:
-    """The digest of a message that a function leaves in memory."""
+    """Return the finding for a function that leaves the digest of a message in memory, or None."""
     if reading.extent not in ("length", "end", "text") or not bound.memories:
         return None
     noise = noise_of(17)
@@ -57,7 +57,7 @@ def prove_whole(bound: Bound, reading: Reading) -> dict[str, Any] | None:
 
 
 def block_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Whether it is a compression function that takes a state and a block in memory."""
+    """Yield attempts on a compression function with a state and a block in memory."""
     pattern = kinds(bench, name)
     if pattern.count("p") not in (1, 2, 3) or len(pattern) > 4:  # noqa: PLR2004
         return
@@ -109,7 +109,7 @@ def _places(texts: Sequence[bytes], state: int, near: int, after: bytes) -> Iter
                             yield digest, state, at, region, offset, order
 
 
-def _compressed(  # noqa: PLR0913, PLR0917 - two texts with places
+def _compressed(  # noqa: PLR0913, PLR0917 - state and block, each with an offset
     digest: Digest, state: bytes, at: int, block: bytes, offset: int, order: str
 ) -> bytes:
     word = digest.word
@@ -130,7 +130,7 @@ def _compressed(  # noqa: PLR0913, PLR0917 - two texts with places
 def _confirmed(
     stage: Stage, name: str, arguments: Sequence[int], place: Place, noise: Noise
 ) -> int:
-    """How many blocks agree: all, or it is not it."""
+    """Return the number of blocks if all agree, else 0."""
     digest, state, at, region, offset, order = place
     size = digest.words * digest.word
     for _ in range(_BLOCKS):
@@ -144,7 +144,7 @@ def _confirmed(
 
 
 def stream_attempts(bench: Bench, begin: str, more: str, end: str) -> Iterator[Attempt]:
-    """Whether three functions together are a digest: they share a state in memory, or variables."""
+    """Yield attempts on three functions of a digest that share memory or variables."""
     stage = Stage(bench, [begin, more, end])
     patterns = [kinds(bench, one) for one in (begin, more, end)]
     if not all(patterns[1:]) or (not patterns[0] and bench.functions[begin].parameters):
@@ -155,7 +155,7 @@ def stream_attempts(bench: Bench, begin: str, more: str, end: str) -> Iterator[A
 
 Ways = list[tuple[int, ...]]
 Way = tuple[tuple[int, ...], int, tuple[int, ...]]
-"""Pointers of the second function, the number that the first takes, pointers of the last."""
+"""Pointers for the second function, number for the first and the last, pointers for the last."""
 
 
 def _ways(stage: Stage, patterns: Sequence[str]) -> Iterator[Way]:

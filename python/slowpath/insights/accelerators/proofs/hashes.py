@@ -22,17 +22,17 @@ from slowpath.insights.accelerators.references.hashes import MIXERS, SIMPLE, Has
 from slowpath.insights.sandbox.trials import Attempt
 
 _LEAST = 4
-"""Bytes of messages that all have one length: hashes of fewer are what other functions are, too."""
+"""Shortest message of fixed length in bytes; for shorter ones, other functions can equal a hash."""
 _COMMON = (0, 1, 0x9747B28C, 0xDEADBEEF, 0x12345678, 0xBC9F1D34, 42, 31, 17, 0xEE6B27EB, 97, 0x1234)
-"""Seeds that programs have."""
+"""Seeds that are common in programs."""
 
 
 def prove_hash(oracle: Oracle, constants: Iterable[int]) -> dict[str, Any] | None:
-    """The hash function that an oracle is; `constants` are numbers of the program, maybe seeds."""
+    """Return the finding for the hash of an oracle; `constants` of the program may be seeds."""
     if oracle.fixed is not None and oracle.fixed < _LEAST:
         return None
     inputs = list(samples(oracle))
-    longer = [one for one in inputs if len(one.data) > 2]  # noqa: PLR2004 - they tell more
+    longer = [one for one in inputs if len(one.data) > 2]  # noqa: PLR2004 - longer data tells more
     few = longer[:: max(1, len(longer) // 4)][:4] or inputs[:4]
     if not few:
         return None
@@ -52,7 +52,7 @@ def prove_hash(oracle: Oracle, constants: Iterable[int]) -> dict[str, Any] | Non
 def _seeded(
     oracle: Oracle, one: Hash, few: list[Sample], inputs: list[Sample]
 ) -> dict[str, Any] | None:
-    """With its seed as an argument."""
+    """Prove a hash whose seed is an argument."""
     if oracle.seed_bits < one.bits:
         return None
     mask = (1 << one.bits) - 1
@@ -63,7 +63,7 @@ def _seeded(
     return _compared(oracle, one, few, inputs, expected, oracle.seed_name)
 
 
-def _constant(  # noqa: PLR0913, PLR0917 - what is known already
+def _constant(  # noqa: PLR0913, PLR0917 - values computed before
     oracle: Oracle,
     one: Hash,
     few: list[Sample],
@@ -71,10 +71,10 @@ def _constant(  # noqa: PLR0913, PLR0917 - what is known already
     inputs: list[Sample],
     seeds: tuple[int, ...],
 ) -> dict[str, Any] | None:
-    """With a seed of the program; an argument that may be one does not matter."""
+    """Prove a hash with a constant seed; an argument that may be a seed is then ignored."""
     starts = (one.start, *seeds) if one.start is not None else seeds
     if one.stepwise and oracle.fixed is None:
-        starts = (*starts, oracle.value(b""))  # nothing hashed: the seed
+        starts = (*starts, oracle.value(b""))  # the hash of no data is the seed
     for seed in starts:
         seed &= (1 << one.bits) - 1  # noqa: PLW2901
         if one.of(few[0].data, seed) != values[0]:
@@ -89,7 +89,7 @@ def _constant(  # noqa: PLR0913, PLR0917 - what is known already
     return None
 
 
-def _compared(  # noqa: PLR0913, PLR0917 - what is compared with what
+def _compared(  # noqa: PLR0913, PLR0917 - both sides of a comparison
     oracle: Oracle,
     one: Hash,
     few: list[Sample],
@@ -120,13 +120,13 @@ def _compared(  # noqa: PLR0913, PLR0917 - what is compared with what
 _KEY_BYTES = 128
 _SIZES = (*range(4, 41, 4), 8, 9, 15, 16, 31)
 _WHOLE = (4, 8, 12, 16, 32, 36)
-"""Sizes of what receive-side scaling hashes, in whole words."""
+"""Sizes in bytes of data that receive-side scaling hashes, in whole words."""
 _LENGTH = 12
 Call = Callable[[bytes, bytes], int]
 
 
 def keyed_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Whether it is a function of data, its length and a key."""
+    """Yield attempts on a function of data, its length and a key."""
     pattern = kinds(bench, name)
     result = bench.functions[name].result
     if not 1 <= pattern.count("p") <= 3 or len(pattern) > 6:  # noqa: PLR2004
@@ -138,7 +138,7 @@ def keyed_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
 
 
 def _calls(stage: Stage, name: str, pattern: str, result: str) -> Iterator[tuple[Call, int]]:
-    """Ways to call it with data and key, and bits of its outcome."""
+    """Yield ways to call the function with data and key, with the width of the result in bits."""
     regions: dict[int, list[tuple[int, ...]]] = {
         1: [(DATA,)],
         2: [(DATA, KEY), (DATA, OUT)],
@@ -154,7 +154,7 @@ def _calls(stage: Stage, name: str, pattern: str, result: str) -> Iterator[tuple
 
 
 Numbers = tuple[str, ...]
-"""By number that it takes, what it is: `length`, `words`, a constant, a half of the key."""
+"""Meaning of each numeric argument: `length`, `words`, a constant, or one half of the key."""
 
 
 def _placings(count: int, *, keyed: bool) -> Iterator[Numbers]:
@@ -192,7 +192,7 @@ def _call(  # noqa: PLR0913 - a way to call
 
 
 def _siphash(call: Call, bits: int) -> dict[str, Any] | None:
-    if bits < 64:  # noqa: PLR2004 - of SipHash
+    if bits < 64:  # noqa: PLR2004 - width of SipHash
         return None
     noise = noise_of(67)
     for each, last in ((2, 4), (1, 3)):
@@ -208,7 +208,7 @@ def _siphash(call: Call, bits: int) -> dict[str, Any] | None:
 
 
 def _toeplitz(call: Call, bits: int) -> dict[str, Any] | None:
-    if bits < 32:  # noqa: PLR2004 - of Toeplitz
+    if bits < 32:  # noqa: PLR2004 - width of Toeplitz
         return None
     noise = noise_of(71)
     for swap_data, swap_key in product((False, True), repeat=2):

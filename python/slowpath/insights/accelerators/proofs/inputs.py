@@ -1,4 +1,4 @@
-"""Inputs of comparisons: lengths, main loops, tails, alignments."""
+"""Inputs for comparisons: lengths, main loops, tails, alignments."""
 
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
@@ -10,12 +10,12 @@ _SEED = 4116
 _SHORT, _MIDDLE = 40, 300
 _LONG = (511, 512, 1000, 1024, 2047, 4096)
 _FIXED = 256
-"""Inputs of a function whose data has one length."""
+"""Number of inputs for a function whose data has one length."""
 _AGAIN = 3
 
 
 class Sample(NamedTuple):
-    """An input."""
+    """An input of a function."""
 
     data: bytes
     seed: int
@@ -23,7 +23,7 @@ class Sample(NamedTuple):
 
 
 def samples(oracle: Oracle, *, seeds: bool = True) -> Iterator[Sample]:
-    """Random inputs, short ones first."""
+    """Yield random inputs, short ones first."""
     noise = noise_of(_SEED)
     sizes = [oracle.fixed] * _FIXED if oracle.fixed is not None else _sizes(oracle, noise)
     for size in sizes:
@@ -34,7 +34,7 @@ def samples(oracle: Oracle, *, seeds: bool = True) -> Iterator[Sample]:
 
 
 def answered(oracle: Oracle, sample: Sample) -> int:
-    """What a function says of an input."""
+    """Return the result of a function for an input."""
     oracle.shift = sample.shift
     return oracle.value(sample.data, sample.seed)
 
@@ -42,7 +42,7 @@ def answered(oracle: Oracle, sample: Sample) -> int:
 def finding(
     kind: str, name: str, parameters: dict[str, str], count: int, lengths: Collection[int]
 ) -> dict[str, Any]:
-    """What a function is that agreed on so many inputs of some lengths."""
+    """Return the finding for a function that agreed on `count` inputs of some lengths."""
     return {
         "kind": kind,
         "algorithm": name,
@@ -53,7 +53,10 @@ def finding(
 
 
 def some_data(noise: Noise, size: int, *, text: bool) -> bytes:
-    """Random bytes, without zeros for a text; some are all zeros or ones, where sums overflow."""
+    """Return random bytes, sometimes all zeros or all ones, where sums overflow.
+
+    A text has no zeros.
+    """
     kind = noise.randrange(16)
     if kind == 0 and not text:
         return bytes(size)

@@ -1,4 +1,4 @@
-"""Longest prefix match over arrays of entries."""
+"""Longest prefix match: proofs over arrays of entries, and ways to call routing tables."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -24,13 +24,13 @@ from slowpath.insights.source.metadata import Member
 _ROUTES = 120
 _ADDRESSES = 1500
 _HOPS = 200
-"""Next hops are small: some tables keep them in a byte. 0 often means that there is none."""
+"""Limit of next hops; some tables keep them in a byte. 0 often means that there is none."""
 _NESTED = 2
 Answer = Callable[[int], int]
 
 
 def some_routes(noise: Noise, count: int = _ROUTES, *, default: bool = False) -> list[Route]:
-    """Prefixes, half of them inside of others; none twice."""
+    """Return random prefixes without duplicates, half of them inside others."""
     found = dict[tuple[int, int], Route]()
     if default:
         found[0, 0] = Route(0, 0, 1)
@@ -51,7 +51,7 @@ def some_routes(noise: Noise, count: int = _ROUTES, *, default: bool = False) ->
 
 
 def some_addresses(noise: Noise, routes: list[Route]) -> list[int]:
-    """Addresses in prefixes, at their edges and beside them, and anywhere."""
+    """Return addresses inside prefixes, at their edges, beside them, and anywhere."""
     found = []
     for _ in range(_ADDRESSES):
         route = noise.choice(routes)
@@ -64,7 +64,10 @@ def some_addresses(noise: Noise, routes: list[Route]) -> list[int]:
 
 
 def agreement(routes: list[Route], addresses: list[int], answer: Answer) -> int | None:
-    """How many lookups agree with the reference: all, or None. What has no route is one number."""
+    """Return the number of lookups if all agree with the reference, else None.
+
+    All addresses without a route must give the same number.
+    """
     missed = set[int]()
     hops = set[int]()
     for address in addresses:
@@ -75,15 +78,15 @@ def agreement(routes: list[Route], addresses: list[int], answer: Answer) -> int 
             return None
         else:
             hops.add(got)
-    if len(missed) > 1 or len(hops) < 10:  # noqa: PLR2004 - of 200
+    if len(missed) > 1 or len(hops) < 10:  # noqa: PLR2004 - distinct next hops
         return None
     return len(addresses)
 
 
 def agreed(routes: list[Route], addresses: list[int], answer: Answer) -> tuple[int, int] | None:
-    """How many lookups agree, and how long prefixes are that count; None when they do not agree.
+    """Return the number of lookups and the longest prefix that counts; None if they disagree.
 
-    Some tables, of loops over bits that end one too early, do not know routes to one address.
+    Some tables ignore routes to single addresses, because their loop over bits ends one too early.
     """
     answers = {one: answer(one) for one in addresses}
     for longest in (BITS, BITS - 1):
@@ -95,7 +98,7 @@ def agreed(routes: list[Route], addresses: list[int], answer: Answer) -> tuple[i
 
 
 def lpm_finding(count: int, routes: int, parameters: dict[str, str]) -> dict[str, Any]:
-    """What is said of a longest prefix match."""
+    """Return the finding for a longest prefix match."""
     return {
         "kind": "lpm",
         "algorithm": "longest prefix match (IPv4)",
@@ -113,7 +116,7 @@ _MOST = 60
 
 
 class Layout(NamedTuple):
-    """Where an entry has what."""
+    """The members of an entry."""
 
     size: int
     prefix: Member
@@ -123,7 +126,7 @@ class Layout(NamedTuple):
 
 
 def entries_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Whether it is a function of entries, their number and an address."""
+    """Yield attempts on a function of entries, their number and an address."""
     function, pattern = bench.functions[name], kinds(bench, name)
     if pattern.count("i") not in (1, 2, 3) or not 1 <= pattern.count("p") <= 2:  # noqa: PLR2004
         return
@@ -135,7 +138,7 @@ def entries_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
 
 
 def layouts(function: Function) -> Iterator[Layout]:
-    """How entries may be laid out that a function takes, by the names of members."""
+    """Yield possible layouts of the entries that a function takes, by the names of members."""
     for parameter in function.parameters:
         described = parameter.described
         if described is None or not described.members:
@@ -239,7 +242,7 @@ def _meanings(
 
 
 def entry_text(layout: Layout, route: Route, *, swapped: bool) -> bytes:
-    """A route in memory; `swapped`: prefix and mask in network order."""
+    """Return a route in memory; with `swapped`, prefix and mask are in network order."""
     text = bytearray(layout.size)
     order = "big" if swapped else "little"
 
@@ -258,37 +261,37 @@ def entry_text(layout: Layout, route: Route, *, swapped: bool) -> bytes:
 
 
 PLENTY = 1 << 10
-"""What functions that make a table take for its size: entries."""
+"""Size to pass to functions that create a table: a number of entries."""
 _EXPONENT = 20
-"""... or a power of two."""
+"""Size to pass if it is the exponent of a power of two."""
 
 
 class Roles(NamedTuple):
-    """The functions of a table; each but the two that count may be missing."""
+    """The functions of a routing table; only `add` and `look` are required."""
 
     make: str | None  # returns a table
-    begin: str | None  # prepares one in memory
+    begin: str | None  # prepares a table in memory
     add: str
     look: str
 
 
 class Way(NamedTuple):
-    """What arguments mean."""
+    """A meaning of the arguments of a routing table's functions."""
 
-    entry: Layout | None  # of what is added as a whole, in memory; None: numbers are
-    added: tuple[str, ...]  # of the numbers that are added
+    entry: Layout | None  # layout of a route in memory; None: a route is numbers
+    added: tuple[str, ...]  # meanings of the numbers that `add` takes
     looked: tuple[str, ...]
-    root: str  # where the table is: `memory`, `made`, `returned`, `nowhere`
+    root: str  # location of the table: `memory`, `made`, `returned`, `nowhere`
     swapped: bool  # addresses in network order
     mask: bool  # lengths as masks
-    result: str  # where a next hop comes out: `value`, `memory`, `pointed`
+    result: str  # location of the next hop: `value`, `memory`, `pointed`
     behind: bool = False  # addresses are in memory, and pointers to them are passed
-    amount: int = PLENTY  # the size of a table that is made
+    amount: int = PLENTY  # size passed to a function that creates a table
     ascending: bool = False  # routes are added from the shortest prefix to the longest
 
 
 def ways(bench: Bench, roles: Roles) -> Iterator[Way]:
-    """All of them, likely ones first."""
+    """Yield all meanings, likely ones first."""
     layout = entry_layout(bench.functions[roles.add])
     found = (
         _by_entry(bench, roles, layout)
@@ -303,7 +306,7 @@ def ways(bench: Bench, roles: Roles) -> Iterator[Way]:
 
 
 def entry_layout(function: Function) -> Layout | None:
-    """How a route is described in memory that a function takes, if it takes one so."""
+    """Return the layout of a route that a function takes in memory; None if it takes none."""
     if any(one.kind == "integer" and one.bits > 1 for one in function.parameters):
         return None
     return next((one for one in layouts(function) if one.hop is not None), None)
@@ -321,7 +324,7 @@ def _by_entry(bench: Bench, roles: Roles, layout: Layout) -> Iterator[Way]:
 
 
 def _by_number(bench: Bench, roles: Roles) -> Iterator[Way]:
-    """Prefixes and addresses are numbers."""
+    """Yield meanings with prefixes and addresses as numbers."""
     add, look = kinds(bench, roles.add), kinds(bench, roles.look)
     if not 2 <= add.count("i") <= 4 or not 1 <= look.count("i") <= 2:  # noqa: PLR2004
         return
@@ -335,7 +338,7 @@ def _by_number(bench: Bench, roles: Roles) -> Iterator[Way]:
 
 
 def _by_address(bench: Bench, roles: Roles) -> Iterator[Way]:
-    """Prefixes and addresses are in memory; their own length, in bytes, may be passed, too."""
+    """Yield meanings with prefixes and addresses in memory, perhaps with their length in bytes."""
     add, look = kinds(bench, roles.add), kinds(bench, roles.look)
     numbers = {0: ((),), 1: (("four",), ("bits",), ("zero",))}
     looked: tuple[tuple[str, ...], ...] = numbers.get(look.count("i"), ())
@@ -352,7 +355,10 @@ def _by_address(bench: Bench, roles: Roles) -> Iterator[Way]:
 
 
 def _added(count: int, *, pointed: bool) -> Sequence[tuple[str, ...]]:
-    """What numbers may be beside an address in memory; `pointed`: the next hop is none of them."""
+    """Return meanings of the numbers beside an address in memory.
+
+    With `pointed`, the next hop is passed as a pointer instead.
+    """
     if pointed:
         names = {1: ("length",), 2: ("four", "length"), 3: ("four", "length", "zero")}
     else:
@@ -361,7 +367,7 @@ def _added(count: int, *, pointed: bool) -> Sequence[tuple[str, ...]]:
 
 
 def _roots(bench: Bench, roles: Roles, pointer: bool) -> list[str]:
-    """Where a table may be; `pointer`: what adds a route takes one that may be the table."""
+    """Return possible locations of a table; `pointer`: `add` takes one that may be the table."""
     if roles.make:
         return ["made"] if pointer else []
     found = ["memory"] if pointer else ["nowhere"]
@@ -374,7 +380,7 @@ def _roots(bench: Bench, roles: Roles, pointer: bool) -> list[str]:
 
 
 def _results(bench: Bench, roles: Roles, *, before: int) -> list[str]:
-    """Where a next hop may come out; `before`: so many pointers are for something else."""
+    """Return possible locations of a next hop; `before` pointers are for something else."""
     function = bench.functions[roles.look]
     results = ["value"] if function.result.startswith("i") else []
     results += ["memory"] if kinds(bench, roles.look).count("p") > before else []
@@ -382,5 +388,5 @@ def _results(bench: Bench, roles: Roles, *, before: int) -> list[str]:
 
 
 def _natural(order: Sequence[str]) -> bool:
-    """Prefixes come before lengths: nobody does it the other way round."""
+    """Return true if the prefix precedes the length, as in all known functions."""
     return order.index("prefix") < order.index("length") if "length" in order else True

@@ -34,35 +34,35 @@ from slowpath.insights.sandbox.native import SIZE
 from slowpath.insights.sandbox.trials import Attempt, Fates
 
 _SLOT = 16
-"""Bytes of memory for a prefix: functions may keep its address."""
+"""Bytes of memory for each prefix, because functions may keep its address."""
 _APART = 64
-"""Bytes between what a function writes through one pointer and through the next."""
+"""Bytes between the targets of two pointers through which a function writes."""
 _REACH = 64
-"""Bytes behind an address that is returned in which a next hop is looked for."""
+"""Bytes behind a returned address in which a next hop is searched."""
 _SIX = re.compile(r"(?:ip_?v?|lpm|fib|v|look_?up)6", re.IGNORECASE)
-"""In names of functions whose addresses in memory may have more than the bytes that are tried."""
+"""Names of functions for IPv6, whose addresses are longer than the bytes that are compared."""
 _CALLS = ("value", "memory")
-"""Where next hops come out of ways that do nothing but call functions."""
+"""Locations of next hops that need only calls of functions, and follow no returned address."""
 
 
 def lookup_attempts(bench: Bench, roles: Roles) -> tuple[list[Attempt], Fates]:
-    """Attempts, of which some die as others do.
+    """Return attempts on a routing table, and a record of the calls that they share.
 
-    Where variables are not put back, each is for a process of its own.
+    If variables are not restored, each attempt needs a process of its own.
     """
     every: dict[Attempt, Way] = {
         partial(_tried, bench, roles, way): way for way in ways(bench, roles)
     }
     for ascending in {way.ascending for way in every.values()}:
-        _asked(ascending=ascending)  # once for all processes
-    # What follows an address that is returned may die of that, and is the last of its kind.
+        _asked(ascending=ascending)  # fill the cache once for all processes
+    # An attempt that follows a returned address may die of that, so it shares no call.
     calls = {tried: way._replace(result="") for tried, way in every.items() if way.result in _CALLS}
     return list(every), Fates(calls)
 
 
 @cache
 def _asked(*, ascending: bool) -> tuple[list[Route], list[int]]:
-    """Routes in the order in which they are added, and addresses that are looked up."""
+    """Return routes in the order in which they are added, and addresses to look up."""
     noise = noise_of(83)
     routes = some_routes(noise)
     if ascending:
@@ -109,13 +109,13 @@ def _tried(bench: Bench, roles: Roles, way: Way) -> dict[str, Any] | None:
 
 
 def _size(bench: Bench, name: str) -> int:
-    """Bytes of the table that a function takes, as its type says."""
+    """Return the size in bytes of the table that a function takes, by its type."""
     described = [one.described for one in bench.functions[name].parameters]
     return min(SIZE, max((one.size for one in described if one is not None), default=0))
 
 
 def _table(bench: Bench, stage: Stage, roles: Roles, way: Way) -> int | None:
-    """Where the table is."""
+    """Return the address of the table, 0 if `add` returns it; None if none was created."""
     if roles.make is not None:
         pattern = kinds(bench, roles.make)
         if "p" in pattern:
@@ -125,7 +125,7 @@ def _table(bench: Bench, stage: Stage, roles: Roles, way: Way) -> int | None:
     if roles.begin is not None:
         pattern = kinds(bench, roles.begin)
         numbers = [way.amount] * pattern.count("i")
-        # What a second one points to says how large the table is to be: noise says large.
+        # A second pointer is to a description of the table's size: noise gives a large size.
         pointers = [stage.address(CONTEXT), stage.address(KEY)][: pattern.count("p")]
         stage.call(roles.begin, filled(pattern, pointers, numbers))
     return 0 if way.root == "returned" else stage.address(CONTEXT)
@@ -146,7 +146,7 @@ def _added(  # noqa: PLR0913, PLR0917 - a way to call
         length = _turned(length)
     if way.behind:
         pointers.append(_written(stage, KEY, _bytes(way, route.prefix), number * _SLOT))
-    # Another pointer is what belongs to the route: an address that stands for the next hop.
+    # A further pointer belongs to the route: an address that stands for the next hop.
     pointers += [route.hop] * 2
     values = {
         "prefix": _turned(route.prefix) if way.swapped else route.prefix,
@@ -180,17 +180,17 @@ def _looked(  # noqa: PLR0913, PLR0917 - a way to call
 
 
 def _turned(number: int) -> int:
-    """A number of four bytes in the other order."""
+    """Reverse the bytes of a 4-byte number."""
     return int.from_bytes(number.to_bytes(4), "little")
 
 
 def _bytes(way: Way, address: int) -> bytes:
-    """An address in memory."""
+    """Return an address as bytes in memory."""
     return address.to_bytes(4, "big" if way.swapped else "little") + bytes(_SLOT - 4)
 
 
 def _written(stage: Stage, region: int, text: bytes, at: int) -> int:
-    """Where a text is, when it has been put into a region."""
+    """Write a text to a region, and return its address."""
     stage.regions[region].write(text, at)
     return stage.address(region) + at
 
@@ -202,9 +202,11 @@ def _field(
     routes: list[Route],
     addresses: list[int],
 ) -> Callable[[int], int] | None:
-    """The next hop in memory: what is returned, behind it, or where pointers that are passed lead.
+    """Return a function that reads the next hop of an address.
 
-    None when it is nowhere.
+    The next hop is the return value, or in memory: at the returned address, or in an output.
+
+    Return None if it is in none of these places.
     """
     usual = (one for one in addresses if (route := lookup(routes, one)) and route.length < BITS)
     first = next(usual, None)

@@ -1,6 +1,6 @@
 """Proofs for ChaCha, Salsa20 and RC4.
 
-What comes out for known memory is looked up among what the ciphers make of each place in it.
+The output for known memory is looked up among the outputs of the ciphers for each offset in it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ _TRIALS = 16
 _MESSAGE = 130
 _NUMBERS = (0, 1, 20, 10, 64, 12, 8)
 Label = tuple[str, int, bool, int]
-"""Cipher, rounds, whether its input is added at last; where the input is."""
+"""Cipher, rounds, whether the input is added at the end; offset of the input."""
 _CORES: dict[str, Callable[..., bytes]] = {
     "ChaCha": ciphers.chacha_core,
     "Salsa20": ciphers.salsa_core,
@@ -45,13 +45,13 @@ def _noise() -> tuple[bytes, ...]:
 
 
 def _some_text(noise: Noise) -> bytes:
-    """A state, and behind it what may be a number of rounds."""
+    """Return a state, followed by words that may be a number of rounds."""
     return noise.randbytes(_BEHIND) + b"\x14\0\0\0" * _BEHIND + noise.randbytes(_MESSAGE)
 
 
 @cache
 def _known() -> dict[bytes, tuple[int, Label]]:
-    """By outcome: of which text, and which cipher."""
+    """Return, by output, the index of the text and the cipher."""
     return {
         _core(label, text): (at, label)
         for at, text in enumerate(_noise())
@@ -60,7 +60,7 @@ def _known() -> dict[bytes, tuple[int, Label]]:
 
 
 def prepare() -> None:
-    """Computes once what all attempts look up."""
+    """Compute once the tables in which all attempts look up outputs."""
     _known()
     for key in (5, 16, 32):
         _rc4_known(key)
@@ -73,7 +73,7 @@ def _core(label: Label, text: bytes) -> bytes:
 
 
 def core_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Whether it makes a block of key stream of a state, or encrypts with it."""
+    """Yield attempts on a function that makes a block of key stream, or encrypts with it."""
     pattern = kinds(bench, name)
     pointers = pattern.count("p")
     if pointers not in (1, 2, 3) or len(pattern) > 5:  # noqa: PLR2004
@@ -81,7 +81,7 @@ def core_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
     stage = Stage(bench, [name])
     numbers = pattern.count("i")
     tried = [(_MESSAGE,) * numbers, *((one,) * numbers for one in _NUMBERS)] if numbers else [()]
-    if pointers == 3:  # noqa: PLR2004 - a state, a message, and where it goes
+    if pointers == 3:  # noqa: PLR2004 - a state, a message, and an output
         tried = tried[:1]
     for order, values in product(permutations(range(pointers)), tried):
         arguments = filled(pattern, [stage.address(at) for at in order], values)
@@ -100,7 +100,7 @@ def _core_found(stage: Stage, name: str, arguments: Sequence[int]) -> dict[str, 
         places = [(start, None) for start in _OFFSETS] + [(0, at) for at in range(len(texts))]
         for start, message in places:
             block = text[start : start + _BLOCK]
-            if message is not None:  # what was encrypted, perhaps
+            if message is not None:  # perhaps an encrypted message
                 block = _xored(block, texts[message])
             known = _known().get(block)
             if known is None:
@@ -129,7 +129,7 @@ def _xored(one: bytes, other: bytes) -> bytes:
 
 @cache
 def _direct_known() -> tuple[bytes, bytes, dict[bytes, tuple[str, int, int]]]:
-    """A key, a nonce, and by key stream the cipher, bytes of its nonce, and its counter."""
+    """Return a key, a nonce, and by key stream the cipher, bytes of its nonce, and its counter."""
     noise = noise_of(47)
     key, nonce = noise.randbytes(32), noise.randbytes(16)
     found = {}
@@ -142,7 +142,7 @@ def _direct_known() -> tuple[bytes, bytes, dict[bytes, tuple[str, int, int]]]:
 
 
 def cipher_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Whether it is a function of key, nonce and message, in whichever order."""
+    """Yield attempts on a function of key, nonce and message, in any order."""
     pattern = kinds(bench, name)
     pointers = pattern.count("p")
     if pointers not in (3, 4) or len(pattern) > 7 or pattern.count("i") == 0:  # noqa: PLR2004
@@ -195,7 +195,7 @@ def _rc4_known(size: int) -> tuple[bytes, bytes]:
 
 
 def rc4_attempts(bench: Bench, begin: str, work: str) -> Iterator[Attempt]:
-    """Whether one shuffles with a key and the other makes the key stream; or one does both."""
+    """Yield attempts on a key set-up and its key stream function, or on one function for both."""
     patterns = kinds(bench, begin), kinds(bench, work)
     if patterns[0].count("p") not in (1, 2, 3) or max(map(len, patterns)) > 5:  # noqa: PLR2004
         return
@@ -221,7 +221,7 @@ def rc4_attempts(bench: Bench, begin: str, work: str) -> Iterator[Attempt]:
 
 
 def _rc4(outcome: Callable[[bytes, bytes], bytes], size: int) -> dict[str, Any] | None:
-    """Whether a message is xored with the key stream, or replaced by it."""
+    """Prove that a message is xored with the key stream, or replaced by it."""
     key, expected = _rc4_known(size)
     if outcome(key, bytes(_MESSAGE)) != expected:
         return None
@@ -243,7 +243,7 @@ def _rc4_ways(
     context, data, out, key = (stage.address(one) for one in (CONTEXT, DATA, OUT, KEY))
     numbers = patterns[0].count("i")
     if alone and numbers in (2, 3):  # sizes of both, and how much is left out
-        in_place = patterns[0].count("p") == 2  # noqa: PLR2004 - no place for the outcome
+        in_place = patterns[0].count("p") == 2  # noqa: PLR2004 - no output pointer
         pointers: Sequence[int] = (data, key) if in_place else (data, out, key)
         for order, size in product(permutations(pointers), (16, 5)):
             for values in permutations((size, _MESSAGE, 0)[:numbers]):

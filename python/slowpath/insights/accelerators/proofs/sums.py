@@ -1,7 +1,7 @@
 """Proofs for checksums and their incremental updates.
 
-An internet checksum that is corrected is the old one, minus what was there, plus what is there now,
-all modulo 65535; so a coefficient of 1, -1, 256 or -256 belongs to each argument.
+A corrected internet checksum is the old checksum, minus the old content, plus the new content,
+modulo 65535. So each argument has a coefficient of 1, -1, 256 or -256.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,11 +28,11 @@ from slowpath.insights.accelerators.references.sums import (
 
 _FEW = 6
 _LEAST = 4
-"""Bytes of a message: the sum of one word is the word."""
+"""Shortest message in bytes, because the sum of one word is the word itself."""
 
 
 def prove_sum(oracle: Oracle) -> dict[str, Any] | None:
-    """The checksum that an oracle is; None when it is none of them."""
+    """Return the finding for the checksum that an oracle computes; None if it is none of them."""
     for prove in (_internet, _adler, _fletcher, _internet_of_pairs):
         found = prove(oracle)
         if found is not None:
@@ -41,7 +41,7 @@ def prove_sum(oracle: Oracle) -> dict[str, Any] | None:
 
 
 def _internet(oracle: Oracle) -> dict[str, Any] | None:
-    """RFC 1071: equal modulo 65535, where 0 and 65535 are the same."""
+    """Prove RFC 1071: results are equal modulo 65535, where 0 and 65535 are the same."""
     if oracle.bits < 16 or oracle.text or (oracle.fixed or _LEAST) < _LEAST:  # noqa: PLR2004
         return None
     few = _few(oracle)
@@ -72,7 +72,7 @@ def _internet(oracle: Oracle) -> dict[str, Any] | None:
         if len(checked) < _enough(oracle):
             continue
         folded = all(answered(oracle, one) <= WORD for one in checked)
-        # Without carries that come back it is a plain sum of numbers, unless bytes are counted.
+        # Without end-around carries it is a plain sum of numbers, unless bytes are counted.
         if not folded and (oracle.unit > 1 or oracle.fixed is not None):
             return None
         return _finding(
@@ -84,7 +84,7 @@ def _internet(oracle: Oracle) -> dict[str, Any] | None:
 
 
 def _internet_of_pairs(oracle: Oracle) -> dict[str, Any] | None:
-    """RFC 1071 of whole words: what functions make of a last byte is often something else."""
+    """Prove RFC 1071 for whole words; functions often treat an odd last byte differently."""
     if oracle.unit > 1 or oracle.fixed is not None:
         return None
     found = _internet(Pairs(oracle))
@@ -93,7 +93,7 @@ def _internet_of_pairs(oracle: Oracle) -> dict[str, Any] | None:
     return found
 
 
-def _words(  # noqa: PLR0913 - what there is to say
+def _words(  # noqa: PLR0913 - properties of a checksum
     oracle: Oracle, order: str, sign: int, start: int, factor: int, *, folded: bool
 ) -> dict[str, str]:
     said = {
@@ -111,7 +111,7 @@ def _words(  # noqa: PLR0913 - what there is to say
 def _seed_factor(
     oracle: Oracle, few: list[Sample], start: int, rest: Callable[[Sample], int]
 ) -> int | None:
-    """What a seed is multiplied with in the sum; None when it is something else."""
+    """Return the factor of the seed in the sum; None if the seed is used in another way."""
     if not oracle.seed_bits:
         return 0
     for factor in (0, 1, -1, 256, -256):
@@ -121,7 +121,7 @@ def _seed_factor(
 
 
 def _adler(oracle: Oracle) -> dict[str, Any] | None:
-    if oracle.bits < 32 or oracle.text:  # noqa: PLR2004 - of the checksum
+    if oracle.bits < 32 or oracle.text:  # noqa: PLR2004 - width of the checksum
         return None
     for seeded in (True, False) if oracle.seed_bits else (False,):
         starts = (0,) if seeded else (1, 0)
@@ -187,13 +187,13 @@ def _fletcher(oracle: Oracle) -> dict[str, Any] | None:
 
 
 def _few(oracle: Oracle) -> list[Sample]:
-    """Some inputs that tell most functions apart."""
+    """Return some inputs that tell most functions apart."""
     found = [one for one in samples(oracle) if len(one.data) >= min(8, oracle.fixed or 8)]
     return found[:: max(1, len(found) // _FEW)]
 
 
 def _agreeing(oracle: Oracle, agrees: Callable[[Sample], bool]) -> Iterator[Sample]:
-    """Inputs up to the first on which a function is another one."""
+    """Yield inputs up to the first on which a function disagrees."""
     for sample in samples(oracle):
         if not agrees(sample):
             return
@@ -201,7 +201,7 @@ def _agreeing(oracle: Oracle, agrees: Callable[[Sample], bool]) -> Iterator[Samp
 
 
 def _enough(oracle: Oracle) -> int:
-    """So many inputs have to agree: all, or up to where memory of the function ends."""
+    """Return the number of inputs that must agree: all, or up to the end of a function's memory."""
     every = sum(1 for _ in samples(oracle))
     return every if oracle.fixed is not None else min(every, 120)
 
@@ -217,10 +217,10 @@ _TRIALS = 256
 
 
 def prove_update(bench: Bench, name: str) -> dict[str, Any] | None:
-    """The sum or correction that a function of numbers computes."""
+    """Return the finding for a sum or correction of numbers; None if it is neither."""
     function = bench.functions[name]
     numbers = [at for at, one in enumerate(function.parameters) if one.kind == "integer"]
-    if not 1 <= len(numbers) <= 6:  # noqa: PLR2004 - of a header
+    if not 1 <= len(numbers) <= 6:  # noqa: PLR2004 - words of a header
         return None
     binding = tuple(
         Slot("number") if one.kind == "integer" else Slot("memory" if one.writes else "key")

@@ -25,7 +25,7 @@ def _times(one: int, other: int) -> int:
 
 @cache
 def _boxes() -> tuple[bytes, bytes]:
-    """The substitution of bytes, and its inverse."""
+    """Return the S-box and its inverse."""
     forward = bytearray(256)
     for value in range(256):
         inverse = next((one for one in range(256) if _times(value, one) == 1), 0)
@@ -41,7 +41,7 @@ def _boxes() -> tuple[bytes, bytes]:
 
 @cache
 def schedule(key: bytes) -> bytes:
-    """All round keys, as bytes in the order of the specification."""
+    """Return all round keys of AES, as bytes in the order of the specification."""
     box, _ = _boxes()
     words = [key[at : at + 4] for at in range(0, len(key), 4)]
     length, constant = len(words), 1
@@ -51,7 +51,7 @@ def schedule(key: bytes) -> bytes:
             word = bytes(box[byte] for byte in word[1:] + word[:1])
             word = bytes((word[0] ^ constant, *word[1:]))
             constant = _double(constant)
-        elif length > 6 and at % length == 4:  # noqa: PLR2004 - of 256 bits
+        elif length > 6 and at % length == 4:  # noqa: PLR2004 - a key of 256 bits
             word = bytes(box[byte] for byte in word)
         words.append(bytes(one ^ two for one, two in zip(words[at - length], word, strict=True)))
     return b"".join(words)
@@ -84,7 +84,7 @@ _ROWS_BACK = tuple((at - 4 * (at % 4)) % AES_SIZE for at in range(AES_SIZE))
 
 
 def aes_encrypt(block: bytes, key: bytes) -> bytes:
-    """A block of 16 bytes, encrypted."""
+    """Encrypt a block of 16 bytes with AES."""
     box, _ = _boxes()
     keys, rounds = schedule(key), _ROUNDS[len(key)]
     block = _added(block, keys, 0)
@@ -97,7 +97,7 @@ def aes_encrypt(block: bytes, key: bytes) -> bytes:
 
 
 def aes_decrypt(block: bytes, key: bytes) -> bytes:
-    """A block of 16 bytes, decrypted."""
+    """Decrypt a block of 16 bytes with AES."""
     _, box = _boxes()
     keys, rounds = schedule(key), _ROUNDS[len(key)]
     for turn in range(rounds, 0, -1):
@@ -217,7 +217,7 @@ def _once(block: bytes, key: bytes, *, back: bool) -> bytes:
 
 
 def des_encrypt(block: bytes, key: bytes) -> bytes:
-    """A block of 8 bytes, encrypted; a key of 16 or 24 bytes: triple DES."""
+    """Encrypt a block of 8 bytes with DES; a key of 16 or 24 bytes means triple DES."""
     if len(key) == DES_SIZE:
         return _once(block, key, back=False)
     first, second, third = key[:8], key[8:16], key[16:] or key[:8]
@@ -226,7 +226,7 @@ def des_encrypt(block: bytes, key: bytes) -> bytes:
 
 
 def des_decrypt(block: bytes, key: bytes) -> bytes:
-    """A block of 8 bytes, decrypted."""
+    """Decrypt a block of 8 bytes with DES; a key of 16 or 24 bytes means triple DES."""
     if len(key) == DES_SIZE:
         return _once(block, key, back=True)
     first, second, third = key[:8], key[8:16], key[16:] or key[:8]
@@ -253,7 +253,7 @@ def _tea(word: int, total: int, one: int, two: int) -> int:
 
 
 def tea_encrypt(block: bytes, key: bytes, order: Order = "little") -> bytes:
-    """A block of 8 bytes, encrypted with TEA."""
+    """Encrypt a block of 8 bytes with TEA."""
     v, k, total = _words(block, order), _words(key, order), 0
     for _ in range(_TEA_ROUNDS):
         total = total + _DELTA & U32
@@ -263,7 +263,7 @@ def tea_encrypt(block: bytes, key: bytes, order: Order = "little") -> bytes:
 
 
 def tea_decrypt(block: bytes, key: bytes, order: Order = "little") -> bytes:
-    """A block of 8 bytes, decrypted with TEA."""
+    """Decrypt a block of 8 bytes with TEA."""
     v, k, total = _words(block, order), _words(key, order), _DELTA * _TEA_ROUNDS & U32
     for _ in range(_TEA_ROUNDS):
         v[1] = v[1] - _tea(v[0], total, k[2], k[3]) & U32
@@ -279,7 +279,7 @@ def _xtea(word: int, total: int, part: int) -> int:
 def xtea_encrypt(
     block: bytes, key: bytes, order: Order = "little", rounds: int = _TEA_ROUNDS
 ) -> bytes:
-    """A block of 8 bytes, encrypted with XTEA."""
+    """Encrypt a block of 8 bytes with XTEA."""
     v, k, total = _words(block, order), _words(key, order), 0
     for _ in range(rounds):
         v[0] = v[0] + _xtea(v[1], total, k[total & 3]) & U32
@@ -291,7 +291,7 @@ def xtea_encrypt(
 def xtea_decrypt(
     block: bytes, key: bytes, order: Order = "little", rounds: int = _TEA_ROUNDS
 ) -> bytes:
-    """A block of 8 bytes, decrypted with XTEA."""
+    """Decrypt a block of 8 bytes with XTEA."""
     v, k, total = _words(block, order), _words(key, order), _DELTA * rounds & U32
     for _ in range(rounds):
         v[1] = v[1] - _xtea(v[0], total, k[total >> 11 & 3]) & U32
@@ -339,12 +339,15 @@ _SALSA = (
 
 
 def chacha_core(state: bytes, rounds: int = 20, *, add: bool = True) -> bytes:
-    """64 bytes from 64 bytes; without the last addition it is HChaCha's permutation."""
+    """Return 64 bytes of ChaCha key stream from a state of 64 bytes.
+
+    Without the last addition it is the permutation of HChaCha.
+    """
     return _core(state, rounds, _CHACHA, add=add, chacha=True)
 
 
 def salsa_core(state: bytes, rounds: int = 20, *, add: bool = True) -> bytes:
-    """The same of Salsa20."""
+    """Return 64 bytes of Salsa20 key stream from a state of 64 bytes."""
     return _core(state, rounds, _SALSA, add=add, chacha=False)
 
 
@@ -363,14 +366,14 @@ def _core(
 
 
 def chacha_quarter(words: tuple[int, int, int, int]) -> tuple[int, ...]:
-    """One quarter round."""
+    """Apply one quarter round of ChaCha."""
     x = list(words)
     _chacha_quarter(x, 0, 1, 2, 3)
     return tuple(x)
 
 
 def chacha20(key: bytes, nonce: bytes, counter: int, size: int) -> bytes:
-    """Key stream; a nonce of 12 bytes leaves 4 to the counter, one of 8 bytes 8."""
+    """Return ChaCha20 key stream; a nonce of 12 bytes leaves 4 to the counter, 8 bytes leave 8."""
     stream = b""
     for block in range((size + 63) // 64):
         number = (counter + block).to_bytes(16 - len(nonce), "little", signed=False)
@@ -379,7 +382,7 @@ def chacha20(key: bytes, nonce: bytes, counter: int, size: int) -> bytes:
 
 
 def salsa20(key: bytes, nonce: bytes, size: int, counter: int = 0) -> bytes:
-    """Key stream; a key of 32 bytes, a nonce of 8."""
+    """Return key stream of Salsa20, for a key of 32 bytes and a nonce of 8."""
     stream = b""
     for block in range((size + 63) // 64):
         state = (
@@ -397,7 +400,7 @@ def salsa20(key: bytes, nonce: bytes, size: int, counter: int = 0) -> bytes:
 
 
 def rc4(key: bytes, size: int) -> bytes:
-    """Key stream."""
+    """Return key stream of RC4."""
     box, j = list(range(256)), 0
     for i in range(256):
         j = (j + box[i] + key[i % len(key)]) % 256

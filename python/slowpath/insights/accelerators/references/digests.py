@@ -33,7 +33,7 @@ _MD5_SHIFTS = ((7, 12, 17, 22), (5, 9, 14, 20), (4, 11, 16, 23), (6, 10, 15, 21)
 
 
 def md5(state: Sequence[int], block: Sequence[int]) -> list[int]:
-    """One block of MD5."""
+    """Update a state of MD5 with one block."""
     a, b, c, d = state
     for at in range(64):
         turn = at // 16
@@ -49,7 +49,7 @@ def md5(state: Sequence[int], block: Sequence[int]) -> list[int]:
 
 
 def sha1(state: Sequence[int], block: Sequence[int]) -> list[int]:
-    """One block of SHA-1."""
+    """Update a state of SHA-1 with one block."""
     words = list(block)
     for at in range(16, 80):
         words.append(_left(words[at - 3] ^ words[at - 8] ^ words[at - 14] ^ words[at - 16], 1))
@@ -76,7 +76,7 @@ def _primes(count: int) -> list[int]:
 
 
 def _root(number: int, power: int) -> int:
-    """The whole part of a root."""
+    """Return the integer part of a root."""
     low, high = 0, 1 << (number.bit_length() // power + 1)
     while low < high:
         middle = (low + high + 1) // 2
@@ -145,4 +145,4 @@ WHOLE: dict[str, Callable[[bytes], bytes]] = {
     "BLAKE2b-256": lambda data: hashlib.blake2b(data, digest_size=32).digest(),
     "BLAKE2s": lambda data: hashlib.blake2s(data).digest(),
 }
-"""Whole messages, by what Python has."""
+"""Digests of whole messages by Python's `hashlib`."""

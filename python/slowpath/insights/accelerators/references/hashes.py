@@ -17,13 +17,13 @@ class Hash(NamedTuple):
     name: str
     bits: int
     of: Callable[[bytes, int], int]  # data and seed
-    start: int | None  # the seed that is its own; None: any
-    stepwise: bool = False  # a hash is the seed for what follows
-    unit: int = 1  # it takes multiples of so many bytes
+    start: int | None  # standard seed; None: any
+    stepwise: bool = False  # a hash is the seed for further data
+    unit: int = 1  # data is a multiple of this many bytes
 
 
 def signed(byte: int) -> int:
-    """A byte as a `char` is on most machines."""
+    """Return a byte as a signed `char`, as on most machines."""
     return byte - 256 if byte > 127 else byte  # noqa: PLR2004 - the sign
 
 
@@ -80,7 +80,7 @@ def _simple(bits: int) -> list[Hash]:
     ]
     for sign in (False, True):
         also = " (signed char)" if sign else ""
-        wide = "" if bits == 32 else f"-{bits}"  # noqa: PLR2004 - the usual one
+        wide = "" if bits == 32 else f"-{bits}"  # noqa: PLR2004 - the usual width
         found += [
             Hash(f"djb2{wide}{also}", bits, _multiplied(bits, 33, sign=sign), 5381, True),
             Hash(
@@ -97,7 +97,7 @@ SIMPLE = (
     Hash("Jenkins one-at-a-time", 32, _one_at_a_time(), 0),
     Hash("Jenkins one-at-a-time (signed char)", 32, _one_at_a_time(sign=True), 0),
 )
-"""Those that take one byte at a time."""
+"""Hash functions that take one byte at a time."""
 
 
 def _rotate(value: int, by: int) -> int:
@@ -118,7 +118,10 @@ def _round(v: list[int]) -> None:
 
 
 def siphash(data: bytes, key: bytes, each: int = 2, last: int = 4) -> int:
-    """SipHash with 64 bits; 16 bytes of key; so many rounds for each word, and at the end."""
+    """Return SipHash with 64 bits, for a key of 16 bytes.
+
+    `each` rounds follow each word, and `last` rounds come at the end.
+    """
     one, two = (int.from_bytes(key[at : at + 8], "little") for at in (0, 8))
     v = [
         one ^ 0x736F6D6570736575,
@@ -141,7 +144,7 @@ def siphash(data: bytes, key: bytes, each: int = 2, last: int = 4) -> int:
 
 
 def toeplitz(data: bytes, key: bytes) -> int:
-    """The hash of receive-side scaling, 32 bits; the key is 4 bytes longer than the data."""
+    """Return the hash of receive-side scaling, 32 bits; the key is 4 bytes longer than the data."""
     bits = 8 * len(key)
     whole, result = int.from_bytes(key), 0
     for at, byte in enumerate(data):
@@ -173,7 +176,7 @@ def _mix2(a: int, b: int, c: int) -> tuple[int, int, int]:
 
 
 def lookup2(data: bytes, seed: int) -> int:
-    """`hash` of lookup2.c."""
+    """Return `hash` of lookup2.c."""
     a = b = _GOLDEN
     c, at = seed & U32, 0
     while len(data) - at >= _BLOCK:
@@ -202,7 +205,7 @@ def _final3(a: int, b: int, c: int) -> tuple[int, int, int]:
 
 
 def lookup3(data: bytes, seed: int) -> int:
-    """`hashlittle` of lookup3.c."""
+    """Return `hashlittle` of lookup3.c."""
     a = b = c = 0xDEADBEEF + len(data) + seed & U32
     at = 0
     while len(data) - at > _BLOCK:
@@ -216,12 +219,12 @@ def lookup3(data: bytes, seed: int) -> int:
 
 
 def lookup3_words(data: bytes, seed: int) -> int:
-    """`hashword` of lookup3.c, whose length counts words; `jhash2` of Linux is the same."""
-    return lookup3(data, seed)  # 4 times as many bytes: what `hashword` adds is the same number
+    """Return `hashword` of lookup3.c, whose length counts words; Linux's `jhash2` is the same."""
+    return lookup3(data, seed)  # `hashword` adds 4 times its length in words: the length in bytes
 
 
 def murmur2(data: bytes, seed: int) -> int:
-    """MurmurHash2, 32 bits."""
+    """Return MurmurHash2, 32 bits."""
     factor = 0x5BD1E995
     value, at = (seed ^ len(data)) & U32, 0
     while len(data) - at >= 4:  # noqa: PLR2004 - a word
@@ -237,7 +240,7 @@ def murmur2(data: bytes, seed: int) -> int:
 
 
 def murmur64a(data: bytes, seed: int) -> int:
-    """MurmurHash64A."""
+    """Return MurmurHash64A."""
     factor = 0xC6A4A7935BD1E995
     value = (seed ^ len(data) * factor) & U64
     whole = len(data) // 8 * 8
@@ -252,14 +255,14 @@ def murmur64a(data: bytes, seed: int) -> int:
 
 
 def mixed3(value: int) -> int:
-    """The last step of MurmurHash3, 32 bits."""
+    """Apply the last step of MurmurHash3, 32 bits."""
     value = (value ^ value >> 16) * 0x85EBCA6B & U32
     value = (value ^ value >> 13) * 0xC2B2AE35 & U32
     return value ^ value >> 16
 
 
 def murmur3(data: bytes, seed: int) -> int:
-    """MurmurHash3_x86_32."""
+    """Return MurmurHash3_x86_32."""
 
     def scrambled(word: int) -> int:
         return _mixers_rotate(word * 0xCC9E2D51 & U32, 15) * 0x1B873593 & U32
@@ -283,7 +286,7 @@ _P64 = (
 
 
 def xxh32(data: bytes, seed: int) -> int:
-    """XXH32."""
+    """Return XXH32."""
     one, two, three, four, five = _P32
     at = 0
     if len(data) >= 16:  # noqa: PLR2004 - a stripe
@@ -308,7 +311,7 @@ def xxh32(data: bytes, seed: int) -> int:
 
 
 def xxh64(data: bytes, seed: int) -> int:
-    """XXH64."""
+    """Return XXH64."""
     one, two, three, four, five = _P64
 
     def word_at(at: int) -> int:
@@ -352,14 +355,14 @@ MIXERS = (
     Hash("Jenkins lookup3", 32, lookup3, None),
     Hash("Jenkins lookup2", 32, lookup2, None),
 )
-"""Those that take words; any seed is theirs."""
+"""Hash functions that take words, with any seed."""
 
 
 BITS = 32
 
 
 class Route(NamedTuple):
-    """A prefix of IPv4, and where it leads."""
+    """An IPv4 prefix and its next hop."""
 
     prefix: int
     length: int
@@ -367,12 +370,12 @@ class Route(NamedTuple):
 
     @property
     def mask(self) -> int:
-        """The bits that count."""
+        """Network mask of the prefix."""
         return ((1 << self.length) - 1) << (BITS - self.length)
 
 
 def lookup(routes: list[Route], address: int) -> Route | None:
-    """The longest prefix of an address; of two with one prefix, the later one."""
+    """Return the route with the longest prefix of an address; of equal prefixes, the later one."""
     best: Route | None = None
     for route in routes:
         matches = address & route.mask == route.prefix & route.mask

@@ -8,7 +8,7 @@ ADLER = 65521
 
 
 def ones_complement_sum(data: bytes, order: str = "big") -> int:
-    """The sum of 16-bit words, a last byte padded, carries added again; between 0 and 65535."""
+    """Return the one's complement sum of 16-bit words, from 0 to 65535; an odd byte is padded."""
     if len(data) % 2:
         data += b"\0"
     total = sum(
@@ -21,7 +21,7 @@ def ones_complement_sum(data: bytes, order: str = "big") -> int:
 
 
 def adler32(data: bytes, start: int = 1) -> int:
-    """Adler-32, continued from an earlier one."""
+    """Return Adler-32, continued from an earlier value."""
     low, high = start & WORD, start >> 16
     for byte in data:
         low = (low + byte) % ADLER
@@ -30,15 +30,15 @@ def adler32(data: bytes, start: int = 1) -> int:
 
 
 class Fletcher(NamedTuple):
-    """A checksum of Fletcher's."""
+    """A Fletcher checksum."""
 
-    bits: int  # of a word; the checksum has twice as many
+    bits: int  # width of a word; the checksum is twice as wide
     modulus: int
     order: str  # of bytes in a word
-    start: int  # of both sums
+    start: int  # initial value of both sums
 
     def of(self, data: bytes) -> tuple[int, int]:
-        """Both sums over whole words, reduced; a last word is padded with zeros."""
+        """Return both sums over whole words, reduced; zeros pad the last word."""
         size = self.bits // 8
         data += bytes(-len(data) % size)
         low = high = self.start
@@ -63,18 +63,18 @@ class Crc(NamedTuple):
 
     width: int
     polynomial: int  # without its highest term, the term of x^0 in the lowest bit
-    initial: int  # as it would stand in a register that is not reflected
-    reflected_in: bool  # bytes go in from their lowest bit on
-    reflected_out: bool  # the register comes out with its bits in reverse order
-    final: int  # what the outcome is xored with
-    augmented: bool = True  # as if as many zero bits as it is wide followed the message
+    initial: int  # as in a register that is not reflected
+    reflected_in: bool  # bytes are read from their lowest bit on
+    reflected_out: bool  # the bits of the register are reversed in the result
+    final: int  # xored with the result
+    augmented: bool = True  # `width` zero bits follow the message
 
     def of(self, data: bytes) -> int:
-        """The CRC of a message."""
+        """Return the CRC of a message."""
         return self.outcome(self.run(self.initial, data))
 
     def run(self, register: int, data: bytes) -> int:
-        """The register after bytes; it is not reflected."""
+        """Return the register after some bytes; it is not reflected."""
         width, mask = self.width, (1 << self.width) - 1
         if not self.augmented:
             return self._divided(register, data)
@@ -92,13 +92,13 @@ class Crc(NamedTuple):
         return register
 
     def outcome(self, register: int) -> int:
-        """What a register comes out as."""
+        """Return the CRC for a register."""
         if self.reflected_out:
             register = reverse(register, self.width)
         return register ^ self.final
 
     def _divided(self, register: int, data: bytes) -> int:
-        """The remainder of the message itself, no zero bits behind it."""
+        """Return the remainder of the message without zero bits behind it."""
         top = 1 << (self.width - 1)
         mask = (1 << self.width) - 1
         for byte in data:
@@ -116,12 +116,12 @@ _REVERSED = tuple(int(f"{value:08b}"[::-1], 2) for value in range(256))
 
 
 def reverse(value: int, width: int) -> int:
-    """A number with its bits in reverse order."""
+    """Reverse the bits of a number."""
     return int(f"{value:0{width}b}"[::-1], 2)
 
 
 def times_x(value: int, polynomial: int, width: int) -> int:
-    """A polynomial times x, reduced."""
+    """Multiply a polynomial by x, and reduce it."""
     value <<= 1
     return value ^ (polynomial | 1 << width) if value >> width else value
 
@@ -164,5 +164,5 @@ _NAMES = {
 
 
 def name_of(width: int, polynomial: int) -> str:
-    """What a CRC of this width and polynomial is called."""
+    """Return the name of a CRC with this width and polynomial."""
     return _NAMES.get((width, polynomial), f"CRC-{width}")
