@@ -155,9 +155,7 @@ def _layouts(oracle: Oracle, mask: int, bits: int) -> list[Layout]:
     places = set[tuple[int, int]]()
     if mask >> at == (1 << span) - 1:
         places.add((span, at))
-    if (
-        bits <= span + 8 or bits <= oracle.bits
-    ):  # few bits may leave parts of the register unchanged
+    if bits <= span + 8 or bits <= oracle.bits:  # few bits may not reach all of the register
         places |= {(width, 0) for width in (8, 16, 24, 32, 64) if mask.bit_length() <= width}
     return [
         Layout(width, low, swapped, reflected)
