@@ -1,1 +1,1 @@
-"""The slice `insights`: needs of an unported network function on a SmartNIC."""
+"""Needs of a network function on a SmartNIC before it is ported (`slowpath insights`)."""

@@ -28,24 +28,24 @@ FORMAT = option(
     "--format",
     choices=FORMATS,
     default="table",
-    help="How to write to standard output; json and csv are stable (default: %(default)s).",
+    help="Set the output format; json and csv are stable (default: %(default)s).",
 )
 PREDICTIONS = option(
     OUTPUT,
     "-o",
     "--output",
     metavar="FILE",
-    help="Write the predictions to a file that ends in .csv or .json, rather than to standard "
+    help="Write the predictions to FILE, whose name ends in .csv or .json, instead of standard "
     "output.",
 )
 
 INSIGHTS = Group(
     (
-        "Tell what a network function will need on a SmartNIC before it is ported, and how to port "
-        "it.",
+        "Predict the needs of a network function on a SmartNIC before porting it, and advise how "
+        "to port it.",
         "slowpath insights FILE [OPTIONS] advises how to port the function in a source (.c, .cc, "
-        ".ll, ...): slowpath insights FILE --help has its options. A file that is called as a "
-        "command is: ./counts.",
+        ".ll, ...); slowpath insights FILE --help lists its options. For a file named like a "
+        "command, write its path: ./counts.",
     ),
     (),
     {
@@ -69,11 +69,12 @@ def _accelerators(given: Namespace) -> int:
 
 ACCELERATORS = Command(
     (
-        "Find functions that an accelerator could do: CRC, checksums, hashes, ciphers, longest "
-        "prefix match.",
-        "What is proved was run on random inputs beside a reference, with its parameters recovered "
-        "from what it answered; what only looks like it is listed apart. Code runs in processes "
-        "of their own, without files and network; see docs/insights.md for what that is worth.",
+        "Find functions that an accelerator could replace: CRC, checksums, hashes, ciphers, "
+        "longest prefix match.",
+        "A match is proved by running the function and a reference on random inputs; its "
+        "parameters are recovered from the outputs. Functions that only look similar are listed "
+        "separately. Code runs in separate processes without access to files and network; "
+        "docs/insights.md describes this confinement and its limits.",
         NEEDS,
         CODES,
     ),
@@ -94,19 +95,20 @@ def _blocks(given: Namespace) -> int:
 BLOCKS = Command(
     (
         "Predict instructions and memory accesses on the card, block by block.",
-        "XDP programs, functions that take packets and elements in the manner of Click are "
-        "counted: in what clang's back end for BPF and the code generator for the card make of "
-        "each block. What the card has not, calls of the framework among it, is counted apart.",
+        "Supports XDP programs, functions that take packets, and elements in the style of Click. "
+        "Counts come from the code that clang's BPF back end and the code generator for the card "
+        "emit for each block. Operations that the card lacks, such as calls of the framework, are "
+        "counted separately.",
         NEEDS,
         CODES,
     ),
     (
         argument(
-            "FILE", "A source in C or C++ (.c, .cc, .cpp), which clang compiles for BPF with -O2."
+            "FILE", "A source in C or C++ (.c, .cc, .cpp), compiled by clang for BPF with -O2."
         ),
         ENTRY.saying(
-            "Predict this program or function and what it calls only (default: all XDP programs; "
-            "of a source without any, the element, or all functions that no other calls)."
+            "Predict only FUNCTION, a program or function, and its callees (default: all XDP "
+            "programs; without any, the element, or all functions that no other function calls)."
         ),
         CFLAGS,
         option(
@@ -114,20 +116,19 @@ BLOCKS = Command(
             "--model",
             choices=("auto", "exact", "learnt"),
             default="auto",
-            help="Count in generated code (exact), predict from LLVM's language by a model that "
-            "was learnt from programs that are made up (learnt), or count what can be counted and "
-            "predict the rest (auto, the default).",
+            help="Count in generated code (exact), predict from LLVM IR with a model trained on "
+            "synthetic programs (learnt), or count where possible and predict the rest (auto, the "
+            "default).",
         ),
         option(
             _ANALYSIS,
             "--map-abi",
             choices=("array-pointer", "call"),
             default="call",
-            help="How programs reach maps on the card: call (the default), by calls of the stock "
-            "firmware, or array-pointer, as the firmware of the published measurements has it, "
-            "with one array.",
+            help="Access maps on the card by calls of the stock firmware (call, the default), or "
+            "as the firmware of the published measurements does, with one array (array-pointer).",
         ),
-        DEADLINE.saying("Stop after so many seconds with what is known by then (default: none)."),
+        DEADLINE.saying("Stop after SECONDS and report the results so far (default: none)."),
         MEMORY,
         FORMAT,
     ),
@@ -156,10 +157,10 @@ _width.__name__ = "int"  # argparse says `invalid int value`
 
 COALESCING = Command(
     (
-        "Find the order of a function's variables in which one access to memory fetches most.",
-        "FILE has elements: variables with sizes, and blocks of code with the variables that they "
-        "touch and how often they run; docs/insights.md has its keys. Up to about 14 variables "
-        "the order is proved to be the best, beyond that a bound says what may be possible.",
+        "Order a function's variables so that one memory access fetches as many as possible.",
+        "FILE lists elements: variables with sizes, and blocks of code with their frequency and "
+        "the variables that they access; docs/insights.md documents the keys. Up to about 14 "
+        "variables, the order is proved optimal; beyond that, a bound limits the possible gain.",
         CODES,
     ),
     (
@@ -169,15 +170,15 @@ COALESCING = Command(
             "--width",
             metavar="BYTES",
             type=_width,
-            help="Bytes that one access fetches, from a multiple of them on; a power of two "
-            "(default: access_bytes of FILE, else 16).",
+            help="Fetch BYTES per access, from an address that is a multiple of BYTES; a power of "
+            "two (default: access_bytes of FILE, else 16).",
         ),
         option(
             OUTPUT,
             "--format",
             choices=(*FORMATS, "c"),
             default="table",
-            help="How to write to standard output; json and csv are stable, c is the structs alone "
+            help="Set the output format; json and csv are stable, c prints only the structs "
             "(default: %(default)s).",
         ),
     ),
@@ -196,10 +197,11 @@ def _colocation(given: Namespace) -> int:
 
 COLOCATION = Command(
     (
-        "Predict which functions of a group may share the card, by what sharing costs each pair.",
-        "Groups are four functions of which two get half of the cores each, with or without what "
-        "each does alone (`solo`); docs/insights.md has the keys and the scores. Without --train, "
-        "a model is used that was fitted to published measurements of a Netronome Agilio CX.",
+        "Predict pairs of functions of a group that can share the card, by the cost of sharing.",
+        "A group has four functions; two at a time share the card, each with half of the cores. "
+        "The solo performance of each function (`solo`) is optional. docs/insights.md documents "
+        "the keys and the scores. The default model, used without --train, was fitted to published "
+        "measurements of a Netronome Agilio CX.",
         NEEDS,
         CODES,
     ),
@@ -209,13 +211,13 @@ COLOCATION = Command(
             "--query",
             metavar="FILE",
             required=True,
-            help="Groups to predict for, a JSON object on each line; may be compressed with gzip.",
+            help="Predict for the groups in FILE, one JSON object per line; gzip is accepted.",
         ),
         option(
             GROUPS,
             "--train",
             metavar="FILE",
-            help="Groups that were measured alone and in pairs, to learn from.",
+            help="Train on the groups in FILE, measured alone and in pairs.",
         ),
         PREDICTIONS,
         FORMAT,
@@ -236,10 +238,10 @@ def _cores(given: Namespace) -> int:
 
 CORES = Command(
     (
-        "Predict throughput and latency of a function by cores of the card, and advise a number.",
-        "More cores are worth it until something that all of them share is full. The advised "
-        "number is where a curve bends, with an interval; docs/insights.md has the rule and the "
-        "columns of tables. Without --train, a model is used that was fitted to published "
+        "Predict throughput and latency of a function by number of cores, and recommend a number.",
+        "More cores help until a resource that all of them share is saturated. The recommended "
+        "number is the bend of a curve, with an interval; docs/insights.md documents the rule and "
+        "the columns of tables. The default model, used without --train, was fitted to published "
         "measurements of a Netronome Agilio CX.",
         NEEDS,
         CODES,
@@ -250,21 +252,21 @@ CORES = Command(
             "--query",
             metavar="FILE",
             required=True,
-            help="Table of functions and numbers of cores to predict for; CSV, may be compressed "
-            "with gzip.",
+            help="Predict for the functions and numbers of cores in FILE, a CSV table; gzip is "
+            "accepted.",
         ),
         option(
             FUNCTIONS,
             "--train",
             metavar="FILE",
-            help="Table of measured functions to learn from, at each of 24, 30, ... 60 cores.",
+            help="Train on the functions in FILE, a table of measurements at 24, 30, ... 60 cores.",
         ),
         option(
             FUNCTIONS,
             "--traffic",
             choices=_TRAFFIC,
-            help="Without --train: whether accesses to external memory mostly hit its cache (few "
-            f"large flows) or miss it (many small ones) (default: {_TRAFFIC[0]}).",
+            help="Without --train: assume that accesses to external memory mostly hit its cache "
+            f"(few large flows) or miss it (many small flows) (default: {_TRAFFIC[0]}).",
         ),
         option(
             FUNCTIONS,
@@ -272,8 +274,8 @@ CORES = Command(
             metavar="PERCENT",
             type=within(float, 50, 99),
             default=90.0,
-            help="How often the interval has the number of cores that measurements lead to "
-            "(default: %(default)s).",
+            help="Set the probability that the interval contains the number of cores that "
+            "measurements would recommend (default: %(default)s).",
         ),
         PREDICTIONS,
         FORMAT,
@@ -290,12 +292,12 @@ def _counts(given: Namespace) -> int:
 
 COUNTS = Command(
     (
-        "Count what a function does with the packets of a trace, as it would on a card.",
-        "The function runs here, on tables as cards have them (fixed buckets and slots, nothing "
-        "allocated): how often each block of it runs, and how often each data structure and member "
-        "is read and written. Elements in the manner of Click compile with headers that come "
-        "along, XDP programs in C run as they are, with maps as such tables; docs/insights.md says "
-        "more. The function runs in a process without files and network.",
+        "Count blocks and memory accesses of a function over a trace, with tables as on a card.",
+        "The function runs on this machine, with tables as on a card (fixed buckets and slots, no "
+        "allocation). Counted are the runs of each block, and the reads and writes of each data "
+        "structure and member. Elements in the style of Click compile with the headers of "
+        "slowpath. XDP programs in C run unchanged, with such tables as maps; see "
+        "docs/insights.md. The function runs in a process without access to files and network.",
         NEEDS,
         CODES,
     ),
@@ -306,7 +308,7 @@ COUNTS = Command(
             "--traffic",
             metavar="FILE",
             required=True,
-            help="The trace: Ethernet frames as pcap or pcapng.",
+            help="Read the trace from FILE: Ethernet frames as pcap or pcapng.",
         ),
         PACKETS,
         STRIP,
@@ -317,21 +319,22 @@ COUNTS = Command(
         BLOCK_LIMIT,
         CFLAGS,
         DEADLINE.saying(
-            "Stop after so many seconds with the packets that have run by then "
-            "(default: none; each packet has a limit of its own)."
+            "Stop after SECONDS and report the packets processed so far "
+            "(default: none; each packet has its own limit)."
         ),
         MEMORY,
         option(
             OUTPUT,
             "--placement-out",
             metavar="FILE",
-            help="Write the structures with their accesses, for slowpath insights placement.",
+            help="Write the structures with their accesses, as input of slowpath insights "
+            "placement.",
         ),
         option(
             OUTPUT,
             "--coalescing-out",
             metavar="FILE",
-            help="Write variables and the blocks that touch them, for slowpath insights "
+            help="Write variables and the blocks that access them, as input of slowpath insights "
             "coalescing.",
         ),
         FORMAT,
@@ -351,11 +354,11 @@ def _place(given: Namespace) -> int:
 
 PLACEMENT = Command(
     (
-        "Find the memory of a card on which each data structure of a function costs least, or lets "
-        "most packets through.",
-        "FILE has levels with capacities and prices, and cases: structures with sizes and "
-        "accesses; docs/insights.md has its keys. The placement is proved to be the best, or a "
-        "bound says what may be possible. A case with cores is placed for throughput: structures "
+        "Place each data structure of a function in a memory of the card, for the lowest cost or "
+        "the highest throughput.",
+        "FILE lists memory levels with capacities and prices, and cases: structures with sizes and "
+        "accesses; docs/insights.md documents the keys. The placement is proved optimal, or a "
+        "bound limits the possible gain. A case with cores is placed for throughput: structures "
         "are spread over memories where the bandwidth of one would limit it.",
         NEEDS,
         CODES,
@@ -367,15 +370,15 @@ PLACEMENT = Command(
             "--unpriced",
             choices=("forbidden", "free"),
             default="forbidden",
-            help="What becomes of accesses that have no price on a level: such levels are "
-            "forbidden, or these accesses cost nothing there (default: %(default)s).",
+            help="Forbid levels without a price for an access of the structure, or let such an "
+            "access cost nothing there (free) (default: %(default)s).",
         ),
         option(
             PLACING,
             "--objective",
             choices=("cost", "throughput"),
-            help="What is as good as can be: the cost of all accesses, or packets in a second and "
-            "then cost (default: throughput of cases with cores, cost of others).",
+            help="Minimise the cost of all accesses, or maximise packets per second and then "
+            "minimise cost (default: throughput for cases with cores, cost for others).",
         ),
         option(
             PLACING,
@@ -383,8 +386,8 @@ PLACEMENT = Command(
             metavar="SECONDS",
             type=within(float, 0),
             default=10.0,
-            help="Stop the search for a placement after this time, with the best so far and a "
-            "bound (default: 10; 0: none).",
+            help="Stop the search after SECONDS and report the best placement so far with a bound "
+            "(default: 10; 0: none).",
         ),
         FORMAT,
     ),
@@ -400,12 +403,12 @@ def _advise(given: Namespace) -> int:
 
 ADVICE = Command(
     (
-        "Advise how to port a network function: what to change, in which line, why, and by how "
-        "much.",
-        "Functions for accelerators are proved by running them; with a trace, blocks and accesses "
-        "are counted, structures get a memory and an order of their variables, and a number of "
-        "cores and neighbours on the card are advised. What is not known is said. Code runs in "
-        "processes of their own, without files and network.",
+        "Advise how to port a network function: each change with its line, reason and gain.",
+        "Runs functions to prove that an accelerator can replace them. With a trace: counts blocks "
+        "and memory accesses, chooses a memory for each structure and the order of its variables, "
+        "and recommends a number of cores and functions to share the card with. Unknown figures "
+        "are reported as unknown. Code runs in separate processes without access to files and "
+        "network.",
         NEEDS,
         CODES,
     ),
@@ -415,8 +418,8 @@ ADVICE = Command(
             TRAFFIC,
             "--traffic",
             metavar="TRACE",
-            help="Ethernet frames as pcap or pcapng, which the function gets (default: none; then "
-            "nothing is counted).",
+            help="Run the function on the Ethernet frames in TRACE, pcap or pcapng (default: none; "
+            "then nothing is counted).",
         ),
         TRACE_ENTRY,
         CONFIG,
@@ -431,40 +434,39 @@ ADVICE = Command(
             metavar="NAME",
             choices=("agilio-cx-2x40",),
             default="agilio-cx-2x40",
-            help="The card: agilio-cx-2x40, the only one whose memories are known.",
+            help="Advise for this card: agilio-cx-2x40, the only one with known memories.",
         ),
         option(
             "Analysis",
             "--beside",
             metavar="FILE",
             action="append",
-            help="Functions that it may share the card with: a report on another source "
-            "(--traffic TRACE --format json), a table of functions (.csv) as insights cores reads, "
-            "or groups of them as insights colocation reads. Can be repeated (default: itself and "
-            "typical ones).",
+            help="Consider sharing the card with the functions in FILE: a report on another source "
+            "(--traffic TRACE --format json), a table (.csv) as for insights cores, or groups as "
+            "for insights colocation. Can be repeated (default: itself and typical functions).",
         ),
         option(
             "Analysis",
             "--placement",
             metavar="FILE",
-            help='Where structures stand now, as JSON: {"NAT::_flows": "imem"}; those that it '
-            "lacks are in the farthest memory (default: all are).",
+            help='Read the current memory of structures as JSON: {"NAT::_flows": "imem"}. Others '
+            "are in the farthest memory (default: all are).",
         ),
         CFLAGS,
-        DEADLINE.saying("Stop after so many seconds with what is known by then (default: none)."),
+        DEADLINE.saying("Stop after SECONDS and report the results so far (default: none)."),
         MEMORY,
         option(
             OUTPUT,
             "--html",
             metavar="FILE",
-            help="Also write a page with the advice and the annotated source.",
+            help="Also write an HTML page with the advice and the annotated source.",
         ),
         option(
             OUTPUT,
             "--format",
             choices=("text", "json", "csv"),
             default="text",
-            help="How to write to standard output; json and csv are stable (default: %(default)s).",
+            help="Set the output format; json and csv are stable (default: %(default)s).",
         ),
     ),
     _advise,

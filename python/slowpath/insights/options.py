@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 TRAFFIC = "Traffic"
 _MOST = 1_000_000_000
-"""Of what is counted."""
+"""Largest value of options that count something."""
 TRACE_ENTRY = option(
     TRAFFIC,
     "--entry",
     metavar="FUNCTION",
-    help="The function that gets the packets: 'NAT::push' (default: push, simple_action or pull of "
-    "the element that the source exports, else the only function that no other calls).",
+    help="Pass the packets to FUNCTION: 'NAT::push' (default: push, simple_action or pull of the "
+    "element that the source exports, else the only function that no other calls).",
 )
 CONFIG = option(
     TRAFFIC,
     "--config",
     metavar="TEXT",
     default="",
-    help="Configuration of the element: 'ADDRESS 192.0.2.1, TIMEOUT 60'.",
+    help="Configure the element with TEXT: 'ADDRESS 192.0.2.1, TIMEOUT 60'.",
 )
 PACKETS = option(
     TRAFFIC,
@@ -38,7 +38,7 @@ PACKETS = option(
     metavar="COUNT",
     type=within(int, 1, _MOST),
     default=100_000,
-    help="Run the first packets of the trace only (default: %(default)s).",
+    help="Run only the first COUNT packets of the trace (default: %(default)s).",
 )
 STRIP = option(
     TRAFFIC,
@@ -46,8 +46,8 @@ STRIP = option(
     metavar="BYTES",
     type=within(int, 0, 2048),
     default=0,
-    help="Take so many bytes off each packet in front of the function, as elements before it would "
-    "do: 14 of Ethernet (default: %(default)s).",
+    help="Remove BYTES from the front of each packet before the function, as earlier elements "
+    "would: 14 for Ethernet (default: %(default)s).",
 )
 BLOCK_LIMIT = option(
     TRAFFIC,
@@ -55,17 +55,17 @@ BLOCK_LIMIT = option(
     metavar="COUNT",
     type=within(int, 1, _MOST),
     default=1_000_000,
-    help="A packet for which more blocks run is one that does not come to an end "
-    "(default: %(default)s).",
+    help="Stop with an error if one packet executes more than COUNT basic blocks (treated as an "
+    "endless loop) (default: %(default)s).",
 )
 MAPS = option(
     TRAFFIC,
     "--maps",
     metavar="FILE",
     default=None,
-    help="What maps of an XDP program hold before the first packet (TOML or JSON): the rules of a "
-    "firewall, the routes of a router. Those that it does not name are empty, and program arrays "
-    "as the object has them.",
+    help="Fill maps of an XDP program from FILE (TOML or JSON) before the first packet: rules of a "
+    "firewall, routes of a router. Maps that FILE does not name start empty, and program arrays as "
+    "in the object.",
 )
 SETUP = option(
     TRAFFIC,
@@ -73,18 +73,18 @@ SETUP = option(
     metavar="FUNCTION|CODE",
     action="append",
     default=None,
-    help="Call a function of the source before the first packet, with zeros for its arguments: one "
-    "that makes tables. Or run code, compiled behind the source: 'make(2); conf[0].queues = 1'. "
-    "May be repeated; functions run first.",
+    help="Call FUNCTION of the source before the first packet, with zeros as arguments, to create "
+    "tables for example. Or run CODE, compiled after the source: 'make(2); conf[0].queues = 1'. "
+    "Can be repeated; functions run first.",
 )
 _NAME = re.compile(r"[\w:.$~]+")
 
 
 def check_traced(given: Namespace) -> None:
-    """Finds out that options of a run are not given without a trace.
+    """Check that no option of a run is given without a trace.
 
     Raises:
-        OptionError: when one is.
+        OptionError: when one is given.
     """
     if given.traffic is not None:
         return
@@ -126,7 +126,7 @@ def split_setup(setup: list[str] | None) -> tuple[list[str], list[str]]:
 
 
 def setting_of(given: Namespace, maps: "MapsFile | None") -> "Setting":
-    """Return what a run is told, by the options."""
+    """Return the settings of a run from the options."""
     from slowpath.insights.source.framework import SETUP as CODE
     from slowpath.insights.trace.request import Setting
 
@@ -138,39 +138,39 @@ def setting_of(given: Namespace, maps: "MapsFile | None") -> "Setting":
 _ANALYSIS = "Analysis"
 SOURCE = argument(
     "FILE",
-    "A source in C or C++ (.c, .h, .cc, .cpp), which clang compiles with -O1 -g, or LLVM's "
-    "intermediate language (.ll, .bc).",
+    "A source in C or C++ (.c, .h, .cc, .cpp), compiled by clang with -O1 -g, or LLVM IR "
+    "(.ll, .bc).",
 )
 CFLAGS = option(
     _ANALYSIS,
     "--cflags",
     metavar="FLAGS",
-    help="Flags for clang ($CLANG, else the one in PATH): '-Iinclude -DNDEBUG'.",
+    help="Pass FLAGS to clang ($CLANG, else the one in PATH): '-Iinclude -DNDEBUG'.",
 )
 ENTRY = option(
     _ANALYSIS,
     "--entry",
     metavar="FUNCTION",
-    help="Examine this function and what it calls only (default: all of the file's own).",
+    help="Examine only FUNCTION and its callees (default: all functions that the file defines).",
 )
 DEADLINE = option(
     _ANALYSIS,
     "--deadline",
     metavar="SECONDS",
     type=within(float, 0.1),
-    help="Stop after so many seconds with what is known by then (default: none; each function has "
-    "limits of its own).",
+    help="Stop after SECONDS and report the results so far (default: none; each function has its "
+    "own limits).",
 )
 MEMORY = option(
     _ANALYSIS,
     "--memory",
     metavar="SIZE",
-    help="Stop when it takes more memory than this: 500M, 2G (default: half of what is free).",
+    help="Stop when more than SIZE of memory is used: 500M, 2G (default: half of the free memory).",
 )
 
 
 class Limits(NamedTuple):
-    """How a source is compiled, and what may be spent on it."""
+    """Compiler settings of a source, and limits of time and memory."""
 
     clang: "Clang"
     seconds: float | None  # None: no limit
@@ -178,7 +178,7 @@ class Limits(NamedTuple):
 
 
 class Work(NamedTuple):
-    """A source, how it was compiled, and what may be spent on it."""
+    """A source with its compiler settings, and limits of time and memory."""
 
     source: "Source"
     clang: "Clang"
@@ -187,7 +187,7 @@ class Work(NamedTuple):
 
 
 def read_limits(given: Namespace) -> Limits:
-    """What the options ask for.
+    """Return the compiler settings and limits that the options set.
 
     Raises:
         OptionError: when an option makes no sense.
@@ -208,12 +208,13 @@ def read_limits(given: Namespace) -> Limits:
 
 
 def read_work(given: Namespace, *, runs: bool = False) -> Work:
-    """What the options ask for; the source is compiled.
+    """Compile the source, and return it with the limits that the options set.
 
-    It is for this machine; an XDP program that runs, or that does not compile for it, is for BPF.
+    Sources compile for this machine. XDP programs that run (`runs`), and kernel sources that do not
+    compile for this machine, compile for BPF.
 
     Raises:
-        InputError: when the file cannot be read or compiled, or there is no time left for more.
+        InputError: when the file cannot be read or compiled, or the deadline passed meanwhile.
         OptionError: when an option makes no sense.
     """
     from slowpath.core.errors import StoppedError
@@ -231,10 +232,10 @@ def read_work(given: Namespace, *, runs: bool = False) -> Work:
 
 
 def _setup(given: Namespace) -> tuple[str, ...]:
-    """Return the flags for set-up code, where the command has the option.
+    """Return clang flags for the code of `--setup`; none if the command lacks the option.
 
     Raises:
-        OptionError: when the file is not compiled, so that no code can name what it has.
+        OptionError: when clang does not compile the file, or a piece of code is not a single line.
     """
     from slowpath.insights.source.sources import is_source, setup_flags
 
@@ -247,10 +248,10 @@ def _setup(given: Namespace) -> tuple[str, ...]:
 
 
 def _flags(text: str, file: str) -> tuple[str, ...]:
-    """Flags for clang, as a shell would read them.
+    """Split flags for clang as a shell does.
 
     Raises:
-        ValueError: when a quotation is open, or the file is not compiled.
+        ValueError: when a quotation is not closed, or clang does not compile the file.
     """
     import shlex
 

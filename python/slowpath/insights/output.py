@@ -13,18 +13,18 @@ from slowpath.core.terminal import Line, first_few, note, out_lines
 
 _WRITTEN = (".csv", ".json")
 SHOWN = 3
-"""Of several things that are said in a sentence."""
+"""Items that a sentence lists before it abbreviates the rest."""
 GUESS = "what is said of them is a guess"
 Report = TypeVar("Report")
 Forms = Mapping[str, Callable[[Report], Iterable[Line | str]]]
-"""How a report is written, by format; as JSON, all are one document."""
+"""Functions that write a report, by format; json needs none, as the report is the document."""
 
 
 def check_output(output: str | None, read: Sequence[str]) -> None:
-    """Finds out whether a file can be written in a format, and replaces nothing that is read.
+    """Check that a file can be written, in a known format, without replacing an input.
 
     Raises:
-        OptionError: when not.
+        OptionError: when a check fails.
     """
     if output is None:
         return
@@ -34,15 +34,15 @@ def check_output(output: str | None, read: Sequence[str]) -> None:
 
 
 def show(given: Namespace, forms: Forms[Report], report: Report) -> None:
-    """Writes a report to standard output as `--format` says."""
+    """Write a report to standard output in the format of `--format`."""
     out_lines(_lines(given.format, forms, report))
 
 
 def write(given: Namespace, forms: Forms[Report], report: Report) -> None:
-    """Writes a report to the file of `--output`, or to standard output as `--format` says.
+    """Write a report to the file of `--output`, else to standard output as `--format` asks.
 
     Raises:
-        InputError: when it cannot be written.
+        InputError: when the file cannot be written.
     """
     if given.output is None:
         show(given, forms, report)
@@ -60,12 +60,12 @@ def _lines(form: str, forms: Forms[Report], report: Report) -> Iterable[Line | s
 
 
 def warn_of_guesses(file: str, what: str, unusual: Sequence[tuple[str, Sequence[str]]]) -> None:
-    """Warns of what is unlike all that was measured.
+    """Warn about items that differ from all measured ones.
 
     Args:
-        file: where it is.
-        what: it, as a sentence goes on behind a number: `functions are`.
-        unusual: names, and in what each is unlike: nothing, of most.
+        file: name of the file with the items.
+        what: noun and verb to follow a number: `functions are`.
+        unusual: name of each item, with the columns that differ (empty for most items).
     """
     odd = [f"{name} ({', '.join(columns)})" for name, columns in unusual if columns]
     if odd:
@@ -74,12 +74,12 @@ def warn_of_guesses(file: str, what: str, unusual: Sequence[tuple[str, Sequence[
 
 
 def warn(file: str, text: str) -> None:
-    """Writes a warning about a file."""
+    """Write a warning about a file to standard error."""
     note(f"warning: {file}: {text}")
 
 
 def number(value: float) -> str:
-    """Whole where it is."""
+    """Format a number: without decimals if it is whole, else with six digits."""
     return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"
 
 
@@ -87,16 +87,16 @@ _PERCENT = 100
 
 
 def rounded(number: float, digits: int = 6) -> float:
-    """A number without digits that differ from machine to machine."""
+    """Round a number to significant digits that are the same on every machine."""
     return float(f"{number:.{digits}g}")
 
 
 def percent(share: float | None, digits: int = 1) -> str:
-    """A share; nothing where there is none."""
+    """Format a share in percent; return an empty string for None."""
     return "" if share is None else f"{_PERCENT * share:.{digits}f} %"
 
 
 def quantity(count: float, what: str) -> str:
-    """So many of something: 1 byte, 4,096 bytes, 2.5 reads."""
+    """Format a count with its unit: 1 byte, 4,096 bytes, 2.5 reads."""
     digits = f"{count:,}" if isinstance(count, int) else f"{count:,g}"
     return f"{digits} {what}{'' if count == 1 else 's'}"

@@ -1,7 +1,6 @@
-"""Rows of CSV and JSON lines files.
+"""Rows of CSV and JSON lines files, of any columns.
 
-What columns mean is not known here. An error names the file and the line, counted in what was
-compressed.
+Errors name the file and the line, counted in the decompressed text.
 """
 
 import csv
@@ -19,21 +18,21 @@ _GZIP = b"\x1f\x8b"
 _COMPRESSED = ".gz"
 _WINDOW = 16 + zlib.MAX_WBITS
 _LARGEST = 256 << 20
-"""Bytes that a file may have once it is unpacked."""
+"""Largest size of an unpacked file in bytes."""
 
 
 class Row(NamedTuple):
     """A line of a file."""
 
-    place: str  # as errors say it: `line 3`
+    place: str  # for errors: `line 3`
     values: Mapping[str, object]
 
 
 def read_csv(file: str) -> tuple[tuple[str, ...], list[Row]]:
-    """The columns and the rows of a CSV file.
+    """Read the columns and the rows of a CSV file.
 
     Raises:
-        InputError: when it cannot be read or is no table.
+        InputError: when the file cannot be read or is not a table.
     """
     text = unpacked(file).removeprefix("\ufeff")
     if text.lstrip().startswith(("{", "[")):
@@ -58,10 +57,10 @@ def read_csv(file: str) -> tuple[tuple[str, ...], list[Row]]:
 
 
 def read_json_lines(file: str) -> list[Row]:
-    """The objects of a file that has one on each line.
+    """Read a file with one JSON object per line.
 
     Raises:
-        InputError: when it cannot be read, or a line is no object.
+        InputError: when the file cannot be read, or a line is not an object.
     """
     found = []
     for number, line in enumerate(unpacked(file).removeprefix("\ufeff").split("\n"), 1):
@@ -81,10 +80,10 @@ def read_json_lines(file: str) -> list[Row]:
 
 
 def unpacked(file: str) -> str:
-    """The text of a file.
+    """Read the text of a file, which may be compressed with gzip.
 
     Raises:
-        InputError: when it cannot be read, is damaged, or is no text.
+        InputError: when the file cannot be read, is damaged, or is not text.
     """
     data = read_program(file)
     if data.startswith(_GZIP):
@@ -95,7 +94,7 @@ def unpacked(file: str) -> str:
 
 
 def _decompressed(file: str, data: bytes) -> bytes:
-    """All members of a gzip file."""
+    """Decompress all members of a gzip file."""
     found, left = list[bytes](), _LARGEST
     try:
         while data:
@@ -113,7 +112,7 @@ def _decompressed(file: str, data: bytes) -> bytes:
 
 
 def _lines(file: str, reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
-    """Lines that have something, with their numbers."""
+    """Yield the lines that are not empty, with their numbers."""
     number = 0
     while True:
         try:
@@ -122,7 +121,7 @@ def _lines(file: str, reader: Iterator[list[str]]) -> Iterator[tuple[int, list[s
             return
         except csv.Error as problem:
             raise InputError(file, f"line {number + 1}: {problem}") from None
-        number = reader.line_num  # type: ignore[attr-defined]  # of the module's own type
+        number = reader.line_num  # type: ignore[attr-defined]  # csv.reader has it
         if any(cell.strip() for cell in cells):
             yield number, cells
 
@@ -148,10 +147,10 @@ def _refuse(name: str) -> NoReturn:
 
 
 def named(found: Marked, kind: str, above: str = "") -> list[Marked]:
-    """A list of tables with names; from here on, their places are called by these.
+    """Return the tables of a list; later errors locate each table by its name.
 
     Raises:
-        InputError: when it is none, or two have the same name.
+        InputError: when `found` is not a list of tables with names, or two names are equal.
     """
     known = dict[str, Marked]()
     for one in items(found):

@@ -1,6 +1,6 @@
 """A prepared source: its module after the passes, and its functions.
 
-What is read is not trusted: this runs in a process that may die (`slowpath.work.worker`).
+Sources are untrusted, so this module runs in a worker process that may crash (`attempt`).
 """
 
 import importlib.util
@@ -23,11 +23,11 @@ from slowpath.insights.source.sources import Source
 _STATE = re.compile(
     r'^@("(?:[^"\\]|\\.)*"|[\w.$-]+) = internal (?:unnamed_addr )?global ', re.MULTILINE
 )
-"""Static variables that are not constant."""
+"""Definitions of static variables that are not constant."""
 
 
 class Program:
-    """A module, its functions, and the one that is asked for."""
+    """A module, its functions, and the requested one (`entry`)."""
 
     def __init__(
         self,
@@ -35,12 +35,12 @@ class Program:
         entry: str | None = None,
         before: Callable[[Module], None] | None = None,
     ) -> None:
-        """Reads a source; `entry` is a function as the source or the symbol has it.
+        """Read a source; `entry` is the name of a function in the source, or its symbol.
 
-        `before` changes the module ahead of the passes.
+        `before` changes the module before the passes run.
 
         Raises:
-            InputError: when LLVM cannot read it; when it has no such entry, or one that has inline
+            InputError: when LLVM cannot read the source, or the entry does not exist or has inline
                 assembly or recursion.
         """
         self.file = source.file
@@ -53,11 +53,11 @@ class Program:
 
 
 def _kept(source: Source, module: Module) -> set[str]:
-    """Return the symbols of variables that others than the module's functions may access.
+    """Return the symbols of variables that code outside the module may access.
 
-    Functions may be called with the addresses of some. The control plane may fill a static table
-    that no function of the source writes, or read a counter that no function reads: LLVM would
-    take the one for zeros and leave out the other.
+    Callers may pass the addresses of some to functions. The control plane may fill a static table
+    that no function of the source writes, or read a counter that no function reads. LLVM would
+    treat such a table as zeros, and remove such a counter.
     """
     if not source.compiled or source.support:
         return set()
@@ -83,10 +83,12 @@ def attempt(
     stopping: Stopping,
     take: Callable[[Message], None],
 ) -> str | None:
-    """Has the work done, within so many seconds and bytes; why it ended early, if it did.
+    """Do the work in a worker process; return the reason if it ended early.
+
+    `allowed` are the limits in seconds and bytes, `take` receives the messages of the work.
 
     Raises:
-        InputError: when it cannot be done, or a defect ended it.
+        InputError: when the work fails, or a defect of slowpath ends it.
     """
     seconds, memory = allowed
     with Errand(work, memory) as errand:
@@ -101,19 +103,19 @@ _COMPILER = {"llvmlite": "llvmlite"}
 
 
 def need_numbers() -> None:
-    """Finds out whether what computes with numbers is installed.
+    """Check that numpy and scipy are installed.
 
     Raises:
-        UnavailableError: what is not, and what to install.
+        UnavailableError: when one is missing; the error tells how to install it.
     """
     _find(_NUMBERS)
 
 
 def need_compiler() -> None:
-    """The same of what reads and runs LLVM's intermediate representation.
+    """Check that llvmlite is installed, to read and run LLVM IR.
 
     Raises:
-        UnavailableError: when it is not installed.
+        UnavailableError: when it is missing; the error tells how to install it.
     """
     _find(_COMPILER)
 
