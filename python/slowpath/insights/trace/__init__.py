@@ -1,1 +1,1 @@
-"""Execution of a source over a trace, with counts."""
+"""Execution of a function over a packet trace, with counts (`slowpath insights counts`)."""

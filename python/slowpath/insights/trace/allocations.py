@@ -12,22 +12,22 @@ from slowpath.insights.source.operands import callee_of
 ALLOCATORS = frozenset(
     ["malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "_Znwm", "_Znam"]
 )
-"""Functions from outside that allocate."""
+"""Allocation functions of the C and C++ libraries."""
 _DEFINE = re.compile(r'^define .*?@("(?:[^"\\]|\\.)*"|[\w.$-]+)\(.*!dbg !(\d+)')
 _BOUND = re.compile(r"#dbg_value\(ptr (%[\w.$-]+), !(\d+),")
 _MADE = re.compile(r"\s+(%[\w.$-]+) = .*\b(?:call|invoke)\b[^@]*\bptr @")
 
 
 class Allocation(NamedTuple):
-    """A call that allocates, in a function that knows what for."""
+    """A call that allocates memory, with the allocated type."""
 
-    name: str  # of what it allocates, as reports have it
+    name: str  # of the allocated memory in reports
     type: Type | None
     line: Line | None
 
 
 class Allocations:
-    """All calls of a module that allocate."""
+    """The allocating calls of a module."""
 
     def __init__(self, text: str, functions: Mapping[str, Function], metadata: Metadata) -> None:
         self._functions, self._metadata = functions, metadata
@@ -35,14 +35,14 @@ class Allocations:
         self._nodes, self._bound = dict[str, int](), dict[tuple[str, str], int]()
         self._read(text)
         self.wrappers = self._wrapping()
-        """Functions that allocate for others: they return `void *`."""
+        """Functions that return allocated memory as `void *`; their callers decide its type."""
 
     def allocates(self, caller: str, callee: str) -> bool:
-        """Return whether a call is one that allocates for its caller."""
+        """Return true if a call allocates memory whose type the caller determines."""
         return caller not in self.wrappers and (callee in ALLOCATORS or callee in self.wrappers)
 
     def at(self, caller: str, result: str, place: int | None) -> Allocation:
-        """Return what a call of a function allocates, by the value that it gives."""
+        """Return the allocation of a call in `caller`; `result` is the variable of its result."""
         function = self._functions[caller]
         kind = self._pointee(self._bound.get((caller, result)))
         kind = kind or (self._pointee(self._result(caller)) if result else None)
@@ -51,7 +51,7 @@ class Allocations:
         return Allocation(f"allocated {name}", kind, line or function.line)
 
     def all(self) -> Iterator[Allocation]:
-        """Yield what each call of the source allocates."""
+        """Yield the allocation of each allocating call of the source."""
         for name, function in self._functions.items():
             if function.supports:
                 continue
@@ -62,7 +62,7 @@ class Allocations:
                         yield self.at(name, result_of(one.text), one.place)
 
     def _read(self, text: str) -> None:
-        """Read the nodes of functions, and which variables have the values of calls."""
+        """Read debug nodes of functions, and the types of variables that hold results of calls."""
         now, made = "", set[str]()
         for line in text.splitlines():
             if line.startswith("define "):
@@ -79,14 +79,14 @@ class Allocations:
                     self._bound.setdefault((now, bound[1]), kind)
 
     def _result(self, symbol: str) -> int | None:
-        """Return the node of what a function returns."""
+        """Return the number of the debug node of a function's return type."""
         node = self._metadata.node(self._nodes.get(symbol))
         kind = None if node is None else self._metadata.node(node.reference("type"))
         types = None if kind is None else self._metadata.node(kind.reference("types"))
         return types.items[0] if types is not None and types.items else None
 
     def _pointee(self, number: int | None) -> Type | None:
-        """Return the structure that a pointer type points to."""
+        """Return the structure that a pointer type points to; None for other types."""
         node = self._metadata.bare(number)
         if node is None or node.text("tag") != "DW_TAG_pointer_type":
             return None
@@ -94,7 +94,7 @@ class Allocations:
         return kind if kind is not None and (kind.fields or kind.flat) and kind.name else None
 
     def _wrapping(self) -> frozenset[str]:
-        """Return the functions that return `void *` of an allocator or of such a function."""
+        """Return the functions that return `void *` and call an allocator or another of them."""
         found = set[str]()
         while True:
             new = {
@@ -116,5 +116,5 @@ class Allocations:
 
 
 def result_of(text: str) -> str:
-    """Return the value that an instruction gives; empty: none."""
+    """Return the variable that holds the result of an instruction; empty if there is none."""
     return text.partition(" = ")[0].strip() if " = " in text else ""

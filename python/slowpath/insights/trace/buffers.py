@@ -20,24 +20,30 @@ if TYPE_CHECKING:
 
 _WORD = 8
 _DESCRIBED, _COUNTED, _NEXT = 128, 18, 64
-"""Bytes of `struct rte_mbuf`, and where in it is who refers to the packet, and its next segment."""
+"""Size of `struct rte_mbuf`, and offsets of its reference count and its next segment, in bytes."""
 _OF_NOBODY, _HELD, _BEHIND = 0, 1, 2
-"""What `slowpath_dpdk_seek` says of a buffer (slowpath_arriving.h)."""
+"""Results of `slowpath_dpdk_seek` for a buffer (slowpath_arriving.h).
+
+They mean: unreferenced, referenced, or a later segment of an unreferenced packet.
+"""
 
 
 class Buffers:
-    """What the headers keep of each packet: first of those that come, behind them of others."""
+    """Array of `rte_mbuf` in the headers.
+
+    The first ones are for arriving packets, the others for packets that the function makes.
+    """
 
     def __init__(self, memory: Memory, address: Callable[[str], int]) -> None:
-        """`address` is where a variable is."""
+        """Read the size of the array; `address` returns the address of a variable."""
         sizes = (ctypes.c_uint32 * 2).from_address(address("slowpath_dpdk_sizes"))
         self.turns, made = map(int, sizes)
-        """So many are for packets that come."""
+        """Number of buffers for arriving packets."""
         self._first, self._count = address("slowpath_dpdk_mbufs"), self.turns + made
         self._areas = [one for one in memory.areas if one.structure >= 0]
 
     def heads(self) -> set[int]:
-        """The buffers in use that are no segment behind another."""
+        """Return the buffers in use that are the first segment of their packet."""
         words = self._described()
         halves = words.view(np.uint16)
         used = halves[:, _COUNTED // 2] != 0
@@ -46,16 +52,17 @@ class Buffers:
         return set(np.flatnonzero(used).tolist())
 
     def by_structure(self) -> list[tuple[int, set[int]]]:
-        """Of each structure its number, and the buffers whose addresses it has."""
+        """Return each structure's number with the buffers whose addresses it contains."""
         return [
             (one.structure, set(self._pointed(one.start, one.size, exact=True).tolist()))
             for one in self._areas
         ]
 
     def seek(self, to: int) -> int:
-        """Writes a byte for each buffer to an address: whether anybody has it. Gives 1.
+        """Write one byte per buffer to the address `to`: its references. Return 1.
 
-        What structures point to is there, anywhere inside; so is what any such packet points to.
+        A buffer is referenced if a structure, or the `rte_mbuf` of a referenced buffer, contains an
+        address in its own `rte_mbuf`.
         """
         words = self._described()
         there = np.zeros(self._count, bool)
@@ -76,11 +83,11 @@ class Buffers:
         return 1
 
     def _described(self) -> "npt.NDArray[np.uint64]":
-        """What is kept of all packets, in words (buffers x 16)."""
+        """Return the array of `rte_mbuf` as 64-bit words (buffers x 16)."""
         return _words(self._first, self._count * _DESCRIBED // _WORD).reshape(self._count, -1)
 
     def _pointed(self, start: int, size: int, *, exact: bool) -> "npt.NDArray[np.int64]":
-        """The buffers that words of some memory point to."""
+        """Return the buffers that the words of a memory area point to."""
         begin = -(-start // _WORD) * _WORD
         count = (start + size - begin) // _WORD
         if count <= 0:
@@ -89,8 +96,8 @@ class Buffers:
         return found[found >= 0]
 
     def _numbers(self, words: "npt.NDArray[np.uint64]", *, exact: bool) -> "npt.NDArray[np.int64]":
-        """The buffer that each word points to, if `exact` to its beginning; else -1."""
-        # What is before the first one wraps, and is far behind the last one.
+        """Return the buffer that each word points into (`exact`: to its start), or -1."""
+        # Addresses before the first buffer wrap around, to offsets far behind the last one.
         offsets = words - np.uint64(self._first)
         inside = offsets < self._count * _DESCRIBED
         if exact:
@@ -106,21 +113,21 @@ def _words(start: int, count: int) -> "npt.NDArray[np.uint64]":
 
 
 Symbol = tuple[str, int, int, Variable | None]
-"""Of a variable its symbol, address, bytes and layout."""
+"""A variable: its symbol, address, size in bytes and layout."""
 _PAGE = mmap.PAGESIZE
 _LINE = 64
-"""Bytes; nothing is aligned to more."""
+"""Largest alignment in bytes."""
 _SEVERAL = 3
-"""Variables that a note names."""
+"""Largest number of variables that a note names."""
 
 
 class Lent:
-    """What the parameters of a function point to."""
+    """Memory that the pointer parameters of a function point to."""
 
     def __init__(
         self, file: str, entry: Entry, layouts: Layouts, address: Callable[[str], int]
     ) -> None:
-        """`address` is where a variable is, by its symbol."""
+        """Allocate memory for parameters without a variable; `address` resolves symbols."""
         self._file, self._entry, self._layouts, self._address = file, entry, layouts, address
         self._rooms = {
             one.place: _Zeros(one.type.size)
@@ -130,7 +137,7 @@ class Lent:
 
     @property
     def symbols(self) -> list[Symbol]:
-        """What is no variable of the source, as if it were."""
+        """Allocated memory, described like variables of the source."""
         found = list[Symbol]()
         for one in self._entry.given:
             if one.type is not None and one.place in self._rooms:
@@ -141,7 +148,7 @@ class Lent:
 
     @property
     def zeros(self) -> list[str]:
-        """What is known to be zeros before anything has run, in words."""
+        """Descriptions of parameters whose memory is zero until code of the source runs."""
         return [
             self._is(one, _of_zeros(one))
             for one in self._entry.given
@@ -153,10 +160,12 @@ class Lent:
         ]
 
     def addresses(self) -> tuple[dict[int, int], list[str]]:
-        """By place of a parameter, its value once constructors have run; and notes on that.
+        """Return the value of each parameter, by its index, and notes on these values.
+
+        Call it after constructors have run.
 
         Raises:
-            InputError: when something has to be made, and nobody has.
+            InputError: when a parameter needs an object that no code has created.
         """
         found, notes = dict[int, int](), list[str]()
         for one in self._entry.given:
@@ -172,7 +181,7 @@ class Lent:
         return one.name or f"parameter {one.place + 1}"
 
     def _lent(self, one: Given) -> tuple[int, str]:
-        """An address, and what is there; empty: nothing."""
+        """Return the value of a parameter, and a description of the memory that it points to."""
         if one.type is None:
             return 0, ""
         pointed = [(symbol, self._value(symbol)) for symbol in one.pointers]
@@ -195,7 +204,7 @@ class Lent:
         return self._rooms[one.place].address, _of_zeros(one)
 
     def _is_outside(self, one: Given) -> bool:
-        """Return whether the variable of a parameter is defined in another file."""
+        """Return true if another file defines the variable of a parameter."""
         return bool(one.variables) and self._layouts.variable(one.variables[0]) is None
 
     def _unmade(self, one: Given) -> InputError:
@@ -211,11 +220,11 @@ class Lent:
         return any(ctypes.string_at(self._address(symbol), size))
 
     def _value(self, symbol: str) -> int:
-        """What a variable points to, or the first one of an array."""
+        """Return the pointer in a variable, or in the first element of an array."""
         return int(ctypes.c_uint64.from_address(self._address(symbol)).value)
 
     def _shown(self, symbol: str, one: Given | None) -> str:
-        """A variable as the source calls it, with which of an array it is."""
+        """Return a variable's name in the source, with `[0]` if it is an array."""
         found = self._layouts.variable(symbol)
         if found is None:
             return symbol
@@ -229,7 +238,7 @@ def _of_zeros(one: Given) -> str:
 
 
 class _Zeros:
-    """Zeros that end where a page does; who goes on reading or writing there ends the process."""
+    """Zeros that end at a page boundary; an access behind it crashes the process."""
 
     def __init__(self, size: int) -> None:
         room = -(-size // _PAGE) * _PAGE

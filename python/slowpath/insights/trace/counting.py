@@ -28,11 +28,11 @@ from slowpath.insights.trace.execution import Execution, Outcome
 from slowpath.insights.trace.memory import Structure
 
 ACTIONS = ("XDP_ABORTED", "XDP_DROP", "XDP_PASS", "XDP_TX", "XDP_REDIRECT")
-"""By what an XDP program returns (include/uapi/linux/bpf.h)."""
+"""Names of an XDP program's results, from 0 (include/uapi/linux/bpf.h)."""
 DIGITS = 6
-"""Of counts for each packet, behind the point."""
+"""Decimal places of counts per packet."""
 _HIDDEN = frozenset({"_table", "_buckets", "slots", "_slots"})
-"""Members of the headers' tables that say nothing to their users."""
+"""Internal members of the headers' tables, left out of reports."""
 _ALLOCATING = ("malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "_Znwm", "_Znam")
 _UNCOUNTED = frozenset(
     [
@@ -43,14 +43,14 @@ _UNCOUNTED = frozenset(
     ]
 )
 _SILENT = frozenset({"bpf_trace_printk", "bpf_trace_vprintk", "bpf_perf_event_output"})
-"""Helpers of the kernel that do nothing here."""
+"""Kernel helpers that have no effect in a run."""
 _PIECES = "rte_ip_frag_find"
-"""Functions that look for the datagram of a piece."""
+"""Function that looks up the datagram of an IP fragment."""
 _SORTS = ("packet", "metadata", "local", "constant", "other")
 
 
 class Counted:
-    """A run, and what its numbers are of."""
+    """Counts of a run, with the functions and structures that they belong to."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Counted:
     def report(
         self, file: str, traffic: str, packets: Sequence[Captured], *, more: bool
     ) -> CountsReport:
-        """All of it."""
+        """Return the complete report."""
         of_trace: Traffic = {
             "file": traffic,
             "packets": len(packets),
@@ -97,7 +97,7 @@ class Counted:
         }
 
     def block(self, number: int, packets: int) -> CountedBlock:
-        """A block that ran."""
+        """Return the counts of a block that ran."""
         place = self.execution.stated.blocks[number]
         function = self._functions[place.function]
         file, line = _place(self.execution.line(number))
@@ -240,7 +240,7 @@ class Counted:
         }
 
     def _result(self, result: int, packets: int) -> CountedResult:
-        """A result, with what it means of an XDP program."""
+        """Return the packets with a result; for an XDP program, also the name of the action."""
         found: CountedResult = {"result": result, "packets": packets}
         if self.entry.xdp:
             found["action"] = ACTIONS[result] if 0 <= result < len(ACTIONS) else "unknown"
@@ -288,7 +288,7 @@ class Counted:
         return found
 
     def _left(self, fate: Fate) -> list[str]:
-        """Notes on packets that were made and neither sent nor killed, or could not be made."""
+        """Return notes on packets that were made but neither sent nor killed, or not made."""
         found = list[str]()
         if fate["unmade"]:
             found.append(
@@ -308,7 +308,7 @@ class Counted:
         return found
 
     def _engines(self, packets: int) -> list[str]:
-        """Count what engines of the card do."""
+        """Return notes on calls of functions that an engine of the card performs."""
         return [
             f"{self._functions[name].shown} is what an engine does, {count / packets:g} times for "
             "each packet; what that takes is in no number"
@@ -346,7 +346,7 @@ def _member(structure: Structure, path: tuple[str, ...], reads: int, writes: int
 
 
 def shown(path: Sequence[str]) -> str:
-    """A path as people read it: the insides of the headers' tables left out."""
+    """Return a path for reports, without internal members of the headers' tables."""
     text = ""
     for name in path:
         if name == "[]":
@@ -357,7 +357,7 @@ def shown(path: Sequence[str]) -> str:
 
 
 def _order(structure: Structure, path: tuple[str, ...]) -> list[int]:
-    """Where a member is in the source's order."""
+    """Return a sort key: the index of a member at each level, in the order of the source."""
     kind, found = structure.type, list[int]()
     for name in path:
         if kind is None:

@@ -1,4 +1,4 @@
-"""Shape of counts."""
+"""Types of the JSON document of `slowpath insights counts`."""
 
 from typing import NotRequired, TypedDict
 
@@ -7,201 +7,201 @@ class CountedFunction(TypedDict):
     """A function that ran."""
 
     function: str
-    """As the source calls it."""
+    """Name in the source."""
     symbol: str
-    """Its name in the module."""
+    """Name in the LLVM module."""
     file: str
-    """Where it is defined; empty where there is no debug information."""
+    """File with the definition; empty without debug information."""
     line: int
-    """The same; 0 where nothing says it."""
+    """Line of the definition; 0 if unknown."""
     support: bool
-    """Whether it is of the headers that come along, such as a look-up in a table."""
+    """True for functions of the headers of slowpath, such as a look-up in a table."""
     calls: int
-    """How often it was called."""
+    """Number of calls."""
 
 
 class CountedBlock(TypedDict):
     """A basic block of a function that ran, after the passes of `-O1`."""
 
     function: str
-    """As the source calls it."""
+    """Function of the block, by its name in the source."""
     symbol: str
-    """Its name in the module."""
+    """Name of the function in the LLVM module."""
     number: int
-    """In the function, from 0 on."""
+    """Index in the function, from 0."""
     file: str
-    """Where it begins."""
+    """File with the start of the block."""
     line: int
-    """The same, where what was inlined was called; 0 where nothing says it."""
+    """Line of the start of the block; for inlined code, the line of the call. 0 if unknown."""
     support: bool
-    """Whether it is of the headers that come along."""
+    """True for blocks of the headers of slowpath."""
     instructions: int
-    """Of LLVM's intermediate language."""
+    """LLVM instructions in the block."""
     runs: int
-    """How often it ran."""
+    """Number of runs."""
     per_packet: float
-    """The same, for each packet."""
+    """Runs per packet."""
 
 
 class CountedCall(TypedDict):
-    """A line of the source that calls a function which other lines call, too."""
+    """A line of the source with a call of a function that other lines call, too."""
 
     function: str
-    """The callee as the source calls it."""
+    """Callee, by its name in the source."""
     symbol: str
-    """Its name in the module."""
+    """Name of the callee in the LLVM module."""
     caller: str
-    """The function that has the call, as the source calls it."""
+    """Function that contains the call, by its name in the source."""
     caller_symbol: str
-    """Its name in the module."""
+    """Name of the caller in the LLVM module."""
     file: str
-    """Where the call is; empty where there is no debug information."""
+    """File with the call; empty without debug information."""
     line: int
-    """The same; 0 where nothing says it."""
+    """Line of the call; 0 if unknown."""
     calls: int
     """Number of calls."""
     instructions: int
-    """Of LLVM's intermediate language, in all these calls and what they called."""
+    """LLVM instructions executed in all these calls, including nested calls."""
     per_packet: float
-    """The same, for each packet."""
+    """These instructions per packet."""
 
 
 class CountedMember(TypedDict):
     """A member of a structure, or of its entries."""
 
     member: str
-    """The path to it; `[]` is an entry of an array. Empty: what has no members."""
+    """Path to the member; `[]` is an entry of an array. Empty for a structure without members."""
     type: str
-    """Its type as the source calls it; empty where it is not known."""
+    """Type of the member in the source; empty if unknown."""
     size_bytes: int
-    """0 where it is not known."""
+    """Size in bytes; 0 if unknown."""
     reads: int
-    """Accesses that read it, others of its structure too where they are wide."""
+    """Reads that include the member; a wide read counts for each member that it covers."""
     writes: int
-    """The same, written."""
+    """Writes that include the member, counted in the same way."""
 
 
 class CountedStructure(TypedDict):
-    """What is kept from packet to packet: a variable, or a member of an element."""
+    """State that persists between packets: a variable, or a member of an element."""
 
     structure: str
-    """As the source calls it."""
+    """Name in the source."""
     file: str
-    """Where it is declared."""
+    """File with the declaration."""
     line: int
-    """The same; 0 where nothing says it."""
+    """Line of the declaration; 0 if unknown."""
     size_bytes: int
-    """All of it."""
+    """Size of the whole structure in bytes."""
     reads: int
-    """Accesses that read it, whatever their size."""
+    """Read accesses of any size."""
     writes: int
-    """Accesses that write it; an atomic one does both."""
+    """Write accesses of any size; an atomic access counts as a read and a write."""
     reads_per_packet: float
-    """The same, for each packet."""
+    """Read accesses per packet."""
     writes_per_packet: float
-    """The same, for each packet."""
+    """Write accesses per packet."""
     entries: int
-    """Different entries of its table or array that were touched; 0 where it has none."""
+    """Distinct entries of the table or array that were accessed; 0 if there are no entries."""
     entries_written: int
-    """Of these, entries that were written."""
+    """Distinct entries that were written."""
     members: list[CountedMember]
-    """Those that were touched, in the order of the source."""
+    """Members that were accessed, in the order of the source."""
 
 
 class CountedElsewhere(TypedDict):
-    """Accesses to what is no state."""
+    """Accesses to memory that is not state."""
 
     what: str
-    """`packet`: bytes of packets; `metadata`: what is kept beside them; `local`: variables of
+    """`packet`: bytes of packets; `metadata`: data kept beside a packet; `local`: variables of
     functions; `constant`: texts and tables of the compiler; `other`: allocated, or unknown."""
     reads: int
-    """Accesses that read it."""
+    """Read accesses."""
     writes: int
-    """Accesses that write it."""
+    """Write accesses."""
 
 
 class CountedOutput(TypedDict):
-    """Packets that left by an output."""
+    """Packets that left through one output."""
 
     output: int
-    """Its number."""
+    """Number of the output."""
     packets: int
-    """So many."""
+    """Number of packets."""
 
 
 class CountedResult(TypedDict):
-    """Packets for which the function returned a number."""
+    """Packets with the same number as result of the function."""
 
     result: int
-    """The number."""
+    """Returned number."""
     packets: int
-    """So many."""
+    """Number of packets."""
     action: NotRequired[str]
-    """What it means for an XDP program (`XDP_PASS`); not there for other functions."""
+    """Name of the result of an XDP program (`XDP_PASS`); absent for other functions."""
 
 
 class Traffic(TypedDict):
     """The trace."""
 
     file: str
-    """As the user named it."""
+    """Name of the file, as the user gave it."""
     packets: int
     """Packets that ran."""
     truncated: int
-    """Of these, packets of which not all was captured; the rest of them was zeros."""
+    """Packets of these that were captured in part; missing bytes were zeros."""
     timeless: int
-    """Of these, packets without a time; they arrive one each microsecond."""
+    """Packets of these without a timestamp; they arrive at intervals of one microsecond."""
     more: bool
-    """Whether the file has more packets than ran."""
+    """True if the file has more packets than ran."""
 
 
 class Fate(TypedDict):
-    """What became of packets, and of entries of tables."""
+    """Fate of packets and of table entries."""
 
     outputs: list[CountedOutput]
-    """By output of the element."""
+    """Packets by output."""
     results: list[CountedResult]
-    """By what the function returned, where that is a number."""
+    """Packets by number that the function returned."""
     killed: int
     """Packets that were killed."""
     made: int
-    """Packets that the function made, clones too."""
+    """Packets that the function made, including clones."""
     unmade: int
-    """Packets that could not be made for lack of a buffer."""
+    """Packets that could not be made because no buffer was free."""
     kept: int
-    """Packets that were neither sent, killed nor given back; of elements, gone with the next."""
+    """Packets neither sent, killed nor returned; an element loses them at its next packet."""
     waiting: int
-    """Packets of DPDK, neither sent nor freed, that structures of the function have at the end."""
+    """DPDK packets, neither sent nor freed, that structures of the function still refer to."""
     refused: int
-    """Entries that found no free slot in their bucket, and are not there."""
+    """Table entries that were not inserted because their bucket had no free slot."""
     evicted: int
-    """Entries that lost their slot to others."""
+    """Table entries that lost their slot to other entries."""
 
 
 class CountsReport(TypedDict):
-    """What `slowpath insights counts --format json` writes."""
+    """Output of `slowpath insights counts --format json`."""
 
     slowpath: str
     """Version of slowpath."""
     compiler: NotRequired[str]
-    """Version of clang, as it prints it; absent where nothing was compiled."""
+    """Version of clang, as clang prints it; absent if nothing was compiled."""
     file: str
-    """The source as the user named it."""
+    """Name of the source, as the user gave it."""
     entry: str
-    """The function that got the packets."""
+    """Function that received the packets."""
     traffic: Traffic
     """The trace."""
     functions: list[CountedFunction]
-    """Those that ran, in the order of the module."""
+    """Functions that ran, in the order of the module."""
     blocks: list[CountedBlock]
-    """Those that ran."""
+    """Basic blocks that ran."""
     calls: list[CountedCall]
-    """Calls of functions that the source calls in several lines, one entry a line."""
+    """Calls of functions that the source calls in several lines, one entry per line."""
     structures: list[CountedStructure]
-    """Those that were touched, in the order of memory."""
+    """Structures that were accessed, in the order of their addresses."""
     elsewhere: list[CountedElsewhere]
-    """Accesses to everything else."""
+    """Accesses to memory that is not state."""
     fate: Fate
-    """What became of the packets."""
+    """Fate of the packets."""
     notes: list[str]
-    """What the counts do not know, a card does not have, or was taken for granted."""
+    """Limits of the counts, functions that a card lacks, and assumptions."""

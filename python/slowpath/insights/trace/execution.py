@@ -1,4 +1,4 @@
-"""Packets through a function in a confined process."""
+"""Execution of a function on packets, in a confined process."""
 
 import ctypes
 import mmap
@@ -72,16 +72,18 @@ _THREADS = re.compile(r"^@(\S+) = [^\n]*?\bthread_local\b", re.MULTILINE)
 _BEFORE = 1 << 31
 """Blocks that may run before the first packet: in constructors, configure and initialize."""
 _READYING = 1 << 26
-"""Blocks that may run before a function receives its first packet itself, or one packet's where
-that is more."""
+"""Blocks that may run before a function receives its first packet itself.
+
+The limit for one packet applies if it is larger.
+"""
 _LEFT = 0.25
-"""Of the time that there is: what is left of it for the report when no further packet runs."""
+"""Share of the time limit that is reserved for the report after the last packet."""
 _ROOM = 1 << 20
-"""Records that fit; they are put together when half of them are there."""
+"""Capacity of the record buffer; between packets, it is emptied if it is more than half full."""
 _HEAD = 64
 _STACK = 4 << 20
 _LARGEST = 16384 - 128
-"""Bytes of a packet that a buffer of the headers has room for."""
+"""Largest packet that fits into a buffer of the headers, in bytes."""
 _DEEPEST = 64
 _SUPPORT = (*SUPPORT, "_GLOBAL__sub_I", "__cxx_global_var_init")
 _PORTS = 64
@@ -90,7 +92,7 @@ _KEYS = ("killed", "made", "refused", "evicted", "unmade")
 
 
 class Outcome(NamedTuple):
-    """What became of the packets."""
+    """Counts and fate of the packets of a run."""
 
     tally: Tally
     counts: dict[str, int]
@@ -98,23 +100,23 @@ class Outcome(NamedTuple):
     outputs: dict[int, int]
     """Packets by output."""
     results: dict[int, int]
-    """Packets by the number that the function returned."""
+    """Packets by number that the function returned."""
     packets: int
-    """So many ran: fewer than were given where the time was over, or the function."""
+    """Packets that ran; fewer than given if the time was over or the function returned early."""
     returned: bool
-    """Whether a function that receives packets itself has ended before it had all."""
+    """True if a function that receives packets itself returned before the trace ended."""
     kept: int
-    """Packets that were neither sent, killed nor given back."""
+    """Packets that were neither sent, killed nor returned."""
     waiting: int
-    """Packets that came, and that structures of the function still have at the end."""
+    """Packets that structures of the function still refer to at the end."""
     notes: list[str]
-    """On what maps hold to begin with, and what they would have to hold; on what parameters are."""
+    """Notes on initial and missing content of maps, on parameters and on buffers."""
     allocated: dict[int, int]
-    """By number of a structure, the most bytes of it that were allocated at once."""
+    """Largest number of bytes allocated at one time, by number of the structure."""
 
 
 class Execution:
-    """A module that is ready to run."""
+    """An instrumented module that is ready to run."""
 
     def __init__(
         self,
@@ -124,7 +126,11 @@ class Execution:
         entry: Entry,
         start: Start = NOTHING,
     ) -> None:
-        """The module is not changed."""
+        """Instrument and compile a copy of the module.
+
+        Raises:
+            InputError: when a variable is thread-local, or parameters or maps cannot be set up.
+        """
         self._file, self._functions, self._entry = file, functions, entry
         text = str(module)
         if found := _THREADS.search(text):
@@ -150,7 +156,7 @@ class Execution:
             lines = str(problem).splitlines()
             raise InputError(file, f"internal error: {lines[0]}; please report it") from None
         variables = variables_of(stated)
-        # What takes the time is what is recorded, so nothing is gained by better code.
+        # Recording takes most of the time, so better code would not pay off.
         self._code = Code(stated, hasty=True, instead=self._heap.functions())
         layouts = Layouts(text, self._metadata)
         entry = with_given(file, text, functions, entry)
@@ -195,7 +201,7 @@ class Execution:
         self.memory.structures.extend(self._heap.structures)
 
     def _around(self) -> list[Area]:
-        """What is around an XDP program: its context, packets, and what maps are."""
+        """Return the areas of an XDP program's context, packets and map descriptions."""
         if self.arena is None:
             return []
         maps = self.store.at.values()
@@ -206,11 +212,11 @@ class Execution:
         ]
 
     def line(self, block: int) -> Line | None:
-        """Where a block begins in the source."""
+        """Return the line of the source where a block begins."""
         return self._ending.line(block)
 
     def own_line(self, place: int | None) -> Line | None:
-        """Return the innermost line of the source of which a location is a part."""
+        """Return the innermost line of a location that is in the source, not in our headers."""
         for _ in range(_DEEPEST):
             node = self._metadata.node(place)
             if node is None or place is None:
@@ -222,11 +228,11 @@ class Execution:
         return None
 
     def run(self, packets: Sequence[Captured], setting: Setting, until: float) -> Outcome:
-        """Has packets processed, until shortly before a moment of the monotonic clock.
+        """Run the function on packets, until shortly before `until` on the monotonic clock.
 
         Raises:
-            InputError: when a packet does not come to an end, or the code does what it must not.
-            StoppedError: when the time is up before one of them has run.
+            InputError: when a packet exceeds the limit of blocks, or the code crashes.
+            StoppedError: when the time is over before a packet has run.
         """
         self._check(packets, setting)
         last = until - _LEFT * (until - time.monotonic())
@@ -236,7 +242,7 @@ class Execution:
                 return self._all(packets, setting, last)
             except InputError as problem:
                 return {"refused": problem.reason}
-            except Exception:  # noqa: BLE001 - a defect of ours, which nobody else would see
+            except Exception:  # noqa: BLE001 - a defect of slowpath, lost with this process
                 return {"refused": f"internal error: {traceback.format_exc()}; please report it"}
 
         series = Series([attempt], SECONDS, until)
@@ -264,7 +270,7 @@ class Execution:
         )
 
     def each(self, packets: Sequence[Captured], setting: Setting) -> Iterator[int | None]:
-        """Has packets of a function that is trusted processed in this process: its results."""
+        """Run a trusted function on packets in this process, and yield its results."""
         self._set_fuel(_BEFORE)
         self._code.construct()
         packet = self._packet(setting)
@@ -285,7 +291,7 @@ class Execution:
                 reason = f"packet {number} of the trace has {packet.length:,} bytes; {room:,} is"
                 raise InputError(self._file, f"{reason} the most that is run")
 
-    # --- in the process that may die -------------------------------------------------------------
+    # --- in the confined process, which may crash ------------------------------------------------
 
     def _all(self, packets: Sequence[Captured], setting: Setting, last: float) -> dict[str, Any]:
         self._say(CONSTRUCTORS)
@@ -323,7 +329,7 @@ class Execution:
         }
 
     def _extend(self, recorder: Recorder) -> None:
-        """Tell a recorder of memory that was allocated since the last time."""
+        """Add memory that was allocated since the last call to a recorder and to `memory`."""
         chunks = [
             (Area(one.start, one.size, "state", self._first + one.purpose), one.type)
             for one in self._heap.chunks()
@@ -333,7 +339,7 @@ class Execution:
         self.memory = self.memory._replace(areas=areas)
 
     def _firsts(self) -> list[int]:
-        """Return the first blocks of functions that nothing of the source called."""
+        """Return the first blocks of functions that can run without a caller in the source."""
         return [
             at
             for at, one in enumerate(self.stated.blocks)
@@ -342,7 +348,7 @@ class Execution:
         ]
 
     def _turns(self, recorder: Recorder, fuel: int, last: float) -> Turns:
-        """What is done around packets, until a moment of the monotonic clock."""
+        """Return the callbacks around packets; `last` is a deadline of the monotonic clock."""
 
         def start() -> None:
             self._drain = lambda: self._take(recorder)
@@ -358,7 +364,7 @@ class Execution:
         return Turns(start, begin, lambda: time.monotonic() < last)
 
     def _pass(self, packets: Sequence[Captured], setting: Setting, turns: Turns) -> Passed:
-        """Has packets come to the function, one by one or as it asks for them."""
+        """Pass packets to the function, one by one or when it asks for them."""
         if not self._entry.receives:
             return one_by_one(self._packet(setting), packets, turns)
         self._say(READYING)
@@ -378,7 +384,7 @@ class Execution:
             address = self._code.address
             return unfilled(self.memory, tally, self.stated, self._functions, address)
         held = self._filling.held | {
-            # of several of this name, any
+            # any of several structures with this name
             self.memory.structures[tally.parts[part].structure].name.partition(" #")[0]
             for site, part, _ in tally.touches
             if self.stated.sites[site].kind == "write"
@@ -386,7 +392,7 @@ class Execution:
         return missing(self.store.tables, self.store.looked(), held)
 
     def _fill(self) -> list[str]:
-        """Puts into maps what they hold to begin with: notes on that."""
+        """Fill maps with their initial content; return notes on it."""
         if self._filling is None:
             return []
         self._say(FILLING)
@@ -394,7 +400,7 @@ class Execution:
         return self._filling.fill()
 
     def _set_up(self, setting: Setting) -> None:
-        """Call the functions that make what packets need, with zeros for their arguments."""
+        """Call the functions of `--setup`, with zeros as arguments."""
         for name in setting.setup:
             function = self._functions[find_entry(self._file, self._functions, name)]
             self._say(SETUP)
@@ -404,7 +410,7 @@ class Execution:
             prototype(self._code.address(function.name))(*zeros)
 
     def _start(self, setting: Setting) -> str | None:
-        """Configures an element; what it says against that."""
+        """Configure the element; return its error, or None."""
         if self._entry.element is None:
             return None
         name = self._entry.element.removeprefix(ELEMENT)
@@ -423,7 +429,7 @@ class Execution:
         return Ready(self._entry, self._code.address, setting, self._support)
 
     def _packet(self, setting: Setting) -> Packet:
-        """What has one packet processed."""
+        """Return the function that processes one packet."""
         ready = self._ready(setting)
         if self.arena is not None:
             return of_xdp(ready, self.arena)
@@ -436,7 +442,7 @@ class Execution:
         return framed(ready, lent)
 
     def _totals(self, *, reset: bool) -> list[int]:
-        """What the headers have counted."""
+        """Return the counters of the headers: packets by output, then those of `_KEYS`."""
         if self.arena is not None:
             lost = self._code.address("slowpath_xdp_totals")
             refused, evicted = (ctypes.c_uint64 * 2).from_address(lost)
@@ -450,7 +456,7 @@ class Execution:
         return list(numbers)[: _PORTS + len(_KEYS)]
 
     def _again(self) -> list[str]:
-        """A note on packets of DPDK that were sent or freed when they were gone."""
+        """Return a note on DPDK packets that were sent or freed twice."""
         if not self._entry.dpdk:
             return []
         behind = 8 * (_PORTS + len(_KEYS) + 1)
@@ -462,7 +468,7 @@ class Execution:
         return [f"{times}, a packet was sent or freed that had been sent or freed before"]
 
     def _given_on(self) -> list[str]:
-        """Notes on packets whose buffers others got while somebody may have had their addresses."""
+        """Return notes on DPDK buffers that were reused before their packet was sent or freed."""
         if not self._entry.dpdk:
             return []
         found = list[str]()
@@ -483,15 +489,14 @@ class Execution:
         return found
 
     def _number(self, name: str) -> int:
-        """What a variable of 64 bits of the headers is."""
         return int(ctypes.c_uint64.from_address(self._code.address(name)).value)
 
     def _sought(self, to: int) -> int:
-        """Says of the buffers of DPDK's packets which anybody has, between two packets."""
+        """Write the references to DPDK buffers to an address, when the headers ask for them."""
         return Buffers(self.memory, self._code.address).seek(to)
 
     def _empty(self) -> None:
-        """There is no room for more records."""
+        """Drain the records; the module calls this when their buffer is full."""
         self._drain()
 
     def _take(self, recorder: Recorder) -> None:
@@ -511,13 +516,13 @@ class Execution:
         struct.pack_into("<ii", self._shared, 16, -1, 0)
 
     def _say(self, packet: int, count: int = 1) -> None:
-        """What is being done, for whoever finds this process dead."""
+        """Store the current packets or stage, for an error message after a crash."""
         struct.pack_into("<qq", self._shared, 24, packet, count)
 
-    # --- afterwards ------------------------------------------------------------------------------
+    # --- after the confined process has ended ----------------------------------------------------
 
     def _last(self) -> Last:
-        """What the process has said."""
+        """Return the state that the process stored last."""
         _, fuel, block, outside, packet, count = struct.unpack_from("<qqiiqq", self._shared, 0)
         return Last(fuel, block, outside, packet, count)
 
@@ -526,12 +531,11 @@ class Execution:
 
 
 def _ready_for(setting: Setting) -> int:
-    """Blocks that may run before a function receives its first packet itself."""
     return max(_READYING, setting.fuel)
 
 
 def _with_stack(areas: Sequence[Area], here: int) -> list[Area]:
-    """With the memory of local variables, as far as nothing else is there."""
+    """Return the areas, with one for local variables around the stack address `here`."""
     below = max((one.start + one.size for one in areas if one.start < here), default=0)
     above = min((one.start for one in areas if one.start >= here), default=here + _STACK)
     start, end = max(here - _STACK, below), min(here + _STACK // 4, above)

@@ -1,4 +1,4 @@
-"""Reasons why the confined process ended early, and state that it read before it was set."""
+"""Reasons for an early end of the confined process, and reads of uninitialised state."""
 
 import ctypes
 import signal
@@ -27,7 +27,7 @@ def unfilled(
     functions: Mapping[str, Function],
     address: Callable[[str], int],
 ) -> list[str]:
-    """Return a note on the variables that were read, that no code wrote, and that are zero.
+    """Return a note on variables that were read but never written, and that are zero.
 
     `address` returns the address of a variable by its symbol.
     """
@@ -51,7 +51,7 @@ def unfilled(
 
 
 def _zero(memory: Memory, tally: Tally, stated: Stated) -> Iterator[tuple[int, int]]:
-    """Yield number and address of each structure that was read only and holds zeros."""
+    """Yield number and address of each structure that was only read and is all zeros."""
     kinds = dict[int, set[str]]()
     for site, part, _ in tally.touches:
         kinds.setdefault(tally.parts[part].structure, set()).add(stated.sites[site].kind)
@@ -63,7 +63,7 @@ def _zero(memory: Memory, tally: Tally, stated: Stated) -> Iterator[tuple[int, i
 
 
 SECONDS = 50
-"""Of CPU time, for all packets."""
+"""Limit of CPU time for all packets, in seconds."""
 CONSTRUCTORS, CONFIGURATION, FILLING, READYING, SETUP = -1, -2, -3, -4, -5
 """Stages of a run outside of packets."""
 _WHEN = {
@@ -103,25 +103,25 @@ _SIGNALS = {
     -signal.SIGKILL: _LATE,
 }
 _UNSET = (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGFPE)
-"""Ends that addresses and numbers lead to which nobody has set."""
+"""Signals that uninitialised addresses and numbers can cause."""
 
 
 class Last(NamedTuple):
-    """The last words of a process."""
+    """The state that a process stored before it ended."""
 
     fuel: int
-    """Blocks that might still have run."""
+    """Blocks that could still have run within the limit."""
     block: int
     outside: int
-    """Number of the function from outside that was called last, 0: none."""
+    """Number of the external function that was called last, from 1; 0 if there is none."""
     packet: int
-    """Its number in the trace, from 0; or what was done while none was."""
+    """Number of the packet in the trace, from 0; or a stage outside of packets (negative)."""
     packets: int
-    """So many came with it, itself too."""
+    """Number of packets in its burst, including itself."""
 
 
 class Ending:
-    """A module that runs, and what ends it."""
+    """Error messages for the end of a running module."""
 
     def __init__(
         self,
@@ -131,14 +131,14 @@ class Ending:
         entry: Entry,
         zeros: Callable[[], Sequence[str]],
     ) -> None:
-        """`zeros` says what is known to be zeros before anything has run."""
+        """`zeros` describes memory that is zero before any code has run."""
         self._stated, self._functions, self._metadata = stated, functions, metadata
         self._entry, self._zeros = entry, zeros
 
     def why(self, code: int, last: Last, readying: int) -> str:
-        """Return the reason of the end, with its line.
+        """Return the reason for the end, with its line in the source.
 
-        `readying` is how many blocks may run before a function receives its first packet itself.
+        `readying` is the limit of blocks before a function receives its first packet itself.
         """
         there = 0 <= last.block < len(self._stated.blocks)
         line = self.line(last.block) if there else None
@@ -170,20 +170,20 @@ class Ending:
         return f"{where}{shown}{when}: {why}"
 
     def unreceived(self) -> str:
-        """Describe a function that ended and had received no packet."""
+        """Return the error for a function that returned without receiving a packet."""
         function = self._entry.function
         said = f"{function.place}: {function.shown} has ended and received no packet"
         return f"{said} (rte_eth_rx_burst){self.unset() or f'; {_ENDING_REMEDY}'}"
 
     def unset(self) -> str:
-        """Name state that no code set up before packets came; empty where there is none."""
+        """Name state that no code initialised before the first packet; empty if there is none."""
         found = list(self._zeros())
         if self._entry.dpdk and any(one.shown == "main" for one in self._functions.values()):
             found.append("main does not run")
         return f"; {'; '.join(found)}; {_ENDING_REMEDY}" if found else ""
 
     def line(self, block: int) -> Line | None:
-        """Where a block begins in the source."""
+        """Return the line of the source where a block begins."""
         place = self._stated.blocks[block]
         function = self._functions[place.function]
         for instruction in self._inside(place):
@@ -194,7 +194,7 @@ class Ending:
         return function.line
 
     def _call(self, block: int, name: str) -> Line | None:
-        """Where a block calls a function."""
+        """Return the line where a block calls a function."""
         for one in self._inside(self._stated.blocks[block]):
             if one.opcode == "call" and one.place is not None and callee_of(one.text) == name:
                 return self._metadata.line(one.place)

@@ -1,7 +1,7 @@
-"""Instrumented modules, which record blocks and memory accesses.
+"""Instrumentation of LLVM modules to record basic blocks and memory accesses.
 
-Text is put into the module's text; the code between stays as the passes have left it. A block is
-one of `Function.blocks`, an access is a load, store, atomic operation or copy of a block that runs.
+Calls are inserted into the text of a module after its passes; the code between them is unchanged. A
+block is one of `Function.blocks`. An access is a load, store, atomic operation or copy.
 """
 
 import re
@@ -16,69 +16,69 @@ from slowpath.insights.trace.allocations import ALLOCATORS, Allocation, Allocati
 RECORD = 16
 """Bytes of a record: an address (8), a number (4) and a size (4)."""
 BEGINS = 1 << 31
-"""Added to the number of a block that begins; other numbers are those of sites."""
+"""Added to the number of a block that begins; records of accesses have the number of a site."""
 CALLS = 1 << 30
 """Added to the number of a call that begins."""
 RETURNS = CALLS | 1 << 29
 """Added to the number of a call that ends."""
 _LARGEST = (1 << 20) - 1
-"""Bytes of an access; larger ones count as so many."""
+"""Limit for the recorded size of an access in bytes; larger accesses are recorded with it."""
 _DEFINE = re.compile(r'^define .*?@("(?:[^"\\]|\\.)*"|[\w.$-]+)\(')
 _EFFECTS = re.compile(r"\bmemory\([^)]*\)")
-"""Attributes in which the passes note the memory that a function accesses."""
+"""Attributes of the passes that restrict the memory accesses of a function."""
 _LABEL = re.compile(r'^("(?:[^"\\]|\\.)*"|[\w.$-]+):')
 
 
 class Site(NamedTuple):
-    """An access that the code states."""
+    """An instruction that accesses memory."""
 
     block: int
     kind: Kind
-    place: int | None  # number of its location
+    place: int | None  # number of its debug location
 
 
 class Place(NamedTuple):
     """A block of a function."""
 
     function: str
-    number: int  # in the function
+    number: int  # index in the function
 
 
 class Call(NamedTuple):
-    """A call in the source of a function that the source calls in several places."""
+    """A call of a function that the source calls in several places."""
 
     block: int
     function: str  # symbol of the callee
-    place: int | None  # number of its location
+    place: int | None  # number of its debug location
 
 
 class Stated(NamedTuple):
-    """A module that says what it does."""
+    """An instrumented module, with the meaning of the numbers in its records."""
 
     text: str
     blocks: list[Place]
     sites: list[Site]
     calls: list[Call]
     allocations: list[Allocation]
-    """Allocations, in the order of their numbers, which begin at 1."""
+    """Allocations by number, from 1."""
     outside: list[str]
-    """Functions from outside that end the run, in the order of their numbers, which begin at 1."""
+    """External functions that end the run, by number, from 1."""
 
 
 class Addresses(NamedTuple):
-    """Where a module puts what it says."""
+    """Addresses that an instrumented module writes to, or calls."""
 
     records: int
-    room: int  # so many records
-    filled: int  # i64: how many there are
+    room: int  # capacity in records
+    filled: int  # i64: number of records
     fuel: int  # i64: blocks that may run before the run ends
-    block: int  # i32: the last one that began
-    outside: int  # i32: number of the function from outside that was called last, 0: none
-    site: int  # i32: number of the allocation that runs, 0: none of the source
+    block: int  # i32: the block that began last
+    outside: int  # i32: number of the external function that was called last, 0: none
+    site: int  # i32: number of the current allocation, 0: none of the source
     drain: int  # a function without arguments, called when all records are full
 
 
-def instrument(  # noqa: PLR0913, PLR0917 - what a module is changed by
+def instrument(  # noqa: PLR0913, PLR0917 - inputs of the instrumentation
     text: str,
     functions: Mapping[str, Function],
     allocations: Allocations,
@@ -86,9 +86,9 @@ def instrument(  # noqa: PLR0913, PLR0917 - what a module is changed by
     allowed: Callable[[str], bool],
     addresses: Addresses,
 ) -> Stated:
-    """Puts what says so into a module; `skipped` functions stay as they are.
+    """Instrument the text of a module; `skipped` functions stay unchanged.
 
-    Functions from outside that are not `allowed` are named before they are called.
+    A call of an external function that is not `allowed` first stores the number of that function.
     """
     stated = Stated("", [], [], [], [], [])
     apart = _in_several_places(functions)
@@ -105,8 +105,8 @@ def instrument(  # noqa: PLR0913, PLR0917 - what a module is changed by
         elif into is not None:
             lines += into.before(line)
         elif line.startswith("attributes #"):
-            # All say something now: a call is to be made though nobody takes its result.
-            line = _EFFECTS.sub("", line)  # noqa: PLW2901 - the line as it is to be
+            # Instrumented functions have side effects, so calls with unused results must stay.
+            line = _EFFECTS.sub("", line)  # noqa: PLW2901 - the changed line
         lines.append(line)
     if not re.search(r"^declare .*@llvm\.trap\(", text, re.MULTILINE):
         lines.append("declare void @llvm.trap()")
@@ -127,13 +127,13 @@ def _in_several_places(functions: Mapping[str, Function]) -> frozenset[str]:
 
 
 class _Allocating:
-    """Tells the heap which allocation runs."""
+    """Inserts code that tells the heap the number of the current allocation."""
 
     def __init__(self, allocations: Allocations, found: list[Allocation], site: int) -> None:
         self._allocations, self._found, self._site = allocations, found, site
 
     def before(self, function: Function, one: Instruction) -> list[str]:
-        """Return what comes in front of a call."""
+        """Return the code to insert before a call."""
         callee = callee_of(one.text)
         if callee is None or not self._allocations.allocates(function.name, callee):
             return []
@@ -148,7 +148,7 @@ class _Allocating:
 
 
 class _Body:
-    """A function that is gone through line by line."""
+    """Instrumentation of a function, line by line."""
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ class _Body:
         stated: Stated,
         around: "tuple[frozenset[str], _Allocating]",
     ) -> None:
-        """`around` are functions whose calls have records, and what tells allocations."""
+        """`around` has the functions whose calls are recorded, and the code for allocations."""
         apart, self._allocating = around
         self._apart = frozenset[str]() if function.supports else apart
         self._ended = list[str]()
@@ -171,7 +171,7 @@ class _Body:
         self._inside = False
 
     def before(self, line: str) -> list[str]:
-        """Return the text in front of a line."""
+        """Return the code to insert before a line."""
         if _LABEL.match(line):
             self._begins = True
             return []
@@ -206,7 +206,7 @@ class _Body:
         return said
 
     def _around(self, name: str, place: int | None) -> list[str]:
-        """Return the record in front of a call; the next instruction gets the one behind it."""
+        """Return code that records a call; its return is recorded before the next instruction."""
         number = len(self._stated.calls)
         self._stated.calls.append(Call(self._first + self._block, name, place))
         record = '  call void @"slowpath.append"(i64 0, i32 {}, i32 0)'
@@ -214,7 +214,7 @@ class _Body:
         return [record.format(CALLS + number)]
 
     def _continues(self, line: str, stripped: str) -> bool:
-        """Return whether a line belongs to the instruction above (switch, invoke, landingpad)."""
+        """Return true if a line continues an instruction (switch, invoke, landingpad)."""
         return line.startswith("    ") or stripped == "]" or stripped.startswith("],")
 
     def _ends(self, name: str) -> bool:
@@ -234,7 +234,7 @@ def _bare(name: str) -> str:
 
 
 def _runtime(at: Addresses) -> str:
-    """What is called: records are appended; without fuel, the run ends."""
+    """Return the called functions: they append records, and trap when no fuel is left."""
 
     def pointer(address: int) -> str:
         return f"inttoptr (i64 {address} to ptr)"

@@ -1,7 +1,7 @@
-"""Meaning of addresses, and the heap of a run.
+"""Memory areas by address, and the heap of a run.
 
-Blocks of one size for one purpose stand in chunks of their own. A block that is freed is given to
-the same purpose again, so an address never changes its meaning.
+A chunk of the heap has blocks of one size for one purpose: the allocations of one name. Freed
+blocks are reused for the same purpose only, so an address always belongs to the same structure.
 """
 
 import ctypes
@@ -16,9 +16,11 @@ from slowpath.insights.source.metadata import Line
 from slowpath.insights.trace.allocations import Allocation
 
 Sort = Literal["state", "packet", "metadata", "local", "constant", "other"]
-"""`metadata` is what a card keeps beside a packet (where its headers begin, annotations), and what
-the run counts; `constant` is what compilers make (texts, tables of jumps); `other` is what was
-allocated, or is unknown."""
+"""Kinds of memory.
+
+`metadata` is data that a card keeps beside a packet (offsets of headers, annotations), and counters
+of the run; `constant` comes from compilers (texts, jump tables); `other` is allocated or unknown.
+"""
 
 _PACKETS = ("slowpath_click_bytes", "slowpath_dpdk_bytes")
 _BESIDE = (*SUPPORT, "_ZN7Element", "slowpath.")
@@ -26,26 +28,26 @@ _MADE = ("_ZTV", "_ZTT", "_ZTI", "_ZTS", ".str", "switch.table", ".crctable", "_
 
 
 class Structure(NamedTuple):
-    """Something that a card keeps from packet to packet."""
+    """State that a card keeps between packets."""
 
     name: str
-    type: Type | None  # None: nothing says what is in it
+    type: Type | None  # None: unknown
     size: int  # bytes
     line: Line | None
-    owner: str  # the element that it is a member of; empty: it is a variable of its own
+    owner: str  # the element that it is a member of; empty for a variable
 
 
 class Area(NamedTuple):
-    """A stretch of memory that is one thing."""
+    """A memory range of one kind."""
 
     start: int
     size: int
     sort: Sort
-    structure: int  # of state, its number; else -1
+    structure: int  # number of the structure for state, else -1
 
 
 class Memory(NamedTuple):
-    """Everything that has a name, in the order of addresses."""
+    """Known areas, in the order of their addresses, and the structures in them."""
 
     areas: list[Area]
     structures: list[Structure]
@@ -54,9 +56,10 @@ class Memory(NamedTuple):
 def survey(
     symbols: Sequence[tuple[str, int, int, Variable | None]], others: Sequence[Area]
 ) -> Memory:
-    """What there is: of each variable its symbol, address, bytes and layout; and other areas.
+    """Return the areas and structures of variables, with the areas of `others`.
 
-    Each member of an element is a structure, since each may be in another memory.
+    `symbols` has the symbol, address, size in bytes and layout of each variable. Each member of an
+    element is a structure of its own, since each can be placed in another memory.
     """
     areas, structures = list(others), list[Structure]()
 
@@ -83,13 +86,13 @@ def survey(
         elif variable is None:
             add(Structure(symbol, None, size, None, ""), start)
         else:
-            whole = variable.type.size == size  # else LLVM has split it: this is a part
+            whole = variable.type.size == size  # else LLVM has split it into parts
             name = variable.name if whole else f"{variable.name} ({symbol})"
             kind = variable.type if whole else None
             add(Structure(name, kind, size, variable.line, ""), start)
     shared, seen = Counter(one.name for one in structures), Counter[str]()
     for at, one in enumerate(structures):
-        if shared[one.name] > 1:  # as static variables of two functions
+        if shared[one.name] > 1:  # such as static variables of two functions
             seen[one.name] += 1
             structures[at] = one._replace(name=f"{one.name} #{seen[one.name]}")
     areas.sort()
@@ -97,10 +100,10 @@ def survey(
 
 
 _ALIGNED = 16
-"""Bytes that addresses are multiples of, as those of malloc are."""
+"""Alignment of blocks in bytes, as for malloc."""
 _CHUNK = 1 << 16
 _MOST = 256 << 20
-"""Bytes of all chunks; no more is allocated."""
+"""Limit on the total size of chunks in bytes."""
 _SIZE = ctypes.c_size_t
 _LIBRARY = ctypes.CDLL(None)
 _LIBRARY.malloc.restype = _LIBRARY.realloc.restype = ctypes.c_void_p
@@ -111,7 +114,7 @@ _LIBRARY.free.restype = None
 
 
 class Chunk(NamedTuple):
-    """A stretch of memory with blocks for one purpose."""
+    """A memory range with blocks for one purpose."""
 
     start: int
     size: int
@@ -121,15 +124,15 @@ class Chunk(NamedTuple):
 
 class _Block(NamedTuple):
     purpose: int
-    size: int  # that was asked for
+    size: int  # as requested
     room: int
 
 
 class Heap:
-    """Functions that allocate, and what they have allocated."""
+    """Allocation functions that replace those of C, and their blocks."""
 
     def __init__(self, allocations: Sequence[Allocation], site: int) -> None:
-        """`site` is the address of the number of the allocation that runs (i32, from 1 on)."""
+        """`site` is the address of the number of the current allocation (i32, from 1)."""
         self._site = ctypes.c_int32.from_address(site)
         names = list(dict.fromkeys(one.name for one in allocations))
         self._purposes = [names.index(one.name) for one in allocations]
@@ -138,9 +141,9 @@ class Heap:
         self.structures = [
             Structure(one.name, _listed(one.type), 0, one.line, "") for one in firsts
         ]
-        """Of each purpose, all that is allocated for it; its size is in `sizes`."""
+        """By purpose, a structure for all its blocks; `sizes` has its size."""
         self.sizes = [0] * len(names)
-        """By purpose, the most bytes that were there at once."""
+        """By purpose, the largest number of bytes allocated at one time."""
         self._live = [0] * len(names)
         self._blocks = dict[int, _Block]()
         self._free = dict[tuple[int, int], list[int]]()
@@ -158,14 +161,14 @@ class Heap:
         }
 
     def functions(self) -> dict[str, int]:
-        """Return the addresses of the functions of C that this heap stands for."""
+        """Return the addresses of this heap's functions, by name of the C function they replace."""
         return {
             name: ctypes.cast(one, ctypes.c_void_p).value or 0
             for name, one in self._functions.items()
         }
 
     def chunks(self) -> list[Chunk]:
-        """Return the chunks since the last call."""
+        """Return the chunks created since the last call."""
         found, self._chunks = self._chunks, []
         return found
 
@@ -186,7 +189,7 @@ class Heap:
         return address
 
     def _fresh(self, purpose: int, room: int) -> int:
-        """Return a block that was never used; 0 where there is no memory."""
+        """Return an unused block; 0 if no memory is left."""
         at, end = self._next.get((purpose, room), (0, 0))
         if at == end:
             size = max(room, _CHUNK // room * room)
@@ -202,7 +205,7 @@ class Heap:
         return at
 
     def _calloc(self, count: int, size: int) -> int:
-        # More would wrap around in the C library.
+        # A larger product could overflow the size_t of the C library.
         address = self._malloc(count * size) if count * size <= _MOST else 0
         if address:
             ctypes.memset(address, 0, count * size)
@@ -228,12 +231,12 @@ class Heap:
 
 
 def _listed(kind: Type | None) -> Type | None:
-    """Return the type of several objects of a type in a row."""
+    """Return a type as the element of an array."""
     return None if kind is None else Type(kind.name, kind.size, element=kind, length=1)
 
 
 def _row(kind: Type | None, room: int, size: int) -> Type | None:
-    """Return the type of a chunk of blocks; each has one object, or several in a row."""
+    """Return the type of a chunk: an array of blocks with one or more objects each."""
     if kind is None or not kind.size or kind.size > room:
         return None
     many = room // kind.size

@@ -1,8 +1,8 @@
 """Delivery of packets to a function: one by one, or polled from ports.
 
-`rte_eth_rx_burst` of the headers asks here (`rte_ethdev.h`). Each call brings the next packets of
-the trace, as many as it asks for up to a burst, whichever port and queue it names. When none is
-left, the function is left, wherever its loop is.
+`rte_eth_rx_burst` of the headers (`rte_ethdev.h`) calls `Receiving`. Each call gets the next
+packets of the trace, as many as requested up to a burst, for any port and queue. When no packet is
+left, the headers leave the function from within its loop.
 """
 
 import ctypes
@@ -21,33 +21,33 @@ from slowpath.insights.trace.xdp_memory import Arena
 
 
 class Turns(NamedTuple):
-    """What is done around packets."""
+    """Callbacks around packets."""
 
     start: Callable[[], None]
-    """Before the first ones: what has run until then was to get ready."""
+    """Called before the first packets, to discard the counts of the set-up."""
     begin: Callable[[int, int], None]
-    """Before some: the number of the first in the trace, and how many there are."""
+    """Called before a packet or burst, with the number of its first packet and its size."""
     go_on: Callable[[], bool]
-    """Whether there is time for further ones."""
+    """Returns true if there is time for further packets."""
 
 
 class Passed(NamedTuple):
-    """What became of packets."""
+    """Fate of packets."""
 
     packets: int
-    """So many came."""
+    """Number of packets that arrived."""
     kept: int
-    """So many are neither sent, killed nor given back."""
+    """Number of packets that were neither sent, killed nor returned."""
     results: Counter[int]
-    """Packets by the number that the function returned."""
+    """Packets by number that the function returned."""
     returned: bool = False
-    """Whether a function that receives packets itself has ended before it had all."""
+    """True if a function that receives packets itself returned before the trace ended."""
 
 
 Packet = Callable[[int, Captured], tuple[int | None, int]]
-"""Has one packet processed: gives what was returned, and how many packets are left."""
+"""Processes one packet; returns the result, and the number of packets that were kept."""
 Arrive = Callable[[int, Captured], int]
-"""Brings a packet, by its number in the trace: its address."""
+"""Delivers a packet with its number in the trace; returns its address."""
 _SIGNED = {
     1: ctypes.c_bool,
     8: ctypes.c_int8,
@@ -65,17 +65,17 @@ _UNSIGNED = {
 
 
 class Ready(NamedTuple):
-    """A function that is in memory, and how packets come to it."""
+    """A loaded function, with the settings for the delivery of packets."""
 
     entry: Entry
     address: Callable[[str], int]
-    """Where a function or variable is, by its symbol."""
+    """Returns the address of a function or variable by its symbol."""
     setting: Setting
     support: str
-    """What symbols of the headers begin with that bring packets."""
+    """Prefix of the symbols of the headers that deliver packets."""
 
     def arrive(self) -> Arrive:
-        """What brings a packet as a framework describes it."""
+        """Return a function that delivers a packet as an object of the framework."""
         taken = (ctypes.c_char_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64)
         kind = ctypes.CFUNCTYPE(ctypes.c_uint64, *taken, ctypes.c_uint32)
         brought = kind(self.address(f"{self.support}arrive"))
@@ -88,19 +88,19 @@ class Ready(NamedTuple):
         return arrive
 
     def left(self) -> Callable[[], int]:
-        """What says how many packets are neither sent, killed nor given back."""
+        """Return a function that counts packets neither sent, killed nor returned."""
         left: Callable[[], int] = ctypes.CFUNCTYPE(ctypes.c_uint32)(
             self.address(f"{self.support}left")
         )
         return left
 
     def function(self) -> Callable[..., int]:
-        """The entry."""
+        """Return the entry as a callable."""
         return _prototype(self.entry)(self.address(self.entry.function.name))
 
 
 def one_by_one(packet: Packet, packets: Sequence[Captured], turns: Turns) -> Passed:
-    """Has packets processed until they or the time is over."""
+    """Process packets until the last one, or until the time is over."""
     ran, kept, results = 0, 0, Counter[int]()
     turns.start()
     for number, one in enumerate(packets):
@@ -110,12 +110,12 @@ def one_by_one(packet: Packet, packets: Sequence[Captured], turns: Turns) -> Pas
         result, left = packet(number, one)
         ran, kept = ran + 1, kept + left
         if result is not None:
-            results[int(result)] += 1  # of bool, too
+            results[int(result)] += 1  # converts bool, too
     return Passed(ran, kept, results)
 
 
 def framed(ready: Ready, lent: Mapping[int, int]) -> Packet:
-    """For packets as a framework describes them; `lent` are addresses, by place of a parameter."""
+    """Return the processing of a framework's packets; `lent` has addresses by parameter index."""
     entry, address = ready.entry, ready.address
     function, arrive, left = ready.function(), ready.arrive(), ready.left()
     pointer = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
@@ -140,7 +140,7 @@ def framed(ready: Ready, lent: Mapping[int, int]) -> Packet:
 
 
 def raw(ready: Ready, region: Region) -> Packet:
-    """For bytes and their length: the packet ends where nobody may read on."""
+    """Return the processing of bytes with a length; reads behind the packet crash."""
     entry, function, strip = ready.entry, ready.function(), ready.setting.strip
 
     def packet(_number: int, one: Captured) -> tuple[int | None, int]:
@@ -155,7 +155,7 @@ def raw(ready: Ready, region: Region) -> Packet:
 
 
 def of_xdp(ready: Ready, arena: Arena) -> Packet:
-    """For the context of an XDP program."""
+    """Return the processing of packets by an XDP program."""
     clock = ctypes.c_uint64.from_address(ready.address("slowpath_xdp_now"))
     first = ready.address(ready.entry.function.name)
     kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint64, ctypes.c_uint64)
@@ -171,12 +171,12 @@ def of_xdp(ready: Ready, arena: Arena) -> Packet:
 
 
 def moment(number: int, one: Captured) -> int:
-    """When a packet arrives; where the trace does not say it, one each microsecond."""
+    """Return the arrival time in nanoseconds; without a timestamp, `number` microseconds."""
     return 1000 * number if one.nanoseconds is None else one.nanoseconds
 
 
 def _whole(one: Captured) -> bytes:
-    """A packet's bytes, with zeros for those that were not captured."""
+    """Return the bytes of a packet; those that were not captured are zeros."""
     return one.bytes + bytes(one.length - len(one.bytes))
 
 
@@ -194,22 +194,22 @@ def _prototype(entry: Entry) -> Callable[[int], Callable[..., int]]:
 
 
 _USED_UP = -1
-"""What tells the headers to leave the function."""
+"""Result that tells the headers to leave the function."""
 _WORD = 8
 _IDLE = 1000
-"""Times that it may ask for no packet at all, one after the other."""
+"""Limit on consecutive requests for 0 packets."""
 _ARGUMENTS = 5
-"""Parameters of a loop, all of which are in registers (`slowpath_dpdk_loop`)."""
+"""Largest number of parameters, all passed in registers (`slowpath_dpdk_loop`)."""
 
 
 class Receiving:
-    """A function whose loop receives."""
+    """A function that receives packets in its own loop."""
 
     def __init__(self, file: str, ready: Ready, lent: Mapping[int, int]) -> None:
-        """`lent` are addresses, by place of a parameter; numbers are 0.
+        """`lent` has addresses by parameter index; other parameters are 0.
 
         Raises:
-            InputError: when it has too many parameters.
+            InputError: when the function has too many parameters.
         """
         self._file, self._ready = file, ready
         function = ready.entry.function
@@ -225,7 +225,7 @@ class Receiving:
         self._problem: BaseException | None = None
 
     def run(self, packets: Sequence[Captured], turns: Turns) -> Passed:
-        """Has the function receive packets until they or the time is over."""
+        """Let the function receive packets until the last one, or until the time is over."""
         self._packets, self._turns = packets, turns
         poll = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint64, ctypes.c_uint32)(self._poll)
         asked = ctypes.c_void_p.from_address(self._ready.address("slowpath_dpdk_poll"))
@@ -241,10 +241,10 @@ class Receiving:
         return Passed(self._ran, self._kept, Counter(), returned=not was_left)
 
     def _poll(self, to: int, most: int) -> int:
-        """Puts the addresses of the next packets somewhere: how many, or that none is left."""
+        """Write the addresses of the next packets; return their number, or `_USED_UP`."""
         try:
             return self._next(to, most)
-        except Exception as problem:  # noqa: BLE001 - raised when the function is left
+        except Exception as problem:  # noqa: BLE001 - `run` raises it after the function
             self._problem = problem
             return _USED_UP
 
@@ -271,23 +271,23 @@ class Receiving:
 
 
 class Waiting(NamedTuple):
-    """Packets that nobody has sent or freed."""
+    """Packets that were neither sent nor freed at the end."""
 
     packets: int
     where: list[str]
-    """Structures that have their addresses."""
+    """Names of structures that contain their addresses."""
     lost: int
-    """Those that the function has made, of which no structure has the address."""
+    """Number of packets made by the function that no structure refers to."""
 
 
 NONE = Waiting(0, [], 0)
 
 
 def waiting(memory: Memory, address: Callable[[str], int]) -> Waiting:
-    """The packets that are left; `address` is where a variable is.
+    """Return the packets that are left at the end; `address` returns that of a variable.
 
-    Of those that came, what no structure has the function has given back. A packet counts once,
-    whatever segments it has.
+    Arrived packets that no structure refers to count as returned by the function. A packet counts
+    once, with any number of segments.
     """
     buffers = Buffers(memory, address)
     there = buffers.heads()
@@ -302,7 +302,7 @@ def waiting(memory: Memory, address: Callable[[str], int]) -> Waiting:
 
 
 def as_note(packets: int, where: Sequence[str]) -> list[str]:
-    """What a user is told of those that wait."""
+    """Return the note on waiting packets; empty if there are none."""
     if not packets:
         return []
     what = f"{packets:,} packet{'s wait' if packets != 1 else ' waits'} in {', '.join(where)}"

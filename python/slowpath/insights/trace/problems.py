@@ -1,8 +1,8 @@
-"""Counts of a run as placement and layout problems.
+"""Counts of a run as input of `slowpath insights placement` and `coalescing`.
 
-What may be put into another order: the plain members of an element, plain variables, and the
-members of each structure that the source itself declares, in a table or alone. A block of code
-stands there once for each set of variables that it touched when it ran, as often as it did.
+These variables can be reordered: the plain members of an element, plain variables, and the members
+of each structure that the source itself declares, in a table or alone. A block of code appears once
+for each set of variables that it accessed in a run; its weight is the number of these runs.
 """
 
 import re
@@ -19,12 +19,12 @@ _ABOUT = (
     "round figures of ours, nearer memories cheaper: put your card's there."
 )
 CAPACITIES = {"cls": 0, "ctm": 0, "imem": 4_000_000, "emem": 2_000_000_000}
-"""Bytes of the memories that all cores share, from the nearest on."""
+"""Capacities in bytes of the memories that all cores share, from the nearest."""
 _COSTS = {"cls": 30, "ctm": 80, "imem": 200, "emem": 300}
 
 
 def placement_problem(report: CountsReport) -> dict[str, object]:
-    """The structures of a run, each with its size and its accesses for each packet."""
+    """Return the structures of a run with their sizes and accesses per packet."""
     structures = [
         {
             "name": one["structure"],
@@ -53,21 +53,21 @@ def placement_problem(report: CountsReport) -> dict[str, object]:
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _SMALL = 16
-"""Bytes of a structure of the headers (an address, a time) that counts as a plain variable."""
+"""Largest structure of the headers (an address, a time) that is a plain variable, in bytes."""
 _WIDTH = 16
 _LARGEST = 1 << 20
-"""Bytes of a variable that `slowpath insights coalescing` takes."""
+"""Largest variable that `slowpath insights coalescing` accepts, in bytes."""
 
 
 class _Record(NamedTuple):
-    """Variables whose order may change."""
+    """Variables whose order can change."""
 
     name: str
     variables: dict[str, Type]
 
 
 def coalescing_problem(counted: Counted, report: CountsReport) -> dict[str, object] | None:
-    """Elements of which several variables were touched, with their blocks; None: there is none."""
+    """Return elements with several accessed variables, and their blocks; None without any."""
     records, of_path = _records(counted)
     packets = report["traffic"]["packets"]
     touched = dict[str, Counter[tuple[int, frozenset[str]]]]()
@@ -131,7 +131,7 @@ def _records(counted: Counted) -> tuple[dict[str, _Record], "_Finder"]:
 
 
 class _Finder:
-    """What may be reordered, and to which of it a member belongs."""
+    """Records whose variables can be reordered, with a look-up of members."""
 
     def __init__(self, counted: Counted) -> None:
         self._structures = counted.structures
@@ -148,7 +148,7 @@ class _Finder:
                 self._plain[at] = owner, name
 
     def __call__(self, structure: int, path: tuple[str, ...]) -> tuple[str, str] | None:
-        """The record and the variable that a member of a structure is."""
+        """Return the record and the variable that contain a member; None if there are none."""
         if structure in self._plain:
             return self._plain[structure]
         kind = self._structures[structure].type
@@ -164,7 +164,7 @@ class _Finder:
     def _own(
         self, structure: int, kind: Type, above: tuple[str, ...], below: tuple[str, ...]
     ) -> tuple[str, str] | None:
-        """A member of a structure that the source declares."""
+        """Return the record and the variable of a member whose structure the source declares."""
         if not below or not _is_natural(kind):
             return None
         last = next((one for one in reversed(above) if one != "[]"), "")
@@ -177,12 +177,12 @@ class _Finder:
 
 
 def _may_move(record: _Record, touched: set[str]) -> bool:
-    """Whether several variables are touched, and each as a whole, not an entry of an array."""
+    """Return true if several variables are accessed, and each fits into one access."""
     return len(touched) > 1 and all(record.variables[one].size <= _WIDTH for one in touched)
 
 
 def _is_natural(kind: Type) -> bool:
-    """Whether a structure is nothing but named plain members where C puts them by itself."""
+    """Return true if a structure has only named members at the offsets that C chooses."""
     at = 0
     for one in kind.fields:
         at += -at % one.type.align

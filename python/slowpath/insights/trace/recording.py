@@ -1,6 +1,6 @@
-"""Aggregated records of a run: block counts and memory accesses.
+"""Aggregation of a run's records into counts of blocks and memory accesses.
 
-All numbers are exact: every block and access of the run is a record, none is sampled.
+The counts are exact: each block and each access of the run has a record, without sampling.
 """
 
 from bisect import bisect_right
@@ -22,54 +22,54 @@ Whole = npt.NDArray[np.int64]
 RECORDS = np.dtype([("address", "<u8"), ("number", "<u4"), ("size", "<u4")])
 _SORTS: tuple[Sort, ...] = ("packet", "metadata", "local", "constant", "other")
 _SIZES = 20
-"""Bits of a size in a key."""
+"""Bits of an access size in a key."""
 _PLACES = 1 << 42
-"""Bytes that all variables together may have."""
+"""Limit on the total size of all variables in bytes."""
 
 
 class Touched(NamedTuple):
-    """A part of a structure that accesses touch: one member, or several at once."""
+    """A part of a structure that accesses cover: one member, or several at once."""
 
     structure: int
     members: tuple[tuple[str, ...], ...]
 
 
 class Tally(NamedTuple):
-    """Counts of a run as JSON has them; sites, blocks and structures by number."""
+    """Counts of a run, with numbers for sites, blocks and structures; convertible to JSON."""
 
     runs: list[int]
-    """By block."""
+    """Number of runs by block."""
     parts: list[Touched]
     touches: list[tuple[int, int, int]]
-    """A site, the part that it touched, and how often."""
+    """A site, the part that it accessed, and the number of accesses."""
     elsewhere: list[tuple[int, Sort, int]]
-    """A site, what it touched that is no state, and how often."""
+    """A site, the kind of memory (not state) that it accessed, and the number of accesses."""
     entries: list[tuple[int, int]]
-    """By structure, how many different entries were touched, and written."""
+    """By structure, the numbers of distinct entries that were accessed, and written."""
     together: list[tuple[int, list[int], int]]
-    """A block, all parts that it touched in one run, and in how many runs just these."""
+    """A block, a set of parts, and the number of runs that accessed exactly these."""
     calls: list[tuple[int, int, int]]
-    """A call, a block that ran in it or in what it called, and how often."""
+    """A call, a block that ran in it or in a nested call, and the number of runs."""
 
 
 def tally_of(said: dict[str, Any]) -> Tally:
-    """A tally that was JSON in between."""
+    """Return a tally from its JSON form."""
     parts = [Touched(structure, tuple(map(tuple, members))) for structure, members in said["parts"]]
     return Tally(**{**said, "parts": parts})
 
 
 class Recorder:
-    """Takes records, as many at a time as come."""
+    """Aggregates records, batch by batch."""
 
     def __init__(
         self, memory: Memory, sites: Sequence[Site], blocks: int, firsts: Sequence[int] = ()
     ) -> None:
-        """`firsts` are the blocks that no call of the source is around: they end all calls."""
+        """`firsts` are blocks that run outside of all calls of the source: they end all calls."""
         self._memory = memory
         self._nested = _Nested(blocks, firsts)
         self._starts = np.zeros(0, np.uint64)
         self._ends = np.zeros(0, np.uint64)
-        # Of state, a place in a line of all variables; of the rest, one place for each sort.
+        # State gets places in one row of all variables; each other sort has a single place.
         self._state = np.zeros(0, bool)
         self._offsets = np.zeros(0, np.int64)
         self._line, self._next = list[tuple[int, int, Type | None]](), len(_SORTS)
@@ -89,7 +89,7 @@ class Recorder:
         self._marks = np.zeros(0, np.uint64)
 
     def extend(self, areas: Sequence[tuple[Area, Type | None]]) -> None:
-        """Add memory; a type says what is in an area, else its structure does."""
+        """Add memory areas; a type overrides that of the structure."""
         offsets = list[int]()
         for area, kind in areas:
             if area.structure < 0:
@@ -111,7 +111,10 @@ class Recorder:
         self._offsets = np.r_[self._offsets, np.array(offsets, np.int64)][order]
 
     def take(self, records: npt.NDArray[np.void]) -> None:
-        """Adds records; a block that began in earlier ones counts as one of its own here."""
+        """Add a batch of records.
+
+        Accesses of a block that began in an earlier batch count as a run of their own.
+        """
         numbers = records["number"].astype(np.int64)
         begins = numbers >= BEGINS
         blocks = numbers[begins] - BEGINS
@@ -139,7 +142,7 @@ class Recorder:
         self._group(np.flatnonzero(begins), blocks, order, self._blocks_of[sites], parts)
 
     def tally(self) -> Tally:
-        """All that was recorded."""
+        """Return all counts."""
         return Tally(
             self._runs.tolist(),
             self._parts,
@@ -166,7 +169,7 @@ class Recorder:
         return np.where(inside, places, _SORTS.index("other"))
 
     def _part(self, key: int) -> int:
-        """The number of the part of a structure that a place, a size and a bit for writes are."""
+        """Return the number of the part for a key: a place, a size and a bit for writes."""
         found = self._known.get(key)
         if found is not None:
             return found
@@ -188,7 +191,7 @@ class Recorder:
     def _group(
         self, begins: Whole, blocks: Whole, order: Whole, owners: Whole, parts: Whole
     ) -> None:
-        """Counts what each run of a block touched: its accesses follow its last beginning."""
+        """Count the sets of parts by run; an access belongs to the last start of its block."""
         if not len(parts):
             return
         span = int(max(begins[-1] if len(begins) else 0, order[-1])) + 2
@@ -196,10 +199,10 @@ class Recorder:
         run = np.searchsorted(starts, owners * span + order + 1, side="right")
         run = run * len(self._runs) + owners
         width = len(self._parts)
-        pairs = np.unique(run * width + parts)  # each part once for each run
+        pairs = np.unique(run * width + parts)  # each part once per run
         runs, members = np.divmod(pairs, width)
         firsts = np.flatnonzero(np.r_[True, runs[1:] != runs[:-1]])
-        # A set is told by the sum of random numbers that its members have.
+        # The sum of its members' pseudo-random numbers identifies a set.
         marks = np.add.reduceat(self._marks[members], firsts)
         ends = np.r_[firsts[1:], len(members)]
         for mark, first in zip(*np.unique(marks, return_index=True), strict=True):
@@ -211,7 +214,7 @@ class Recorder:
 
 
 class _Nested:
-    """Calls within each other, and the blocks that ran in each."""
+    """Nested calls, and the blocks that ran in each of them."""
 
     def __init__(self, blocks: int, firsts: Sequence[int]) -> None:
         self._blocks = max(blocks, 1)
@@ -222,7 +225,7 @@ class _Nested:
         self._counts = Counter[int]()
 
     def take(self, numbers: Whole) -> None:
-        """Count the blocks of further records by the calls that are around them."""
+        """Count the blocks of further records by the calls around them."""
         begins = numbers >= BEGINS
         changes = (numbers >= CALLS) & ~begins
         if self._now or changes.any():
@@ -246,7 +249,7 @@ class _Nested:
             return 0
         chain = self._chains[self._now]
         if number >= RETURNS:
-            # A run that ended inside of a call left no record of its end.
+            # A packet that ended within a call left no record of the return.
             number -= RETURNS
             chain = chain[: len(chain) - 1 - chain[::-1].index(number)] if number in chain else ()
         else:
@@ -267,7 +270,7 @@ class _Nested:
 
 
 def _mixed(number: int) -> int:
-    """64 bits that look random (SplitMix64: Steele, Lea and Flood, 2014)."""
+    """Return 64 pseudo-random bits for a number (SplitMix64: Steele, Lea and Flood, 2014)."""
     mask = (1 << 64) - 1
     x = number * 0x9E3779B97F4A7C15 & mask
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & mask

@@ -1,4 +1,4 @@
-"""The request of a run: function, arrival of packets, limits of time and memory."""
+"""Settings of a run: function, delivery of packets, limits of time and memory."""
 
 from typing import NamedTuple
 
@@ -7,28 +7,28 @@ from slowpath.core.engine.errors import MapsFile
 PACKETS = 100_000
 FUEL = 1_000_000
 LONGEST = 4095
-"""Bytes of a configuration, as of any `String` (`most` of click/string.hh)."""
+"""Largest configuration in bytes, as for any `String` (`most` of click/string.hh)."""
 
 
 class Setting(NamedTuple):
-    """The function, and how packets arrive at it."""
+    """The function, and the delivery of packets to it."""
 
     entry: str | None = None
-    """As the source calls it (`NAT::push`); None: what the source's only element takes packets
-    with, else the only function that no other calls."""
+    """Name in the source (`NAT::push`); None selects the method of the source's only element that
+    takes packets, else the only function that no other function calls."""
     config: str = ""
-    """Configuration of the element, as it would stand in parentheses."""
+    """Configuration of the element: the text in parentheses of a Click configuration."""
     packets: int = PACKETS
-    """The first packets of the trace; no more run."""
+    """Limit on the number of packets, from the start of the trace."""
     strip: int = 0
-    """Bytes that are taken off in front of the function, as by elements before it."""
+    """Bytes to remove from the front of each packet, as earlier elements would."""
     fuel: int = FUEL
-    """Blocks that may run for one packet."""
+    """Limit on the number of blocks for one packet."""
     maps: MapsFile | None = None
     """Content of maps of an XDP program at the start, in the format of `docs/maps.md`."""
 
     setup: tuple[str, ...] = ()
-    """Functions of the source that run before the first packet, with zeros for arguments."""
+    """Functions of the source to call before the first packet, with zeros as arguments."""
 
 
 class Allowance(NamedTuple):

@@ -16,12 +16,12 @@ from slowpath.insights.trace.documents import CountsReport
 
 
 def run(given: Namespace) -> ExitCode:
-    """Runs the function and reports.
+    """Run the function over the trace and print the report.
 
     Raises:
         InputError: when a file cannot be read, compiled or used, or the function does not end.
-        OptionError: when an option makes no sense.
-        StoppedError: when there was not enough time.
+        OptionError: when an option is invalid.
+        StoppedError: when the time was too short for a result.
         UnavailableError: when llvmlite or numpy is missing.
     """
     need_compiler()
@@ -52,10 +52,10 @@ def run(given: Namespace) -> ExitCode:
 
 
 def _check(given: Namespace) -> None:
-    """Finds out whether what is written replaces what is read.
+    """Check that output files do not replace input files.
 
     Raises:
-        OptionError: when it does, or both files are one.
+        OptionError: when one does, or both outputs are the same file.
     """
     outputs = {"--placement-out": given.placement_out, "--coalescing-out": given.coalescing_out}
     for name, file in outputs.items():
@@ -70,7 +70,7 @@ def _write(file: str, problem: dict[str, object]) -> None:
 
 
 _RESULTS = 8
-"""Values that a function returned, the most frequent first; the others are one."""
+"""Most frequent results that are listed one by one; the others are summed up."""
 
 COLUMNS = (
     "kind",
@@ -89,7 +89,7 @@ COLUMNS = (
 
 
 def counts_csv(report: CountsReport) -> Iterator[str]:
-    """A line for each function, block, structure and member, and for accesses to all else."""
+    """Yield CSV lines for functions, blocks, calls, structures, members and other accesses."""
     packets = report["traffic"]["packets"]
     yield csv_line(COLUMNS)
     for function in report["functions"]:
@@ -117,7 +117,7 @@ def counts_csv(report: CountsReport) -> Iterator[str]:
 
 
 def counts_text(report: CountsReport) -> Iterator[Line]:
-    """Structures, members of tables, blocks and what was called, for each packet."""
+    """Yield tables of structures, members, blocks and calls, with counts per packet."""
     packets = report["traffic"]["packets"]
     what = f"{report['entry']} over {packets:,} packet{'s'[: packets != 1]} of"
     yield Line(one_line(f"{report['file']}: {what} {report['traffic']['file']}"), "bold")
@@ -187,7 +187,7 @@ def _blocks(report: CountsReport, _packets: int) -> Iterator[Line]:
 
 
 def _support(report: CountsReport, packets: int) -> Iterator[Line]:
-    """What the headers did for the function."""
+    """Yield a line for each called function of the headers."""
     called = [one for one in report["functions"] if one["support"]]
     if not called:
         return
@@ -207,7 +207,7 @@ def _support(report: CountsReport, packets: int) -> Iterator[Line]:
 
 
 def _calls(report: CountsReport, packets: int) -> Iterator[Line]:
-    """Yield a line for each place that calls a function which others call, too."""
+    """Yield a line for each call of a function that is called in several lines."""
     columns = ("called in several lines", "where", "calls", "instructions")
     rows = [
         (

@@ -1,6 +1,6 @@
 """Runs of a function over a trace.
 
-from slowpath.insights.porting.running import run
+from slowpath.insights.trace.running import run
 
 found = run("nat.cc", "trace.pcap")
 for one in found.report["structures"]:
@@ -24,31 +24,32 @@ from slowpath.insights.trace.request import Allowance, Setting
 from slowpath.insights.trace.xdp_sources import load_runnable
 
 _BYTES = 256 << 20
-"""Bytes of all packets together."""
+"""Limit on the size of all packets together, in bytes."""
 _ENDLESS = 1e9
 
 
 class Run(NamedTuple):
-    """What a run has counted."""
+    """Counts of a run."""
 
     report: CountsReport
     placement: dict[str, object]
-    """The structures with their counts, as `slowpath insights placement` reads it."""
+    """The structures with their counts, as input of `slowpath insights placement`."""
     coalescing: dict[str, object] | None
-    """The variables with the blocks that touch them, as `slowpath insights coalescing` reads it;
-    None where no structure has several."""
+    """The variables with the blocks that access them, as input of `slowpath insights coalescing`;
+    None if no structure has several variables."""
 
 
 def run(
     file: str, traffic: str, setting: Setting | None = None, *, flags: tuple[str, ...] = ()
 ) -> Run:
-    """Compiles a source, and runs one of its functions over the packets of a capture file.
+    """Compile a source, and run one of its functions over the packets of a capture file.
 
     `flags` are for clang.
 
     Raises:
-        InputError: when a file cannot be read or used, the source does not compile, has no such
-            function or one with inline assembly or recursion, or a packet does not come to an end.
+        InputError: when a file cannot be read or used, the source does not compile, the function
+            does not exist or has inline assembly or recursion, or a packet exceeds the limit of
+            blocks.
     """
     setting = setting or Setting()
     source = load_runnable(file, Clang(flags), filled=setting.maps is not None)
@@ -58,10 +59,11 @@ def run(
 def run_source(
     source: Source, traffic: str, setting: Setting, allowed: Allowance, stopping: Stopping
 ) -> Run:
-    """The same of a source that was read.
+    """Run a function of a loaded source over the packets of a capture file.
 
     Raises:
-        StoppedError: when it was stopped before anything was counted.
+        InputError: as for `run`.
+        StoppedError: when the run stopped before anything was counted.
     """
     found = list[Run]()
 
@@ -82,7 +84,7 @@ def run_source(
 def _work(
     source: Source, traffic: str, setting: Setting, seconds: float | None
 ) -> Iterator[Message]:
-    """The other process."""
+    """Do the work of the worker process."""
     from slowpath.insights.sandbox.confinement import leave_network
     from slowpath.insights.source.entry import choose, guessed
     from slowpath.insights.source.modules import keep_loops
@@ -119,7 +121,7 @@ def _work(
 
 
 def _short(packets: Sequence[Captured], strip: int) -> list[str]:
-    """A note on packets of which nothing is left for the function."""
+    """Return a note on packets that are empty after `strip` bytes are removed."""
     short = sum(one.length <= strip for one in packets) if strip else 0
     if not short:
         return []
@@ -127,7 +129,7 @@ def _short(packets: Sequence[Captured], strip: int) -> list[str]:
 
 
 def _packets(traffic: str, most: int) -> tuple[list[Captured], bool]:
-    """The first packets of a trace, and whether there are more."""
+    """Return the first packets of a trace, and true if it has more."""
     found, size = list[Captured](), 0
     packets = captured(traffic)
     for packet in islice(packets, most):

@@ -1,14 +1,14 @@
 """LLVM IR for BPF, rewritten to run on the host.
 
-Source: `___BPF_FUNC_MAPPER` in include/uapi/linux/bpf.h.
+A successful `bpf_tail_call` in a program never returns. In a function that a program calls, the
+target replaces only this function, and the caller gets the result of the target. Each function with
+tail calls is therefore called through a wrapper, which marks where to continue.
 
-In a program, a call of `bpf_tail_call` that finds another one never returns. In a function that a
-program calls, the other takes the place of the function alone, and what it returns is what the
-caller gets. So each such function is called by way of another one, which says where to go on.
-Sources: Documentation/bpf; arch/x86/net/bpf_jit_comp.c. LLVM's language reference.
+Blocks keep their other instructions, so that they are the blocks counted for the card.
 
-Nothing else changes, so that blocks are those whose instructions are counted for the card. Sources:
-LLVM's language reference; llvm/docs/BPF (relocations are variables whose names say what they give).
+Sources: `___BPF_FUNC_MAPPER` in include/uapi/linux/bpf.h; Documentation/bpf;
+arch/x86/net/bpf_jit_comp.c; LLVM's language reference; llvm/docs/BPF (relocations are variables
+whose names state their values).
 """
 
 import re
@@ -87,26 +87,26 @@ _OTHERS = {
 
 
 def name_of(number: int) -> str:
-    """How a helper is called."""
+    """Return the name of a helper by its number."""
     return HERE.get(number) or _OTHERS.get(number) or f"helper {number} of the kernel"
 
 
 def known() -> str:
-    """Those that are here, as people read it."""
+    """Return the names of the supported helpers, for messages."""
     return ", ".join(name.removeprefix("bpf_") for name in HERE.values())
 
 
 TAIL_CALL = 12
-"""The helper's number."""
+"""Number of the helper `bpf_tail_call`."""
 _CALLS = f"inttoptr (i64 {TAIL_CALL} to ptr)("
 _BODY = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
 _HEAD = re.compile(r'^define [^@\n]*@("[^"]*"|[\w.$-]+)\(')
 _DEFINITION = "define "
 _RANGE = re.compile(r"\brange\([^()]*\) ")
-"""What a function returns by itself; not what a program does in its place."""
+"""Range of a function's own results; a program that replaces the function can exceed it."""
 _LINKAGE = frozenset({"internal", "private", "dso_local", "hidden", "weak", "linkonce_odr"})
 _BACK = 1024
-"""Bytes that `struct back` of `headers/nic/xdp.c` has room in."""
+"""Bytes reserved for a `struct back` (`source/headers/nic/xdp.c`)."""
 _HERE = """
 declare void @slowpath_xdp_enter(ptr)
 declare void @slowpath_xdp_leave(ptr)
@@ -116,7 +116,7 @@ declare i32 @slowpath_xdp_mark(ptr) returns_twice
 
 
 def with_returns(text: str) -> str:
-    """A module in which programs that functions call last come back to who called the function."""
+    """Return a module in which a tail call in a function returns to the function's caller."""
     heads = dict(_calling(text))
     if not heads:
         return text
@@ -127,7 +127,7 @@ def with_returns(text: str) -> str:
 
 
 def _calling(text: str) -> Iterator[tuple[str, str]]:
-    """Functions that are no programs, and call some last: names and heads."""
+    """Yield name and head of each function with tail calls that is not a program."""
     for body in _BODY.findall(text):
         head = body.partition("\n")[0]
         name = _HEAD.match(head)
@@ -140,7 +140,7 @@ def _by_way_of(name: str) -> str:
 
 
 def _way(name: str, head: str) -> str:
-    """The function that is called instead of one."""
+    """Return the wrapper that is called instead of a function."""
     before, _, rest = _RANGE.sub("", head).partition(f"@{name}(")
     words = [one for one in before.removeprefix(_DEFINITION).split() if one not in _LINKAGE]
     taken = enclosed(f"({rest}")
@@ -167,7 +167,7 @@ slowpath.next:
 
 
 def _given(kind: str) -> str:
-    """What a program returned, as its caller takes it: the lower bits of a register."""
+    """Return code that converts a program's result to the type that the caller expects."""
     if kind == "void":
         return "  ret void"
     if kind == "i32":
@@ -188,19 +188,19 @@ _BARRIER = re.compile(
 _NOTHING = re.compile(
     r'^ +(?:tail )?call void asm sideeffect "", "[^"\n]*"\([^\n]*\n', re.MULTILINE
 )
-"""Barriers: what they name is not changed, as there is no instruction in them."""
+"""Barriers; without an instruction, they do not change their operands."""
 _OFFSET = re.compile(
     r'^( +%\S+ = )load (i\d+), ptr @"llvm\.[\w.]+:\d+:(\d+)\$[\d:]*"(?:, align \d+)?',
     re.MULTILINE,
 )
 _MAP = re.compile(r'^(@\S+ = )([^\n]*?)(, section "\.?maps")', re.MULTILINE)
 _WORDS = re.compile(r"\{ (i32 \d+(?:, i32 \d+){4})")
-"""What `struct bpf_map_def` says of a map: `maps.py` reads it again in the module that runs."""
+"""Members of `struct bpf_map_def`; `xdp_maps.py` reads them again in the module that runs."""
 _STATIC = re.compile(
     r"(?:tail )?call void asm sideeffect "
     r'"r1 = \$0\\0A\\09r2 = \$1\\0A\\09r3 = \$2\\0A\\09call 12", "r,r,i,[^"]*"\('
 )
-"""`bpf_tail_call_static` of libbpf's bpf_helpers.h."""
+"""Assembly of `bpf_tail_call_static` in libbpf's bpf_helpers.h."""
 _BY_KEY, _QUEUES = frozenset({HASH, ARRAY, LRU, LPM, PORTS}), frozenset({QUEUE, STACK})
 _OF = {
     1: _BY_KEY | {*OF_MAPS},
@@ -209,11 +209,11 @@ _OF = {
     88: _QUEUES,
     164: frozenset({HASH, ARRAY, LRU}),
 }
-"""By helper whose first argument is a map, of which maps it is here."""
+"""Supported types of maps by helper, for helpers whose first argument is a map."""
 
 
 def ported(text: str) -> str:
-    """A module for BPF, after its passes, as the functions of `headers/nic/xdp.c` go with it."""
+    """Rewrite a BPF module, after its passes, to link with `source/headers/nic/xdp.c`."""
     kinds = kinds_of(text)
     text = MACHINE.sub("", for_here(USED.sub("", text)))
     number = count()
@@ -237,7 +237,7 @@ def ported(text: str) -> str:
 
 
 def _described(one: re.Match[str]) -> str:
-    """A map with room for what helpers are told of it; the object says what it holds."""
+    """Return a map with room for the description that helpers read, instead of its content."""
     words = _WORDS.search(one[2])
     if words is None:
         return f"{one[1]}global [{SIZE} x i8] zeroinitializer{one[3]}"
@@ -247,7 +247,7 @@ def _described(one: re.Match[str]) -> str:
 
 
 def _called(number: int, kind: int | None, map_: str) -> str:
-    """The function that a helper is; one that is not there says what is missing."""
+    """Return the name of a helper's function; an unsupported one names the map, too."""
     name = name_of(number)
     if number in _OF and kind is not None and KINDS.get(kind) not in _OF[number]:
         return f"{name} of a map of type {kind} ({map_})"

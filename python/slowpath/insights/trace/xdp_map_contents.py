@@ -1,4 +1,4 @@
-"""Initial content of maps."""
+"""Initial content of BPF maps."""
 
 import ctypes
 import struct
@@ -31,39 +31,39 @@ from slowpath.insights.trace.xdp_memory import Store
 
 _FILLED = (HASH, ARRAY, PROGRAMS, LRU, LPM, PORTS, QUEUE, STACK, BLOOM, *OF_MAPS)
 _INNER = ".inner"
-"""Behind the name of a map of maps: what the maps in it hold."""
+"""Suffix of a map of maps; under this name is the content of its inner maps."""
 Entries = list[dict[str, str | int]]
-"""As witnesses have them: `key` and `value`, `program` or `map`, or `others`."""
+"""Entries in the format of witnesses: `key` and `value`, `program` or `map`, or `others`."""
 
 
 class Start(NamedTuple):
-    """What maps hold when the first packet comes, as it is given."""
+    """Given content of maps before the first packet."""
 
     object: bytes = b""
-    """The program as the kernel would load it; empty: clang makes none, or nobody needs it."""
+    """The object file; empty if clang cannot make one, or if no map needs it."""
     lacking: str = ""
-    """Why clang makes none."""
+    """Reason why clang cannot make the object."""
     maps: MapsFile | None = None
 
 
 NOTHING = Start()
-"""Maps are empty, and there are no program arrays or maps of maps."""
+"""Empty maps, without program arrays or maps of maps."""
 
 
 class Contents(NamedTuple):
-    """The same, read for the tables that there are."""
+    """Content of the tables of a source before the first packet."""
 
     entries: Mapping[str, Entries]
-    """By name of a map."""
+    """Entries by name of a map."""
     given: str | None
-    """The file that says so; None: only the object does."""
+    """File with the content; None if only the object defines content."""
 
 
 def called_last(file: str, start: Start) -> frozenset[str]:
-    """Programs that arrays of programs hold to begin with, by symbol; `file` names the source.
+    """Return the symbols of the programs that program arrays contain; `file` names the source.
 
     Raises:
-        InputError: when what maps hold cannot be read, or does not fit them.
+        InputError: when the content of maps cannot be read, or does not fit them.
     """
     if not start.object:
         return frozenset()
@@ -74,10 +74,11 @@ def called_last(file: str, start: Start) -> frozenset[str]:
 
 
 def contents_of(file: str, start: Start, tables: Sequence[Table]) -> Contents:
-    """Reads what maps hold; `file` names the source.
+    """Read the content of maps; `file` names the source.
 
     Raises:
-        InputError: when it cannot be read, does not fit the maps, or is of what does not run here.
+        InputError: when the content cannot be read, does not fit the maps, or is for a map that
+            cannot be filled.
     """
     given = None if start.maps is None else start.maps.name
     if given is None and not any(one.kind in (PROGRAMS, *OF_MAPS) for one in tables):
@@ -107,10 +108,10 @@ def contents_of(file: str, start: Start, tables: Sequence[Table]) -> Contents:
 
 
 def made_tables(file: str, contents: Contents, tables: Sequence[Table]) -> list[Table]:
-    """The tables of maps that only `--maps` has, in maps of maps.
+    """Return the tables of inner maps that only `--maps` names.
 
     Raises:
-        InputError: when nothing says what one of them is like.
+        InputError: when the source does not define the inner maps of a map of maps.
     """
     known, made = {one.map.name for one in tables}, list[Table]()
     for table in tables:
@@ -139,24 +140,24 @@ def made_tables(file: str, contents: Contents, tables: Sequence[Table]) -> list[
 
 
 _INSIDE = (HASH, ARRAY, LRU, LPM, PORTS, QUEUE, STACK, RING, BLOOM)
-"""What maps in maps of maps may be."""
+"""Kinds of inner maps that are supported."""
 _MOST = 1 << 22
-"""Entries that are put into a map: each takes a call of its helper."""
+"""Limit on the initial entries of a map; each takes a call of a helper."""
 _OTHER, _MIXED = 0x3A5C_9E17_0000_0000, 0x5A
-"""Of keys and values that are made up; they are those of `slowpath measure`."""
+"""Patterns of synthetic keys and values, the same as in `slowpath measure`."""
 _REDIRECTED = (14, 16, 25)
 """Maps of devices and CPUs, by `enum bpf_map_type`."""
 _ANY_SIZE = 1 << 12
-"""Flag of arrays that may have any number of elements in maps of maps (`BPF_F_INNER_MAP`)."""
+"""Flag of inner arrays that can have any number of elements (`BPF_F_INNER_MAP`)."""
 _WORD = 8
 _LENGTH = 4
-"""Bytes of a prefix that say how many bits it has."""
+"""Bytes of a key in a trie that state the length of its prefix."""
 _PORT = 4
-"""Bytes of a port's number; a program that is to run there stands behind it."""
+"""Bytes of a port's number in a value; a program to run at the port follows."""
 
 
 class Filling:
-    """Tables, and what is put into them."""
+    """Tables with their initial content."""
 
     def __init__(
         self,
@@ -166,10 +167,12 @@ class Filling:
         functions: Mapping[str, Function],
         address: Callable[[str], int],
     ) -> None:
-        """`address` is that of a symbol, 0 where there is none. Program arrays are filled here.
+        """Fill program arrays, and check the content of the other maps.
+
+        `address` returns the address of a symbol, or 0.
 
         Raises:
-            InputError: when a map is to hold what does not run, or cannot be made up.
+            InputError: when a map cannot have its content, or synthetic entries cannot be created.
         """
         self._file, self._contents, self._store = file, contents, store
         self._functions, self._address = functions, address
@@ -187,11 +190,11 @@ class Filling:
 
     @property
     def held(self) -> frozenset[str]:
-        """Names of maps that hold something to begin with."""
+        """Names of maps with initial content."""
         return frozenset(self._contents.entries)
 
     def fill(self) -> list[str]:
-        """Fills all other maps by what helpers do, which is recorded, too; notes on it."""
+        """Fill all other maps by calls of helpers, which are recorded, too; return notes."""
         given, notes = self._contents.given, list[str]()
         totals = (ctypes.c_uint64 * 2).from_address(self._address("slowpath_xdp_totals"))
         if given is not None:
@@ -210,7 +213,7 @@ class Filling:
         return notes
 
     def _fill(self, table: Table) -> int:
-        """How many found no place."""
+        """Fill a map; return the number of entries that found no place."""
         name = table.map.name
         map_, entries = self._store.at[name], self._contents.entries[name]
         if table.kind in OF_MAPS:
@@ -230,7 +233,7 @@ class Filling:
         return sum(add(map_, *one, 0) < 0 for one in alike.values())
 
     def _put(self, table: Table, key: bytes, map_: bytes) -> int:
-        """Puts a map into a map of maps; below 0: there is no place."""
+        """Put a map into a map of maps; return a negative number if there is no place."""
         if table.kind == ARRAY_OF_MAPS:
             self._store.write(table, int.from_bytes(key, "little") * table.stride, map_)
             return 0
@@ -238,7 +241,7 @@ class Filling:
         return self._helper("bpf_map_update_elem", 2)(at, key, map_, 0)
 
     def _maps(self, table: Table) -> dict[bytes, int]:
-        """What a map of maps holds: by key, where helpers are told of the map."""
+        """Return the content of a map of maps: by key, the address of a map's description."""
         tables, found = {one.map.name: one for one in self._store.tables}, dict[bytes, int]()
         for one in self._contents.entries[table.map.name]:
             key, inner = bytes.fromhex(str(one["key"])), tables.get(str(one["map"]))
@@ -254,19 +257,19 @@ class Filling:
         return found
 
     def _refuse(self, table: Table, reason: str) -> NoReturn:
-        """What a map is to hold does not go."""
+        """Raise an error about the content of a map."""
         where = table.map.line
         place = f"{where.file}:{where.line}: " if where and self._contents.given is None else ""
         named = self._contents.given or self._file
         raise InputError(named, f"{place}map {table.map.name}: {reason}")
 
     def _helper(self, name: str, pointers: int) -> Callable[..., int]:
-        """A function of a map, so many addresses and a number, which it need not take."""
+        """Return a helper that takes a map, some addresses and flags (which it can ignore)."""
         kinds = (ctypes.c_uint64, *[ctypes.c_char_p] * pointers, ctypes.c_uint64)
         return ctypes.CFUNCTYPE(ctypes.c_long, *kinds)(self._address(name))
 
     def _programs(self, table: Table) -> None:
-        """Puts the addresses of programs into an array of them."""
+        """Write the addresses of programs into a program array."""
         for one in self._contents.entries[table.map.name]:
             (index,) = struct.unpack("<I", bytes.fromhex(str(one["key"])))
             program = choose(self._file, self._functions, str(one["program"]))
@@ -279,7 +282,7 @@ class Filling:
 
 
 def _wrong(table: Table, entries: Entries) -> str | None:
-    """Why a map cannot be filled; None where it can."""
+    """Return the reason why a map cannot be filled, or None."""
     if _size(entries) > _MOST:
         return f"more than {_MOST:,} entries are not filled in; fewer `others`"
     if table.kind in (QUEUE, STACK):
@@ -298,7 +301,7 @@ def _wrong(table: Table, entries: Entries) -> str | None:
 
 
 def _wrong_within(table: Table, key: bytes, inner: Table) -> str:
-    """Why a map of maps cannot hold a map under a key, as the kernel asks; empty: it can."""
+    """Return the reason why the kernel would not accept an inner map under a key; empty if none."""
     name, wanted = inner.map.name, table.map.inner
     if inner.kind not in _INSIDE:
         return f"it holds {name}, of type {inner.map.kind}, which does not run there"
@@ -324,7 +327,7 @@ def _wrong_within(table: Table, key: bytes, inner: Table) -> str:
 
 
 def _too_long(table: Table, entries: Entries) -> str | None:
-    """Which prefix has more bits than the addresses of its trie."""
+    """Return an error about a prefix that is longer than the addresses of its trie, or None."""
     most = 8 * (table.map.key - _LENGTH)
     for number, one in enumerate(entries, 1):
         if "key" in one and (bits := _prefix(bytes.fromhex(str(one["key"])))) > most:
@@ -333,14 +336,14 @@ def _too_long(table: Table, entries: Entries) -> str | None:
 
 
 def _size(entries: Entries) -> int:
-    """How many there are, those that are only counted too."""
+    """Return the number of entries, including `others`."""
     return sum(int(one.get("others", 1)) for one in entries)
 
 
 def _queued(table: Table, entries: Entries) -> Iterator[bytes]:
-    """Values in the order in which they come out; those that are made up are last.
+    """Yield values in the order in which they leave the map, with synthetic values last.
 
-    In bloom filters, these are all different.
+    In bloom filters, all synthetic values are different.
     """
     given = [bytes.fromhex(str(one["value"])) for one in entries if "value" in one]
     others = sum(int(one.get("others", 0)) for one in entries)
@@ -352,7 +355,7 @@ def _queued(table: Table, entries: Entries) -> Iterator[bytes]:
 
 
 def _elements(table: Table, entries: Entries) -> Iterator[tuple[bytes, bytes]]:
-    """Keys with values; those that are made up are last."""
+    """Yield keys with values; synthetic entries are last."""
     known = set[bytes]()
     for one in entries:
         if "value" in one:
@@ -364,13 +367,13 @@ def _elements(table: Table, entries: Entries) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _further(known: Container[bytes], others: int, size: int) -> Iterator[bytes]:
-    """Keys, or values, that are made up and not yet there."""
+    """Yield synthetic keys, or values, that are not in `known`."""
     every = (made_up(number, size) for number in count())
     return islice((one for one in every if one not in known), others)
 
 
 def made_up(number: int, size: int) -> bytes:
-    """The key of an entry that is only counted."""
+    """Return the key of a synthetic entry (one of `others`) by its number."""
     word = (_OTHER | number).to_bytes(_WORD, "little")
     if size < _WORD:
         word = bytes(byte ^ _MIXED for byte in word)
@@ -382,7 +385,7 @@ def _any(table: Table) -> bytes:
 
 
 def _looked_for(table: Table, key: bytes) -> bytes:
-    """What two keys have in common that are one: of a prefix, its length and its bits."""
+    """Return the part of a key that identifies its entry: of a prefix, its length and bits."""
     if table.kind != LPM:
         return key
     length, address = key[:_LENGTH], key[_LENGTH:]
@@ -391,5 +394,5 @@ def _looked_for(table: Table, key: bytes) -> bytes:
 
 
 def _prefix(key: bytes) -> int:
-    """Bits of a prefix."""
+    """Return the length of a prefix in bits."""
     return int.from_bytes(key[:_LENGTH], "little")

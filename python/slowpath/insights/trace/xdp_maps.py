@@ -1,8 +1,9 @@
 """BPF maps of a source, and their tables on a card.
 
-Sources: libbpf's definitions of maps, by types (`__uint(type, ...)` is a pointer to an array of so
-many elements, `__type(key, ...)` one to the type, `__array(values, ...)` an array of pointers to
-what a map of maps holds) and by `struct bpf_map_def`; kernel/bpf/bloom_filter.c.
+Sources: libbpf's definitions of maps, by types and by `struct bpf_map_def`;
+kernel/bpf/bloom_filter.c. In definitions by types, `__uint(type, ...)` is a pointer to an array
+whose length is the number, `__type(key, ...)` a pointer to the type, and `__array(values, ...)` an
+array of pointers to the inner maps of a map of maps.
 """
 
 import re
@@ -14,7 +15,7 @@ from slowpath.insights.source.map_types import DEFINED, OLD, members, parts_of, 
 from slowpath.insights.source.metadata import Line, Metadata, Node
 
 SIZE = 80
-"""Bytes of `struct map` in `headers/nic/xdp.c`."""
+"""Bytes of `struct map`, the description of a map (`source/headers/nic/xdp.c`)."""
 HASH, ARRAY, PROGRAMS, LRU, LPM, PORTS, QUEUE, STACK, RING = 1, 2, 3, 9, 11, 14, 22, 23, 27
 ARRAY_OF_MAPS, HASH_OF_MAPS, BLOOM = 12, 13, 30
 OF_MAPS = (ARRAY_OF_MAPS, HASH_OF_MAPS)
@@ -37,14 +38,16 @@ KINDS = {
     HASH_OF_MAPS: HASH_OF_MAPS,
     BLOOM: BLOOM,
 }
-"""What a map is here, by `enum bpf_map_type`. One for each CPU is that of one CPU; devices, CPUs
-and sockets by number are ports."""
+"""Kind of table by `enum bpf_map_type`.
+
+A per-CPU map has the table of one CPU; maps of devices, CPUs and sockets by number are ports.
+"""
 SLOTS = 4
-"""Of a bucket."""
+"""Slots per bucket."""
 _WORD, _TAG = 8, 4
 _LARGEST = 1 << 32
 _HASHES, _MOST_BITS = 5, 1 << 31
-"""Of bloom filters: hashes where nobody says how many, and bits above which there are 2^32."""
+"""For bloom filters: default number of hashes, and number of bits above which 2^32 are used."""
 _ALL = re.compile(r'^@(\S+) = [^\n]*section "\.?maps"', re.MULTILINE)
 
 
@@ -55,41 +58,41 @@ class Map(NamedTuple):
     kind: int
     entries: int
     key: int
-    """Bytes."""
+    """Size of a key in bytes."""
     value: Type | None
-    """None: it has none, or nothing says what is in it."""
+    """None if the map has no values, or their type is unknown."""
     value_size: int
     key_type: Type | None
     line: Line | None
     extra: int = 0
-    """Hashes of a bloom filter; 0: as many as the kernel takes."""
+    """Number of hashes of a bloom filter; 0: the kernel's default."""
     flags: int = 0
     """`BPF_F_*`."""
     inner: "Map | None" = None
-    """What the maps in a map of maps are like."""
+    """Definition of the inner maps of a map of maps."""
 
 
 class Table(NamedTuple):
-    """What a map is on a card: entries in a row."""
+    """Table of a map on a card: an array of entries."""
 
     map: Map
     buckets: int
-    """Of a bloom filter, its hashes."""
+    """For a bloom filter: its number of hashes."""
     slots: int
     stride: int
     key_at: int
     value_at: int
     layout: Type
-    """All of it."""
+    """Type of the whole table."""
 
     @property
     def kind(self) -> int:
-        """What it is here, by the numbers of `enum bpf_map_type`."""
+        """Kind of table, a number of `enum bpf_map_type` (`KINDS`)."""
         return KINDS.get(self.map.kind, self.map.kind)
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Size in bytes."""
         return self.layout.size
 
     @property
@@ -99,17 +102,17 @@ class Table(NamedTuple):
 
 
 class Looked(NamedTuple):
-    """How often something was looked for in a map since it is there."""
+    """Counts of look-ups in a map."""
 
     found: int
-    """Of program arrays only."""
+    """Counted for program arrays only."""
     missed: int
     chance: float = 0.0
-    """Of a bloom filter, the share of values that it has though nobody put them in."""
+    """False positive rate of a bloom filter."""
 
 
 def kinds_of(text: str) -> dict[str, int]:
-    """By name of a map, its `enum bpf_map_type`."""
+    """Return the `enum bpf_map_type` of each map by its name."""
     if not _ALL.search(text):
         return {}
     metadata = Metadata(text)
@@ -117,7 +120,7 @@ def kinds_of(text: str) -> dict[str, int]:
 
 
 def maps_of(text: str, metadata: Metadata, layouts: Layouts) -> list[Map]:
-    """The maps that a module defines."""
+    """Return the maps that a module defines."""
     found = dict[str, Map]()
     for one in OLD.finditer(text):
         words = [int(number) for number in re.findall(r"i32 (\d+)", one[0])]
@@ -133,7 +136,7 @@ def maps_of(text: str, metadata: Metadata, layouts: Layouts) -> list[Map]:
 
 
 def _defined(name: str, parts: list[tuple[int, Node]], metadata: Metadata, layouts: Layouts) -> Map:
-    """A map by the members of its definition."""
+    """Return a map from the members of its definition."""
     values, types, inner = dict[str, int](), dict[str, Type | None](), None
     for number, node in parts:
         said = value(metadata, number)
@@ -163,19 +166,19 @@ def _defined(name: str, parts: list[tuple[int, Node]], metadata: Metadata, layou
 
 
 def tables_of(file: str, text: str, metadata: Metadata, layouts: Layouts) -> list[Table]:
-    """The tables of a module that has maps.
+    """Return the tables of a module's maps.
 
     Raises:
-        InputError: when one is larger than there is room for.
+        InputError: when a table is larger than 4 GiB.
     """
     return [table_of(file, one) for one in maps_of(text, metadata, layouts)]
 
 
 def table_of(file: str, one: Map) -> Table:
-    """The table that a map is.
+    """Return the table of a map.
 
     Raises:
-        InputError: when it is larger than there is room for.
+        InputError: when the table is larger than 4 GiB.
     """
     table = _table(one)
     if table.size > _LARGEST:
@@ -212,7 +215,7 @@ def _table(one: Map) -> Table:
 
 
 def _bits(one: Map) -> int:
-    """Of a bloom filter, as many as the kernel takes: a power of two."""
+    """Return the number of bits of a bloom filter in the kernel: a power of two."""
     bits = one.entries * (one.extra or _HASHES) // 5 * 7
     return 1 << 32 if bits > _MOST_BITS else 1 << max(8 * _WORD - 1, bits - 1).bit_length()
 

@@ -8,31 +8,31 @@ from collections.abc import Callable, Sequence
 from slowpath.insights.trace.xdp_maps import BLOOM, SIZE, Looked, Table
 
 PACKETS = 1 << 17
-"""Bytes of the region that packets are in."""
+"""Size of the packet region in bytes."""
 CONTEXT = 64
 _PAGE = mmap.PAGESIZE
 _NONE, _READ_WRITE = 0, 3
 _PRIVATE, _ANONYMOUS, _NOT_REPLACING = 2, 0x20, 0x100000  # of mmap(2), on Linux
 _FIRST, _LAST, _STEP = 0x1000_0000, 0x7000_0000, 0x0100_0000
 _HEADROOM, _HEADER = 256, 40
-"""Bytes in front of a packet, and those of them that the kernel keeps (`struct xdp_frame`)."""
+"""Bytes in front of a packet, and those of them for the kernel (`struct xdp_frame`)."""
 _TAILROOM = 4096 - _HEADROOM - 320
-"""Bytes that a packet and what is appended have in a page, as in test runs of the kernel."""
+"""Limit for a packet and data appended to it in a page, as in test runs of the kernel."""
 _DEVICE = 1
 _FRAME, _MAP = struct.Struct("<8I"), struct.Struct("<10IQQQQQ")
 _PIECE = 1 << 20
 _LOOKED = struct.Struct("<QQ")
-"""The end of what helpers are told of a map; they count it."""
+"""End of a map's description: look-ups, counted by helpers."""
 
 
 class Arena:
-    """A context, and a packet that ends where nobody may read on."""
+    """Memory of a context and a packet; reads behind the packet crash."""
 
     def __init__(self) -> None:
-        """Takes memory whose addresses have 32 bits.
+        """Allocate memory with addresses of 32 bits.
 
         Raises:
-            MemoryError: when there is none.
+            MemoryError: when no such memory is free.
         """
         libc = ctypes.CDLL(None, use_errno=True)
         whole = 3 * _PAGE + PACKETS  # a context, a guard, packets, a guard
@@ -43,7 +43,7 @@ class Arena:
         self.context, self.packets = start, start + 2 * _PAGE
 
     def place(self, data: bytes) -> int:
-        """Puts a packet there; the address of its context."""
+        """Place a packet at the end of the packet region; return the address of its context."""
         end = self.packets + PACKETS
         start = end - len(data)
         ctypes.memset(start - _HEADROOM, 0, _HEADROOM)
@@ -55,7 +55,7 @@ class Arena:
         return self.context
 
     def packet(self) -> bytes:
-        """The packet as a program has left it, behind its metadata, as the kernel gives it."""
+        """Return the packet that a program left, after its metadata, as the kernel does."""
         _, end, start = struct.unpack("<3I", ctypes.string_at(self.context, 12))
         return ctypes.string_at(start, end - start)
 
@@ -70,19 +70,19 @@ def _low(libc: ctypes.CDLL, size: int) -> int:
         found = take(hint, size, _READ_WRITE, flags, -1, 0)
         if found == hint:
             return hint
-        if found not in (None, ctypes.c_void_p(-1).value):  # an old kernel, which gives another
+        if found not in (None, ctypes.c_void_p(-1).value):  # an old kernel ignores the flag
             libc.munmap(ctypes.c_void_p(found), ctypes.c_size_t(size))
     raise MemoryError("there is no memory whose addresses have 32 bits")
 
 
 class Store:
-    """The memory of all tables; zero, and taken from the system as it is written."""
+    """Memory of all tables: zeros, which the system allocates when they are written."""
 
     def __init__(self, tables: Sequence[Table], made: Sequence[Table] = ()) -> None:
-        """`made` are tables of maps that the source does not name."""
+        """`made` are tables of inner maps that only `--maps` names."""
         self._own = {one.map.name: ctypes.create_string_buffer(SIZE) for one in made}
         self.at = dict[str, int]()
-        """By name of a map, where helpers are told of it; those that are nowhere are left out."""
+        """Address of a map's description, by name; unused maps have none."""
         tables = self.tables = [*tables, *made]
         self._memory = [mmap.mmap(-1, max(1, one.size)) for one in tables]
         self.addresses = [ctypes.addressof(ctypes.c_char.from_buffer(one)) for one in self._memory]
@@ -93,11 +93,11 @@ class Store:
         return [one.map.name for one in self.tables]
 
     def describe(self, address: Callable[[str], int]) -> None:
-        """Tells the helpers of each map what it is; `address` is that of its symbol."""
+        """Write the description of each map for helpers; `address` returns that of its symbol."""
         for one, data in zip(self.tables, self.addresses, strict=True):
             own = self._own.get(one.map.name)
             at = address(one.map.name) if own is None else ctypes.addressof(own)
-            if not at:  # no function names it
+            if not at:  # no function uses it
                 continue
             self.at[one.map.name] = at
             kinds = (one.kind, one.map.key, one.map.value_size, one.map.entries)
@@ -106,7 +106,7 @@ class Store:
             ctypes.memmove(at, said, min(len(said), SIZE))
 
     def looked(self) -> dict[str, Looked]:
-        """By name of a map, what helpers have looked for in it."""
+        """Return the counts of look-ups by name of a map."""
         end = SIZE - _LOOKED.size
         said = {
             name: Looked(*_LOOKED.unpack(ctypes.string_at(start + end, _LOOKED.size)))
@@ -119,11 +119,11 @@ class Store:
         return said
 
     def write(self, table: Table, at: int, data: bytes) -> None:
-        """Puts bytes somewhere into a table."""
+        """Write bytes into a table at an offset."""
         self._memory[self.tables.index(table)][at : at + len(data)] = data
 
     def entries(self, name: str) -> dict[bytes, bytes]:
-        """What a hash table or an array has: by key, the value."""
+        """Return the entries of a hash table or an array: values by key."""
         number = next(at for at, one in enumerate(self.tables) if one.map.name == name)
         one, found = self.tables[number], dict[bytes, bytes]()
         data = self._memory[number]
@@ -139,6 +139,6 @@ class Store:
 
 
 def _ones(bits: mmap.mmap) -> int:
-    """How many bits are set, piece by piece."""
+    """Return the number of set bits, counted in pieces to save memory."""
     pieces = (bits[at : at + _PIECE] for at in range(0, len(bits), _PIECE))
     return sum(int.from_bytes(piece, "little").bit_count() for piece in pieces)

@@ -1,4 +1,4 @@
-"""XDP programs in C as sources that run on this machine."""
+"""XDP programs and other kernel sources in C, prepared to run on this machine."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -43,17 +43,16 @@ _READ = Form(
 
 
 def load_runnable(file: str, clang: Clang, *, filled: bool = False) -> Source:
-    """Reads a source that is to run: an XDP program as it is compiled for BPF.
+    """Load a source to run it over a trace.
 
-    `filled`: something is put into its maps, for which they are read in the object; else that is
-    made of programs only that have arrays of others, or maps of maps, since the object says what is
-    in these.
+    XDP programs, and other kernel sources that do not compile for this machine, compile for BPF.
 
-    What does not compile for this machine and is meant for the kernel, is compiled for BPF, too.
+    An object file is made if maps get content (`filled`), to read their definitions. Programs with
+    program arrays or maps of maps need it, too, as it has the content of these.
 
     Raises:
-        InputError: when it cannot be read or compiled.
-        StoppedError: when there is no time left to compile it.
+        InputError: when the source cannot be read or compiled.
+        StoppedError: when no time is left to compile it.
     """
     source = None if is_xdp(file) else _load_here(file, clang)
     if source is not None:
@@ -73,7 +72,7 @@ def load_runnable(file: str, clang: Clang, *, filled: bool = False) -> Source:
 
 
 def _load_here(file: str, clang: Clang) -> Source | None:
-    """A source as it compiles for this machine; None: it does not, and is meant for the kernel."""
+    """Load a source for this machine; return None for a kernel source that does not compile."""
     try:
         return load_source(file, clang)
     except StoppedError:
@@ -85,15 +84,14 @@ def _load_here(file: str, clang: Clang) -> Source | None:
 
 
 def load_examined(file: str, clang: Clang) -> Source:
-    """Reads a source whose functions are called one by one, with arguments that are made up.
+    """Load a source whose functions are called one by one, with made-up arguments.
 
-    A source for the kernel that does not compile for this machine is compiled for BPF, each
-    function by itself, with those that are part of who calls them; of helpers of the kernel, none
-    is there.
+    A kernel source that does not compile for this machine compiles for BPF. Each function compiles
+    by itself, even if its callers inline it. Kernel helpers are not available.
 
     Raises:
-        InputError: when it cannot be read or compiled.
-        StoppedError: when there is no time left to compile it.
+        InputError: when the source cannot be read or compiled.
+        StoppedError: when no time is left to compile it.
     """
     source = _load_here(file, clang)
     if source is not None:
@@ -112,7 +110,7 @@ _LEAST = 1e-4
 def missing(
     tables: Sequence[Table], looked: Mapping[str, Looked], held: Collection[str]
 ) -> list[str]:
-    """Notes on maps by what was looked for in them; those of `held` had entries at some time."""
+    """Return notes on look-ups without result; maps in `held` had entries at some time."""
     notes = list[str]()
     for table in tables:
         name = table.map.name
