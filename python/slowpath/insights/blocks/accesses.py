@@ -10,7 +10,7 @@ from slowpath.insights.source.functions import Block, Instruction
 from slowpath.insights.source.operands import arguments, called, parts, pointer, value, width
 
 _MOST = 8
-"""Bytes that one instruction of BPF moves."""
+"""Largest access of a BPF instruction in bytes."""
 _ASSEMBLY = re.compile(r'(?<![%@"\w.-])asm (?:\w+ )*"')
 _ALIGNED = re.compile(r"\balign (\d+)")
 _NOTHING = (
@@ -24,7 +24,7 @@ _NOTHING = (
 
 
 class Access(NamedTuple):
-    """An access to memory."""
+    """A memory access."""
 
     kind: Kind
     writes: bool
@@ -33,7 +33,7 @@ class Access(NamedTuple):
 
 
 def accesses(block: Block, provenance: Provenance) -> Iterator[Access]:
-    """The accesses of a block, in order: one for each piece that BPF moves at once."""
+    """Yield the accesses of a block in order, one for each BPF instruction that they take."""
     for one in block.instructions:
         if one.opcode == "call":
             yield from _copied(one, provenance)
@@ -53,12 +53,12 @@ def accesses(block: Block, provenance: Provenance) -> Iterator[Access]:
 
 
 def _has_size(call: Instruction) -> bool:
-    """Whether a copy is of a number of bytes that the code states."""
+    """Return true if a copy has a constant length."""
     return (value(arguments(call.text)[2]) or "").isdigit()
 
 
 def _copied(call: Instruction, provenance: Provenance) -> Iterator[Access]:
-    """The accesses of copies and fills of a known size."""
+    """Yield the accesses of a copy or fill with a constant length."""
     name = called(call.text).name or ""
     if not name.startswith(("llvm.mem", "memcpy", "memset", "memmove")):
         return
@@ -78,9 +78,9 @@ def _copied(call: Instruction, provenance: Provenance) -> Iterator[Access]:
 
 
 def calls(block: Block, own: Mapping[str, object]) -> Counter[str]:
-    """Calls of the framework: by name, or by number where that is all that is known.
+    """Count the calls of the framework by name, and those of helpers by number.
 
-    `own` are functions of the module, which are no calls of the framework.
+    `own` are functions of the module; calls of these do not count.
     """
     found = Counter[str]()
     for one in block.instructions:
@@ -101,7 +101,7 @@ def calls(block: Block, own: Mapping[str, object]) -> Counter[str]:
 
 
 def counted(block: Block) -> int:
-    """How many instructions a block has: choices between values (phi) and marks are none."""
+    """Return the number of instructions of a block, without phi instructions and markers."""
     return sum(
         one.opcode != "phi"
         and not (one.opcode == "call" and (called(one.text).name or "").startswith(_NOTHING))

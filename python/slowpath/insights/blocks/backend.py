@@ -1,6 +1,6 @@
 """LLVM's BPF back end in a separate process.
 
-A function that it refuses is left without a body, and the rest is tried again.
+If the back end rejects a function, its body is removed, and the rest is compiled again.
 """
 
 import os
@@ -19,24 +19,24 @@ _BODY = re.compile(
     r'^(define [^\n]*?@("(?:[^"\\]|\\.)*"|[\w.$-]+)\([^\n]*\{\n).*?^\}$', re.MULTILINE | re.DOTALL
 )
 _SECONDS = 20.0
-"""Time that one attempt has."""
+"""Time limit of one attempt in seconds."""
 _ALL_SECONDS = 60.0
-"""Time for finding out which functions are refused, one by one."""
+"""Time limit for compiling functions one by one, in seconds."""
 _CHUNK = 1 << 16
 
 
 class Assembler(NamedTuple):
-    """What the back end makes of a module."""
+    """Output of the back end for a module."""
 
     text: str
-    refused: dict[str, str]  # functions that it does not take, with reasons
+    refused: dict[str, str]  # rejected functions, with reasons
 
 
 def assembler(file: str, text: str, until: float | None = None) -> Assembler:
-    """Assembler for a module in LLVM's text, whose target is BPF.
+    """Compile the text of an LLVM module for BPF to assembly.
 
     Raises:
-        StoppedError: when the time (by the monotonic clock) is up before.
+        StoppedError: when `until` (of the monotonic clock) passes before.
     """
     refused = dict[str, str]()
     names = [found[2].strip('"') for found in _BODY.finditer(text)]
@@ -55,7 +55,7 @@ def assembler(file: str, text: str, until: float | None = None) -> Assembler:
 def _one_by_one(
     file: str, text: str, names: list[str], refused: dict[str, str], until: float | None
 ) -> Assembler:
-    """Finds out which functions are refused where the back end does not say it."""
+    """Find the rejected functions one by one, if the back end does not name them."""
     refused, end = dict(refused), time.monotonic() + _ALL_SECONDS
     for name in names:
         if name in refused:
@@ -74,7 +74,7 @@ def _one_by_one(
 
 
 def _without(text: str, names: dict[str, str]) -> str:
-    """The module with nothing in these functions, and nothing that they are passed or return."""
+    """Return the module with these functions emptied, without parameters and results."""
     if not names:
         return text
 
@@ -87,7 +87,7 @@ def _without(text: str, names: dict[str, str]) -> str:
 
 
 def _reason(said: str) -> str:
-    """What the back end says of what it refuses, in one line."""
+    """Return the error message of the back end in one line."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     first = next((line for line in lines if "rror:" in line or "ERROR" in line), "")
     words = re.sub(r"^.*?(error|LLVM ERROR): ", "", first)
@@ -95,7 +95,7 @@ def _reason(said: str) -> str:
 
 
 def _attempt(text: str, file: str, until: float | None) -> tuple[str | None, str]:
-    """The assembler, if it can be made, and what was said in the other process."""
+    """Return the assembly, or None, and the messages of the child process."""
     end = time.monotonic() + _SECONDS
     if until is not None and until <= time.monotonic():
         raise StoppedError(file, "total deadline before it was lowered to BPF")
@@ -125,7 +125,7 @@ _DONE = "\n# done\n"
 
 
 def _read(pipes: tuple[int, int], end: float) -> list[bytes] | None:
-    """What comes out of two pipes until both are closed; None: not in time."""
+    """Read two pipes until both are closed; return None if the time is over before."""
     found = {pipe: bytearray() for pipe in pipes}
     try:
         with selectors.DefaultSelector() as selector:
@@ -148,7 +148,7 @@ def _read(pipes: tuple[int, int], end: float) -> list[bytes] | None:
 
 
 def _emit(text: str, made: int, said: int) -> None:
-    """The other process."""
+    """Compile in the child process, and write assembly and messages to pipes."""
     code = 1
     try:
         os.dup2(said, 2)
@@ -157,13 +157,13 @@ def _emit(text: str, made: int, said: int) -> None:
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
         machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=CPU, opt=2)
-        machine.set_asm_verbosity(True)  # with names of blocks
+        machine.set_asm_verbosity(True)  # prints names of blocks
         module = llvm.parse_assembly(text)
         data = (machine.emit_assembly(module) + _DONE).encode()
         while data:
             data = data[os.write(made, data) :]
         code = 0
-    except BaseException as problem:  # noqa: BLE001 - whatever it is, it is said
+    except BaseException as problem:  # noqa: BLE001 - the parent gets the message
         os.write(said, f"error: {str(problem)[:400]}\n".encode())
     finally:
         os._exit(code)

@@ -1,7 +1,7 @@
-"""The LLVM block of each BPF instruction, from comments in the assembler.
+"""The LLVM block of each BPF instruction, from comments in the assembly.
 
-A machine block carries the name of the block that it was made from, also where the back end has
-moved, split or copied it. Source: `AsmPrinter::emitBasicBlockStart` of LLVM.
+A machine block has the name of its LLVM block, even if the back end has moved, split or copied it.
+Source: `AsmPrinter::emitBasicBlockStart` of LLVM.
 """
 
 import re
@@ -16,13 +16,13 @@ _CALLED = re.compile(r"^call ([A-Za-z_.$][\w.$]*)|^r\d+ = ([A-Za-z_.$][\w.$]*) l
 class Placed(NamedTuple):
     """A BPF instruction."""
 
-    block: str  # name of the block of LLVM's language; empty: it is not known
-    slots: int  # 2 where it has an immediate of 64 bits
+    block: str  # name of the LLVM block; empty if unknown
+    slots: int  # 2 with an immediate of 64 bits
     calls: str | None  # the symbol that it calls, or takes the address of
 
 
 def layout(assembler: str) -> dict[str, list[Placed]]:
-    """By function, its instructions in order."""
+    """Return the instructions of each function, in order."""
     found = dict[str, list[Placed]]()
     inside, block = None, ""
     for line in assembler.splitlines():
@@ -52,9 +52,9 @@ def layout(assembler: str) -> dict[str, list[Placed]]:
 
 
 def linked(entry: str, functions: dict[str, list[Placed]]) -> list[tuple[str, int]]:
-    """Functions with their first slots, in the order in which a program has them.
+    """Return the functions of a program in order, with their first slots.
 
-    A function's callees come after it, each with its own before the next one (as libbpf does).
+    The callees of a function follow it, each directly followed by its own callees (as in libbpf).
     """
     placed = dict[str, int]()
     end = 0

@@ -1,8 +1,8 @@
-"""A program as the card runs it, and stand-ins for refused instructions.
+"""Compilation of programs for the card, with stand-ins for refused instructions.
 
-What stands in leaves as little behind as can be: a number of which nothing is known where the
-refused instruction has a result, nothing where it has none. What the card's code has for it is not
-counted. Source: RFC 9669 for the encodings.
+A stand-in has as little effect as possible: it sets the result of the refused instruction, if there
+is one, to an unknown number. Card instructions of stand-ins do not count. Source of the encodings:
+RFC 9669.
 """
 
 import struct
@@ -27,7 +27,7 @@ _CALL, _RANDOM, _TAIL = 0x85, 7, 12
 _MOVE64, _ADD, _TO_BIG = 0xBF, 0x07, 0xDC
 _FRAME = 10
 _STACK = 512
-"""Bytes of stack that a program may use."""
+"""Size of a program's stack in bytes."""
 
 
 def _packed(opcode: int, target: int, source: int = 0, immediate: int = 0) -> bytes:
@@ -35,30 +35,30 @@ def _packed(opcode: int, target: int, source: int = 0, immediate: int = 0) -> by
 
 
 def is_call(instruction: bytes) -> bool:
-    """Whether it calls something."""
+    """Return true for a call."""
     return instruction[0] == _CALL
 
 
 def is_tail_call(instruction: bytes) -> bool:
-    """Whether it calls another program last."""
+    """Return true for a tail call of another program."""
     opcode, registers, _, immediate = _INSTRUCTION.unpack(instruction)
     return (opcode, registers, immediate) == (_CALL, 0, _TAIL)
 
 
 def is_address(instruction: bytes) -> bool:
-    """Whether it makes an address, or a constant of 64 bits."""
+    """Return true if an instruction loads an address, or a constant of 64 bits."""
     return instruction[0] == _ADDRESS
 
 
 def goes_to_memory(instruction: bytes) -> bool:
-    """Whether it is an access."""
+    """Return true for a memory access."""
     return instruction[0] & 7 <= _STORE and not is_address(instruction)
 
 
 def depth(instructions: Iterable[bytes]) -> int:
-    """How many bytes of its stack a function uses, from its instructions."""
+    """Return the stack bytes that a function uses, from its instructions."""
     lowest = 0
-    framed = dict[int, int]()  # registers that have the frame's address, or one near it
+    framed = dict[int, int]()  # registers with a copy of the frame pointer
     for instruction in instructions:
         opcode, registers, offset, immediate = _INSTRUCTION.unpack(instruction)
         target, source = registers & 15, registers >> 4
@@ -73,10 +73,10 @@ def depth(instructions: Iterable[bytes]) -> int:
 
 
 def stands_in(instruction: bytes, used: int) -> bytes | None:
-    """What stands in for an instruction of a function that uses so many bytes of its stack.
+    """Return the stand-in for an instruction of a function that uses `used` bytes of stack.
 
-    It has as many slots. None: nothing can. Loads are from a place that nobody writes, so that
-    nothing is known of what they get but its size.
+    The stand-in has as many slots; None if there is none. For loads, it reads stack bytes that no
+    code writes, so that only the size of the result is known.
     """
     opcode, registers, _, immediate = _INSTRUCTION.unpack(instruction)
     target, source = registers & 15, registers >> 4
@@ -97,37 +97,37 @@ def stands_in(instruction: bytes, used: int) -> bytes | None:
 
 
 def _below(used: int) -> int:
-    """How far below the frame's address there are eight bytes that nobody writes."""
+    """Return the distance below the frame pointer of eight bytes that no code writes."""
     return min(_STACK, (used + 7) // 8 * 8 + 8)
 
 
 OF_ANY_KIND = "a pointer whose kind is not the same on all ways to the instruction"
-"""What the code generator says of each pointer of which it does not know where it leads to
+"""Reason of the code generator for a pointer of unknown kind
 (`crates/nfp/src/codegen/subset.rs`)."""
 _OF_NO_KIND = "a pointer of unknown kind: from memory, from a call, or not of one kind on all ways"
-"""What holds of these where something stands in, or no verifier would let the code through."""
+"""Reason to report instead if there are stand-ins, or if a verifier would reject the code."""
 
 _TAIL_CALL = "bpf_tail_call"
 
 
 class Refused(NamedTuple):
-    """An instruction that the card does not have."""
+    """An instruction that the card does not support."""
 
     function: str
-    slot: int  # in the function
+    slot: int  # index in the function
     reason: str
-    to_memory: bool  # whether it is an access
+    to_memory: bool  # true for a memory access
 
 
 class Lowered(NamedTuple):
-    """A program on the card."""
+    """A program compiled for the card."""
 
     compiled: Compiled
     functions: list[tuple[str, int]]  # with their first slots
     refused: list[Refused]
 
     def by_slot(self) -> dict[int, list[str]]:
-        """By slot of the program, the instructions of the card that are for it."""
+        """Return the card instructions for each slot of the program."""
         found = dict[int, list[str]]()
         for one in self.compiled["instructions"]:
             if one["bpf"] is not None:
@@ -136,27 +136,27 @@ class Lowered(NamedTuple):
 
     @property
     def around(self) -> int:
-        """Instructions before and behind the program, which the driver adds."""
+        """Number of instructions that the driver adds before and behind the program."""
         return sum(one["bpf"] is None for one in self.compiled["instructions"])
 
 
 class Subject(NamedTuple):
-    """A program that is to be compiled."""
+    """A program to compile."""
 
     file: str
-    number: int  # in the object
+    number: int  # index in the object
     entry: str
     functions: dict[str, list[Placed]]
     btf: objects.Btf | None
-    verified: bool = True  # False: it is made of a function that no verifier has to accept
+    verified: bool = True  # False: made from a function, which need not pass a verifier
 
 
 def lower(subject: Subject, code: Code, map_abi: str, stopping: Stopping) -> Lowered:
-    """Compiles a program for the card; instead of what it refuses, other instructions stand in.
+    """Compile a program for the card, with stand-ins for refused instructions.
 
     Raises:
-        InputError: when the card refuses it as a whole, or nothing can stand in for an instruction.
-        StoppedError: when it is to stop.
+        InputError: when the card refuses the whole program, or an instruction has no stand-in.
+        StoppedError: when `stopping` asks to stop.
     """
     target, options = targets.builtin_target(TARGET), analyses.Options(map_abi=map_abi)
     exchange = _Exchange(subject, code)
@@ -173,7 +173,7 @@ def lower(subject: Subject, code: Code, map_abi: str, stopping: Stopping) -> Low
 
 
 class _Exchange:
-    """Instructions that are refused, and others that stand in for them."""
+    """Replacement of refused instructions by stand-ins."""
 
     def __init__(self, subject: Subject, code: Code) -> None:
         self.functions = linked(subject.entry, subject.functions)
@@ -184,10 +184,10 @@ class _Exchange:
         self._depths = {name: depth(code.instructions(name)) for name, _ in self.functions}
 
     def take_kernel(self) -> None:
-        """Exchanges calls of the kernel's own functions, and of other programs: no card has these.
+        """Replace calls of kernel functions, and tail calls: the card supports neither.
 
-        Nobody goes after tail calls then, each of whose programs is counted by itself: where
-        functions have them, the front end would follow any chain of them within its caller.
+        The front end would follow chains of tail calls in functions within their callers. Without
+        tail calls, each program is counted by itself.
         """
         own = self._subject.functions
         for name, _ in self.functions:
@@ -205,13 +205,13 @@ class _Exchange:
                     self.done.append(Refused(name, slot, reason, to_memory=False))
 
     def take(self, refusals: list[Refusal], instructions: list[list[int]]) -> None:
-        """Exchanges what is refused, all of one kind; `instructions` are those of each refusal.
+        """Replace refused instructions of one kind; `instructions` has the slots of each refusal.
 
-        Calls are first: they have to find the maps that they name. Addresses are last: accesses are
-        refused for what they are as long as it is known where they lead to.
+        Calls come first, since they must find the maps that they name. Addresses come last: the
+        reason for a refused access is exact only while its target is known.
 
         Raises:
-            InputError: when nothing can stand in for one.
+            InputError: when an instruction has no stand-in.
         """
         known = self._verified and not self.done
         calls, addresses = list[tuple[Refusal, int]](), list[tuple[Refusal, int]]()
@@ -228,12 +228,12 @@ class _Exchange:
             self._replace(refusal, slot, known=known)
 
     def _place(self, slot: int) -> tuple[str, int]:
-        """The function that a slot of the program belongs to, and the slot in it."""
+        """Return the function of a slot of the program, and the slot's index in the function."""
         name, first = max((one for one in self.functions if one[1] <= slot), key=lambda one: one[1])
         return name, slot - first
 
     def _replace(self, refusal: Refusal, slot: int, *, known: bool) -> None:
-        """Exchanges an instruction; `known`: whether kinds of pointers are those of the source."""
+        """Replace an instruction; `known`: pointers have the kinds of the source."""
         place, reason = self._place(slot), refusal["reason"]
         if reason == OF_ANY_KIND and not known:
             reason = _OF_NO_KIND

@@ -31,39 +31,39 @@ from slowpath.insights.source.map_types import with_known_maps
 
 _KINDS = frozenset({"xdp", UNKNOWN})
 _NO_PROGRAM = ".text"
-"""The section of functions that are called: what they are passed is not known."""
+"""Section of functions that programs call; their arguments are unknown."""
 UNREACHED = "not reached beside what stands in for refused instructions: not counted"
 
 
 class Made(NamedTuple):
-    """What a program has that was made of a plain function."""
+    """Properties of a program that was made from a plain function."""
 
-    kinds: list[Kind]  # what the function's parameters point to
-    called: Mapping[tuple[str, int], str]  # by function and slot, what stands for a call
-    lacks: Mapping[tuple[str, str], Counter[str]]  # by function and block, what BPF has not
-    functions: frozenset[str]  # those that are not the source's
-    blocks: str  # what the names of blocks begin with that are not the source's
+    kinds: list[Kind]  # targets of the function's parameters
+    called: Mapping[tuple[str, int], str]  # by function and slot, the call behind a stand-in
+    lacks: Mapping[tuple[str, str], Counter[str]]  # by function and block, features that BPF lacks
+    functions: frozenset[str]  # functions that are not in the source
+    blocks: str  # name prefix of blocks that are not in the source
 
 
 class Module(NamedTuple):
-    """A source in LLVM's language and as BPF."""
+    """A source in LLVM IR and as BPF object."""
 
     language: Language
     layout: dict[str, list[Placed]]
     object: bytes
     programs: list[objects.ProgramInfo]
-    exchanged: dict[str, str]  # by name of a map that the card has not, what it was
-    made: Made | None = None  # None: it has programs of its own
+    exchanged: dict[str, str]  # reasons, by name of a replaced map that the card lacks
+    made: Made | None = None  # None: the source has programs of its own
 
 
 def counted_programs(
     asked: Question, text: str, stopping: Stopping
 ) -> Iterator[PredictedProgram | Uncounted]:
-    """The programs of a source whose text in LLVM's language for BPF this is, one by one.
+    """Count the programs of a source one by one; `text` is its LLVM IR for BPF.
 
     Raises:
-        InputError: when it cannot be compiled, or has no such program.
-        StoppedError: when it is to stop.
+        InputError: when the source cannot be compiled, or has no such program.
+        StoppedError: when `stopping` asks to stop.
     """
     names = programs(text)
     try:
@@ -74,7 +74,7 @@ def counted_programs(
         if len(names) < 2 or asked.entry not in (None, *names):  # noqa: PLR2004
             raise
         wanted = names if asked.entry is None else [asked.entry]
-        for name in wanted:  # clang compiles all or none, and one may be what it cannot
+        for name in wanted:  # one program may keep clang from compiling the others
             one = asked._replace(entry=name)
             yield _counted(name, partial(_alone, one, text, stopping))
         return
@@ -83,7 +83,7 @@ def counted_programs(
 
 
 def _alone(asked: Question, text: str, stopping: Stopping) -> PredictedProgram:
-    """The program that is asked for, compiled without the others."""
+    """Count the requested program, compiled without the others."""
     module = load(asked, alone(text, asked.entry or ""))
     return count(asked, module, module.programs[0], stopping)
 
@@ -98,11 +98,11 @@ def _counted(name: str, work: Callable[[], PredictedProgram]) -> PredictedProgra
 
 
 def load(asked: Question, text: str) -> Module:
-    """The further steps of a source whose text in LLVM's language this is.
+    """Compile the LLVM IR of a source to a BPF object, and find its programs.
 
     Raises:
-        InputError: when it does not compile, or has no such program.
-        StoppedError: when the time is up before.
+        InputError: when the source does not compile, or has no such program.
+        StoppedError: when the time is over before.
     """
     exchanged = with_known_maps(text)
     made = lowered(asked.file, exchanged.text, asked.clang)
@@ -122,10 +122,10 @@ def load(asked: Question, text: str) -> Module:
 
 
 def check(file: str, placed: Mapping[str, list[Placed]], code: Code) -> None:
-    """Finds out whether assembler and object have the same instructions.
+    """Check that assembly and object have the same instructions.
 
     Raises:
-        InputError: when not.
+        InputError: when they differ.
     """
     for one in placed:
         if code.slots(one) != sum(each.slots for each in placed[one]):
@@ -135,11 +135,11 @@ def check(file: str, placed: Mapping[str, list[Placed]], code: Code) -> None:
 def count(
     asked: Question, module: Module, program: objects.ProgramInfo, stopping: Stopping
 ) -> PredictedProgram:
-    """A program, block by block.
+    """Count a program block by block.
 
     Raises:
-        InputError: when the card cannot run it, whatever stands in for what it lacks.
-        StoppedError: when it is to stop.
+        InputError: when the card cannot run the program, even with stand-ins.
+        StoppedError: when `stopping` asks to stop.
     """
     btf = KernelBtf(None).for_program(needed=program.needs_kernel)
     made, named = module.made, (asked.file, program.number, program.name)
@@ -169,7 +169,7 @@ def count(
 
 
 def _take_out(blocks: dict[str, dict[str, Counted]], made: Made) -> int:
-    """Takes out what is not the source's: how many instructions that is; adds what BPF has not."""
+    """Remove code that is not in the source, and return its size; add features BPF lacks."""
     apart = list[Counted]()
     for name in list(blocks):
         if name in made.functions:
@@ -228,10 +228,10 @@ def _block(
 
 
 def _mark_unreached(rows: list[PredictedBlock]) -> None:
-    """Says of blocks that have instructions of BPF and none on the card that they are not counted.
+    """Mark blocks with BPF instructions, but without card instructions, as not counted.
 
-    The code generator leaves out what cannot be reached; with what stands in for refused
-    instructions, nobody knows whether that holds without it.
+    The code generator leaves out unreachable code. Code that is unreachable beside stand-ins may be
+    reachable in the original program.
     """
     for row in rows:
         made = row["instructions"] or row["call_instructions"]
@@ -240,10 +240,11 @@ def _mark_unreached(rows: list[PredictedBlock]) -> None:
 
 
 def _resolved(block: Block | None, counts: Counted, traced: Traced) -> tuple[int, int]:
-    """How many accesses by refused instructions are to the packet and to state.
+    """Return the numbers of accesses by refused instructions to the packet, and to state.
 
-    LLVM's language has it: where all pointers of the block are known, what are none to state are to
-    the packet; else only where none to the packet was counted, as a read may be for several loads.
+    LLVM IR decides: if all pointers of the block are known, accesses that are not to state are to
+    the packet. Else they are only if no access to the packet was counted, since one read of the
+    card can serve several loads.
     """
     if block is None or not counts.unknown:
         return 0, 0

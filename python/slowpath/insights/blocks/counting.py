@@ -1,4 +1,4 @@
-"""Card instructions by LLVM block."""
+"""Counts of card instructions by LLVM block."""
 
 import re
 from collections import Counter
@@ -14,12 +14,12 @@ _REFUSED_CALL = re.compile(r"^(bpf_\w+)\b")
 _MAP = re.compile(r"\bmap\[([^\]]+)\]")
 _STATE = ("element", "global variable", "atomic")
 _NO_ACCESS = re.compile(r"stack access|xdp_md")
-"""Reasons for which an access that is refused is none to packets or state."""
+"""Reasons of refused accesses that are neither to packets nor to state."""
 
 
 @dataclass
 class Counted:
-    """What a block takes."""
+    """Counts of a block."""
 
     bpf: int = 0
     instructions: int = 0
@@ -38,13 +38,13 @@ def counted(
     exchanged: Mapping[str, str],
     called: Mapping[tuple[str, int], str],
 ) -> dict[str, dict[str, Counted]]:
-    """By function and block; the block without a name has what belongs to none.
+    """Count by function and block; code outside of blocks has an empty block name.
 
-    `exchanged` are maps that others stand in for, with reasons; `called`, by function and slot,
-    calls that a call of the framework stands in for, with what they are.
+    `exchanged` has the reason for each replaced map. `called` has the name of the call behind a
+    stand-in, by function and slot.
 
     Raises:
-        InputError: when the assembler and the object are not the same program.
+        InputError: when assembly and object are not the same program.
     """
     by_slot, refused = lowered.by_slot(), {one[:2]: one for one in lowered.refused}
     texts = {one["slot"]: one["text"] for one in lowered.compiled["bpf"]}

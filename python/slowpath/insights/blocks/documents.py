@@ -1,17 +1,17 @@
-"""The request of `slowpath insights blocks`, and the shape of its document."""
+"""Request and JSON document of `slowpath insights blocks`."""
 
 from typing import Literal, NamedTuple, NotRequired, TypedDict
 
 from slowpath.core.programs.sources import Clang
 
 TARGET = "agilio-cx-2x40"
-"""The card that instructions are predicted for."""
+"""Card for which instructions are predicted."""
 Way = Literal["auto", "exact", "learnt"]
-"""`auto`: counted where that can be done, else by the model."""
+"""Method: count (`exact`), predict by a model (`learnt`), or count where possible (`auto`)."""
 
 
 class Question(NamedTuple):
-    """Which blocks are to be predicted, and how."""
+    """Request to predict the blocks of a file."""
 
     file: str
     entry: str | None  # None: all programs, or functions that take packets
@@ -21,115 +21,116 @@ class Question(NamedTuple):
 
 
 class Accesses(TypedDict):
-    """Accesses to memory; variables of functions are in registers and local memory, without any."""
+    """Memory accesses; local variables, in registers and local memory, do not count."""
 
     packet: int
-    """To the packet."""
+    """Accesses to the packet."""
     state: int
-    """To elements of maps and variables of the module."""
+    """Accesses to map elements and variables of the module."""
     unknown: int
-    """By instructions that the card has not, to either."""
+    """Accesses to packet or state by instructions that the card lacks."""
 
 
 class Times(TypedDict):
-    """Something that a block has."""
+    """An item of a block, with its number of occurrences."""
 
     what: str
-    """Its name, or the reason."""
+    """Name, or reason."""
     times: int
-    """How often."""
+    """Number of occurrences."""
 
 
 class PredictedBlock(TypedDict):
-    """A block of LLVM's language on the card."""
+    """An LLVM basic block on the card."""
 
     name: str
-    """As LLVM calls it; empty: instructions that belong to no block."""
+    """Name in LLVM; empty for instructions outside of any block."""
     file: str
-    """Where its first instruction with a line is from."""
+    """File of its first instruction with a source line."""
     line: int
-    """The same; 0 where nothing says it."""
+    """Line of that instruction; 0 if unknown."""
     llvm: int
-    """Its instructions in LLVM's language."""
+    """Number of LLVM instructions."""
     bpf: int | None
-    """Its instructions of BPF; null where none were made."""
+    """Number of BPF instructions; null if none were generated."""
     instructions: float
-    """On the card, but for framework calls; whole where they were counted."""
+    """Card instructions without those for framework calls; an integer if counted."""
     low: float
-    """Four in five blocks have no fewer than this and no more than `high`, where it is learnt."""
+    """Lower end of the model's interval, which contains four in five blocks; equal to
+    `instructions` if they were counted."""
     high: float
-    """The same as `instructions` where they were counted."""
+    """Upper end of the interval; equal to `instructions` if they were counted."""
     call_instructions: int | None
-    """On the card, for framework calls: arguments that are moved, and the call; null: not known."""
+    """Card instructions for framework calls: moves of arguments, and the call; null if unknown."""
     accesses: Accesses
-    """Without those of framework calls."""
+    """Memory accesses without those of framework calls."""
     calls: list[Times]
-    """Of the framework (helpers of the kernel), by name."""
+    """Calls of the framework (kernel helpers) by name."""
     refused: list[Times]
-    """What the card has not, by reason: what it would take is in no number of instructions."""
+    """Operations that the card lacks, by reason; instruction counts do not include them."""
 
 
 class PredictedFunction(TypedDict):
     """A function of a program."""
 
     name: str
-    """As the source calls it."""
+    """Name in the source."""
     file: str
-    """Where it is defined."""
+    """File with the definition."""
     line: int
-    """The same; 0 where nothing says it."""
+    """Line of the definition; 0 if unknown."""
     blocks: list[PredictedBlock]
-    """In the order of LLVM's language."""
+    """Blocks in the order of the LLVM IR."""
 
 
 class PredictedProgram(TypedDict):
-    """A program, or a function, with those that it calls."""
+    """A program or function, with its callees."""
 
     entry: str
-    """The function that it begins with."""
+    """Function where execution starts."""
     model: Literal["exact", "learnt"]
-    """Whether instructions were counted in generated code, or predicted by a model."""
+    """`exact`: instructions counted in generated code; `learnt`: predicted by a model."""
     why: str | None
-    """Why they were not counted; null where they were, or the model was asked for."""
+    """Reason why instructions were not counted; null if they were, or the model was requested."""
     functions: list[PredictedFunction]
-    """The entry first."""
+    """Functions of the program, the entry first."""
     instructions: float
-    """Of all blocks."""
+    """Sum over all blocks."""
     wrapper: int | None
-    """Instructions that make a program of a function: they find the packet, its headers and state;
-    0 where it is one by itself; null: not known."""
+    """Instructions of the wrapper that makes a function a program: they find the packet, its
+    headers and state. 0 for a program; null if unknown."""
     around: int | None
-    """Instructions that the driver puts around the program; null: not known."""
+    """Instructions that the driver adds around the program; null if unknown."""
     total: int | None
-    """Instructions of the listing (`slowpath compile`): all of these, those of framework calls too;
-    null where the card refuses something, or nothing was compiled."""
+    """All instructions of the listing (`slowpath compile`), including those for framework calls;
+    null if the card lacks an operation, or if nothing was compiled."""
 
 
 class Uncounted(TypedDict):
-    """A program, or a function, of which nothing can be said."""
+    """A program or function that could be neither counted nor predicted."""
 
     entry: str
-    """Its name."""
+    """Name of the program or function."""
     reason: str
-    """Why not."""
+    """Reason for the missing counts."""
 
 
 class BlocksReport(TypedDict):
-    """What `slowpath insights blocks --format json` writes."""
+    """Output of `slowpath insights blocks --format json`."""
 
     slowpath: str
     """Version of slowpath."""
     compiler: NotRequired[str]
-    """Version of clang, as it prints it; absent where nothing was compiled."""
+    """Version of clang, as clang prints it; absent if nothing was compiled."""
     file: str
-    """The file as the user named it."""
+    """Name of the file, as the user gave it."""
     target: str
-    """The device."""
+    """Target device."""
     map_abi: str
-    """How programs reach maps: `--map-abi`."""
+    """Access of programs to maps (`--map-abi`)."""
     programs: list[PredictedProgram]
-    """In the order of the file."""
+    """Programs in the order of the file."""
     uncounted: list[Uncounted]
-    """Those that could not be said anything of."""
+    """Programs that could be neither counted nor predicted."""
     stopped: str | None
-    """Why not all was said (`deadline`, `interrupted`, `memory limit`); null where all was."""
+    """Reason for an incomplete report (`deadline`, `interrupted`, `memory limit`), else null."""

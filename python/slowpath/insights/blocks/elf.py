@@ -1,6 +1,6 @@
-"""BPF objects whose instructions are replaced: sections, symbols, relocations.
+"""BPF objects with replaceable instructions: sections, symbols, relocations.
 
-Source: System V ABI, Object Files; little-endian, 64 bits, which is what clang makes for BPF.
+Source: System V ABI, Object Files. The objects are little-endian with 64 bits, as clang emits them.
 """
 
 import struct
@@ -14,7 +14,7 @@ _RELOCATION = struct.Struct("<QQ")
 _SYMBOLS, _RELOCATIONS = 2, 9
 _FUNCTION = 2
 SLOT = 8
-"""Bytes of an instruction."""
+"""Bytes of an instruction slot."""
 
 
 class _Section(NamedTuple):
@@ -25,10 +25,10 @@ class _Section(NamedTuple):
 
 
 class Code:
-    """The instructions of an object, by function; what is exchanged is in `data`."""
+    """Instructions of an object by function; `data` includes replacements."""
 
     def __init__(self, data: bytes) -> None:
-        """`data` is what clang has made."""
+        """Read an object from clang."""
         self.data = bytearray(data)
         head = _HEADER.unpack_from(data)
         start, size, count = head[6], head[11], head[12]
@@ -61,7 +61,7 @@ class Code:
                 self._starts[text] = (home, value, size)
 
     def _relocated(self) -> Iterator[tuple[tuple[int, int], int]]:
-        """By section and offset in it, the place of the relocation there."""
+        """Yield section and offset of each relocated place, and its relocation's file offset."""
         for section in self._sections:
             if section.kind != _RELOCATIONS:
                 continue
@@ -70,21 +70,21 @@ class Code:
                 yield (section.info, place), entry
 
     def slots(self, function: str) -> int | None:
-        """How many slots a function has; None: there is no such function."""
+        """Return the number of slots of a function; None if it does not exist."""
         found = self._starts.get(function)
         return None if found is None else found[2] // SLOT
 
     def instruction(self, function: str, slot: int) -> bytes:
-        """The bytes of a slot of a function."""
+        """Return the bytes of a slot of a function."""
         at = self._at(function, slot)
         return bytes(self.data[at : at + SLOT])
 
     def instructions(self, function: str) -> list[bytes]:
-        """All slots of a function."""
+        """Return the bytes of all slots of a function."""
         return [self.instruction(function, slot) for slot in range(self.slots(function) or 0)]
 
     def exchange(self, function: str, slot: int, instructions: bytes) -> None:
-        """Puts other instructions, which refer to nothing, at a slot."""
+        """Replace instructions from a slot on by others without relocations."""
         at = self._at(function, slot)
         self.data[at : at + len(instructions)] = instructions
         home, begin, _ = self._starts[function]

@@ -27,51 +27,51 @@ POINTS: dict[Role, Kind] = {
     "length": "unknown",
     "port": "unknown",
     "element": "state",
-    "packet": "context",  # what is kept of a packet has pointers into it, as a program's context
+    "packet": "context",  # like a program's context, the object has pointers into the packet
     "mbuf": "context",
     "burst": "unknown",
     "one": "unknown",
     "time": "unknown",
     "given": "state",
 }
-"""What parameters point to."""
+"""Target of a parameter's pointer by role of the parameter."""
 
 
 class Plain(NamedTuple):
     """A source without programs, after the passes for BPF."""
 
     text: str
-    """As clang writes it."""
+    """LLVM IR as clang writes it."""
     read: str
-    """As the LLVM that reads it here does."""
+    """LLVM IR as the LLVM of llvmlite writes it."""
     language: Language
-    """That, with its functions."""
+    """`read` with its functions."""
     sizes: Mapping[str, int]
-    """Bytes of variables."""
+    """Sizes of variables in bytes."""
     entries: list[Entry]
     others: list[tuple[str, Uncounted]]
-    """By symbol, functions that cannot be given a packet."""
+    """Functions that cannot be called with a packet: symbol and reason."""
 
     @property
     def roots(self) -> list[str]:
-        """The symbols of all of them."""
+        """Symbols of the entries and of the other functions."""
         return [one.function.name for one in self.entries] + [name for name, _ in self.others]
 
 
 class CountedEntry(NamedTuple):
-    """A function that takes packets, counted."""
+    """Counts of a function that takes packets."""
 
     program: PredictedProgram
     symbols: list[str]
-    """Of its functions, in their order."""
+    """Symbols of the functions in `program`, in the same order."""
 
 
 def load_plain(asked: Question) -> Plain:
-    """Reads a source, and finds the functions that take packets.
+    """Load a source, and find the functions that take packets.
 
     Raises:
-        InputError: when it does not compile, or has no such function.
-        StoppedError: when the time is up before.
+        InputError: when the source does not compile, or has no such function.
+        StoppedError: when the time is over before.
     """
     before = read(asked.file, asked.clang)
     functions = functions_of(_parsed(asked, before))
@@ -105,10 +105,10 @@ def load_plain(asked: Question) -> Plain:
 def counted_functions(
     asked: Question, plain: Plain, stopping: Stopping
 ) -> Iterator[PredictedProgram | tuple[str, Uncounted]]:
-    """What was counted of each entry, or its symbol with why not.
+    """Yield the counts of each entry, or its symbol with the reason why it was not counted.
 
     Raises:
-        StoppedError: when it is to stop.
+        StoppedError: when `stopping` asks to stop.
     """
     for entry in plain.entries:
         try:
@@ -126,10 +126,10 @@ def _parsed(asked: Question, text: str) -> llvm.ModuleRef:
 
 
 def _check_called(file: str, entry: Entry) -> None:
-    """Finds out whether a function is called with a packet, as the card's programs are.
+    """Check that a function is called with a packet, like the card's programs.
 
     Raises:
-        InputError: when it receives them itself.
+        InputError: when it receives packets itself.
     """
     if entry.receives:
         function = entry.function
@@ -138,10 +138,10 @@ def _check_called(file: str, entry: Entry) -> None:
 
 
 def _check_bytes(file: str, entry: Entry) -> None:
-    """Finds out whether what nobody has named as taking packets does so by its types.
+    """Check the parameter types of a function that the user has not named as taking packets.
 
     Raises:
-        InputError: when what may be a packet is a structure, or numbers.
+        InputError: when a possible packet is a structure, or an array of numbers.
     """
     function = entry.function
     for number, (role, one) in enumerate(zip(entry.roles, function.parameters, strict=True), 1):
@@ -153,22 +153,22 @@ def _check_bytes(file: str, entry: Entry) -> None:
 
 
 def as_program(asked: Question, plain: Plain, entry: Entry) -> Wrapped:
-    """The program that is made of a function that takes packets, as the LLVM that is here has it.
+    """Wrap a function that takes packets as a program, written by the LLVM of llvmlite.
 
     Raises:
-        InputError: when it cannot be one.
-        StoppedError: when the time is up before.
+        InputError: when the function cannot be a program.
+        StoppedError: when the time is over before.
     """
     done = wrapped(asked.file, plain.text, plain.language.functions, entry, plain.sizes)
     return done._replace(text=str(_parsed(asked, done.text)))
 
 
 def count_entry(asked: Question, plain: Plain, entry: Entry, stopping: Stopping) -> CountedEntry:
-    """A function that takes packets, block by block.
+    """Count a function that takes packets, block by block.
 
     Raises:
-        InputError: when clang or the card has no code for it.
-        StoppedError: when it is to stop.
+        InputError: when clang or the card cannot compile it.
+        StoppedError: when `stopping` asks to stop.
     """
     done = wrapped(asked.file, plain.text, plain.language.functions, entry, plain.sizes)
     made = lowered(asked.file, done.text, asked.clang)
@@ -194,7 +194,7 @@ def count_entry(asked: Question, plain: Plain, entry: Entry, stopping: Stopping)
 def _stand_in(
     placed: Mapping[str, list[Placed]], code: Code, framework: Mapping[str, str]
 ) -> dict[tuple[str, int], str]:
-    """Exchanges calls of what has no body for one that the card has: where, and what they call."""
+    """Replace calls of functions without bodies by a helper's; return places and callees."""
     found = dict[tuple[str, int], str]()
     for name, instructions in placed.items():
         at = 0

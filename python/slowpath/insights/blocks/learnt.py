@@ -1,10 +1,8 @@
-"""Learnt models of card instructions: additive, and a tree.
+"""Learnt models of card instructions: an additive model, and a tree.
 
-Weights are learnt from programs that are made up (`bench/insights_blocks.py`), none of them is
-negative, and they are shipped as JSON.
-
-From the first word on, each further one that was seen in learning tells more; what was learnt is at
-the last. Learnt by `bench/insights_blocks.py` from programs that are made up, shipped as JSON.
+Both are trained on synthetic programs (`bench/insights_blocks.py`) and shipped as JSON. The
+additive model adds a non-negative weight for each word of a block. The tree follows the words of an
+instruction from the first to the last one known from training, which has the prediction.
 """
 
 import json
@@ -16,28 +14,28 @@ from typing import Any, NamedTuple
 from slowpath.insights.blocks.machine.tokens import Described
 
 _USUAL = 1.6
-"""Instructions of a word of whose group nothing was seen."""
+"""Instructions for a word whose group did not occur in training."""
 
 
 class Predicted(NamedTuple):
-    """What a model says of a block."""
+    """Prediction for a block."""
 
     instructions: float
-    low: float  # four in five blocks of what was left out in learning are from here
+    low: float  # four in five blocks left out of training are from here
     high: float  # to here
 
 
 class Model:
-    """What was learnt."""
+    """The additive model."""
 
     def __init__(self, saved: Mapping[str, Any]) -> None:
-        """`saved` is a model as JSON."""
+        """Load the model from its JSON form."""
         self.weights: dict[str, float] = saved["weights"]
         self.groups: dict[str, float] = saved["groups"]
         self._errors: list[tuple[float, float, float]] = [tuple(one) for one in saved["errors"]]
 
     def predict(self, words: Sequence[str]) -> Predicted:
-        """Instructions of a block in words; one that was never seen takes what its group does."""
+        """Predict the instructions of a block; an unknown word counts as its group."""
         guess = sum(
             times * self.weights.get(word, self.groups.get(group(word), _USUAL))
             for word, times in Counter(words).items()
@@ -50,13 +48,13 @@ class Model:
 
 
 def group(word: str) -> str:
-    """The group of a word: what it does, and to what."""
+    """Return the group of a word: its operation, and for some operations the operand."""
     parts = word.split()
     return " ".join(parts[:2]) if parts[0] in ("load", "store", "icmp", "address") else parts[0]
 
 
 def shipped_model() -> Model:
-    """The model that comes along."""
+    """Load the additive model that is shipped with slowpath."""
     text = files("slowpath.insights.blocks").joinpath("models/additive.json").read_text()
     return Model(json.loads(text))
 
@@ -65,7 +63,7 @@ _STATE = frozenset({"element", "global", "table", "returned"})
 
 
 class Taken(NamedTuple):
-    """What an instruction takes on the card."""
+    """Card instructions and memory accesses of a BPF instruction, or of a block."""
 
     instructions: float
     packet: float  # accesses
@@ -77,15 +75,15 @@ NOTHING = Taken(0.0, 0.0, 0.0, 0.0)
 
 
 class Tree:
-    """What was learnt."""
+    """The tree model."""
 
     def __init__(self, saved: Mapping[str, Any]) -> None:
-        """`saved` is a model as JSON."""
+        """Load the model from its JSON form."""
         self._nodes = {words: Taken(*taken) for words, taken in saved["nodes"].items()}
         self._errors: list[tuple[float, float, float]] = [tuple(one) for one in saved["errors"]]
 
     def taken(self, words: Sequence[str]) -> Taken:
-        """What an instruction in words takes; nothing where not even the first word is known."""
+        """Predict the costs of an instruction; `NOTHING` if its first word is unknown."""
         for count in range(len(words), 0, -1):
             found = self._nodes.get(" / ".join(words[:count]))
             if found is not None:
@@ -93,7 +91,7 @@ class Tree:
         return NOTHING
 
     def block(self, inside: Iterable[Described]) -> Taken:
-        """What the instructions of a block take."""
+        """Predict the costs of a block from its instructions."""
         instructions = packet = state = unknown = 0.0
         for one in inside:
             taken = self.taken(one.words)
@@ -109,7 +107,7 @@ class Tree:
         return Taken(instructions, packet, state, unknown)
 
     def interval(self, instructions: float) -> Predicted:
-        """How far off a block of so many instructions may be."""
+        """Return the interval of a prediction, from the errors in training."""
         low, high = next(
             ((low, high) for most, low, high in self._errors if instructions <= most),
             self._errors[-1][1:],
@@ -118,6 +116,6 @@ class Tree:
 
 
 def shipped_tree() -> Tree:
-    """The tree that comes along."""
+    """Load the tree that is shipped with slowpath."""
     text = files("slowpath.insights.blocks").joinpath("models/tree.json").read_text()
     return Tree(json.loads(text))

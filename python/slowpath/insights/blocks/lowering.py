@@ -1,12 +1,12 @@
 """LLVM IR of a source, prepared for the BPF back end and lowered.
 
-Calls pass at most five numbers, functions take at most five, and bytes are copied one by one only
-where it is known how many; what is left out is loaded from the stack, or is not passed. Atomic
-additions are ordered with nothing else, as they are for the card; divisions have no sign.
+Functions take at most five parameters: further ones are loaded from the stack, and calls do not
+pass them. Copies of unknown length become calls. Atomic additions are unordered, as on the card;
+divisions are unsigned.
 
-C is compiled for BPF where clang takes it so. C++ (elements in the manner of Click), C that only
-compiles for this machine, and LLVM's own files are compiled for this machine, and then optimised
-and lowered as if they were for BPF: both have pointers of 64 bits and the same order of bytes.
+C compiles for BPF if clang accepts it. C++ (elements in the style of Click), other C, and LLVM IR
+compile for this machine, and are then optimised and lowered as if for BPF: both have pointers of 64
+bits and the same byte order.
 """
 
 import re
@@ -29,22 +29,22 @@ from slowpath.insights.source.sources import Source, load_source
 
 _MOST = 5
 _COPIES = 1 << 10
-"""Bytes that the back end copies in pieces, where they are aligned."""
+"""Largest aligned copy that the back end splits into pieces, in bytes."""
 _CALL = re.compile(r'(\bcall [^@\n]*?)(@(?:"(?:[^"\\]|\\.)*"|[\w.$-]+)|%[\w.$-]+)(?=\()')
 _DEFINE = re.compile(r'^(define [^\n]*?@(?:"(?:[^"\\]|\\.)*"|[\w.$-]+))(?=\()')
 _MEMORY = re.compile(r"@llvm\.(memcpy|memmove|memset)\.[\w.]+$")
 _LABEL = re.compile(r'^(?:"(?:[^"\\]|\\.)*"|[-\w.$]+):')
 _SIGNED = re.compile(r" = s(div|rem) ")
 _MEMORY_PASSED = re.compile(r' (?:sret|byval)\((?:"[^"\n]*"|[^()"\n])*\)')
-"""That a pointer is to where a structure is returned or passed."""
+"""Attributes of pointers to structures that are returned or passed by value."""
 _ORDERED = re.compile(r" (?:seq_cst|acq_rel|acquire|release)(?=$|[ ,])")
-"""What newer versions of LLVM read memory for, also where nobody wants what was there."""
+"""Orderings for which newer LLVM versions read memory even if the result is unused."""
 _STOOD = "slowpath_"
-"""What the names of functions begin with that stand in for copies of unknown length."""
+"""Name prefix of functions that stand in for copies of unknown length."""
 
 
 def legal(text: str) -> str:
-    """A module that the back end takes, as far as calls go."""
+    """Rewrite a module so that the back end accepts its calls."""
     lines, stood, loads = list[str](), set[str](), list[str]()
     for line in _MEMORY_PASSED.sub("", text).splitlines():
         if loads and not _LABEL.match(line):
@@ -65,7 +65,7 @@ def legal(text: str) -> str:
 
 
 def _defined(line: str) -> list[str]:
-    """The head of a function, and loads of what it gets beyond the fifth parameter."""
+    """Return the head of a function, and loads of its parameters beyond the fifth."""
     head = _DEFINE.match(line)
     if head is None:
         return [line]
@@ -95,7 +95,7 @@ def _called(line: str, stood: set[str]) -> str:
         return _copied(line, given, memory[1], stood)
     if len(given) <= _MOST or found[2].startswith("@llvm."):
         return line
-    cut = re.sub(r" \([^()]*\) $", " ", found[1])  # the type, where it says what is passed
+    cut = re.sub(r" \([^()]*\) $", " ", found[1])  # without the type of the function, if it has one
     rest = line[found.end() + len(inside) :]
     return f"{line[: found.start()]}{cut}{found[2]}({', '.join(given[:_MOST])}){rest}"
 
@@ -124,18 +124,18 @@ _UWTABLE = re.compile(r" uwtable(?:\(\w+\))?| personality ptr @[\w.$]+")
 
 
 class Prepared(NamedTuple):
-    """A source in LLVM's language, with names of blocks."""
+    """A source in LLVM IR, with named blocks."""
 
     text: str
-    for_bpf: bool  # whether clang compiled it for BPF
+    for_bpf: bool  # true if clang compiled it for BPF
 
 
 def prepared(file: str, clang: Clang) -> Prepared:
-    """A source, ready for the back end.
+    """Compile a source to LLVM IR for the back end.
 
     Raises:
-        InputError: when it cannot be read or compiled.
-        StoppedError: when the time is up before.
+        InputError: when the source cannot be read or compiled.
+        StoppedError: when the time is over before.
     """
     first: InputError | None = None
     if Path(file).suffix == ".c":
@@ -158,29 +158,29 @@ def prepared(file: str, clang: Clang) -> Prepared:
 
 
 def _of_bpf(source: Source) -> str | None:
-    """The text of a module that is for BPF already."""
+    """Return the text of a module that already targets BPF, else None."""
     try:
         if source.kind == "bitcode":
             module = llvm.parse_bitcode(source.data)
         else:
             module = llvm.parse_assembly(source.data.decode(errors="replace"))
     except RuntimeError:
-        return None  # whoever reads it next says why
+        return None  # `read_module` reports the error
     return str(module) if module.triple.startswith(TRIPLE) else None
 
 
 def retargeted(text: str) -> str:
-    """A module for BPF instead of this machine."""
+    """Change the target of a module from this machine to BPF."""
     heads = {"datalayout": LAYOUT, "triple": TRIPLE}
     text = _HEAD.sub(lambda found: f'target {found[1]} = "{heads[found[1]]}"', text)
     return _UWTABLE.sub("", _TARGET.sub("", text))
 
 
 def optimised(text: str) -> str:
-    """A module after the passes of -O2 for BPF.
+    """Run the passes of -O2 for BPF on a module.
 
-    Functions of the user may be inlined, and stay themselves; those of the headers are calls of the
-    framework.
+    Functions of the user may be inlined, but also remain. Functions of the headers are not inlined,
+    since they count as calls of the framework.
     """
     module = llvm.parse_assembly(text)
     support = {one.name for one in functions_of(module).values() if one.supports}
@@ -201,28 +201,28 @@ _VARIABLE = re.compile(
 _POINTERS = re.compile(r'^(?:define|declare) [^(\n]*\bptr @("[^"]*"|[\w.$-]+)\(', re.MULTILINE)
 _DEBUG = re.compile(r",? !dbg !\d+|^    #dbg_[^\n]*\n|^!llvm\.dbg\.cu = [^\n]*\n", re.MULTILINE)
 _PACKETS = re.compile(r"_ZNK?(?:6Packet|14WritablePacket)")
-"""Functions of packets, as C++ names them; those that return pointers return packets."""
+"""Mangled names of packet methods in C++; pointers that they return are packets."""
 _PASSED = 5
 _WORD = (1 << 32) - 1
 
 
 class Machine(NamedTuple):
-    """A module as the back end has made it, but for functions that it does not take."""
+    """Output of the back end for a module, without rejected functions."""
 
     functions: dict[str, Assembled]
     symbols: dict[str, Pointee]
-    refused: dict[str, str]  # functions that it does not take, with reasons
+    refused: dict[str, str]  # rejected functions, with reasons
     pointers: frozenset[str] = frozenset()  # functions that return pointers
 
 
 def lower(file: str, source: Prepared, until: float | None = None) -> Machine:
-    """What the back end makes of a module for BPF.
+    """Lower a module to BPF.
 
-    Debug information goes along only where it is of C for BPF: it says which fields programs name,
-    and that of C++ ends the back end.
+    Only C compiled for BPF keeps its debug information, which names the fields that programs use.
+    Debug information of C++ would crash the back end.
 
     Raises:
-        StoppedError: when the time is up before.
+        StoppedError: when the time is over before.
     """
     text = source.text
     made = assembler(file, legal(text if source.for_bpf else _without_debug(text)), until)
@@ -239,7 +239,7 @@ def _without_debug(text: str) -> str:
 
 
 def symbols(text: str) -> dict[str, Pointee]:
-    """What the variables of a module are."""
+    """Return the kinds of a module's variables by symbol."""
     found = dict[str, Pointee]()
     for name, kind, rest in _VARIABLE.findall(text):
         is_map = re.search(r'section "\.?maps"', rest)
@@ -253,10 +253,10 @@ def blocks(
     parameters: Mapping[str, Sequence[Value]],
     elsewhere: Iterable[str] = (),
 ) -> dict[str, dict[str, list[Described]]]:
-    """By function and block, the instructions of an entry and of what it calls.
+    """Return the instructions of an entry and its callees, by function and block.
 
-    `parameters` are what functions are given where no call of them is known; what others return,
-    which are `elsewhere`, is a number that leads to nothing of which the card knows.
+    `parameters` has the arguments of functions without known calls. Functions in `elsewhere` return
+    numbers that are not pointers to memory of the card.
     """
     found = dict[str, dict[str, list[Described]]]()
     results = {
@@ -266,7 +266,7 @@ def blocks(
         for name in machine.pointers - machine.functions.keys()
     }
     results |= dict.fromkeys(elsewhere, Value("returned", high=_WORD))
-    for root in (entry, *parameters):  # functions that are called through pointers, too
+    for root in (entry, *parameters):  # includes functions called through pointers only
         if root in found or root not in machine.functions:
             continue
         arguments = [*parameters.get(root, ()), *[NUMBER] * _PASSED][:_PASSED]
@@ -281,7 +281,7 @@ def blocks(
 
 
 def value(parameter: Parameter, at: int, kind: str) -> Value:
-    """What a parameter holds; `kind` is what it is taken to point to."""
+    """Return the abstract value of a parameter; `kind` is the assumed target of a pointer."""
     if parameter.kind == "integer":
         return number((1 << min(parameter.bits, 64)) - 1)
     if parameter.kind != "pointer":

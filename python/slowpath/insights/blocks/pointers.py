@@ -12,9 +12,12 @@ from slowpath.insights.source.modules import separated
 from slowpath.insights.source.operands import arguments, called, parts, pointer, result, value
 
 Kind = Literal["stack", "context", "packet", "state", "constant", "unknown"]
-"""`stack`: a variable of the function; `context`: what a program is called with; `packet`: bytes of
-the packet; `state`: variables of the module, and what the framework returns; `constant`: tables
-that nobody writes; `unknown`: nothing of this, or several."""
+"""Target of a pointer.
+
+`stack`: a local variable; `context`: the argument of a program; `packet`: bytes of the packet;
+`state`: variables of the module, and results of the framework; `constant`: tables that no code
+writes; `unknown`: none of these, or several.
+"""
 
 _ARITHMETIC = frozenset({"add", "sub", "and", "or"})
 _CASTS = frozenset({"inttoptr", "ptrtoint", "bitcast", "zext", "sext", "trunc", "addrspacecast"})
@@ -23,12 +26,12 @@ _CHOICE = re.compile(r'\[ ([^,\]]+), %(?:"[^"]*"|[\w.$-]+) \]')
 
 
 class Provenance:
-    """Where pointers of one function come from."""
+    """Targets of the pointers in a function."""
 
     def __init__(
         self, function: Function, given: dict[str, Kind], constants: Iterable[str]
     ) -> None:
-        """`given`: what its parameters point to; `constants`: variables that nobody writes."""
+        """`given` has the targets of parameters, `constants` the variables that no code writes."""
         self._known: dict[str, frozenset[Kind]] = {
             name: frozenset({kind}) for name, kind in given.items()
         }
@@ -41,7 +44,7 @@ class Provenance:
                     self._made[made] = one
 
     def kind(self, name: str | None) -> Kind:
-        """What a value points to."""
+        """Return the target of a value."""
         if name is None:
             return "unknown"
         if name not in self._known:
@@ -66,7 +69,7 @@ class Provenance:
         return set[Kind]().union(*(self._find(one, seen) for one in sources))
 
     def _given(self, name: str) -> set[Kind]:
-        """Of what no instruction makes."""
+        """Return the targets of a value that no instruction defines."""
         if name in self._known:
             return set(self._known[name])
         if name.startswith("@"):
@@ -91,7 +94,7 @@ class Provenance:
 
 
 def _sources(opcode: str, text: str) -> list[str]:
-    """The values that what an instruction makes may be an address in."""
+    """Return the operands that an instruction's result may be an address in."""
     given = parts(text)
     found: list[str | None] = []
     if opcode == "getelementptr":
@@ -111,21 +114,21 @@ _CONSTANT = re.compile(r'^@("[^"]*"|[\w.$-]+) = [^\n]*?\bconstant\b', re.MULTILI
 _HEAD = re.compile(r'^define [^\n]*?@("[^"]*"|[\w.$-]+)\((.*)\)[^()]*\{$', re.MULTILINE)
 _NAME = re.compile(r'(%(?:"[^"]*"|[\w.$-]+))$')
 _ROUNDS = 4
-"""Calls in calls that kinds of parameters are followed through."""
+"""Limit on the depth of calls through which targets of parameters are followed."""
 
 
 class Traced(NamedTuple):
-    """A function, and where its pointers come from."""
+    """A function with the targets of its pointers."""
 
     function: Function
     provenance: Provenance
 
 
 class Language:
-    """A module in LLVM's text, with its functions."""
+    """LLVM IR of a module, with its functions."""
 
     def __init__(self, text: str, functions: Mapping[str, Function]) -> None:
-        """`text` is what the functions were read from."""
+        """`text` is the LLVM IR from which the functions were read."""
         self.functions = functions
         self.metadata = Metadata(text)
         self._constants = {name.strip('"') for name in _CONSTANT.findall(text)}
@@ -137,17 +140,17 @@ class Language:
         }
 
     def only(self, names: Container[str]) -> "Language":
-        """The same with none but these functions: others are called, whatever is in them."""
+        """Return the module with only these functions; all others count as external."""
         some = copy(self)
         some.functions = {name: one for name, one in self.functions.items() if name in names}
         return some
 
     def line(self, place: int | None) -> Line | None:
-        """The source line of a location."""
+        """Return the source line of a debug location."""
         return None if place is None else self.metadata.line(place)
 
     def traced(self, entry: str, kinds: list[Kind]) -> dict[str, Traced]:
-        """An entry whose parameters point to what `kinds` says, and all that it calls, in order."""
+        """Trace an entry and its callees; `kinds` has the targets of the entry's parameters."""
         inside = reached(self.functions, entry)
         given = {entry: [{kind} for kind in kinds]}
         given |= {name: [] for name in self.functions if name in inside and name != entry}
@@ -168,7 +171,7 @@ class Language:
         return Traced(function, Provenance(function, kinds, self._constants))
 
     def _passed(self, one: Traced, given: dict[str, list[set[Kind]]]) -> None:
-        """Adds what a function passes to those that it calls."""
+        """Add the targets of arguments in a function to the parameters of its callees."""
         for block in one.function.blocks:
             for instruction in block.instructions:
                 name = called(instruction.text).name if instruction.opcode == "call" else None

@@ -1,4 +1,4 @@
-"""Predicted counts, by a learnt model."""
+"""Counts predicted by learnt models."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -28,34 +28,34 @@ from slowpath.insights.source.functions import Block, Function, Parameter, funct
 
 _ROUNDED = 2
 _PACKETS = ("xdp_md", "Packet", "WritablePacket", "rte_mbuf", "rte_mbuf *")
-"""Structures that say where a packet is: of XDP, and of elements in the manner of Click."""
+"""Structures that describe a packet, of XDP, Click and DPDK."""
 
 
 class Models(NamedTuple):
-    """What predicts."""
+    """The learnt models."""
 
-    tree: Tree  # from instructions of BPF
-    words: Model  # from LLVM's language, where there are none
+    tree: Tree  # for BPF instructions
+    words: Model  # for LLVM IR without BPF instructions
 
 
 _CONTEXT = Value("context", Context(), 0)
-"""What programs that are made of functions are called with."""
+"""Argument of programs that are made from functions."""
 
 
 class Lowered(NamedTuple):
-    """A source in LLVM's language and as BPF."""
+    """A source in LLVM IR and lowered to BPF."""
 
     language: Language
     machine: Machine
-    shown: dict[str, str]  # names of functions as sources have them
+    shown: dict[str, str]  # names of functions in the source
 
 
 def predicted_programs(asked: Question) -> Iterator[PredictedProgram]:
-    """The programs of a source, or the function that is asked for, one by one.
+    """Predict the programs of a source, or the requested function, one by one.
 
     Raises:
-        InputError: when it cannot be compiled, or has no such function.
-        StoppedError: when the time is up before.
+        InputError: when the source cannot be compiled, or has no such function.
+        StoppedError: when the time is over before.
     """
     source, known = prepared(asked.file, asked.clang), models()
     all_ = functions_of(llvm.parse_assembly(source.text))
@@ -65,15 +65,15 @@ def predicted_programs(asked: Question) -> Iterator[PredictedProgram]:
 
 
 def models() -> Models:
-    """What comes along."""
+    """Load the models that are shipped with slowpath."""
     return Models(learnt.shipped_tree(), shipped_model())
 
 
 def loaded(asked: Question, source: Prepared) -> Lowered:
-    """A source with its functions, and what the back end makes of them.
+    """Read the functions of a source, and lower them to BPF.
 
     Raises:
-        StoppedError: when the time is up before.
+        StoppedError: when the time is over before.
     """
     return _lowered(asked, source, functions_of(llvm.parse_assembly(source.text)))
 
@@ -83,12 +83,12 @@ def _lowered(asked: Question, source: Prepared, all_: Mapping[str, Function]) ->
     shown = {name: one.shown for name, one in all_.items()}
     machine = lower(asked.file, source, asked.clang.until)
     own = {name: one for name, one in machine.functions.items() if name in functions}
-    machine = machine._replace(functions=own)  # those of the headers are calls of the framework
+    machine = machine._replace(functions=own)  # functions of the headers are calls of the framework
     return Lowered(Language(source.text, functions), machine, shown)
 
 
 def predict(module: Lowered, entry: str, known: Models) -> PredictedProgram:
-    """A function and those that it calls."""
+    """Predict a function and its callees."""
     language = module.language
     kinds = [_kind(one) for one in language.functions[entry].parameters]
     traced = language.traced(entry, kinds)
@@ -101,11 +101,11 @@ def predict(module: Lowered, entry: str, known: Models) -> PredictedProgram:
 
 
 def predict_entry(asked: Question, plain: Plain, entry: Entry, known: Models) -> PredictedProgram:
-    """A function that takes packets, in the program that would be counted; that is left out.
+    """Predict a function that takes packets, wrapped as a program, without the wrapper's code.
 
     Raises:
-        InputError: when no program can be made of it.
-        StoppedError: when the time is up before.
+        InputError: when the function cannot be a program.
+        StoppedError: when the time is over before.
     """
     done, name = as_program(asked, plain, entry), entry.function.name
     machine = lower(asked.file, Prepared(done.text, for_bpf=True), asked.clang.until)
@@ -129,7 +129,7 @@ def _program(
     made: Mapping[str, dict[str, list[Described]]],
     known: Models,
 ) -> PredictedProgram:
-    """A function and those that it calls, whose instructions of BPF these are."""
+    """Predict a function and its callees; `made` has their BPF instructions."""
     functions = [_function(one, module, made.get(name), known) for name, one in traced.items()]
     shown = module.language.functions[entry].shown
     functions.sort(key=lambda one: one["name"] != shown)
@@ -147,10 +147,10 @@ def _program(
 
 
 def _kind(parameter: Parameter) -> Kind:
-    """What a parameter is taken to point to, by its type.
+    """Return the assumed target of a parameter, by its type.
 
-    Bytes, numbers and headers are the packet's; the object of a method, and other structures, are
-    state.
+    Pointers to bytes, numbers and headers point to the packet; the object of a method, and other
+    structures, are state.
     """
     if parameter.kind != "pointer" or parameter.described is None:
         return "unknown"
@@ -190,7 +190,7 @@ def _function(
 def _from_machine(
     block: Block | None, name: str, made: list[Described], module: Lowered, model: Tree
 ) -> PredictedBlock:
-    """A block of which there are instructions of BPF."""
+    """Predict a block from its BPF instructions."""
     taken = model.block(made)
     guess = model.interval(taken.instructions)
     row = _described(block, name, module)
@@ -206,7 +206,7 @@ def _from_machine(
 
 
 def _from_words(block: Block, said: Said, module: Lowered, model: Model) -> PredictedBlock:
-    """A block that the back end for BPF does not take."""
+    """Predict a block from LLVM IR, since the BPF back end rejects its function."""
     guess = model.predict(said.words)
     row = _described(block, said.block, module)
     row["instructions"] = round(guess.instructions, _ROUNDED)
@@ -216,7 +216,7 @@ def _from_words(block: Block, said: Said, module: Lowered, model: Model) -> Pred
 
 
 def _described(block: Block | None, name: str, module: Lowered) -> PredictedBlock:
-    """A block without numbers."""
+    """Return a block without predicted numbers."""
     language = module.language
     places = [] if block is None else [language.line(one.place) for one in block.instructions]
     line = next((place for place in places if place is not None), None)

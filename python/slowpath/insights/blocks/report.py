@@ -1,4 +1,4 @@
-"""Instructions by block as text and CSV."""
+"""Card instructions by block, as text and CSV."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ _NUMBERS = ("LLVM", "BPF", "instructions", "packet", "state", "unknown")
 
 
 def blocks_csv(report: BlocksReport) -> Iterator[str]:
-    """A line for each block, and for each program of which nothing can be said."""
+    """Yield a CSV line for each block, and for each program without a prediction."""
     yield csv_line(_COLUMNS)
     for program in report["programs"]:
         for function in program["functions"]:
@@ -42,7 +42,7 @@ def blocks_csv(report: BlocksReport) -> Iterator[str]:
 
 
 def blocks_text(report: BlocksReport) -> Iterator[Line]:
-    """A table for each function of each program, and what the card has not."""
+    """Yield a table for each function of each program, and operations that the card lacks."""
     for number_, program in enumerate(report["programs"]):
         if number_:
             yield Line("")
@@ -75,7 +75,7 @@ def _program(file: str, program: PredictedProgram) -> Iterator[Line]:
 def _table(
     program: PredictedProgram, function: PredictedFunction
 ) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Columns and cells; columns in which there is nothing are left out."""
+    """Return columns and cells, without empty columns."""
     blocks = function["blocks"]
     unknown = any(one["accesses"]["unknown"] for one in blocks)
     counted = program["model"] == "exact"
@@ -98,7 +98,7 @@ def _table(
 
 
 def _place(one: PredictedBlock, file: str) -> str:
-    """The line, with the name of the file where that is another one."""
+    """Return the line of a block, with the name of its file unless it is `file`."""
     if not one["line"]:
         return ""
     name = "" if one["file"] == file else f"{one['file'].rpartition('/')[2]}:"
@@ -139,7 +139,7 @@ def _sums(program: PredictedProgram, rows: list[PredictedBlock]) -> str:
 
 
 def _refused(rows: list[PredictedBlock], file: str) -> Iterator[Line]:
-    """What the card has not, each reason once with its lines."""
+    """Yield operations that the card lacks: each reason once, with its lines."""
     found = dict[str, list[PredictedBlock]]()
     for one in rows:
         for each in one["refused"]:

@@ -1,4 +1,4 @@
-"""The command `slowpath insights blocks`: instructions of the card, block by block."""
+"""The command `slowpath insights blocks`: card instructions, block by block."""
 
 from argparse import Namespace
 from collections.abc import Callable, Iterator
@@ -36,12 +36,12 @@ from slowpath.insights.source.unit import attempt, need_compiler
 
 
 def run(given: Namespace) -> ExitCode:
-    """Predicts the blocks of a file and reports.
+    """Predict the blocks of a file, and print the report.
 
     Raises:
         InputError: when the file cannot be read, compiled or used.
-        OptionError: when an option makes no sense.
-        StoppedError: when there was not enough time for any of it.
+        OptionError: when an option is invalid.
+        StoppedError: when the time was too short for any result.
         UnavailableError: when llvmlite is missing.
     """
     need_compiler()
@@ -59,12 +59,12 @@ def run(given: Namespace) -> ExitCode:
 
 
 def predictions(asked: Question, stopping: Stopping) -> Iterator[PredictedProgram | Uncounted]:
-    """The programs of a source, or its functions that take packets, one by one.
+    """Predict the programs of a source, or its functions that take packets, one by one.
 
     Raises:
-        InputError: when it cannot be read or compiled, has no such entry, or nothing can be said
-            of any.
-        StoppedError: when it is to stop.
+        InputError: when the source cannot be read or compiled, has no such entry, or no program
+            can be predicted.
+        StoppedError: when `stopping` asks to stop.
     """
     reasons, some = list[str](), False
     for one in _said(asked, stopping):
@@ -104,11 +104,13 @@ def _alone(asked: Question, entry: str) -> list[PredictedProgram]:
 def _without_programs(
     asked: Question, first: InputError | None, stopping: Stopping
 ) -> Iterator[PredictedProgram | Uncounted]:
-    """The functions of a source; `first` is why it may have programs and does not compile for BPF.
+    """Predict the functions of a source without programs.
+
+    `first` is the error of a source that seems to have programs, but does not compile for BPF.
 
     Raises:
-        InputError: the first one, where no function takes packets either; else any other.
-        StoppedError: when it is to stop.
+        InputError: `first` if no function takes packets either; else any other error.
+        StoppedError: when `stopping` asks to stop.
     """
     try:
         plain = load_plain(asked)
@@ -125,11 +127,11 @@ def _without_programs(
 
 
 def _as_read_here(asked: Question, problem: InputError) -> Iterator[PredictedProgram]:
-    """What the model says of what clang does not read, and the LLVM that runs here may.
+    """Predict a source that clang does not read, but perhaps the LLVM of llvmlite.
 
     Raises:
-        InputError: the problem, where the model may not be asked, or says nothing either.
-        StoppedError: when the time is up before.
+        InputError: `problem` if the model must not be used, or fails, too.
+        StoppedError: when the time is over before.
     """
     if asked.way == "exact":
         raise problem
@@ -161,14 +163,14 @@ def _of_functions(
 
 
 def _lowered(asked: Question, plain: Plain) -> Lowered:
-    """What the model sees of functions by themselves; only made where it has to."""
+    """Lower functions without wrappers; the caller delays this until the model needs it."""
     return loaded(asked, Prepared(plain.read, for_bpf=False))
 
 
 def _learnt(
     asked: Question, plain: Plain, module: Callable[[], Lowered], symbol: str
 ) -> list[PredictedProgram]:
-    """What the model says of a function: in a program, where one can be made of it."""
+    """Predict a function, wrapped as a program if possible."""
     for entry in plain.entries:
         if entry.function.name != symbol:
             continue
@@ -184,7 +186,7 @@ def _learnt(
 def _else_learnt(
     asked: Question, why: Uncounted, learnt: Callable[[], list[PredictedProgram]]
 ) -> Iterator[PredictedProgram | Uncounted]:
-    """What the model says of what could not be counted, where it may be asked."""
+    """Predict a program that could not be counted, if the model may be used."""
     if asked.way == "exact":
         yield why
         return
@@ -200,13 +202,13 @@ def _else_learnt(
 
 
 def _with_programs(asked: Question) -> str | None:
-    """The source in LLVM's language for BPF, where it has programs, or the model is asked for.
+    """Return the LLVM IR for BPF of a source with programs, or if the model is requested.
 
-    None: it has plain functions only, or needs the headers of this machine.
+    Return None if the source has only plain functions, or needs the headers of this machine.
 
     Raises:
         InputError: when a source that seems to have programs does not compile.
-        StoppedError: when the time is up before.
+        StoppedError: when the time is over before.
     """
     if Path(asked.file).suffix in CPLUSPLUS:
         return None
@@ -225,12 +227,12 @@ def _with_programs(asked: Question) -> str | None:
 def examine(
     question: Question, seconds: float | None, memory: int | None, stopping: Stopping
 ) -> BlocksReport:
-    """The blocks of a file.
+    """Predict the blocks of a file in a worker process.
 
     Raises:
-        InputError: when it cannot be read or compiled, has no such entry, or nothing can be said
-            of any of its programs.
-        StoppedError: when it was stopped before anything was said.
+        InputError: when the file cannot be read or compiled, has no such entry, or no program can
+            be predicted.
+        StoppedError: when the work stopped before the first result.
     """
     report: BlocksReport = {
         "slowpath": identity.version(),

@@ -1,9 +1,9 @@
 """Blocks as tokens: instructions without names, with operand kinds and sizes.
 
-The vocabulary is compact (a few hundred words): names are gone, constants are classes by what it
-takes to make them, and a word says what generators of code look at: whether a comparison only
-decides a branch, whether an address is folded into the access, whether bytes of the packet were
-read before. The idea is Clara's (3.2); what a word says is ours.
+The vocabulary is compact (a few hundred words). Names are removed, and constants are classified by
+the effort of creating them. A word has the properties that code generators examine: a comparison
+only decides a branch, an address is folded into the access, bytes of the packet were read before.
+The idea is Clara's (3.2); the properties are our choice.
 """
 
 import re
@@ -31,14 +31,14 @@ _ARITHMETIC = frozenset(
     ["add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and", "or", "xor"]
 )
 _EITHER = frozenset(["add", "mul", "and", "or", "xor"])
-"""Either operand may be overwritten."""
+"""Commutative operations: either operand can be overwritten."""
 _CASTS = frozenset(["zext", "sext", "trunc", "inttoptr", "ptrtoint", "bitcast"])
 _MARKS = ("llvm.lifetime", "llvm.dbg", "llvm.assume", "llvm.experimental", "llvm.preserve")
 _SMALL, _BYTE, _HALF, _WORD = 31, 255, 65535, 0xFFFFFFFF
 
 
 class Said(NamedTuple):
-    """A block in words, with the accesses to memory that the card makes for it."""
+    """A block in words, with the memory accesses of the card."""
 
     block: str
     words: tuple[str, ...]
@@ -48,10 +48,10 @@ class Said(NamedTuple):
 
 
 class Describer:
-    """Puts the blocks of a function into words."""
+    """Describes the blocks of a function in words."""
 
     def __init__(self, traced: Traced) -> None:
-        """`traced` is the function, with what its pointers point to."""
+        """`traced` is the function with the targets of its pointers."""
         self._provenance = traced.provenance
         self._blocks = traced.function.blocks
         self._made = dict[str, tuple[str, Instruction]]()
@@ -66,11 +66,11 @@ class Describer:
         self._before = Counter[str]()
         for block in self._blocks:
             self._before.update(block.successors)
-        self._read: str | None = None  # the base of what was read of the packet last
+        self._read: str | None = None  # base address of the last read of the packet
         self._accesses = Counter[str]()
 
     def said(self) -> list[Said]:
-        """All blocks."""
+        """Return the descriptions of all blocks."""
         found = []
         for number, block in enumerate(self._blocks):
             following = self._blocks[number + 1].name if number + 1 < len(self._blocks) else ""
@@ -87,7 +87,7 @@ class Describer:
         return found
 
     def _is_reached_without_jump(self, number: int) -> bool:
-        """Whether only the block before leads here, and not by a table."""
+        """Return true if only the block before leads here, without a switch."""
         name, before = self._blocks[number].name, self._blocks[number - 1]
         jumps = before.instructions and before.instructions[-1].opcode == "switch"
         return self._before[name] == 1 and name in before.successors and not jumps
@@ -112,7 +112,7 @@ class Describer:
         elif opcode in _CASTS:
             yield self._cast(block, one, given)
         elif opcode == "select":
-            self._read = None  # BPF branches for it
+            self._read = None  # becomes a branch in BPF
             yield f"select {width(given[1])} {self._operand(given[1])} {self._operand(given[2])}"
         elif opcode == "call":
             yield from self._call(one)
@@ -120,10 +120,10 @@ class Describer:
             yield opcode
 
     def _fate(self, block: Block, one: Instruction, given: list[str]) -> str:
-        """Whether an operand that is overwritten is needed later, and how wide the result is used.
+        """Return words for the later uses of an overwritten operand, and of the result.
 
-        BPF has two addresses: a value that is still needed is moved first. What is used with 64
-        bits needs zeros above its 32.
+        BPF instructions overwrite an operand: a value that is needed later is moved first. A result
+        of 32 bits that is used with 64 bits needs zeros above.
         """
         operands = given if one.opcode in _EITHER else given[:1]
         free = any(self._ends_here(block, one, value(part)) for part in operands)
@@ -133,7 +133,7 @@ class Describer:
         return f"{'' if free else ' kept'}{' wide' if wide else ''}{' away' if away else ''}"
 
     def _ends_here(self, block: Block, one: Instruction, name: str | None) -> bool:
-        """Whether nothing behind an instruction uses a value."""
+        """Return true if an instruction is the last one that uses a value of its block."""
         uses = self._uses.get(name or "", [])
         made = self._made.get(name or "")
         return (
@@ -163,7 +163,7 @@ class Describer:
             yield f"{one.opcode} {kind} {size}"
 
     def _reads(self, kind: str, through: str | None, pieces: int) -> str:
-        """Counts reads; bytes of the packet near those that were read before are there already."""
+        """Count reads; packet bytes near those of the last read need no further one."""
         if kind != "packet":
             self._accesses[kind] += pieces
             return ""
@@ -180,7 +180,7 @@ class Describer:
             self._read = None
 
     def _copied(self, name: str, given: list[str]) -> Iterator[str]:
-        """Copies and fills of a known size, in pieces that are aligned."""
+        """Yield words for a copy or fill, in aligned pieces if its size is known."""
         length = value(given[2]) or ""
         if not length.isdigit():
             yield name.rpartition(".")[0]
@@ -188,7 +188,7 @@ class Describer:
         fills = name.startswith("llvm.memset")
         to = self._provenance.kind(value(given[0]))
         source = "" if fills else self._provenance.kind(value(given[1]))
-        # Variables of the function, and tables, are put where they can be moved in large pieces.
+        # Local variables and tables are aligned so that they move in large pieces.
         steps = [8]
         steps += [_alignment(given[0])] if to != "stack" else []
         steps += [_alignment(given[1])] if not fills and source not in ("stack", "constant") else []
@@ -206,7 +206,7 @@ class Describer:
         self._writes(to, pieces)
 
     def _base(self, name: str | None) -> str:
-        """What an address is counted from; what is at a constant distance is taken to be near."""
+        """Return the base of an address; addresses at constant offsets from it count as near."""
         seen = set[str]()
         while name in self._made and name not in seen:
             seen.add(name)
@@ -266,7 +266,7 @@ class Describer:
         several = " once" if len(uses) == 1 else ""
         before = " ".join(word for word in before.split() if word not in _WORDS)
         if width(before) == 1:
-            self._read = None  # BPF branches for it
+            self._read = None  # becomes a branch in BPF
         return f"{one.opcode} {width(before)} {width(after)} {made}{same}{several}"
 
     def _call(self, one: Instruction) -> Iterator[str]:
@@ -293,7 +293,7 @@ class Describer:
                 yield f"pass {self._operand(part)}{first}"
 
     def _choices(self, block: Block) -> Iterator[str]:
-        """What is moved at the end of a block, for choices in those behind it."""
+        """Yield words for moves at the end of a block, for phi instructions of its successors."""
         known = {one.name: one for one in self._blocks}
         for name in block.successors:
             for one in known[name].instructions if name in known else ():
@@ -341,13 +341,13 @@ class Describer:
 
 
 def _alignment(text: str) -> int:
-    """What an address is a multiple of; 1 where nothing says it."""
+    """Return the alignment of an access in bytes; 1 if unknown."""
     found = _ALIGNED.search(text)
     return int(found[1]) if found else 1
 
 
 def _constant(text: str) -> str:
-    """The class of a constant: by what it takes to make it on the card."""
+    """Return the class of a constant, by the effort of creating it on the card."""
     if text in ("null", "false", "undef", "poison"):
         return "0"
     if not re.fullmatch(r"-?\d+", text):
@@ -362,6 +362,6 @@ def _constant(text: str) -> str:
 
 
 def _unit(kind: str) -> str:
-    """How an index is multiplied: by bytes, by a number, or by that of a structure."""
+    """Return the unit of an index: bytes, numbers or structures."""
     bits = width(kind.rsplit(maxsplit=1)[-1])
     return "bytes" if bits == 8 else "numbers" if bits else "structures"  # noqa: PLR2004

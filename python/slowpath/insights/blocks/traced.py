@@ -1,7 +1,7 @@
 """Card instructions of each block, with block counts from a trace.
 
-The module that the code generator's instructions are of, after the passes for BPF, is the one that
-runs: no block has to be looked up in another compilation.
+The module that runs is the one whose card instructions are counted, after the passes for BPF.
+Blocks therefore need no mapping between compilations.
 """
 
 from collections import Counter
@@ -27,13 +27,13 @@ _DIGITS = 6
 
 
 Inlined = list[tuple[list[str], float]]
-"""Functions that an instruction is of, by symbols in order, and the share of those that are."""
+"""Sets of inlined functions (sorted symbols), and the share of instructions from each set."""
 
 
 def shares(function: Function, metadata: Metadata) -> dict[str, Inlined]:
-    """By number of a block, whose code its instructions are, where it is not the function's own.
+    """Return the inlined functions of each block by its number; blocks without any are left out.
 
-    A function that was inlined into another stands with that one: each instruction counts once.
+    Nested inlined functions form one set, so that each instruction counts once.
     """
     return {
         str(number): found
@@ -43,7 +43,7 @@ def shares(function: Function, metadata: Metadata) -> dict[str, Inlined]:
 
 
 def lines(function: Function, metadata: Metadata) -> list[list[tuple[str, int, float]]]:
-    """Of each block, files and lines, those of headers left out, with their shares of it."""
+    """Return file, line and share of the instructions for each block, without headers."""
     found = []
     for block in function.blocks:
         places = [metadata.line(one.place) for one in block.instructions if one.place is not None]
@@ -77,51 +77,51 @@ _SHOWN = 4
 
 
 class Ran(NamedTuple):
-    """A block, as often as it ran."""
+    """A block with its runs."""
 
     symbol: str
-    """Of the function that it is in, in the module that ran."""
+    """Symbol of its function in the module that ran."""
     file: str
-    """Where it begins; empty where nothing says it."""
+    """File with the start of the block; empty if unknown."""
     line: int
-    """The same; 0 where nothing says it."""
+    """Line of the start of the block; 0 if unknown."""
     support: bool
-    """Whether it is of the headers."""
+    """True for blocks of the headers."""
     per_packet: float
-    """Runs for each packet."""
+    """Runs per packet."""
     instructions: float
-    """Of one run."""
+    """Instructions per run."""
     within: Sequence[tuple[frozenset[str], float]]
-    """Functions that were inlined there, each in the one before, and the share of the block's
-    instructions that is of all of them."""
+    """Sets of nested inlined functions, each with the share of the block's instructions that comes
+    from it."""
     lines: Mapping[tuple[str, int], float]
-    """By file and line of the source, its share of them."""
+    """Share of the block's instructions by file and line of the source."""
 
     def share(self, symbols: frozenset[str]) -> float:
-        """How much of it belongs to some functions."""
+        """Return the share of the block that belongs to some functions."""
         if self.symbol in symbols:
             return 1.0
         return sum(share for inside, share in self.within if inside & symbols)
 
 
 class Executed(NamedTuple):
-    """All blocks of a run."""
+    """The blocks of a run."""
 
     blocks: list[Ran]
     on_card: bool
-    """Whether instructions were counted in code for the card; else they are of LLVM's language."""
+    """True if instructions were counted in code for the card; else they are LLVM instructions."""
     why: str
-    """Why they were not counted for the card; empty where they were."""
+    """Reason why they were not counted for the card; empty if they were."""
     refused: list[str]
-    """What the card has not, and that is in no number of instructions."""
+    """Operations that the card lacks, which the instruction counts do not include."""
 
     def lacking(self, between: str) -> str:
-        """The first few of `refused`, with this between them, and how many more there are."""
+        """Join the first few of `refused` with a separator, and the number of the others."""
         left = len(self.refused) - _SHOWN
         return between.join([*self.refused[:_SHOWN], *([f"{left} more"] if left > 0 else [])])
 
     def instructions(self, symbols: frozenset[str] | None = None) -> float:
-        """For each packet: of all functions, or of some, what they call left out."""
+        """Return the instructions per packet of all functions, or of some without callees."""
         return sum(
             one.instructions * one.per_packet * (1.0 if symbols is None else one.share(symbols))
             for one in self.blocks
@@ -131,25 +131,25 @@ class Executed(NamedTuple):
 _Blocks = tuple[
     list[int], dict[str, list[tuple[list[str], float]]], list[list[tuple[str, int, float]]]
 ]
-"""Of the blocks of a function: instructions, shares of functions, and of lines."""
+"""Lists for a function's blocks: instructions, shares of functions, and shares of lines."""
 
 
 class Trace(NamedTuple):
-    """Packets, how they arrive, and what may be spent on them."""
+    """A packet trace, with the settings and limits of the run."""
 
     file: str
     setting: Setting
     allowed: Allowance
     usual: CountsReport
-    """What the run of the source as it is compiled for this machine has counted."""
+    """Counts of a run of the source as compiled for this machine."""
 
 
 def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> Executed:
-    """What ran, in instructions of the card.
+    """Run a function, and return its blocks with their card instructions.
 
     Raises:
         InputError: when the function cannot be counted, or does not run.
-        StoppedError: when there was not enough time.
+        StoppedError: when the time was too short.
     """
     setting, allowed = trace.setting, trace.allowed
     programs = bool(source.support)
@@ -170,7 +170,7 @@ def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> 
     if stopped is not None or not found:
         raise InputError(source.file, f"{stopped or 'stopped'} before it was counted")
     _, symbol, text, said, refused = found[0]
-    if programs:  # what ran is what was counted
+    if programs:  # the module that ran is the counted one
         return Executed(_rows(trace.usual, said), True, "", refused)
     same = Source(source.file, text.encode(), "text", compiled=False)
     left = None if until is None else max(until - monotonic(), 0.1)
@@ -184,7 +184,7 @@ def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> 
 
 
 def in_llvm(counts: CountsReport, why: str) -> Executed:
-    """The blocks of the run that counts accesses, in instructions of LLVM's language."""
+    """Return the blocks of a run with their LLVM instructions."""
     rows = [
         Ran(
             *(one["symbol"], one["file"], one["line"], one["support"]),
@@ -197,7 +197,7 @@ def in_llvm(counts: CountsReport, why: str) -> Executed:
 
 
 def _rows(counts: CountsReport, said: dict[str, _Blocks]) -> list[Ran]:
-    """What nothing is said of is the framework's: a call of it is part of who calls."""
+    """Return the blocks with known costs; calls of the framework count for their callers."""
     found = []
     for one in counts["blocks"]:
         if one["symbol"] not in said:
@@ -216,7 +216,7 @@ def _rows(counts: CountsReport, said: dict[str, _Blocks]) -> list[Ran]:
 
 
 def _count_programs(asked: Question, ran: frozenset[str], stopping: Stopping) -> Iterator[Message]:
-    """The same of an XDP program, and of those that it calls last: all that `ran`, by symbol."""
+    """Count the XDP programs that `ran` (by symbol) in the worker process, like `_count`."""
     from slowpath.insights.blocks.block_map import linked
     from slowpath.insights.blocks.counted import count, load
     from slowpath.insights.source.bpf_steps import language
@@ -238,7 +238,7 @@ def _count_programs(asked: Question, ran: frozenset[str], stopping: Stopping) ->
 
 
 def _count(asked: Question, stopping: Stopping) -> Iterator[Message]:
-    """The other process: the entry's symbol, the module that runs, and what its blocks take."""
+    """Count in the worker process: yield the entry's symbol, the module to run, and costs."""
     from slowpath.insights.blocks.functions import count_entry, load_plain
     from slowpath.insights.source.bpf_steps import for_here
 
@@ -260,7 +260,7 @@ def _costs(
     functions: Mapping[str, "Function"],
     metadata: "Metadata",
 ) -> tuple[dict[str, _Blocks], list[str]]:
-    """What blocks take, by symbol of a function, and what the card has not."""
+    """Return the costs of blocks by function symbol, and operations that the card lacks."""
     said, refused = dict[str, _Blocks](), dict[str, None]()
     for symbol, function in zip(symbols, program["functions"], strict=True):
         blocks = function["blocks"]

@@ -1,10 +1,10 @@
 """An XDP program around a plain function, in LLVM IR.
 
-The packet begins and ends where the context says; what Click keeps of a packet is on the stack;
-the object of a method is the only element of an array map; further pointers are to variables.
+The context has the start and end of the packet. The packet object of Click is on the stack, the
+object of a method is the only element of an array map, and further pointers point to variables.
 
-Blocks in front of them read where the packet begins and ends and find the state; they are
-recognised by their names. Whatever others than the function reach is left out: BPF may not have it.
+Added blocks, recognised by a name prefix (`APART`), read the ends of the packet and find the state.
+Code that the function does not reach is left out, since BPF may not support it.
 """
 
 import re
@@ -20,17 +20,17 @@ from slowpath.insights.source.modules import separated
 from slowpath.insights.source.pointer_parameters import Given
 
 APART = "slowpath."
-"""What the names of blocks begin with that are not the function's."""
+"""Name prefix of blocks that are not in the function."""
 _STATE = "slowpath_state"
 _LENT = "slowpath_given_"
 MBUF = 128
-"""Bytes of `struct rte_mbuf` (rte_mbuf.h of the headers, as the rest of it)."""
+"""Bytes of `struct rte_mbuf`; this and its other constants are from rte_mbuf.h of the headers."""
 _HEADROOM, _LARGEST_PACKET = 128, 16384
 _LARGEST = 1 << 24
-"""Bytes of an element that are looked at, however large it is."""
+"""Limit on the size of an element in its map, in bytes."""
 _WORD, _WHOLE = 4, 64
 _LEAST = 1
-"""Bytes of a packet; a function that looks whether there are more has its branches."""
+"""Least bytes of a packet, checked by the wrapper; the function checks for more itself."""
 _ENDS = f"""\
   %{APART}first = load i32, ptr %{APART}context, align 4
   %{APART}second = getelementptr i8, ptr %{APART}context, i64 4
@@ -44,14 +44,14 @@ _ENDS = f"""\
 
 
 PULLED = f"%{APART}packet"
-"""What is kept of a packet that a function fetches."""
+"""Variable with the object of a packet that the function fetches itself."""
 
 
 def head(entry: Entry, names: Sequence[str], packet: int, begin: str, result: str) -> Iterator[str]:
-    """The lines in front of the block that a function begins with.
+    """Yield the lines in front of the first block of a function, which is `begin`.
 
-    `names` are those of its parameters, `packet` is how many bytes are kept of one (0: nothing is),
-    and `result` is the type of what it returns.
+    `names` are those of its parameters, `packet` is the size of a packet object in bytes (0: none),
+    and `result` is its return type.
     """
     named = dict(zip(entry.roles, names, strict=True))
     kept = named.get("packet") or named.get("mbuf") or (PULLED if packet else None)
@@ -81,7 +81,7 @@ def head(entry: Entry, names: Sequence[str], packet: int, begin: str, result: st
 
 
 def _mbuf(kept: str) -> Iterator[str]:
-    """What `struct rte_mbuf` says of a packet that comes, here, so that no call needs a stack."""
+    """Yield the initialisation of `struct rte_mbuf`, inline so that no call needs a stack."""
     room = f"getelementptr i8, ptr %{APART}data, i64 -{_HEADROOM}"
     yield f"  %{APART}buffer = {room}"
     yield f"  %{APART}size = sub i64 %{APART}ends, %{APART}begins"
@@ -104,14 +104,14 @@ def _mbuf(kept: str) -> Iterator[str]:
 
 
 def _lent(one: Given) -> str:
-    """The variable that a further pointer is to."""
+    """Return the variable that a further pointer points to."""
     if one.type is None:
         return "null"
     return f'@"{one.variables[0]}"' if one.variables else f"@{_LENT}{one.place}"
 
 
 def further(entry: Entry) -> Iterator[str]:
-    """Variables for further pointers to what the module has none of."""
+    """Yield variables for further pointers whose target is not in the module."""
     for one in entry.given:
         if one.type is not None and not one.variables:
             kind = f"[{one.type.size} x i8]"
@@ -119,7 +119,7 @@ def further(entry: Entry) -> Iterator[str]:
 
 
 def state(entry: Entry, size: int) -> Iterator[str]:
-    """The map for the object of a method, which has so many bytes; nothing where there is none."""
+    """Yield the map for the object of a method, of `size` bytes; nothing without an object."""
     if "element" not in entry.roles:
         return
     size = max(_WORD, min(size, _LARGEST)) // _WORD * _WORD
@@ -129,7 +129,7 @@ def state(entry: Entry, size: int) -> Iterator[str]:
 
 
 def returned(kind: str) -> str:
-    """What ends a function of some type, whatever it returns."""
+    """Return an instruction that ends a function of some type, with any result."""
     if kind == "void":
         return "ret void"
     if kind == "ptr":
@@ -138,13 +138,13 @@ def returned(kind: str) -> str:
 
 
 def _given(role: Role, name: str, bits: int) -> Iterator[str]:
-    """What a parameter is."""
+    """Yield the definition of a parameter by its role."""
     match role:
         case "bytes":
             yield f"  {name} = getelementptr i8, ptr %{APART}data, i64 0"
         case "end":
             yield f"  {name} = getelementptr i8, ptr %{APART}end, i64 0"
-        case "time":  # which is any number
+        case "time":  # any number will do
             yield f"  {name} = sub i64 %{APART}ends, %{APART}begins"
         case "length":
             yield f"  %{APART}length = sub i64 %{APART}ends, %{APART}begins"
@@ -172,7 +172,7 @@ _DEBUG = re.compile(r",? !(?:dbg|llvm\.loop|DIAssignID|heapallocsite|srcloc) !\d
 _DEBUGS = re.compile(r"^\s*(?:#dbg_|(?:tail )?call void @llvm\.dbg\.)")
 _GROUP = re.compile(r"#\d+")
 _PLACE = re.compile(r" = alloca (?!.*, i\d+ %)")
-"""Local variables of a known size, which belong to the first block."""
+"""Local variables of a known size, which must be in the first block."""
 _FETCHED = re.compile(rf"^(\s*%\S+ = )(?:tail )?call [^@]*@{FETCHED}\(")
 _PARAMETER = re.compile(r'(%(?:"[^"]*"|[\w.$-]+))$')
 _PACKETS = re.compile(r"^@slowpath_click_packets = [^\[]*\[\d+ x \[(\d+) x i8\]\]", re.MULTILINE)
@@ -182,7 +182,7 @@ _ATTRIBUTES = re.compile(
 )
 
 _EXTENDED = re.compile(r"(\bcall [^@(]*?)\b(?:zero|sign)ext ")
-"""Results that the called function has extended on this machine; of BPF's, the caller does."""
+"""Extension of results by the callee on this machine; in BPF, the caller extends them."""
 
 
 class Wrapped(NamedTuple):
@@ -190,20 +190,20 @@ class Wrapped(NamedTuple):
 
     text: str
     framework: dict[str, str]
-    """By symbol, how the source calls what is called and has no body."""
+    """Called functions without a body: names in the source by symbol."""
     apart: dict[tuple[str, str], Counter[str]]
-    """By function and block, what BPF has not."""
+    """Features that BPF lacks, by function and block."""
 
 
 def wrapped(
     file: str, text: str, functions: Mapping[str, Function], entry: Entry, sizes: Mapping[str, int]
 ) -> Wrapped:
-    """The module with nothing but a program of the entry and what it reaches.
+    """Return a module with only the entry, wrapped as a program, and the functions it reaches.
 
-    `sizes` are bytes of variables.
+    `sizes` has the sizes of variables in bytes.
 
     Raises:
-        InputError: when it cannot be a program.
+        InputError: when the entry cannot be a program.
     """
     return _Wrapping(file, text, functions, entry, sizes).done()
 
@@ -246,7 +246,7 @@ class _Wrapping:
         return Wrapped(text, self._called, self._apart)
 
     def _kept(self) -> set[str]:
-        """The functions that the program has: what a framework does is none of them."""
+        """Return the functions to keep in the program, without those of a framework."""
         first = self._entry.function.name
         found, left = {first}, [first]
         if self._entry.click and RECEIVE in self._functions:
@@ -258,7 +258,7 @@ class _Wrapping:
             left += new
         return found
 
-    # --- what is around functions ----------------------------------------------------------------
+    # --- outside of functions --------------------------------------------------------------------
 
     def _around(self, line: str, named: set[str]) -> Iterator[str]:
         variable, declared = _VARIABLE.match(line), _DECLARED.match(line)
@@ -274,7 +274,7 @@ class _Wrapping:
             yield line
 
     def _variable(self, name: str, variable: re.Match[str]) -> str:
-        """A variable: constants with what is in them, as long as that is no address."""
+        """Return a variable; only constants without addresses keep their value."""
         said = _DEBUG.sub("", variable[2])
         if re.search(r"\bconstant\b", said) and "@" not in said and "external" not in said:
             said = re.sub(r", comdat(?:\(\$[^)]*\))?", "", said)
@@ -325,13 +325,13 @@ class _Wrapping:
                 text = re.sub(r"^  unreachable\b", f"  {returned(kind)}", made.text)
                 self._declare(text)
                 fetched = _FETCHED.match(text) if name == self._entry.function.name else None
-                if fetched:  # a packet as those that come by themselves
+                if fetched:  # prepared like packets that arrive
                     yield f"  call void @{FETCHED}()"
                     text = f"{fetched[1]}getelementptr i8, ptr {PULLED}, i64 0"
                 yield text
 
     def _declare(self, line: str) -> None:
-        """Functions without bodies, as the first call has them."""
+        """Declare the functions without bodies that a line calls."""
         for called in _CALL.finditer(line):
             name = called[1].strip('"')
             known = self._functions.get(name)
@@ -341,7 +341,7 @@ class _Wrapping:
             self._declared.setdefault(name, f"declare void @{called[1]}(...)")
 
     def _head(self, parameters: str, kind: str, places: list[str], first: str) -> Iterator[str]:
-        """The program's own blocks, with the local variables of all."""
+        """Yield the wrapper's blocks, with all local variables of fixed size."""
         names = [found[1] for one in separated(parameters) if (found := _PARAMETER.search(one))]
         if len(names) != len(self._entry.roles):
             raise InputError(self._file, "internal error: parameters are not understood")
