@@ -1,1 +1,1 @@
-"""Advice on how to port a source."""
+"""Advice on how to port a network function to the card (`slowpath insights FILE`)."""

@@ -1,11 +1,11 @@
-"""Pieces of advice, gaps, the evidence they rest on, and their weight in cycles.
+"""Advice, gaps, the evidence for both, and cycles as weights.
 
-What advises is a module with one function, from `Evidence` to pieces of advice and gaps. It knows
-nothing of other modules of its kind, of files and of formats; `report.py` has the list of them.
+An adviser is a function from `Evidence` to advice and gaps. It is independent of other advisers,
+files and formats; `ranking.py` has the list of advisers.
 
-It is an order, no prediction: an instruction counts one cycle, which is the price that the card's
-instructions have (targets/agilio-cx-2x40.toml), and an access to state costs what the placement's
-prices say of the memory that it is in, the farthest as long as nobody says otherwise.
+Cycles rank advice; they are not a prediction. An instruction counts one cycle, the price of the
+card's instructions (targets/agilio-cx-2x40.toml). An access to state costs the placement's price
+for its memory: the farthest one, unless the user names another.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,40 +21,42 @@ from slowpath.insights.trace.documents import CountedStructure, CountsReport
 
 Kind = Literal["accelerator", "placement", "coalescing", "cores", "neighbour"]
 Certainty = Literal["proved", "predicted", "estimated", "learnt", "assumption"]
-"""The weakest of what a piece of advice rests on: `proved`, by execution or by a search that leaves
-out nothing; `predicted`, by a model with a known error; `estimated`, by prices of
-other functions, with an interval; `learnt`, by a classifier; `assumption`,
-where a number was not measured by anybody."""
+"""The weakest basis of a piece of advice.
+
+`proved`: execution, or an exhaustive search; `predicted`: a model with a known error; `estimated`:
+prices of other functions, with an interval; `learnt`: a classifier; `assumption`: a number that was
+never measured.
+"""
 
 
 class Advice(NamedTuple):
-    """What to change."""
+    """A recommended change."""
 
     kind: Kind
     title: str
-    """As an order: put this there."""
+    """Title in the imperative: put this there."""
     what: str
-    """The function or structure."""
+    """Function or structure to change."""
     file: str
-    """Where that is; empty where nothing says it."""
+    """File of the function or structure; empty if unknown."""
     line: int
-    """The same; 0 where nothing says it."""
+    """Line of the function or structure; 0 if unknown."""
     reason: str
     before: float | None
-    """For each packet, as the source is (of neighbours: a share); None without counts."""
+    """Value per packet for the present source (for neighbours: a share); None without counts."""
     after: float | None
-    """The same with the change."""
+    """The same value after the change."""
     unit: str
-    """Of both."""
+    """Unit of `before` and `after`."""
     saved: float | None
-    """Cycles of a packet that it saves, as `weight.py` counts them; None: not known."""
+    """Cycles per packet that the change saves; None if unknown."""
     certainty: Certainty
     sure: str
-    """How sure it is, and what it rests on, in words."""
+    """Certainty and its basis in words."""
     code: str = ""
-    """What to write instead, where that can be said."""
+    """Code to write instead, if known."""
     share: float | None = None
-    """Of a packet's time, what it saves, where that is not in cycles."""
+    """Share of a packet's time that the change saves, unless it is given in cycles."""
 
 
 class Gap(NamedTuple):
@@ -63,57 +65,57 @@ class Gap(NamedTuple):
     what: str
     why: str
     remedy: str
-    """What to do to have it; empty: nothing helps yet."""
+    """Action that makes the advice possible; empty if there is none yet."""
 
 
 Said = Iterator[Advice | Gap]
 
 
 class Placed(NamedTuple):
-    """Where state should be, with the prices that this rests on."""
+    """Recommended placement of state, with the prices behind it."""
 
     case: PlacementCase
     farthest: str
-    """The level that holds everything: where state is as long as nobody says otherwise."""
+    """The level that holds everything: the default for the current place of state."""
     prices: dict[str, dict[str, float]]
-    """What an access costs, by operation and level."""
+    """Price of an access by operation and level."""
     standing: Mapping[str, str]
-    """Level by structure, as the user says that it is now; others are in the farthest."""
+    """Current level by structure, from the user; other structures are in the farthest."""
 
     def now(self, structure: str) -> str:
-        """The level that a structure is on now."""
+        """Return the current level of a structure."""
         return self.standing.get(structure, self.farthest)
 
     def price(self, operation: Literal["read", "write"], structure: str) -> float:
-        """What an access to a structure costs now."""
+        """Return the current price of an access to a structure."""
         return self.prices[operation][self.now(structure)]
 
     def cost(self, one: CountedStructure) -> float:
-        """What all accesses to a structure cost now, for each packet."""
+        """Return the current cost per packet of all accesses to a structure."""
         name = one["structure"]
         reads = one["reads_per_packet"] * self.price("read", name)
         return reads + one["writes_per_packet"] * self.price("write", name)
 
 
 class Traced(NamedTuple):
-    """What a run over a trace has brought."""
+    """Results of a run over a trace."""
 
     counts: CountsReport
     executed: Executed
-    """Instructions of each block, with how often it ran: of the card where they could be counted.
-    Numbers of instructions for each packet are to be taken from here."""
+    """Blocks with their runs and instructions: card instructions if they could be counted.
+    All instruction counts per packet come from here."""
     placed: Placed | None
-    """None: there is none."""
+    """None if there is no placement."""
     unplaced: str
-    """Why there is none."""
+    """Reason why there is no placement."""
     layouts: list[ElementLayout]
-    """Of variables that may be put into another order."""
+    """Orders of variables that can be reordered."""
     width: int
-    """Bytes that an access fetches, of layouts."""
+    """Bytes that an access fetches, for `layouts`."""
 
     @property
     def entry(self) -> tuple[str, int]:
-        """File and line of the function that gets packets; empty and 0 where nothing says it."""
+        """File and line of the function that gets the packets; empty and 0 if unknown."""
         for one in self.counts["functions"]:
             if one["function"] == self.counts["entry"]:
                 return one["file"], one["line"]
@@ -121,7 +123,7 @@ class Traced(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """All of it."""
+    """All evidence about a source."""
 
     file: str
     accelerators: AcceleratorsReport
@@ -129,7 +131,7 @@ class Evidence(NamedTuple):
     traced: Traced | None
     """None without a trace."""
     card: CardUse | None
-    """Its cores and neighbours; None without a trace, or where it has floating-point numbers."""
+    """Cores and neighbours; None without a trace, or if the source uses floating point."""
 
 
 _ON_CARD = "one cycle for each instruction of the card, counted in generated code"
@@ -143,7 +145,7 @@ _PRICES = (
 
 
 def assumptions(traced: Traced) -> list[str]:
-    """What cycles rest on."""
+    """Return the assumptions behind cycles."""
     ran, placed = traced.executed, traced.placed
     farthest = "the farthest memory" if placed is None else placed.farthest
     state = _STATE.format(farthest=farthest)
@@ -156,17 +158,17 @@ def assumptions(traced: Traced) -> list[str]:
 
 
 def unit(traced: Traced) -> str:
-    """What instructions are of."""
+    """Return the unit of instruction counts."""
     return "instructions of the card" if traced.executed.on_card else "LLVM instructions"
 
 
 def instructions(traced: Traced, symbols: frozenset[str] | None = None) -> float:
-    """Instructions for each packet: of all functions, or of some."""
+    """Return the instructions per packet of all functions, or of some."""
     return traced.executed.instructions(symbols)
 
 
 def cycles(traced: Traced) -> float:
-    """All that a packet takes."""
+    """Return the cycles per packet, for instructions and accesses to state."""
     placed = traced.placed
     costs = [] if placed is None else [placed.cost(one) for one in traced.counts["structures"]]
     return instructions(traced) + sum(costs)

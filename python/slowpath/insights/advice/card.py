@@ -1,8 +1,8 @@
 """Advice on the card as a whole: cores and co-located functions.
 
-Instructions are of LLVM's language, as their price is. Accesses to packets are no work here: the
-first 64 bytes are in registers, as in the published functions, where they are part of a packet by
-itself. Memory without a name is taken for external.
+Instructions are LLVM instructions, like their price. Accesses to packets do not count as work: the
+first 64 bytes are in registers, and in the published functions they are part of the cost per
+packet. Memory without a name counts as external memory.
 """
 
 import math
@@ -15,17 +15,17 @@ from slowpath.insights.output import percent
 from slowpath.insights.trace.documents import CountedMember, CountedStructure, CountsReport
 
 WINDOW = 16
-"""Bytes that an access of the published elements fetches at once, or so."""
+"""Approximate bytes per access of the published elements."""
 _WIDEST = 64
-"""Bytes that an access of the source is taken to fetch at most: members may be whole arrays."""
+"""Limit on the bytes per access of the source, since members can be whole arrays."""
 _UNNAMED = "memory without a name"
 
 
 def work_of(counts: CountsReport, placed: Placed | None) -> CardWork:
-    """The work, with each structure where the placement puts it.
+    """Return the work per packet, with each structure in the memory of the placement.
 
-    Instructions are of LLVM's language, because those of the published elements are, which their
-    price comes from (`demands/published.py`); in another unit, both have to be counted anew.
+    Instructions are LLVM instructions, since their price comes from published elements counted in
+    these (`demands/published.py`). For another unit, both must be counted again.
     """
     packets = counts["traffic"]["packets"]
     parts = [
@@ -42,7 +42,7 @@ def work_of(counts: CountsReport, placed: Placed | None) -> CardWork:
 
 
 def _near(placed: Placed | None, structure: str) -> float:
-    """Which part of a structure is in the internal memory."""
+    """Return the share of a structure that is in internal memory."""
     if placed is None:
         return 0.0
     return math.fsum(
@@ -72,7 +72,7 @@ def _parts(one: CountedStructure, near: float, packets: int) -> Sequence[CardPar
 
 
 def _windows(members: Sequence[CountedMember], way: str, accesses: int) -> float:
-    """Accesses of the card if each fetched a whole window of bytes that are wanted."""
+    """Return the card's accesses if each fetches a full window of needed bytes."""
     counts = [
         (one["size_bytes"], one["reads"] if way == "reads" else one["writes"]) for one in members
     ]
@@ -82,7 +82,7 @@ def _windows(members: Sequence[CountedMember], way: str, accesses: int) -> float
 
 
 def gap(evidence: Evidence, what: str) -> Gap:
-    """Why nothing can be said of the card as a whole, where nothing is."""
+    """Return the reason why there is no advice on the card as a whole."""
     if evidence.statics.floating is None:
         why = "it takes how many instructions and accesses packets make"
         return Gap(what, why, "a trace: --traffic")
@@ -95,7 +95,7 @@ def gap(evidence: Evidence, what: str) -> Gap:
 
 
 def doubts(traced: Traced) -> str:
-    """What else an estimate takes for granted, to be put behind what it rests on."""
+    """Return further assumptions of an estimate, to append to its basis."""
     ran = traced.executed
     if ran.refused:
         listed = ran.lacking(", ")
@@ -111,7 +111,7 @@ _GIGA = 1e9
 
 
 def scaling(evidence: Evidence) -> Said:
-    """One piece of advice: from all 60 cores to the number where the curve bends."""
+    """Yield advice to use the number of cores where the curve bends, instead of all 60."""
     card, traced = evidence.card, evidence.traced
     if card is None or traced is None:
         yield gap(evidence, "how many cores it is worth")
@@ -154,13 +154,13 @@ def _reason(cores: CardCores) -> str:
 
 _PERCENT = 100
 _SHOWN = 8
-"""Neighbours that are named, at most."""
+"""Largest number of neighbours to name."""
 _SAME = 0.01
-"""Of its throughput: neighbours that differ by less are alike."""
+"""Share of solo throughput; neighbours with a smaller difference count as equal."""
 
 
 def sharing(evidence: Evidence) -> Said:
-    """One piece of advice: from any of the neighbours to the one with which it keeps most."""
+    """Yield advice to choose the neighbour with which the function keeps most throughput."""
     card, traced = evidence.card, evidence.traced
     if card is None or traced is None:
         yield gap(evidence, "with whom it may share the card")
@@ -193,7 +193,7 @@ def sharing(evidence: Evidence) -> Said:
 
 
 def _listed(neighbours: list[CardNeighbour]) -> str:
-    """All of them, or those at the ends."""
+    """List all neighbours, or only the best and the worst ones."""
     told = [_told(one) for one in neighbours]
     if len(told) > _SHOWN:
         left = len(told) - _SHOWN

@@ -1,4 +1,4 @@
-"""Shape of advice."""
+"""Types of the JSON document of `slowpath insights FILE`."""
 
 from typing import Literal, NotRequired, TypedDict
 
@@ -11,151 +11,151 @@ class AdviceGiven(TypedDict):
     """A piece of advice."""
 
     kind: Literal["accelerator", "placement", "coalescing", "cores", "neighbour"]
-    """What it is about."""
+    """Subject of the advice."""
     title: str
-    """What to change."""
+    """Change to make."""
     what: str
-    """The function or structure."""
+    """Function or structure to change."""
     file: str
-    """Where that is; empty where nothing says it."""
+    """File of the function or structure; empty if unknown."""
     line: int
-    """The same; 0 where nothing says it."""
+    """Line of the function or structure; 0 if unknown."""
     reason: str
-    """Why."""
+    """Reason for the change."""
     before: float | None
-    """For each packet, as the source is; null without counts. Of a neighbour, what it keeps
-    beside any of those that are compared."""
+    """Value per packet for the present source; null without counts. For a neighbour: throughput
+    kept beside an average one of the compared neighbours."""
     after: float | None
-    """The same with the change, or beside the best one."""
+    """The same value after the change, or beside the best neighbour."""
     unit: str
-    """Of both."""
+    """Unit of `before` and `after`."""
     saved_cycles: float | None
-    """Cycles of a packet that it saves, by the assumptions of the report; null: not known, or
+    """Cycles per packet that the change saves, under the report's assumptions; null if unknown, or
     not in cycles."""
     effect: float | None
-    """The same as a share of all that a packet takes; pieces of advice are sorted by it. Of cores:
-    of the time for which a packet holds them, beside all 60; of a neighbour: of the time between
-    packets, beside any of those that are compared. Of this change alone: effects do not add up."""
+    """Saved share of a packet's cycles; advice is sorted by it. For cores: share of the time that a
+    packet occupies cores, compared with all 60. For a neighbour: share of the time between
+    packets, compared with an average neighbour. Effects are of one change each: they do not add
+    up."""
     certainty: Literal["proved", "predicted", "estimated", "learnt", "assumption"]
-    """Of `before` and `after`, the weakest of what they rest on: proved by execution or an exact
-    search; predicted by a model; estimated by prices of other functions; learnt by a classifier; or
-    a number that nobody measured. Effects rest on the assumptions of the report in any case."""
+    """Weakest basis of `before` and `after`: proved by execution or an exact search; predicted by a
+    model; estimated by prices of other functions; learnt by a classifier; or assumed, without any
+    measurement. Effects always depend on the assumptions of the report."""
     sure: str
-    """How sure it is, in words."""
+    """Certainty in words."""
     code: str
-    """What to write instead, in C; empty where there is none."""
+    """Code to write instead, in C; empty if there is none."""
 
 
 class Unsaid(TypedDict):
     """Advice that could not be given."""
 
     what: str
-    """What it would be about."""
+    """Subject of the advice."""
     why: str
-    """Why not."""
+    """Reason why the advice is missing."""
     remedy: str
-    """What to do to have it; empty: nothing helps yet."""
+    """Action that makes the advice possible; empty if there is none yet."""
 
 
 class AdviceTraffic(TypedDict):
-    """The trace that counts are from."""
+    """The trace behind the counts."""
 
     file: str
-    """As the user named it."""
+    """Name of the file, as the user gave it."""
     packets: int
-    """So many ran."""
+    """Number of packets that ran."""
     entry: str
-    """The function that got them."""
+    """Function that got the packets."""
     instructions: float
-    """For each packet."""
+    """Instructions per packet."""
     unit: str
-    """What they are of: the card, where they could be counted in code for it, else LLVM."""
+    """Unit of `instructions`: card instructions where they could be counted, else LLVM's."""
     cycles: float
-    """All that a packet takes, by the assumptions of the report."""
+    """Cycles per packet, under the assumptions of the report."""
     notes: list[str]
-    """What the counts do not know, a card does not have, or was taken for granted."""
+    """Limits of the counts, features that a card lacks, and assumptions."""
 
 
 class LineCount(TypedDict):
-    """How often code of a line ran."""
+    """Runs and instructions of a source line."""
 
     file: str
-    """The line."""
+    """File of the line."""
     line: int
-    """The same."""
+    """Number of the line."""
     runs_per_packet: float
-    """Of the block of it that ran most often, for each packet."""
+    """Runs per packet of the line's most frequent block."""
     instructions_per_packet: float
-    """Its share of all blocks, for each packet; of what, `unit` of `traffic` says."""
+    """Instructions per packet of the line, over all blocks, in `unit` of `traffic`."""
 
 
 class PresentStructure(TypedDict):
-    """State that packets touch, where it stands now."""
+    """State that packets access, in its current memory."""
 
     structure: str
-    """As the source calls it."""
+    """Name in the source."""
     level: str
-    """The memory that it is in: what `--placement` says, else the farthest."""
+    """Current memory: from `--placement`, else the farthest."""
     reads_per_packet: float
-    """Accesses that read it."""
+    """Read accesses per packet."""
     writes_per_packet: float
-    """Accesses that write it."""
+    """Write accesses per packet."""
     cycles: float
-    """What these cost there, for each packet."""
+    """Cost of these accesses in that memory, in cycles per packet."""
 
 
 class PresentOrder(TypedDict):
-    """Variables that may be put into another order, as the source has them."""
+    """Variables that can be reordered, in the order of the source."""
 
     what: str
-    """The structure; of an element, or of variables, its plain ones as one struct."""
+    """The structure; for an element, or for variables, its plain ones as one struct."""
     accesses: float
-    """For each packet."""
+    """Accesses per packet."""
     access_bytes: int
-    """What one of these fetches."""
+    """Bytes per access."""
 
 
 class Present(TypedDict):
-    """What is so before any advice is followed: `before` of advice, also of what has none."""
+    """Values before any change, also for items without advice."""
 
     structures: list[PresentStructure]
-    """In the order of memory."""
+    """Structures in the order of their addresses."""
     orders: list[PresentOrder]
-    """Those that were examined."""
+    """Examined orders of variables."""
 
 
 class AdviceReport(TypedDict):
-    """What `slowpath insights FILE --format json` writes."""
+    """Output of `slowpath insights FILE --format json`."""
 
     slowpath: str
     """Version of slowpath."""
     compiler: NotRequired[str]
-    """Version of clang, as it prints it; absent where nothing was compiled."""
+    """Version of clang, as clang prints it; absent if nothing was compiled."""
     file: str
-    """The source as the user named it."""
+    """Name of the source, as the user gave it."""
     target: str
     """The card."""
     traffic: AdviceTraffic | None
-    """Null without a trace."""
+    """The trace; null without one."""
     assumptions: list[str]
-    """What the order of the advice rests on."""
+    """Assumptions behind the order of the advice."""
     advice: list[AdviceGiven]
-    """Largest effect first, then those whose effect is not known, then those on what no packet of
-    the trace came to (`before` is 0)."""
+    """Advice, largest effect first; then advice with unknown effect; then advice on code that no
+    packet of the trace reached (`before` is 0)."""
     unsaid: list[Unsaid]
-    """What could not be said."""
+    """Advice that could not be given."""
     unexamined: list[Unexamined]
-    """Functions of which it was not found out, or not in all ways, whether they are for
-    accelerators; of those that packets may come to."""
+    """Functions that packets may reach, but that were not fully examined for accelerators."""
     present: Present | None
-    """Where state stands now, and what it costs; null without a trace."""
+    """Current memory and cost of state; null without a trace."""
     structures: list[StaticStructure]
-    """State of the source: variables, members of elements."""
+    """State of the source: variables, and members of elements."""
     accesses: list[StaticAccess]
-    """Accesses to memory by line, as they stand in the code; functions of headers left out."""
+    """Memory accesses in the code by line, without functions of the headers."""
     loops: list[StaticLoop]
-    """Loops of the source's own functions."""
+    """Loops in the source's own functions."""
     card: CardUse | None
-    """Its cores and neighbours; null without a trace, or where it has floating-point numbers."""
+    """Cores and neighbours; null without a trace, or if the source uses floating point."""
     lines: list[LineCount]
-    """How often lines ran; empty without a trace."""
+    """Runs by line; empty without a trace."""

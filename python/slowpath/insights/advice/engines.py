@@ -1,10 +1,10 @@
 """Advice on accelerators.
 
-None of this changes what is proved or suspected: `slowpath insights accelerators` has all of it.
+The matches are those of `slowpath insights accelerators`; this module adds their effect.
 
-Numbers are of LLVM's language: these are what becomes less when a call of the engine stands there
-instead, with those of functions that nothing else calls. Of the card's instructions a share is
-told, too; what a compiler makes of the rest without them, nobody knows before it is compiled.
+Numbers are LLVM instructions that a call of the engine would replace, with those of callees that no
+other function calls. The share of the card's instructions is given, too. The size of the remaining
+code on the card is unknown until it is compiled.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,27 +28,27 @@ from slowpath.insights.output import percent, quantity, rounded
 from slowpath.insights.source.calls import led_to, only_through
 
 _ALL = 1 - 1e-6
-"""The share from which on calls are all that there are: counts are rounded."""
+"""Share from which calls count as all calls, since counts are rounded."""
 _Runs = Mapping[tuple[str, int], float]
-"""By symbol and number of a block, how often it runs for each packet."""
+"""Runs per packet, by function symbol and number of a block."""
 
 
 class Part(NamedTuple):
-    """A part of the work, for each packet."""
+    """A part of the work per packet."""
 
     instructions: float
-    """Of LLVM's language."""
+    """LLVM instructions."""
     cycles: float
-    """Its instructions as packets' are weighed: of the card where they could be counted."""
+    """Cycles of its instructions: card instructions if they could be counted, else LLVM's."""
     shared: bool = False
-    """Whether it was counted with that of other lines, and each call has the same share."""
+    """True if calls of several lines were counted together and shared equally by call."""
 
 
 def of_function(evidence: Evidence, symbol: str, line: int) -> Part | None:
-    """What a function takes, and what runs only through it. None: nobody knows.
+    """Return the work of a function and of callees that run only through it; None if unknown.
 
-    It is not known of what became a part of others where no debug information says so: `line`, the
-    function's own, is 0 then.
+    The work is unknown for functions that were inlined without debug information (`line`, that of
+    the function, is 0 then).
     """
     traced = evidence.traced
     if traced is None:
@@ -70,7 +70,7 @@ def of_function(evidence: Evidence, symbol: str, line: int) -> Part | None:
 
 
 def at_line(evidence: Evidence, symbol: str, file: str, line: int) -> Part | None:
-    """What a function of the headers takes for a line of the source. None: nothing was counted."""
+    """Return the work of a function of the headers for a source line; None without counts."""
     traced = evidence.traced
     if traced is None:
         return None
@@ -90,9 +90,9 @@ def at_line(evidence: Evidence, symbol: str, file: str, line: int) -> Part | Non
 def _with_calls(
     evidence: Evidence, traced: Traced, uses: Sequence[Use], own: tuple[float, float]
 ) -> Part:
-    """A part with what functions of the headers take that it calls, by its share of all calls.
+    """Return a part with its share of the work of functions of the headers that it calls.
 
-    `own` are instructions and cycles without these.
+    `own` has instructions and cycles without these functions. The share is that of all calls.
     """
     llvm, cycles = own
     runs, shared = _runs(traced), False
@@ -108,9 +108,9 @@ def _with_calls(
 
 
 def _apart(traced: Traced, symbol: str, uses: Sequence[Use]) -> float | None:
-    """Return the part of a function's instructions that ran in some of its calls.
+    """Return the share of a function's instructions that ran in some of its calls.
 
-    None where its calls were not counted apart.
+    Return None if its calls were not counted separately.
     """
     rows = [one for one in traced.counts["calls"] if one["symbol"] == symbol]
     whole = sum(one["instructions"] for one in rows)
@@ -122,7 +122,7 @@ def _apart(traced: Traced, symbol: str, uses: Sequence[Use]) -> float | None:
 
 
 def _share(traced: Traced, symbol: str, calls: float) -> float:
-    """Which part of all calls of a function so many for each packet are."""
+    """Return the share of `calls` per packet in all calls of a function."""
     packets = traced.counts["traffic"]["packets"]
     counted = (one["calls"] for one in traced.counts["functions"] if one["symbol"] == symbol)
     whole = sum(counted) / packets
@@ -134,12 +134,12 @@ def _runs(traced: Traced) -> _Runs:
 
 
 def _executed(uses: Iterable[Use], runs: _Runs) -> float:
-    """Instructions of uses, as often as they ran."""
+    """Return the executed instructions of uses per packet."""
     return sum(use.instructions * runs.get((use.caller, use.block), 0.0) for use in uses)
 
 
 def _inlined(use: Use) -> frozenset[str]:
-    """The functions whose code a use is; of one that it calls, it is not."""
+    """Return the functions whose code is in a use, without a function that it calls."""
     return frozenset((*use.within, *(use.symbols[:-1] if use.calls else use.symbols)))
 
 
@@ -147,14 +147,14 @@ _TABLE = " table"
 
 
 def is_table(one: Accelerated) -> bool:
-    """Whether it is a table that a function fills, and nothing that it computes of data."""
+    """Return true if a function fills a table, instead of computing a result from data."""
     return one["algorithm"].endswith(_TABLE)
 
 
 def has_of_another(evidence: Evidence, one: Accelerated) -> bool:
-    """Whether what a function leaves in memory is what another one has made, which is proved, too.
+    """Return true if a function's result in memory comes from another proved function.
 
-    It calls that one, or that one ran before it; an engine does not do it for that.
+    It calls the other function, or the other one ran before; it does not compute the result itself.
     """
     if not is_table(one) and "result" not in one["parameters"]:
         return False
@@ -169,11 +169,11 @@ def has_of_another(evidence: Evidence, one: Accelerated) -> bool:
 
 
 def is_slight(evidence: Evidence, one: Alike) -> bool:
-    """Whether a suspicion is not worth a look.
+    """Return true if a suspicion is not worth a look.
 
-    So it is where the function, with all that it leads to, works only in what is proved already: a
-    dozen operations on bits, or some in a loop, are work. On a trace, where at least half of what
-    it takes is proved to be something else.
+    It is not if the function and its callees do bit operations (a dozen, or some in a loop) only in
+    functions that are already proved. With a trace, it is not either if at least half of the
+    function's work is proved to be something else.
     """
     statics, symbol = evidence.statics, one["symbol"]
     if symbol not in statics.calls:
@@ -205,7 +205,7 @@ def is_slight(evidence: Evidence, one: Alike) -> bool:
 
 
 _FEW = 4
-"""Functions, or lines, that are named in a row."""
+"""Largest number of functions, or lines, to list."""
 _UNIT = "LLVM instructions"
 _NAMES = {"crc": "CRC", "lpm": "look-up", "checksum": "checksum", "hash": "hash"}
 _IDLE = "; no packet of the trace came there"
@@ -217,9 +217,9 @@ _EACH = "each call of it is taken to take as much as the others; "
 
 
 def accelerating(evidence: Evidence) -> Said:
-    """A piece of advice for each function that is proved, or that looks like one.
+    """Yield advice for each function that is proved, or that looks like an accelerator's.
 
-    Functions of libraries are advised on where the source calls them, line by line.
+    Advice on library functions is given for each line of the source that calls them.
     """
     report = evidence.accelerators
     for one in report["proved"]:
@@ -239,7 +239,7 @@ def accelerating(evidence: Evidence) -> Said:
 
 
 def _gaps(evidence: Evidence) -> Said:
-    """What was not examined, or not to the end, and calls that nobody could follow; a line each."""
+    """Yield functions that were not fully examined, and calls of unknown target."""
     left = evidence.accelerators["unexamined"]
     if left:
         reasons = dict[str, list[str]]()
@@ -260,7 +260,7 @@ def _gaps(evidence: Evidence) -> Said:
 
 
 def _untold(evidence: Evidence) -> Iterator[Unknown]:
-    """Calls through pointers that no run has shown the target of."""
+    """Return the calls through pointers whose target no run has shown."""
     counted = () if evidence.traced is None else evidence.traced.counts["blocks"]
     ran = {(one["symbol"], one["number"]) for one in counted if one["per_packet"]}
     return (one for one in evidence.statics.unknown if (one.symbol, one.block) not in ran)
@@ -285,7 +285,7 @@ def _proved(evidence: Evidence, one: Accelerated) -> Advice:
 
 
 def _by_line(evidence: Evidence, one: Accelerated) -> str:
-    """Return the LLVM instructions of each line that calls a function, where there are several."""
+    """Describe the LLVM instructions for each line that calls a function, if several do."""
     traced = evidence.traced
     calls = () if traced is None else traced.counts["calls"]
     rows = [
@@ -297,7 +297,7 @@ def _by_line(evidence: Evidence, one: Accelerated) -> str:
 
 
 def _called(evidence: Evidence, one: Accelerated, place: Called) -> Advice:
-    """A function of a library, where the source calls it, or one that calls it."""
+    """Return advice on a library function for a line that calls it, or calls it indirectly."""
     part = at_line(evidence, one["symbol"], place["file"], place["line"])
     name, function = place["name"], one["function"]
     itself = name == function
@@ -333,14 +333,14 @@ def _agreed(one: Accelerated) -> str:
 
 
 def _certain(part: Part | None, why: str) -> tuple[Certainty, str]:
-    """How sure it is, and why."""
+    """Return the certainty and its reason."""
     if part is not None and part.shared:
         return "assumption", f"{_EACH}{why}"
     return "proved", why
 
 
 def _effect(part: Part | None) -> tuple[float | None, float | None, str, float | None]:
-    """Before and after, of what, and cycles that are saved."""
+    """Return the values before and after, their unit, and the saved cycles."""
     if part is None:
         return None, None, _UNIT, None
     return part.instructions, 0.0, _UNIT, part.cycles

@@ -1,7 +1,7 @@
-"""Gathering of evidence by the other commands of insights.
+"""Collection of evidence with the other commands of insights.
 
-What computes with numbers is imported behind all that runs code: of what tries functions by the
-hundred in processes of their own, each takes longer the more the first one has imported.
+Numerical packages are imported after all runs of code. Functions are tried in hundreds of forked
+processes, and a fork takes longer the more its parent has imported.
 """
 
 import json
@@ -39,34 +39,34 @@ if TYPE_CHECKING:
 
 
 _PLACING = 10.0
-"""Seconds for the best placement, where nobody says."""
+"""Default time limit for the placement in seconds."""
 _EXAMINING = 0.9
-"""The share of the time that is left for functions; the rest is for the placement."""
+"""Share of the remaining time for the search for accelerators; the placement gets the rest."""
 
 
 class Asked(NamedTuple):
-    """What the report is about."""
+    """Input of a report."""
 
     source: Source
     clang: Clang
-    """How it is compiled."""
+    """Compiler settings of the source."""
     traffic: str | None
     setting: Setting
     seconds: float | None
-    """For all of it; None: as long as it takes."""
+    """Time limit for the whole report; None for no limit."""
     memory: int | None
     beside: Sequence[str] = ()
-    """Files of functions that it may share the card with."""
+    """Files with functions that may share the card with it."""
     placement: str | None = None
-    """A file that says where structures stand now."""
+    """File with the current memory of structures."""
 
 
 def gather(asked: Asked, stopping: Stopping) -> Evidence:
-    """All that is known of a source.
+    """Collect the evidence about a source.
 
     Raises:
-        InputError: when it, or the trace, cannot be used.
-        StoppedError: when there was not enough time to run the trace.
+        InputError: when the source or the trace cannot be used.
+        StoppedError: when the time was too short to run the trace.
     """
     until = None if asked.seconds is None else monotonic() + asked.seconds
     others = _neighbours(asked) if asked.beside else []
@@ -80,9 +80,9 @@ def gather(asked: Asked, stopping: Stopping) -> Evidence:
         ran = _executed(asked, asked.traffic, run, _left(until), stopping)
         first = [one["symbol"] for one in run.report["functions"]]
         counted = {one["structure"]: one["size_bytes"] for one in run.report["structures"]}
-        for one in statics.structures:  # of what is allocated, the run tells how much
+        for one in statics.structures:  # the run has the size of allocated ones
             one["size_bytes"] = counted.get(one["structure"], one["size_bytes"])
-    # What only pointers lead to is examined, too; where packets may come to anything, all is.
+    # Examine targets of pointers, too; without known first functions, examine all.
     first = sorted(led_to(statics.calls, first, statics.through)) if first else []
     left = _left(until)
     seconds = left if left is None or run is None else _EXAMINING * left
@@ -110,7 +110,7 @@ def _card(traced: Traced, others: "Sequence[Neighbour]") -> CardUse:
 
 
 def _runnable(asked: Asked) -> Asked:
-    """With the source as it runs: an XDP program is compiled for BPF, and has tables."""
+    """Return the request with a source that runs: XDP programs compiled for BPF, with tables."""
     if not asked.source.compiled or not is_xdp(asked.source.file):
         return asked
     filled = asked.setting.maps is not None
@@ -122,9 +122,9 @@ def _left(until: float | None) -> float | None:
 
 
 def _statics(asked: Asked, seconds: float | None, stopping: Stopping) -> tuple[Statics, list[str]]:
-    """What the source says of itself, and which functions packets come to, by symbols.
+    """Read static facts of the source, and the symbols of functions that packets reach first.
 
-    It is read in a process that may die.
+    A worker process reads the source, as it may crash.
     """
     found = list[tuple[Statics, list[str]]]()
 
@@ -144,7 +144,7 @@ def _statics(asked: Asked, seconds: float | None, stopping: Stopping) -> tuple[S
         if not own_of(program.functions):
             raise InputError(asked.source.file, "has no function of its own")
         said = statics_of(program.module, program.functions, program.entry)
-        # What is sent is made of plain tuples.
+        # Messages must consist of plain tuples.
         plain = said._asdict() | {"uses": [tuple(one) for one in said.uses]}
         plain["unknown"] = [tuple(one) for one in said.unknown]
         yield "read", begun(asked.source.file, program.functions, program.entry), plain
@@ -158,12 +158,12 @@ def _statics(asked: Asked, seconds: float | None, stopping: Stopping) -> tuple[S
 def _executed(
     asked: Asked, traffic: str, run: Run, seconds: float | None, stopping: Stopping
 ) -> Executed:
-    """What ran, in instructions of the card; of LLVM's language where that cannot be."""
+    """Return the blocks that ran, with card instructions, or else LLVM instructions."""
     allowed = Allowance(None if seconds is None else seconds / 2, asked.memory)
     try:
         trace = Trace(traffic, asked.setting, allowed, run.report)
         return executed(asked.source, asked.clang, trace, stopping)
-    except InputError as problem:  # StoppedError, too: the rest of the report stands without
+    except InputError as problem:  # and StoppedError: the report does not need it
         return in_llvm(run.report, problem.reason)
 
 
@@ -175,7 +175,7 @@ def _standing(asked: Asked, statics: Statics) -> Standing:
 
 
 def _room(standing: Standing, statics: Statics, run: Run) -> dict[str, int]:
-    """Bytes of levels for structures that packets touch: others stay where the user has them."""
+    """Return the bytes per level for structures that packets access; others stay in place."""
     touched = {one["structure"] for one in run.report["structures"]}
     room = dict(CAPACITIES)
     for one in statics.structures:

@@ -1,4 +1,4 @@
-"""Advice on memory: packed variables, placed structures."""
+"""Advice on memory: order of variables, and placement of structures."""
 
 import math
 import re
@@ -11,11 +11,11 @@ from slowpath.insights.placement.documents import PlacedPart
 from slowpath.insights.trace.documents import CountedStructure, CountsReport
 
 _NONE, _FREE = "variables", "variables that are in no struct"
-"""What variables of a program are called that are put together, and what is said of them."""
+"""Name of the plain variables of a program that are ordered together, and their description."""
 
 
 def packing(evidence: Evidence) -> Said:
-    """A piece of advice for each structure whose order in the source takes more accesses."""
+    """Yield advice for each structure that needs more accesses in the source's order."""
     traced = evidence.traced
     if traced is None:
         yield Gap(
@@ -58,24 +58,24 @@ def _named(layout: ElementLayout) -> str:
 
 
 def _price(placed: Placed, those: Sequence[CountedStructure]) -> float:
-    """What an access costs, at most."""
+    """Return the highest current price of a read of these structures."""
     return max((placed.price("read", one["structure"]) for one in those), default=0.0)
 
 
 def _apart(layout: ElementLayout) -> str:
-    """What is said of variables that are no struct of the source by themselves."""
+    """Return a remark on variables that are not a struct in the source."""
     if layout["element"].endswith(")"):  # members of a structure that the source declares
         return ""
     return "; before is of these variables alone, as one struct in the source's order"
 
 
 def now(layout: ElementLayout) -> float:
-    """Accesses for each packet in the source's order."""
+    """Return the accesses per packet in the source's order."""
     return next(one["accesses"] for one in layout["compared"] if one["layout"] == "source")
 
 
 def _structures(counts: CountsReport, layout: ElementLayout) -> list[CountedStructure]:
-    """Those that its variables are, or are in."""
+    """Return the structures that contain the variables of a layout."""
     name = layout["element"]
     alone = {one["variable"] for one in layout["members"]}
     found = list[CountedStructure]()
@@ -90,20 +90,20 @@ def _structures(counts: CountsReport, layout: ElementLayout) -> list[CountedStru
 
 
 _SMALL = 0.01
-"""Of a packet's cycles: structures that save less than this are one piece of advice."""
+"""Share of a packet's cycles; structures that save less are combined in one piece of advice."""
 _ROWS = re.compile(r"rte_(lpm|fib)6?\b")
-"""Tables of DPDK's that the headers make otherwise."""
+"""Tables of DPDK that the headers implement differently."""
 _COMPARED = (
     "here they have their prefixes in a row, all of which each look-up compares, as a card without "
     "a unit for that may; tables of DPDK take fewer accesses and more memory (for IPv4, DIR-24-8: "
     "one or two of some 64 MiB)"
 )
 _EQUAL = 1e-9
-"""Costs that differ by less, as a share, are equal."""
+"""Relative difference below which costs count as equal."""
 
 
 def placing(evidence: Evidence) -> Said:
-    """A piece of advice for each structure that should be elsewhere, if that pays in all."""
+    """Yield advice for each structure that should move, if the whole placement saves cycles."""
     traced = evidence.traced
     if traced is None:
         yield Gap(
@@ -142,7 +142,7 @@ def placing(evidence: Evidence) -> Said:
 def _advice(
     placed: Placed, parts: list[PlacedPart], counted: Mapping[str, CountedStructure]
 ) -> Advice:
-    """To put structures on the level of the first of them."""
+    """Return the advice to move structures to the level of the first one."""
     those = [counted[part["structure"]] for part in parts]
     before = math.fsum(map(placed.cost, those))
     after = math.fsum(part["cost"] for part in parts)

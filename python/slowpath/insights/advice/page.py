@@ -31,7 +31,7 @@ _COLUMNS = (
 
 
 def advice_page(report: AdviceReport) -> str:
-    """The text of the file."""
+    """Return the page as HTML text."""
     name = report["file"].rpartition("/")[2]
     data = download("\n".join(advice_csv(report)) + "\n", "advice.csv", "as CSV")
     parts: list[Content] = [
@@ -65,7 +65,6 @@ def _numbers(report: AdviceReport) -> Html | None:
 
 
 def _notes(report: AdviceReport) -> Html | None:
-    """What counts do not say."""
     traffic = report["traffic"]
     if traffic is None or not traffic["notes"]:
         return None
@@ -90,13 +89,13 @@ def _piece(rank: int, one: AdviceGiven) -> Html:
 
 
 def _code(lines: list[str]) -> Html:
-    """Lines of C, each a text of its own: what is in them turns nothing around."""
+    """Return lines of C in separate elements, so that bidirectional text stays in its line."""
     rows = [element("div", _line(line)) for line in lines]
     return element("details", element("summary", "In C"), *rows)
 
 
 def _line(text: str) -> Html:
-    """A line of C with the blanks in front."""
+    """Return a line of C with its indentation."""
     return element("code", text.replace("\t", "    "), class_="line")
 
 
@@ -123,7 +122,7 @@ def _anchor(file: str, line: int) -> str:
 
 
 def _sources(report: AdviceReport) -> Iterator[Html]:
-    """The files of which something is said, as they are on disk."""
+    """Yield the source files on disk that the report mentions."""
     named = defaultdict[str, set[int]](set)
     for one in (*report["advice"], *report["accesses"], *report["loops"], *report["lines"]):
         if one["line"]:

@@ -1,10 +1,10 @@
 """Possible targets of calls through pointers.
 
-A function comes to those in the initial values of variables that it names, `static const struct
-ops fast = {.hash = f}`, or that are put or copied there, through other variables, too. What is put
-through a pointer that was given is not followed; where no function of that type is found so, nobody
-knows what is called. Methods in tables of C++ are no such functions: a method that is called may be
-that of any class.
+A function can call the functions in the values of variables that it names: initial values, as in
+`static const struct ops fast = {.hash = f}`, and stored or copied ones, also through other
+variables. Stores through pointer parameters are not followed. A call is unknown if no function of
+its type is found in this way. Virtual methods of C++ are excluded: a call may reach any class's
+method.
 """
 
 import re
@@ -22,28 +22,28 @@ _TEXT = re.compile(r'\bc"[^"]*"')
 _NAME = re.compile(r'@("(?:[^"\\]|\\.)*"|[\w.$-]+)')
 _CALL = re.compile(r"^(?:%\S+ = )?(?:\w+ )*?(?:call|invoke)\b(.*?) (%[\w.$-]+)(\(.*)$")
 _METHODS = "_ZTV"
-"""What symbols of tables of methods begin with."""
+"""Prefix of the symbols of virtual method tables."""
 _REGISTER = re.compile(r"%[\w.$-]+")
 _COPIED = re.compile(r"@llvm\.mem(?:cpy|move)\.\S*?(\(.*)$")
 _FOLLOWED = ("select", "phi", "getelementptr", "load")
-"""What makes an address of others, or reads one."""
+"""Instructions that compute an address from others, or read one."""
 _Shape = tuple[str, tuple[str, ...]]
-"""Types of what is returned, and of arguments."""
+"""Types of the result and of the arguments."""
 
 
 class Unknown(NamedTuple):
-    """A call of which nobody knows what it comes to."""
+    """A call whose target is unknown."""
 
     symbol: str
-    """The function that has it."""
+    """Symbol of the function with the call."""
     block: int
-    """Its number there."""
+    """Number of the block in the function."""
     file: str
     line: int
 
 
 def pointed(text: str, functions: Mapping[str, Function]) -> dict[str, list[str]]:
-    """By function of a module, those in the values of variables that it names, first and later."""
+    """Return for each function the functions in values of variables that it names."""
     initial = {
         name: those for name, those in _initial(text).items() if not name.startswith(_METHODS)
     }
@@ -63,9 +63,10 @@ def pointed(text: str, functions: Mapping[str, Function]) -> dict[str, list[str]
 
 
 def _stored(function: Function) -> Iterator[tuple[str, set[str]]]:
-    """What a function puts into variables: names of the module whose address that may be.
+    """Yield each variable that a function writes, with the symbols whose address it may store.
 
-    Of what is read from a variable, or copied, it is the variable, which leads to what is in it.
+    For a value that is read or copied from another variable, that variable's symbol stands for its
+    content.
     """
     known = dict[str, set[str]]()
 
@@ -84,7 +85,7 @@ def _stored(function: Function) -> Iterator[tuple[str, set[str]]]:
 
 
 def _put(one: Instruction) -> Iterator[tuple[str, str]]:
-    """A value that is stored, and the address; both addresses where memory is copied."""
+    """Yield value and address of a store of a pointer, or both addresses of a copy."""
     if one.opcode == "store":
         value, place, *_ = separated(one.text.removeprefix("store "))
         if re.search(r"\bptr\b", value):
@@ -96,7 +97,7 @@ def _put(one: Instruction) -> Iterator[tuple[str, str]]:
 
 
 def _initial(text: str) -> dict[str, set[str]]:
-    """By variable of a module, what its initial value names."""
+    """Return the symbols in the initial value of each variable of a module."""
     return {
         one[1].strip('"'): {name.strip('"') for name in _NAME.findall(_TEXT.sub("", one[2]))}
         for one in _VARIABLE.finditer(text)
@@ -110,7 +111,7 @@ def unknown(
     text: str,
     metadata: Metadata,
 ) -> Iterator[Unknown]:
-    """Calls in a source's functions, of those that are led to, of which nobody knows the target."""
+    """Yield the calls of unknown target in the functions `names` of a source."""
     methods = [those for name, those in _initial(text).items() if name.startswith(_METHODS)]
     targets = {one for those in methods for one in those if one in functions}
     for name in names:
@@ -130,7 +131,7 @@ def unknown(
 
 
 def _named(functions: Mapping[str, Function], function: Function) -> Iterator[str]:
-    """Functions whose address a function takes."""
+    """Yield the functions whose address a function takes."""
     for block in function.blocks:
         for one in block.instructions:
             target = called(one.text) if one.opcode in ("call", "invoke") else None
@@ -150,7 +151,7 @@ def _shape(function: Function) -> _Shape:
 
 
 def _pointer(one: Instruction) -> _Shape | None:
-    """The types of a call through a pointer; None: it is none."""
+    """Return the types of a call through a pointer; None for other instructions."""
     found = _CALL.match(one.text) if one.opcode in ("call", "invoke") else None
     if found is None or re.search(r"\basm\b", one.text):
         return None

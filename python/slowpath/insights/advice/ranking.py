@@ -1,6 +1,6 @@
 """All advice on a source, ranked by effect.
 
-What no packet of the trace came to is last.
+Advice on code that no packet of the trace reached comes last.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ from slowpath.insights.trace.documents import CountedStructure
 
 
 def unsaid(evidence: Evidence) -> Said:
-    """Instructions, where they are none of the card's; what the card cannot do at all."""
+    """Yield gaps in the counts of instructions, and recursion, which the card lacks."""
     for name, place in evidence.statics.recursive:
         where = f" ({place})" if place else ""
         yield Gap(
@@ -70,7 +70,7 @@ _CERTAINTIES = ("proved", "predicted", "estimated", "assumption", "learnt")
 
 
 def report_on(evidence: Evidence, target: str) -> AdviceReport:
-    """The report."""
+    """Return the report with all advice, ranked."""
     said = [one for advising in _ADVISING for one in advising(evidence)]
     traced = evidence.traced
     whole = 0.0 if traced is None else cycles(traced)
@@ -99,7 +99,7 @@ def report_on(evidence: Evidence, target: str) -> AdviceReport:
 
 
 def _order(one: AdviceGiven) -> tuple[bool, bool, float, int, str, int]:
-    """What is not known stands behind what is; last, what no packet of the trace came to."""
+    """Return the sort key: unknown effects come after known ones, unreached code comes last."""
     known, idle = one["effect"] is not None, one["before"] == 0
     sure = _CERTAINTIES.index(one["certainty"])
     return (idle, not known, -(one["effect"] or 0.0), sure, one["file"], one["line"])
@@ -138,7 +138,7 @@ def _traffic(traced: Traced, whole: float) -> AdviceTraffic:
 
 
 def _present(traced: Traced) -> Present:
-    """What advice that is followed changes, as it is now."""
+    """Return the present values of everything that advice can change."""
     placed = traced.placed
     structures = (
         [] if placed is None else [_standing(placed, one) for one in traced.counts["structures"]]

@@ -29,9 +29,9 @@ _COLUMNS = (
 )
 _CYCLES = "a packet's cycles"
 _SHARES = {"cores": "a packet's time on cores", "neighbour": "the time between packets"}
-"""What effects are shares of, where not of cycles."""
+"""Quantities that effects are shares of, by kind of advice, if not cycles."""
 _EACH = 6
-"""Numbers of cores that are shown: multiples of this, and the advised one."""
+"""Show multiples of this number of cores, and the recommended number."""
 _MEGA = 1e6
 _WIDTH = 96
 CYCLES = "cycles for each packet"
@@ -39,7 +39,7 @@ NOTES = "Notes on what was counted, which cores and neighbours rest on, too"
 
 
 def advice_csv(report: AdviceReport) -> Iterator[str]:
-    """A line for each piece of advice."""
+    """Yield a CSV line for each piece of advice."""
     yield csv_line(_COLUMNS)
     for rank, one in enumerate(report["advice"], 1):
         place = (one["title"], one["what"], one["file"], one["line"])
@@ -50,7 +50,7 @@ def advice_csv(report: AdviceReport) -> Iterator[str]:
 
 
 def advice_text(report: AdviceReport) -> Iterator[Line]:
-    """What to change, then what could not be said, and what all of it rests on."""
+    """Yield the advice, the gaps, notes, tables for the card and state, and assumptions."""
     yield Line(one_line(headline(report)), "bold")
     for rank, one in enumerate(report["advice"], 1):
         yield Line("")
@@ -79,7 +79,7 @@ def advice_text(report: AdviceReport) -> Iterator[Line]:
 
 
 def unsaid(report: AdviceReport) -> list[str]:
-    """What could not be said, a line for each reason."""
+    """Return the missing advice, one line per reason."""
     reasons = dict[tuple[str, str], list[str]]()
     for gap in report["unsaid"]:
         reasons.setdefault((gap["why"], gap["remedy"]), []).append(gap["what"])
@@ -90,7 +90,7 @@ def unsaid(report: AdviceReport) -> list[str]:
 
 
 class CardTable(NamedTuple):
-    """A table of what is said of the card: names of rows, then numbers."""
+    """A table about the card: row names, then numbers."""
 
     heading: str
     titles: tuple[str, ...]
@@ -98,7 +98,7 @@ class CardTable(NamedTuple):
 
 
 def card_tables(card: CardUse | None) -> Iterator[CardTable]:
-    """Throughput by cores, and beside others; nothing where nothing is known of it."""
+    """Yield tables of throughput by cores and beside neighbours; none without `card`."""
     if card is not None:
         titles: tuple[str, ...] = ("cores", "million packets/s", "from", "to")
         yield CardTable("Predicted throughput by cores", titles, _curve_rows(card))
@@ -108,7 +108,7 @@ def card_tables(card: CardUse | None) -> Iterator[CardTable]:
 
 
 def _curve_rows(card: CardUse) -> list[tuple[str, ...]]:
-    """Some numbers of cores, and the advised one."""
+    """Return rows for some numbers of cores, and for the recommended one."""
     return [
         (
             f"{one['cores']}{' (advised)' if one['cores'] == card['cores']['knee_cores'] else ''}"
@@ -121,7 +121,7 @@ def _curve_rows(card: CardUse) -> list[tuple[str, ...]]:
 
 
 def _beside_rows(card: CardUse) -> list[tuple[str, ...]]:
-    """The neighbours, the best first."""
+    """Return a row for each neighbour, the best first."""
     return [
         (
             one["neighbour"],
@@ -132,7 +132,7 @@ def _beside_rows(card: CardUse) -> list[tuple[str, ...]]:
 
 
 def headline(report: AdviceReport) -> str:
-    """What was looked at, and how many pieces of advice there are."""
+    """Return the source, trace and number of pieces of advice in one line."""
     count = len(report["advice"])
     pieces = f"{count or 'no'} piece{'' if count == 1 else 's'} of advice"
     traffic = report["traffic"]
@@ -143,7 +143,7 @@ def headline(report: AdviceReport) -> str:
 
 
 def effect(one: AdviceGiven) -> str:
-    """What it saves of a packet, in words."""
+    """Return the effect of a piece of advice in words."""
     if one["effect"] is None:
         return "effect not known"
     if one["before"] == 0:
@@ -155,7 +155,7 @@ def effect(one: AdviceGiven) -> str:
 
 
 def numbers(one: AdviceGiven) -> str:
-    """Before and after; empty where nothing was counted, or nothing is there."""
+    """Return the values before and after; empty without counts, or if nothing ran."""
     if not one["before"] or one["after"] is None:
         return ""
     each = "" if one["kind"] == "neighbour" else " for each packet"
@@ -163,12 +163,12 @@ def numbers(one: AdviceGiven) -> str:
 
 
 def place(one: AdviceGiven | StaticStructure | StaticLoop) -> str:
-    """The line that it is about; empty where nothing says it."""
+    """Return file and line of an item; empty if unknown."""
     return f"{one['file']}:{one['line']}" if one["line"] else ""
 
 
 def state(report: AdviceReport) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Structures as a table; with a trace, also where they are now, and what accesses then cost."""
+    """Return a table of structures; with a trace, it includes current memory and cost."""
     titles: tuple[str, ...] = ("structure", "bytes", "declared")
     rows: list[tuple[str, ...]] = [
         (one["structure"], f"{one['size_bytes']:,}", place(one)) for one in report["structures"]
@@ -193,7 +193,7 @@ def _piece(rank: int, one: AdviceGiven) -> Iterator[Line]:
 
 
 def _source(report: AdviceReport) -> Iterator[Line]:
-    """What the source says of itself."""
+    """Yield static facts of the source: state and loops."""
     size = sum(one["size_bytes"] for one in report["structures"])
     yield Line(
         f"State: {quantity(len(report['structures']), 'structure')}, {quantity(size, 'byte')}"

@@ -11,12 +11,12 @@ from slowpath.insights.source.unit import need_compiler, need_numbers
 
 
 def run(given: Namespace) -> ExitCode:
-    """Finds out what is known of a source, and reports.
+    """Collect evidence about a source, and print advice.
 
     Raises:
         InputError: when a file cannot be read, compiled, used or written.
-        OptionError: when an option makes no sense.
-        StoppedError: when there was not enough time.
+        OptionError: when an option is invalid.
+        StoppedError: when the time was too short for a result.
         UnavailableError: when a package is missing.
     """
     _check(given)
@@ -54,10 +54,10 @@ def run(given: Namespace) -> ExitCode:
 
 
 def _check(given: Namespace) -> None:
-    """Finds out whether options make sense together.
+    """Check the combination of options.
 
     Raises:
-        OptionError: when not.
+        OptionError: when options conflict, or `--traffic` is missing.
     """
     check_page(given.html)
     beside = given.beside or ()

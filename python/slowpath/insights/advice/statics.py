@@ -1,7 +1,8 @@
 """Static facts of a source: state sizes, accesses by line, loops.
 
-An access is told by what its address is made of: a variable, the object of a method (`this`), a
-parameter, or an address that was read from memory. Nothing here says how often any of it happens.
+An access is described by the base of its address: a variable, the object of a method (`this`), a
+parameter, or an address that is not followed, such as one read from memory. There are no run counts
+here.
 """
 
 import re
@@ -34,7 +35,7 @@ _NOTES = re.compile(
     r'\bsection "(?:license|version|features|\.xdp_run_config|xdp_metadata)"',
     re.MULTILINE,
 )
-"""Variables that tell a loader of XDP programs something, and that no packet meets."""
+"""Variables for the loader of XDP programs, which programs do not access."""
 _DEEPEST = 64
 _OBJECT = "this"
 UNKNOWN = "an address that is not followed"
@@ -44,77 +45,78 @@ class StaticStructure(TypedDict):
     """State: a variable, or a member of an element."""
 
     structure: str
-    """As the source calls it."""
+    """Name in the source."""
     file: str
-    """Where it is declared; empty where nothing says it."""
+    """File with the declaration; empty if unknown."""
     line: int
-    """The same; 0 where nothing says it."""
+    """Line of the declaration; 0 if unknown."""
     size_bytes: int
-    """All of it; of what is allocated, one object where nothing has run, 0 where it has no type."""
+    """Size in bytes. For allocated state without a run: the size of one object, or 0 if its type is
+    unknown."""
 
 
 class StaticAccess(TypedDict):
-    """Accesses to memory that stand in a line."""
+    """Memory accesses in the code of a line."""
 
     function: str
-    """As the source calls it."""
+    """Name of the function in the source."""
     file: str
-    """The line."""
+    """File of the line."""
     line: int
-    """The same."""
+    """Number of the line."""
     of: str
-    """What the address begins with: a variable, `this`, a parameter; or that it is not followed."""
+    """Base of the address: a variable, `this`, a parameter; or a remark that it is not followed."""
     reads: int
-    """Instructions that read, in the code as it is compiled."""
+    """Instructions that read, in the compiled code."""
     writes: int
-    """The same, written."""
+    """Instructions that write, in the compiled code."""
 
 
 class StaticLoop(TypedDict):
     """A loop."""
 
     function: str
-    """As the source calls it."""
+    """Name of the function in the source."""
     file: str
-    """Where it begins."""
+    """File with the start of the loop."""
     line: int
-    """The same; 0 where nothing says it."""
+    """Line of the start; 0 if unknown."""
     depth: int
-    """1: in no other."""
+    """Nesting depth; 1 for an outermost loop."""
     instructions: int
-    """Of LLVM's intermediate language, of one turn through all of it."""
+    """LLVM instructions of the whole loop, for one iteration."""
 
 
 class Statics(NamedTuple):
-    """All of it; functions of the headers that come along are left out."""
+    """Static facts of a source, without functions of the headers."""
 
     structures: list[StaticStructure]
     accesses: list[StaticAccess]
     loops: list[StaticLoop]
     calls: dict[str, list[str]]
-    """By symbol of a function, also of headers, those that it calls."""
+    """Callees by function symbol; includes functions of the headers."""
     floating: str | None
-    """Where the first floating-point number is computed with; None: nowhere."""
+    """Place of the first floating-point computation; None if there is none."""
     uses: list[Use]
-    """What the source's functions have of the headers, and of functions that were inlined."""
+    """Code of the headers and of inlined functions in the source's functions."""
     inlined: list[str]
-    """Symbols of functions that are always a part of who calls them."""
+    """Symbols of functions that are always inlined."""
     through: dict[str, list[str]]
-    """By symbol of a function, those that variables which it names have the addresses of."""
+    """Functions by symbol, with the functions whose addresses are in variables that they name."""
     unknown: list[Unknown]
-    """Calls through pointers of which nobody knows what they come to."""
+    """Calls through pointers with unknown target."""
     recursive: list[tuple[str, str]]
-    """Functions of the source that may call themselves, and where they are."""
+    """Functions of the source that may call themselves, with their places."""
     toiling: list[str]
-    """Symbols of functions whose own code does much to bits, or some in loops."""
+    """Symbols of functions whose own code has many bit operations, or some in loops."""
 
 
 def statics_of(
-    module: Any,  # noqa: ANN401 - of llvmlite
+    module: Any,  # noqa: ANN401 - a module of llvmlite
     functions: Mapping[str, Function],
     entry: str | None,
 ) -> Statics:
-    """What a module says of itself; of an entry, only what it reaches."""
+    """Return the static facts of a module; with an entry, only of functions that it reaches."""
     from slowpath.insights.source.modules import variables_of
 
     text = str(module)
@@ -169,9 +171,10 @@ def statics_of(
 
 
 def begun(file: str, functions: Mapping[str, Function], entry: str | None) -> list[str]:
-    """Functions that packets come to first, by symbols, as far as a source says so; empty: any.
+    """Return the symbols of functions that packets may reach first; empty if any function may be.
 
-    Where it does not, `main` is none of them: it takes no packets.
+    If the source does not determine one, all functions but `main` are returned, as `main` takes no
+    packets.
     """
     if entry is not None:
         return [entry]
@@ -184,7 +187,7 @@ def begun(file: str, functions: Mapping[str, Function], entry: str | None) -> li
 
 
 def _toils(function: Function, metadata: Metadata, used: Sequence[Use]) -> bool:
-    """Whether a function works, but for what functions of the headers do inside of it."""
+    """Return true if a function does bit operations outside of inlined header functions."""
     from slowpath.insights.accelerators.candidates import toils, without
 
     others = {name for use in used for name in use.symbols}
@@ -193,7 +196,7 @@ def _toils(function: Function, metadata: Metadata, used: Sequence[Use]) -> bool:
 
 
 def _floating(function: Function, metadata: Metadata) -> Iterator[str]:
-    """Where it computes with floating-point numbers, which cards of this kind do not have."""
+    """Yield places with floating-point arithmetic, which the card does not support."""
     for block in function.blocks:
         for one in block.instructions:
             if _FLOATING.match(one.text):
@@ -202,7 +205,7 @@ def _floating(function: Function, metadata: Metadata) -> Iterator[str]:
 
 
 def _comes_along(structure: Structure) -> bool:
-    """Whether it is of the headers or the compiler, such as guards of what is initialised once."""
+    """Return true for structures of the headers or the compiler, such as guard variables."""
     line = structure.line
     return structure.name.startswith("_ZGV") if line is None else is_ours(line.file)
 
@@ -238,7 +241,7 @@ def _accesses(function: Function, metadata: Metadata) -> Iterator[StaticAccess]:
 
 
 def _parameters(function: Function) -> dict[str, str]:
-    """By value, how the source calls a parameter; LLVM numbers them from 0 on."""
+    """Return the names of parameters by value; LLVM numbers these values from 0."""
     found = {}
     for at, one in enumerate(function.parameters):
         described = one.described
@@ -252,7 +255,7 @@ def _parameters(function: Function) -> dict[str, str]:
 def _base(
     pointer: str, made: Mapping[str, tuple[str, str]], names: Mapping[str, str]
 ) -> str | None:
-    """What an address begins with; None: a variable of the function, which is no state."""
+    """Return the base of an address; None for a local variable, which is not state."""
     for _ in range(_DEEPEST):
         within = _POINTER.search(pointer)
         if within is not None:
@@ -281,7 +284,7 @@ def _loops(function: Function, metadata: Metadata) -> Iterator[StaticLoop]:
             for one in blocks[name].instructions
             if one.place is not None and (line := metadata.line(one.place)) is not None
         ]
-        # The condition comes first in the source, but may be compiled to stand behind the body.
+        # The condition comes first in the source, but its code may follow the body.
         first = min((one for one in lines if one.file == file), default=None)
         yield {
             "function": function.shown,
