@@ -190,7 +190,7 @@ def read_limits(given: Namespace) -> Limits:
     """Return the compiler settings and limits that the options set.
 
     Raises:
-        OptionError: when an option makes no sense.
+        OptionError: when an option is invalid.
     """
     from slowpath.bound.options import read_option
     from slowpath.core.jobs.memory import default_limit, parse_size
@@ -214,8 +214,8 @@ def read_work(given: Namespace, *, runs: bool = False) -> Work:
     compile for this machine, compile for BPF.
 
     Raises:
-        InputError: when the file cannot be read or compiled, or the deadline passed meanwhile.
-        OptionError: when an option makes no sense.
+        InputError: when the file cannot be read or compiled, or the deadline passed.
+        OptionError: when an option is invalid.
     """
     from slowpath.core.errors import StoppedError
     from slowpath.insights.trace.xdp_sources import load_examined, load_runnable

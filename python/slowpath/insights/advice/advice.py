@@ -43,7 +43,7 @@ class Advice(NamedTuple):
     """Line of the function or structure; 0 if unknown."""
     reason: str
     before: float | None
-    """Value per packet for the present source (for neighbours: a share); None without counts."""
+    """Value per packet before the change (for neighbours: a share); None without counts."""
     after: float | None
     """The same value after the change."""
     unit: str
@@ -109,7 +109,7 @@ class Traced(NamedTuple):
     unplaced: str
     """Reason why there is no placement."""
     layouts: list[ElementLayout]
-    """Orders of variables that can be reordered."""
+    """Current and best order of the variables that can be reordered."""
     width: int
     """Bytes that an access fetches, for `layouts`."""
 

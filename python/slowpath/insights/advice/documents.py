@@ -23,8 +23,8 @@ class AdviceGiven(TypedDict):
     reason: str
     """Reason for the change."""
     before: float | None
-    """Value per packet for the present source; null without counts. For a neighbour: throughput
-    kept beside an average one of the compared neighbours."""
+    """Value per packet before the change; null without counts. For a neighbour: throughput kept
+    beside an average one of the compared neighbours."""
     after: float | None
     """The same value after the change, or beside the best neighbour."""
     unit: str

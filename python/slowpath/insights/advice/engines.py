@@ -47,8 +47,8 @@ class Part(NamedTuple):
 def of_function(evidence: Evidence, symbol: str, line: int) -> Part | None:
     """Return the work of a function and of callees that run only through it; None if unknown.
 
-    The work is unknown for functions that were inlined without debug information (`line`, that of
-    the function, is 0 then).
+    The work is unknown for a function that was inlined without debug information. Its `line` is 0
+    then.
     """
     traced = evidence.traced
     if traced is None:
@@ -90,9 +90,10 @@ def at_line(evidence: Evidence, symbol: str, file: str, line: int) -> Part | Non
 def _with_calls(
     evidence: Evidence, traced: Traced, uses: Sequence[Use], own: tuple[float, float]
 ) -> Part:
-    """Return a part with its share of the work of functions of the headers that it calls.
+    """Return a part that includes its share of the work of called functions of the headers.
 
-    `own` has instructions and cycles without these functions. The share is that of all calls.
+    `own` has instructions and cycles without these functions. The share of a function's work is the
+    share of its calls.
     """
     llvm, cycles = own
     runs, shared = _runs(traced), False
@@ -171,9 +172,9 @@ def has_of_another(evidence: Evidence, one: Accelerated) -> bool:
 def is_slight(evidence: Evidence, one: Alike) -> bool:
     """Return true if a suspicion is not worth a look.
 
-    It is not if the function and its callees do bit operations (a dozen, or some in a loop) only in
-    functions that are already proved. With a trace, it is not either if at least half of the
-    function's work is proved to be something else.
+    This holds if only functions that are already proved, among the function and its callees, do
+    real work (a dozen bit operations, or some in a loop). With a trace, it also holds if at least
+    half of the function's work is proved to be something else.
     """
     statics, symbol = evidence.statics, one["symbol"]
     if symbol not in statics.calls:

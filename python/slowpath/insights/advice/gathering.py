@@ -80,7 +80,7 @@ def gather(asked: Asked, stopping: Stopping) -> Evidence:
         ran = _executed(asked, asked.traffic, run, _left(until), stopping)
         first = [one["symbol"] for one in run.report["functions"]]
         counted = {one["structure"]: one["size_bytes"] for one in run.report["structures"]}
-        for one in statics.structures:  # the run has the size of allocated ones
+        for one in statics.structures:  # the run has the size of allocated state
             one["size_bytes"] = counted.get(one["structure"], one["size_bytes"])
     # Examine targets of pointers, too; without known first functions, examine all.
     first = sorted(led_to(statics.calls, first, statics.through)) if first else []
@@ -163,7 +163,7 @@ def _executed(
     try:
         trace = Trace(traffic, asked.setting, allowed, run.report)
         return executed(asked.source, asked.clang, trace, stopping)
-    except InputError as problem:  # and StoppedError: the report does not need it
+    except InputError as problem:  # or StoppedError: go on without it
         return in_llvm(run.report, problem.reason)
 
 
@@ -175,7 +175,7 @@ def _standing(asked: Asked, statics: Statics) -> Standing:
 
 
 def _room(standing: Standing, statics: Statics, run: Run) -> dict[str, int]:
-    """Return the bytes per level for structures that packets access; others stay in place."""
+    """Return the free bytes per level; structures that packets do not access stay in place."""
     touched = {one["structure"] for one in run.report["structures"]}
     room = dict(CAPACITIES)
     for one in statics.structures:

@@ -11,7 +11,7 @@ from slowpath.insights.placement.documents import PlacedPart
 from slowpath.insights.trace.documents import CountedStructure, CountsReport
 
 _NONE, _FREE = "variables", "variables that are in no struct"
-"""Name of the plain variables of a program that are ordered together, and their description."""
+"""Element name for the plain variables of a program, and their description in titles."""
 
 
 def packing(evidence: Evidence) -> Said:

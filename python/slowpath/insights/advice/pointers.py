@@ -43,7 +43,7 @@ class Unknown(NamedTuple):
 
 
 def pointed(text: str, functions: Mapping[str, Function]) -> dict[str, list[str]]:
-    """Return for each function the functions in values of variables that it names."""
+    """Return, by function, the functions whose addresses are in variables that it names."""
     initial = {
         name: those for name, those in _initial(text).items() if not name.startswith(_METHODS)
     }

@@ -35,7 +35,7 @@ from slowpath.insights.trace.documents import CountedStructure
 
 
 def unsaid(evidence: Evidence) -> Said:
-    """Yield gaps in the counts of instructions, and recursion, which the card lacks."""
+    """Yield gaps: missing counts of instructions, and recursion, which the card lacks."""
     for name, place in evidence.statics.recursive:
         where = f" ({place})" if place else ""
         yield Gap(

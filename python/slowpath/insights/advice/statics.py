@@ -102,7 +102,7 @@ class Statics(NamedTuple):
     inlined: list[str]
     """Symbols of functions that are always inlined."""
     through: dict[str, list[str]]
-    """Functions by symbol, with the functions whose addresses are in variables that they name."""
+    """By function symbol, the functions whose addresses are in variables that it names."""
     unknown: list[Unknown]
     """Calls through pointers with unknown target."""
     recursive: list[tuple[str, str]]

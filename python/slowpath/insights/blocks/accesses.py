@@ -33,7 +33,7 @@ class Access(NamedTuple):
 
 
 def accesses(block: Block, provenance: Provenance) -> Iterator[Access]:
-    """Yield the accesses of a block in order, one for each BPF instruction that they take."""
+    """Yield the accesses of a block in order, split into those of single BPF instructions."""
     for one in block.instructions:
         if one.opcode == "call":
             yield from _copied(one, provenance)

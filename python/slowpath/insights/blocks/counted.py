@@ -52,7 +52,7 @@ class Module(NamedTuple):
     layout: dict[str, list[Placed]]
     object: bytes
     programs: list[objects.ProgramInfo]
-    exchanged: dict[str, str]  # reasons, by name of a replaced map that the card lacks
+    exchanged: dict[str, str]  # reason by name of a map, for maps of replaced type
     made: Made | None = None  # None: the source has programs of its own
 
 
@@ -169,7 +169,7 @@ def count(
 
 
 def _take_out(blocks: dict[str, dict[str, Counted]], made: Made) -> int:
-    """Remove code that is not in the source, and return its size; add features BPF lacks."""
+    """Remove code not in the source, and return its size; add features that BPF lacks."""
     apart = list[Counted]()
     for name in list(blocks):
         if name in made.functions:
@@ -243,8 +243,8 @@ def _resolved(block: Block | None, counts: Counted, traced: Traced) -> tuple[int
     """Return the numbers of accesses by refused instructions to the packet, and to state.
 
     LLVM IR decides: if all pointers of the block are known, accesses that are not to state are to
-    the packet. Else they are only if no access to the packet was counted, since one read of the
-    card can serve several loads.
+    the packet. Otherwise, accesses go to the packet only if none to it was counted, since one read
+    of the card can serve several loads.
     """
     if block is None or not counts.unknown:
         return 0, 0

@@ -59,7 +59,7 @@ class Buffers:
         ]
 
     def seek(self, to: int) -> int:
-        """Write one byte per buffer to the address `to`: its references. Return 1.
+        """Write `_OF_NOBODY`, `_HELD` or `_BEHIND` for each buffer to the address `to`. Return 1.
 
         A buffer is referenced if a structure, or the `rte_mbuf` of a referenced buffer, contains an
         address in its own `rte_mbuf`.

@@ -492,7 +492,7 @@ class Execution:
         return int(ctypes.c_uint64.from_address(self._code.address(name)).value)
 
     def _sought(self, to: int) -> int:
-        """Write the references to DPDK buffers to an address, when the headers ask for them."""
+        """Write the references to DPDK buffers to an address (`Buffers.seek`)."""
         return Buffers(self.memory, self._code.address).seek(to)
 
     def _empty(self) -> None:

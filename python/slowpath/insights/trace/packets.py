@@ -115,7 +115,10 @@ def one_by_one(packet: Packet, packets: Sequence[Captured], turns: Turns) -> Pas
 
 
 def framed(ready: Ready, lent: Mapping[int, int]) -> Packet:
-    """Return the processing of a framework's packets; `lent` has addresses by parameter index."""
+    """Return a function that processes packets as objects of a framework.
+
+    `lent` has addresses by parameter index.
+    """
     entry, address = ready.entry, ready.address
     function, arrive, left = ready.function(), ready.arrive(), ready.left()
     pointer = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
@@ -140,7 +143,7 @@ def framed(ready: Ready, lent: Mapping[int, int]) -> Packet:
 
 
 def raw(ready: Ready, region: Region) -> Packet:
-    """Return the processing of bytes with a length; reads behind the packet crash."""
+    """Return a function that processes packets as bytes; reads behind the packet crash."""
     entry, function, strip = ready.entry, ready.function(), ready.setting.strip
 
     def packet(_number: int, one: Captured) -> tuple[int | None, int]:
@@ -155,7 +158,7 @@ def raw(ready: Ready, region: Region) -> Packet:
 
 
 def of_xdp(ready: Ready, arena: Arena) -> Packet:
-    """Return the processing of packets by an XDP program."""
+    """Return a function that runs an XDP program on packets."""
     clock = ctypes.c_uint64.from_address(ready.address("slowpath_xdp_now"))
     first = ready.address(ready.entry.function.name)
     kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint64, ctypes.c_uint64)

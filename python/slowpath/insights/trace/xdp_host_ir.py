@@ -237,7 +237,7 @@ def ported(text: str) -> str:
 
 
 def _described(one: re.Match[str]) -> str:
-    """Return a map with room for the description that helpers read, instead of its content."""
+    """Return the definition of a map, with room for the description that helpers read."""
     words = _WORDS.search(one[2])
     if words is None:
         return f"{one[1]}global [{SIZE} x i8] zeroinitializer{one[3]}"

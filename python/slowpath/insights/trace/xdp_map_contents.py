@@ -31,13 +31,13 @@ from slowpath.insights.trace.xdp_memory import Store
 
 _FILLED = (HASH, ARRAY, PROGRAMS, LRU, LPM, PORTS, QUEUE, STACK, BLOOM, *OF_MAPS)
 _INNER = ".inner"
-"""Suffix of a map of maps; under this name is the content of its inner maps."""
+"""Suffix that the name of a map of maps has for the content of its inner maps."""
 Entries = list[dict[str, str | int]]
 """Entries in the format of witnesses: `key` and `value`, `program` or `map`, or `others`."""
 
 
 class Start(NamedTuple):
-    """Given content of maps before the first packet."""
+    """Content of maps before the first packet, as given by the user and the object."""
 
     object: bytes = b""
     """The object file; empty if clang cannot make one, or if no map needs it."""
