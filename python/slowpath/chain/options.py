@@ -20,13 +20,14 @@ from slowpath.core.inputs import check_page
 
 
 def make_job(given: Namespace, mode: Literal["trust", "guard"] | None, output: str | None) -> Job:
-    """The job that the options describe; `output` is a folder.
+    """Build the job that the options describe; `output` is a folder.
 
     Raises:
-        OptionError: when an option makes no sense.
+        OptionError: if an option makes no sense.
     """
     check_page(given.html)
-    # Here, they are about what programs are rewritten for.
+    # `written_options` would read --assume and --maps as options of `slowpath bound`; in this
+    # command, they describe the packets and maps that programs are rewritten for.
     others = {name: of for name, of in vars(given).items() if name not in {"assume", "maps"}}
     written = written_options(Namespace(**others), [given.chain])
     options = read_options(written)
@@ -48,10 +49,10 @@ def make_job(given: Namespace, mode: Literal["trust", "guard"] | None, output: s
 
 
 def make_comparing(given: Namespace) -> Comparing:
-    """The comparison that the options describe.
+    """Build the comparison that the options describe.
 
     Raises:
-        OptionError: when an option makes no sense.
+        OptionError: if an option makes no sense.
     """
     others = {name: of for name, of in vars(given).items() if name != "assume"}
     files = [given.first, given.second]
@@ -72,11 +73,11 @@ def make_comparing(given: Namespace) -> Comparing:
 
 
 def read_targets(names: str | None) -> tuple[str, ...]:
-    """The targets of `--target`, separated by commas.
+    """Return the targets of `--target`, separated by commas.
 
     Raises:
-        OptionError: when one of them is none, or named twice.
-        InputError: when the file of one of them cannot be used.
+        OptionError: if a name is not a target, or is given twice.
+        InputError: if the file of a target cannot be used.
     """
     if names is None:
         return ()

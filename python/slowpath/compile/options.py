@@ -17,20 +17,20 @@ from slowpath.core.errors import OptionError
 
 
 class Output(NamedTuple):
-    """What is written, and where."""
+    """Format and destination of the output."""
 
     file: str | None
     form: Literal["listing", "json"]
-    source: bool  # lines of it in the listing
+    source: bool  # true: add source lines to the listing
     verify: bool
 
 
 def make_job(file: str, written: WrittenOptions, output: Output) -> Job:
-    """The job that the options describe.
+    """Turn options into a job.
 
     Raises:
-        OptionError: when an option makes no sense.
-        InputError: when a file that an option names cannot be read.
+        OptionError: if an option is invalid.
+        InputError: if a file that an option names cannot be read.
     """
     if output.file is not None:
         read_option("--output", lambda path: check_not_a_program(path, [file]), output.file)

@@ -191,17 +191,17 @@ _PATTERNS = get_args(Pattern)
 
 
 class Declared(NamedTuple):
-    """A pattern, and the record that has it."""
+    """A declared pattern, with the file of the record."""
 
     file: str
     pattern: Pattern
 
 
 def declared_by(named: Sequence[str]) -> Declared | None:
-    """What the records in folders say of the pattern; None where none does.
+    """Return the pattern that records in the given folders declare; None without one.
 
     Raises:
-        InputError: when a record cannot be used, or two contradict each other.
+        InputError: if a record cannot be used, or two contradict each other.
     """
     found: Declared | None = None
     for name in named:
@@ -216,7 +216,7 @@ def declared_by(named: Sequence[str]) -> Declared | None:
 
 
 def _declared(file: str) -> Pattern | None:
-    """What a record says; None where it is of an older slowpath."""
+    """Return the pattern in a record; None in records of older versions."""
     try:
         record: Any = json.loads(read_text(file))
     except (ValueError, RecursionError) as problem:
