@@ -1,1 +1,1 @@
-"""The slice `calibrate`: experiments on this machine, and the target file that they yield."""
+"""Calibration: experiments on this machine, and the target file derived from them."""

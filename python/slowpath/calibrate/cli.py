@@ -5,8 +5,8 @@ from argparse import Namespace
 from slowpath.bound.flags import OUTPUT, cpu_option, form_option
 from slowpath.core.command import ARGUMENTS, Command, option, within
 
-_WHICH = "Which experiments"
-_HOW = "How to measure"
+_WHICH = "Selection of experiments"
+_HOW = "Measurement settings"
 FORMATS = ("table", "json")
 
 
@@ -22,13 +22,12 @@ def _calibrate(given: Namespace) -> int:
 
 CALIBRATE = Command(
     (
-        "Run experiments: what single components of programs cost, by a parameter that is swept, "
-        "and models of it.",
-        "Without arguments, all experiments that slowpath has for the test bed. What is made and "
-        "measured stands in one directory, from which the models can be derived again.",
-        "The test bed linux-xdp measures in the running kernel and takes what slowpath measure "
-        "takes; dpdk and dpdk-swx run programs on DPDK, which has to be installed, the latter "
-        "as p4c compiles them from P4; ebpf and agilio-cx-2x40 compute; p4 only writes programs.",
+        "Measure the cost of single program components over a swept parameter, and fit models.",
+        "Without arguments, run all experiments that slowpath has for the test bed. One directory "
+        "holds all programs and measurements; the models can be derived from it again.",
+        "The test bed linux-xdp measures in the running kernel and has the requirements of "
+        "slowpath measure. dpdk and dpdk-swx need an installed DPDK; dpdk-swx runs pipelines in "
+        "the form that p4c emits. ebpf and agilio-cx-2x40 compute costs. p4 only writes programs.",
         "Needs the extra `models`.",
         "Exit codes: 0 fine, 2 wrong usage, 3 an experiment cannot be read or measured, or this "
         "machine lacks something, 4 stopped before all was measured.",
@@ -39,7 +38,7 @@ CALIBRATE = Command(
             "spec",
             metavar="SPEC.yaml",
             nargs="*",
-            help="Specifications of one's own experiments.",
+            help="Run the experiments that these specifications describe.",
         ),
         option(
             _WHICH,
@@ -47,48 +46,48 @@ CALIBRATE = Command(
             metavar="NAME",
             action="append",
             default=[],
-            help="One of the experiments that come with slowpath; can be given several times.",
+            help="Run an experiment that comes with slowpath; can be given several times.",
         ),
         option(
             _WHICH,
             "--range",
             metavar="FIRST:LAST",
-            help="Other ends of what is swept, such as 100:2e6; of one experiment.",
+            help="Sweep the parameter over this range, such as 100:2e6; for one experiment only.",
         ),
         option(
             _WHICH,
             "--points",
             metavar="N",
             type=within(int, 1, 1000),
-            help="How many values of it are measured.",
+            help="Measure N values of the swept parameter.",
         ),
         option(
             _WHICH,
             "--list",
             action="store_true",
-            help="List test beds, components and experiments, and run none.",
+            help="List test beds, components and experiments without running any.",
         ),
         option(
             _HOW,
             "--testbed",
             metavar="NAME",
-            help="Where: linux-xdp, dpdk, dpdk-swx, ebpf, agilio-cx-2x40 or p4 (default: "
-            "linux-xdp).",
+            help="Select a test bed: linux-xdp, dpdk, dpdk-swx, ebpf, agilio-cx-2x40 or p4 "
+            "(default: linux-xdp).",
         ),
         option(
             _HOW,
             "--precision",
             metavar="PERCENT",
             type=within(float, 0.01, 100),
-            help="Go on until the 95%% interval of what each program takes is within this share of "
-            "it, on either side (default: 1).",
+            help="Measure until the 95%% interval of each program's time is within this share of "
+            "the time, on either side (default: 1).",
         ),
         option(
             _HOW,
             "--seconds",
             metavar="SECONDS",
             type=within(float, 0.1, 86_400),
-            help="Measure each experiment for no longer than this (default: 2.5).",
+            help="Limit the time for each experiment (default: 2.5).",
         ),
         cpu_option(_HOW),
         option(
@@ -96,27 +95,26 @@ CALIBRATE = Command(
             "-o",
             "--output",
             metavar="DIR",
-            help="The directory of the run (default: calibration-TESTBED).",
+            help="Write the run to this directory (default: calibration-TESTBED).",
         ),
         option(
             OUTPUT,
             "--rerun",
             metavar="DIR",
-            help="Go on with the run of this directory where it stopped; one that is complete is "
-            "run again.",
+            help="Resume the run in this directory where it stopped; repeat a complete run.",
         ),
         option(
             OUTPUT,
             "--evaluate",
             metavar="DIR",
-            help="Derive the models again from what was measured in a run, and measure nothing.",
+            help="Derive the models of a run again from its samples, without measuring.",
         ),
         option(
             OUTPUT,
             "--html",
             metavar="FILE",
-            help="Write a page about the run: figures, models, residuals, the machine; one file "
-            "that needs no network.",
+            help="Write a report of the run as one self-contained page: figures, models, "
+            "residuals, machine.",
         ),
         form_option(FORMATS, "json is stable"),
     ),

@@ -1,4 +1,4 @@
-"""`slowpath calibrate --list`: test beds and experiments."""
+"""Output of `slowpath calibrate --list`: test beds and experiments."""
 
 from collections.abc import Iterator, Sequence
 from typing import TypedDict
@@ -16,44 +16,44 @@ from slowpath.core.terminal import Line, out, out_lines
 
 
 class ListedBed(TypedDict):
-    """Where experiments are measured or computed."""
+    """A test bed that measures experiments or computes their costs."""
 
     name: str
-    """As `--testbed` has it."""
+    """Name, as an argument of `--testbed`."""
     says: str
-    """What it is, in one line."""
+    """Description in one line."""
     target: str
-    """The target that it tells about."""
+    """Name of the target whose costs it yields."""
     metrics: list[Metric]
-    """What it can tell of a packet; empty where programs are only written."""
+    """Metrics that it yields for a packet; empty if it only writes programs."""
     exact: bool
-    """Whether it computes, and does not measure."""
+    """True if it computes costs instead of measuring them."""
     components: list[str]
-    """Kinds of components that it has."""
+    """Kinds of components that it supports."""
 
 
 class ListedExperiment(TypedDict):
     """An experiment that comes with slowpath."""
 
     specification: Experiment
-    """All of it; its `name` is that of `--component`."""
+    """Complete specification; its `name` is an argument of `--component`."""
     runs_on: list[str]
-    """Names of the test beds that have it."""
+    """Names of the test beds that support it."""
 
 
 class Catalogue(TypedDict):
-    """What `slowpath calibrate --list --format json` writes."""
+    """Output of `slowpath calibrate --list --format json`."""
 
     slowpath: str
     """Version of slowpath."""
     testbeds: list[ListedBed]
-    """All that there are."""
+    """All test beds."""
     experiments: list[ListedExperiment]
-    """By name."""
+    """Experiments that come with slowpath, by name."""
 
 
 def list_all(form: str) -> ExitCode:
-    """Writes them.
+    """Print test beds and experiments.
 
     Raises:
         UnavailableError: when PyYAML is not installed.

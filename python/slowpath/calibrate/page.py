@@ -1,4 +1,4 @@
-"""A calibration as an HTML page."""
+"""Report of a calibration as an HTML page."""
 
 from collections.abc import Iterator, Sequence
 from typing import cast
@@ -21,9 +21,9 @@ from slowpath.measure.environment import Environment
 
 
 def environments_of(folder: ExperimentFolder) -> list[Environment]:
-    """Where an experiment was measured, for each block; without records of another form.
+    """Return the state of the machine in each block of an experiment.
 
-    No figure follows from it, so that a page without it is as good.
+    Records of another version are left out: no figure of the page depends on them.
     """
     try:
         found = folder.environments()
@@ -45,7 +45,7 @@ _COLUMNS = [Column("what"), Column("value")]
 
 
 def machine(records: Sequence[Sequence[Environment]]) -> Html | None:
-    """The machine of a run, of which each experiment has a record for each of its blocks."""
+    """Describe the machine of a run, by the records of all experiments and their blocks."""
     known = [blocks for blocks in records if blocks]
     if not known:
         return None
@@ -64,7 +64,7 @@ def machine(records: Sequence[Sequence[Environment]]) -> Html | None:
 
 
 def during(blocks: Sequence[Environment]) -> Html | None:
-    """What happened while one experiment was measured."""
+    """Describe the state of the machine during one experiment."""
     if not blocks:
         return None
     said = [_disturbance(one) for one in _of_blocks(blocks) if one["severity"] == "warning"]
@@ -75,12 +75,12 @@ def during(blocks: Sequence[Environment]) -> Html | None:
 
 
 def _of_blocks(blocks: Sequence[Environment]) -> list[Disturbance]:
-    """What disturbed an experiment, each kind once."""
+    """Return the disturbances of an experiment, each kind once."""
     return list({one["code"]: one for block in blocks for one in disturbances.of(block)}.values())
 
 
 def _told(records: Sequence[Sequence[Environment]]) -> Iterator[Html]:
-    """What disturbed the experiments, each kind once, with how many it was."""
+    """Describe the disturbances of the run, each kind once with its number of experiments."""
     found = dict[str, list[Disturbance]]()
     for blocks in records:
         for one in _of_blocks(blocks):
@@ -104,7 +104,7 @@ def _all(parts: object) -> Html:
 
 
 def _rows(value: object, name: str = "") -> Iterator[tuple[str, str]]:
-    """The leaves of a record, with the way to each."""
+    """Yield the leaves of a record, each with its path."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _rows(inner, f"{name}.{key}" if name else str(key))
@@ -145,12 +145,12 @@ _STATES = {
     "written": "The test bed only writes programs; nothing is measured.",
 }
 OVERVIEW = "overview"
-"""What links to the table of all experiments name."""
+"""Anchor of the table of all experiments."""
 _SHOWN = 8  # values in a line
 
 
 def section(number: int, found: CalibratedExperiment, where: Sequence[Environment]) -> Html:
-    """The part; links lead to it by the experiment's number."""
+    """Return the section of an experiment; its anchor follows from `number`."""
     result, measurement = found["result"], found["measurement"]
     parts: list[Content] = [
         element("h2", found["name"]),
@@ -172,7 +172,7 @@ def section(number: int, found: CalibratedExperiment, where: Sequence[Environmen
 
 
 def anchor(number: int) -> str:
-    """What links to an experiment name; texts of others are no part of it."""
+    """Return the anchor of an experiment; it contains no text from specifications."""
     return f"experiment-{number}"
 
 
@@ -229,7 +229,7 @@ def _parameter(one: Parameter) -> str:
 
 
 def _errors(found: CalibratedExperiment) -> Html | None:
-    """Of which values nothing is known, each reason once."""
+    """List the values without a cost, each reason once."""
     by_reason = dict[str, list[int]]()
     for one in found["measurement"]["errors"]:
         by_reason.setdefault(one["reason"], []).append(one["value"])
@@ -245,7 +245,7 @@ def _errors(found: CalibratedExperiment) -> Html | None:
 
 
 def _values(result: ModelDocument) -> Html | None:
-    """All points as a table."""
+    """Return a table of all points."""
     if not result["points"]:
         return None
     unit = result["metric"]
@@ -292,7 +292,7 @@ def run_page(
     found: Sequence[CalibratedExperiment],
     where: Sequence[Sequence[Environment]],
 ) -> str:
-    """The text of the page; of each experiment, where its blocks were measured."""
+    """Return the page; `where` has the states of the machine for each experiment and block."""
     beds = ", ".join(dict.fromkeys(one["measurement"]["testbed"] for one in found)) or "nothing"
     title = f"Calibration: {beds}"
     parts: list[Content] = [_head(title, directory, found)]

@@ -1,4 +1,4 @@
-"""Figures of experiments in the page."""
+"""Figures of experiments in the report page."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -15,11 +15,11 @@ from slowpath.fit.documents import FittedModel
 from slowpath.fit.evaluation import Prediction, bends, evaluate
 
 _PLACES = 60
-"""So many places of each segment make a smooth curve."""
+"""Intervals per segment that make a smooth curve."""
 
 
 class Piece(NamedTuple):
-    """A segment of a model, evaluated."""
+    """Values of a model's segment, with the interval of single measurements."""
 
     x: list[float]
     y: list[float]
@@ -28,19 +28,19 @@ class Piece(NamedTuple):
 
 
 class Residual(NamedTuple):
-    """How far a point is from the model, as a share of the model."""
+    """Deviation of a point from the model, as a share of the model."""
 
     point: Point
     model: float
-    low: float  # of the interval in which single measurements are expected
+    low: float  # end of the interval in which single measurements are expected
     high: float
     share: float
-    share_low: float | None  # of the interval of the point
+    share_low: float | None  # end of the point's interval, as a share
     share_high: float | None
 
 
 def pieces(model: FittedModel) -> list[Piece]:
-    """The segments, each from its first point to its last."""
+    """Evaluate each segment from its first point to its last."""
     return [_piece(model, one["from"], one["to"]) for one in model["segments"]]
 
 
@@ -60,7 +60,7 @@ def _places(low: float, high: float, *, logarithmic: bool) -> Iterator[float]:
 
 
 def residuals(result: ModelDocument) -> list[Residual]:
-    """Of each point, how far it is from the model."""
+    """Return the residual of each point."""
     model, points = result["model"], result["points"]
     if model is None or not points:
         return []
@@ -83,7 +83,7 @@ def _residual(point: Point, found: Prediction, at: int, floor: float) -> Residua
 
 
 def band(found: Sequence[Residual], floor: float) -> tuple[list[float], list[float]]:
-    """The interval in which single measurements are expected, as shares of the model."""
+    """Return the intervals in which single measurements are expected, as shares of the model."""
     sizes = [max(abs(one.model), floor) for one in found]
     low = [(one.low - one.model) / size for one, size in zip(found, sizes, strict=True)]
     high = [(one.high - one.model) / size for one, size in zip(found, sizes, strict=True)]
@@ -91,7 +91,7 @@ def band(found: Sequence[Residual], floor: float) -> tuple[list[float], list[flo
 
 
 def residuals_csv(parameter: str, found: Sequence[Residual]) -> str:
-    """The residuals as a table."""
+    """Format residuals as CSV."""
     head = (parameter, "cost", "model", "low", "high", "residual")
     rows = (
         (one.point["value"], one.point["cost"], one.model, one.low, one.high, one.share)
@@ -101,7 +101,7 @@ def residuals_csv(parameter: str, found: Sequence[Residual]) -> str:
 
 
 def model_csv(parameter: str, metric: str, found: Sequence[Piece]) -> str:
-    """The curve of the model as a table."""
+    """Format the curve of the model as CSV."""
     head = (parameter, metric, "low", "high", "segment")
     rows = (
         (*values, number)
@@ -113,12 +113,12 @@ def model_csv(parameter: str, metric: str, found: Sequence[Piece]) -> str:
 
 _PERCENT = 100
 _REACH = 1.0
-"""Percent that are always on the axis, so that what is no difference looks like none."""
+"""Percent that the axis always covers, so that negligible deviations look negligible."""
 _UNITS = {"ns": "nanoseconds", "cycles": "cycles", "instructions": "instructions"}
 
 
 def figures(name: str, result: ModelDocument) -> Html:
-    """Both, side by side where there is room."""
+    """Return the figures of costs and of residuals, side by side if the page is wide enough."""
     both = [_costs(name, result)]
     if result["model"] is not None:
         both.append(_distances(name, result, result["model"]))
@@ -126,7 +126,7 @@ def figures(name: str, result: ModelDocument) -> Html:
 
 
 def small(result: ModelDocument) -> Html | None:
-    """The curve as small as a word."""
+    """Return the curve as a sparkline; None without points."""
     if not result["points"]:
         return None
     return spark(_curves(result["model"]), _points(result))
@@ -201,7 +201,7 @@ def _curves(model: FittedModel | None) -> list[Curve]:
 
 
 def _changes(model: FittedModel | None) -> list[float]:
-    """Where one function ends and the next begins: somewhere between two points."""
+    """Return the boundaries of segments, each between two points."""
     if model is None:
         return []
     return [(left["to"] * right["from"]) ** 0.5 for left, right in pairwise(model["segments"])]

@@ -14,7 +14,7 @@ _LARGE = 100.0
 
 
 def text_report(found: Sequence[CalibratedExperiment], directory: str) -> Iterator[Line | str]:
-    """The table, and where everything stands."""
+    """Format the table of experiments, and the directory of the run."""
     if found:
         yield from grid(_COLUMNS, [_row(each) for each in found], right=_RIGHT, margin="")
         yield ""
@@ -22,7 +22,7 @@ def text_report(found: Sequence[CalibratedExperiment], directory: str) -> Iterat
 
 
 def target_report(derived: Derived) -> Iterator[str]:
-    """The target file, and how well it explains what was measured."""
+    """Format the name of the target file, and its errors on the measurements."""
     yield f"Target of this machine: {derived.file}"
     error = f"half of them to {derived.error:.1%} of their time"
     yield f"It explains {derived.programs} programs, {error}."
@@ -46,7 +46,7 @@ def _row(found: CalibratedExperiment) -> list[str]:
 
 
 def model_text(found: CalibratedExperiment) -> str:
-    """The model in short, or why there is none; and whether points are missing."""
+    """Return a short form of the model, or the reason for its absence; also an incomplete state."""
     result, state = found["result"], found["measurement"]["state"]
     model = result["model"]
     words = result["reason"] or "" if model is None else in_short(model)
@@ -54,13 +54,13 @@ def model_text(found: CalibratedExperiment) -> str:
 
 
 def cost_text(point: Point) -> str:
-    """A cost with as many digits as it takes to read it."""
+    """Format a cost, with one decimal below 100."""
     cost = point["cost"]
     return f"{cost:,.0f}" if abs(cost) >= _LARGE or cost.is_integer() else f"{cost:.1f}"
 
 
 def in_short(model: FittedModel) -> str:
-    """The functions of the segments, and where each but the last one ends."""
+    """Return the functions of the segments; each but the last with its end."""
     segments = model["segments"]
     words = [_WORDS.get(one["template"], one["template"]) for one in segments]
     ends = [f"{word} to {one['to']:,.0f}" for word, one in zip(words, segments, strict=True)]

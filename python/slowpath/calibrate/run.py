@@ -1,4 +1,4 @@
-"""The command `slowpath calibrate`."""
+"""Entry point of `slowpath calibrate`."""
 
 import time
 from collections.abc import Sequence
@@ -28,18 +28,18 @@ from slowpath.core.terminal import error, note, out, out_lines
 from slowpath.fit.fitting import need
 
 _PAUSE = 30.0
-"""Seconds between two lines of a stage where there is no terminal."""
+"""Seconds between two progress lines of a stage, without a terminal."""
 
 
 class LiveLine(terminal.LiveLine):
-    """Is there while experiments run: on terminals a line that changes, else one for each."""
+    """Progress of experiments: a changing line on terminals, otherwise a line for each block."""
 
     def __init__(self, count: int, then: str = "") -> None:
         """Begin the line.
 
         Args:
-            count: experiments to run.
-            then: work behind them, whose time is not known yet.
+            count: blocks of experiments to measure.
+            then: work after the experiments, of unknown duration.
         """
         super().__init__()
         self._count = count
@@ -48,17 +48,17 @@ class LiveLine(terminal.LiveLine):
         self._started = time.monotonic()
 
     def show(self, name: str, text: str) -> None:
-        """Shows what is being done for an experiment."""
+        """Show the current step of an experiment."""
         self.draw(f"{self._done + 1} of {self._count}, {name}: {text}{self._left()}")
 
     def done(self, name: str) -> None:
-        """An experiment has ended."""
+        """Count a measured block of an experiment."""
         self._done += 1
         if not self.live:
             note(f"{self._done} of {self._count}: {name}{self._left()}")
 
     def _left(self) -> str:
-        """Return the time left, if experiments take as long as those before."""
+        """Estimate the time left, from the mean time of the blocks so far."""
         if not self._done or self._done == self._count:
             return ""
         each = (time.monotonic() - self._started) / self._done
@@ -66,7 +66,7 @@ class LiveLine(terminal.LiveLine):
 
 
 class StageLine(terminal.LiveLine):
-    """Progress of a stage: on terminals a line that changes, else a line every 30 s."""
+    """Progress of a stage: a changing line on terminals, otherwise a line every 30 s."""
 
     def __init__(self, stage: str) -> None:
         super().__init__()
@@ -79,9 +79,9 @@ class StageLine(terminal.LiveLine):
             note(stage)
 
     def show(self, share: float, text: str = "") -> None:
-        """Shows which share of the stage is done, and how long the rest may take.
+        """Show the finished share of the stage and the estimated time left.
 
-        A search that turns back for a while is as far as it was.
+        The shown share never decreases, even if a search turns back for a while.
         """
         share = self._share = min(max(share, self._share), 1.0)
         now = time.monotonic()
@@ -100,19 +100,19 @@ _PACKAGES = ("numpy", "scipy", "matplotlib")
 
 
 def calibrate(settings: Settings) -> ExitCode:
-    """Runs what is to be run, and evaluates all that was measured.
+    """Measure the requested experiments, and evaluate all measured ones.
 
     Raises:
-        OptionError: when an option makes no sense here.
+        OptionError: when an option does not fit.
         InputError: when the extra is missing, this machine lacks something else, or a directory
             cannot be read or written.
     """
     need(_PACKAGES)
     found, stopped = _measured(settings)
     derived = None if stopped else _derived(settings, found)
-    # What was evaluated again is perhaps another machine's.
+    # A run that is only evaluated may come from another machine.
     kept = derived is not None and settings.bed is not None
-    # Whoever reads the report may close it early.
+    # The reader may close the report's pipe early, so the page comes first.
     if settings.html is not None:
         _page(settings.html, settings, found)
     code = _report(settings, found, derived)
@@ -122,11 +122,11 @@ def calibrate(settings: Settings) -> ExitCode:
 
 
 def _keep(derived: Derived) -> None:
-    """Keeps the target as the default of this machine where it is good enough, or says why not."""
+    """Keep the target as this machine's default if it is good enough; otherwise warn."""
     check_valid(targets.described_target(CALIBRATED, derived.text), derived.file)
     doubt = derived.quality.doubt
     if doubt is None:
-        # Whatever names no target reads it from now on.
+        # Commands without --target use this file from now on.
         note(f"kept as this machine's target {CALIBRATED}: {keep_calibration(derived.text)}")
         return
     stays = f"the one before stays, {calibration_file()}" if calibration() else "there is no other"
@@ -137,7 +137,7 @@ def _keep(derived: Derived) -> None:
 
 
 def _measured(settings: Settings) -> tuple[list[CalibratedExperiment], bool]:
-    """All experiments of the run that were measured, now or before; whether it had to stop."""
+    """Return all experiments of the run measured so far, and true if the run had to stop."""
     folder, bed = settings.folder, settings.bed
     stopped = False
     if bed is not None:
@@ -161,7 +161,7 @@ def _measured(settings: Settings) -> tuple[list[CalibratedExperiment], bool]:
 
 
 def _derived(settings: Settings, found: Sequence[CalibratedExperiment]) -> Derived | None:
-    """The machine as a target, if all experiments that this takes were measured."""
+    """Derive this machine's target; None unless all experiments are complete and from linux-xdp."""
     if {each["measurement"]["testbed"] for each in found} != {CALIBRATED}:
         return None
     if any(each["measurement"]["state"] == "partial" for each in found):
@@ -173,11 +173,6 @@ def _derived(settings: Settings, found: Sequence[CalibratedExperiment]) -> Deriv
 
 
 def _page(file: str, settings: Settings, found: list[CalibratedExperiment]) -> None:
-    """Writes the page of the run.
-
-    Raises:
-        InputError: when it cannot be written.
-    """
     from slowpath.calibrate.page import environments_of, run_page
 
     where = [environments_of(settings.folder.of(one["name"])) for one in found]
@@ -213,7 +208,7 @@ def _report(
 
 
 def _note(found: Sequence[CalibratedExperiment]) -> None:
-    """Says what has to be known of the figures, each sentence once."""
+    """Print the notes on the figures, each once with its experiments."""
     about = dict[str, list[str]]()
     for each in found:
         for text in each["measurement"]["notes"]:

@@ -1,4 +1,4 @@
-"""Settings of `slowpath calibrate`, checked."""
+"""Checked settings of `slowpath calibrate`."""
 
 from argparse import Namespace
 from collections.abc import Sequence
@@ -25,23 +25,24 @@ _PRECISION, _SECONDS = 1.0, 2.5  # percent; for one experiment
 
 
 class Settings(NamedTuple):
-    """What to run, or only to evaluate."""
+    """A run to measure and evaluate, or only to evaluate."""
 
     folder: RunFolder
-    bed: Bed | None  # None: nothing is measured
+    bed: Bed | None  # None: only evaluate
     limits: Limits
-    experiments: Sequence[Experiment]  # that are to be measured
-    names: Sequence[str]  # all of the run, in order
+    experiments: Sequence[Experiment]  # to measure
+    names: Sequence[str]  # of all experiments of the run, in order
     form: str
-    html: str | None = None  # a file for a page
+    html: str | None = None  # file for the report page
 
 
 def read_settings(given: Namespace) -> Settings:
-    """What the options ask for.
+    """Read and check the options.
 
     Raises:
-        OptionError: when one makes no sense, or not with the others.
-        InputError: when a specification or a directory cannot be read, or does not fit the bed.
+        OptionError: when an option is invalid or conflicts with another one.
+        InputError: when a specification or a directory cannot be read, or does not fit the test
+            bed.
     """
     check_page(given.html)
     return _settings(given)._replace(html=given.html)
@@ -69,7 +70,7 @@ def _settings(given: Namespace) -> Settings:
 
 
 def _alone(given: Namespace, option: str) -> None:
-    """A run that is there says all but the format."""
+    """Reject options that the settings of an existing run determine."""
     others = {
         "SPEC.yaml": given.spec,
         "--component": given.component,
@@ -102,7 +103,7 @@ def _is_complete(folder: RunFolder, name: str) -> bool:
 
 
 def _of_run(folder: RunFolder, name: str) -> Experiment:
-    """The specification in the directory of the run."""
+    """Read the specification in the directory of the run."""
     return folder.of(name).experiment()
 
 
@@ -133,7 +134,7 @@ def _chosen(given: Namespace, bed: Bed) -> list[Experiment]:
 
 
 def fits(bed: Bed, experiment: Experiment) -> bool:
-    """Whether a test bed has an experiment."""
+    """Return true if a test bed supports an experiment."""
     try:
         metric_on(bed, experiment)
     except InputError:

@@ -1,1 +1,1 @@
-"""The parameters of this machine's core, fitted to measurements."""
+"""Fit of core parameters to measurements on this machine."""

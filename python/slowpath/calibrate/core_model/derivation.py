@@ -1,4 +1,4 @@
-"""From a run of experiments to the target file of the machine."""
+"""Derivation of the machine's target file from a run of experiments."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 _BY_KEY = ("map_lookup_elem", "map_update_elem", "map_delete_elem")
-"""Helpers that look for an entry by its key."""
+"""Helpers that look up an entry by its key."""
 
 
 def models_text(documents: Sequence[ModelDocument], spread: frozenset[str]) -> str:
-    """A table for each model, by the names of the experiments.
+    """Return a TOML table for each model, sorted by the name of its experiment.
 
-    `spread` are those whose packets are spread over what the parameter counts: where these are
-    entries of a map, the model says what calls take that look for one.
+    `spread` names the experiments whose packets vary. If such an experiment sweeps the entries of a
+    map, its model also prices the calls that look up an entry.
     """
     tables = [
         "\n".join(_table(document, spread=document["experiment"] in spread))
@@ -37,7 +37,7 @@ def models_text(documents: Sequence[ModelDocument], spread: frozenset[str]) -> s
 
 def _table(document: ModelDocument, *, spread: bool) -> Iterator[str]:
     model = document["model"]
-    assert model is not None  # noqa: S101 - others are not asked for
+    assert model is not None  # noqa: S101 - only documents with a model
     yield f"[timing.model.{document['experiment']}]"
     yield f"description = {quoted(document['description'])}"
     yield f"parameter = {quoted(document['parameter'])}"
@@ -78,12 +78,12 @@ def _list(values: Iterable[float]) -> str:
 
 
 def _number(value: float) -> str:
-    """All digits: a function may be the small difference of large terms."""
+    """Format a number with all digits: a function may be a small difference of large terms."""
     return str(int(value)) if value == int(value) and abs(value) < 1e9 else repr(float(value))  # noqa: PLR2004
 
 
 def _calls(document: ModelDocument) -> list[str]:
-    """The calls whose prices grow as this experiment's look-ups do."""
+    """Return the calls whose prices grow with the entries like this experiment's lookups."""
     if document["parameter"] != "entries":
         return []
     fixed = document["fixed"]
@@ -102,7 +102,7 @@ def _finds(document: ModelDocument) -> bool:
 
 
 _FEWEST = 200
-"""Programs that it takes at least to tell parameters apart."""
+"""Minimum number of programs that can tell parameters apart."""
 _CHECKS = (
     "checksum-update",
     "copy-many-bytes",
@@ -113,17 +113,17 @@ _CHECKS = (
     "table-ternary-tuples-key-bytes",
     "table-ternary-tuples-repeats",
 )
-"""Experiments that nothing is fitted to: loops, stores, loads and calls go together in them as they
-do in whole programs, and others tell the price of each."""
+"""Experiments held out from the fit. They combine loops, stores, loads and calls like whole
+programs; other experiments measure the price of each of these."""
 
 
 class Derived(NamedTuple):
-    """The machine as a target, and how well it explains the experiments."""
+    """The machine's target, and its errors on the experiments."""
 
     text: str
     file: str
     programs: int
-    error: float  # median, in parts of the time
+    error: float  # median error, as a share of the time
     quality: Quality
 
 
@@ -133,12 +133,12 @@ def derive(
     go_on: Callable[[float], bool],
     progress: Callable[[float], None] = lambda _: None,
 ) -> Derived | None:
-    """Writes the target file of a run, with its models; None where too little was measured for one.
+    """Write the target file of a run, with its models; return None if too little was measured.
 
-    `progress` is told which share of the search for the core is done.
+    `progress` receives the finished share of the search for the core's parameters.
 
     Raises:
-        InputError: when a file is damaged, or cannot be written.
+        InputError: when a file is damaged or cannot be written.
     """
     places, dates = list["Environment"](), list[str]()
     spread, folders = set[str](), dict[str, ExperimentFolder]()
@@ -173,14 +173,14 @@ def derive(
 
 
 def _errors(text: str, checks: Sequence[Observation]) -> list[float]:
-    """Of each check program, in parts of its time."""
+    """Return the error on each check program, as a share of its time."""
     target = targets.described_target(NAME, text)
     estimated = estimates.nanoseconds([one.flow for one in checks], target)
     return [ns / one.ns - 1 for one, ns in zip(checks, estimated, strict=True)]
 
 
 def _machine(places: Sequence["Environment"], dates: Sequence[str]) -> Machine | None:
-    """Describe the machine; None where its clock is not known."""
+    """Describe the machine; return None if its clock is unknown."""
     clocks = [place["pace"]["clock_hz"] for place in places if place["pace"] is not None]
     if not clocks:
         return None

@@ -1,4 +1,4 @@
-"""The target file of a machine, and the quality of its calibration."""
+"""Text of a machine's target file, and the quality of its calibration."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -25,11 +25,11 @@ from slowpath.core.engine import targets
 
 NAME = "linux-xdp"
 _PLACEHOLDER = 60.0
-"""Cycles of a call that nothing is known of: in the middle of those that are known."""
+"""Assumed cycles of an unknown call: in the middle of the known prices."""
 
 
 class CallPrice(TypedDict, total=False):
-    """Cycles of a call."""
+    """Price of a call in cycles: in general, when it returns 0, and for each byte."""
 
     cycles: float
     zero_cycles: float
@@ -37,7 +37,7 @@ class CallPrice(TypedDict, total=False):
 
 
 class Machine(TypedDict):
-    """What is measured on."""
+    """The measured machine."""
 
     machine: str
     date: str
@@ -50,7 +50,7 @@ def timing_text(
     calls: Mapping[str, CallPrice],
     error: tuple[float, float],
 ) -> str:
-    """The table `[timing]` with all that belongs to it."""
+    """Return the table `[timing]` with its subtables; `error` has the ends of the interval."""
     lines = [
         "[timing]",
         f"machine = {quoted(machine['machine'])}",
@@ -86,7 +86,7 @@ def timing_text(
 
 
 def documented() -> Parameters:
-    """The core of the documented machine; what its description leaves out is as usual."""
+    """Return the core parameters of the documented machine; missing ones have start values."""
     timing = tomllib.loads(targets.target_text(NAME) or "")["timing"]
     found = first() | {name: float(timing["core"][name]) for name in (*CORE, *COUNTS)}
     for unit in UNITS:
@@ -98,7 +98,7 @@ def documented() -> Parameters:
 
 
 def target_text(timing: str) -> str:
-    """The whole description."""
+    """Return the whole target description with another `[timing]`."""
     known = targets.target_text(NAME) or ""
     head = known.partition("[timing]")[0]
     return head + timing
@@ -109,17 +109,18 @@ def _number(value: float) -> str:
 
 
 def quoted(text: str) -> str:
-    """A string of TOML; what cannot be printed, which TOML does not take as it is, is a space."""
+    """Format a TOML string; spaces replace unprintable characters, which TOML does not allow."""
     plain = "".join(c if c.isprintable() else " " for c in text)
     return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 LARGEST_ERROR = 0.10
-"""Of half of the check programs."""
+"""Maximum median error on the check programs."""
 LARGEST_IMPRECISE_ERROR = 0.05
-"""The same where most experiments missed their precision: then check programs alone are a proof."""
+"""The same limit if most experiments missed their precision: the check programs are then the only
+evidence."""
 FEWEST_CHECKS = 20
-"""Check programs that tell something: each point of such an experiment is one."""
+"""Minimum number of check programs; each point of a check experiment is one."""
 _MOST = 0.5
 
 
@@ -127,14 +128,14 @@ class Quality(NamedTuple):
     """Precision of the experiments, and errors on programs that the model was not fitted to."""
 
     experiments: int
-    precise: int  # those that met the precision that was asked for
-    checks: int  # check programs
-    check_error: float  # of half of them at most, in parts of their time
-    compiler: str | None  # None: not recorded, or several
+    precise: int  # experiments that met the requested precision
+    checks: int  # number of check programs
+    check_error: float  # median error on the check programs, as a share of their time
+    compiler: str | None  # version of clang; None: not recorded, or several
 
     @property
     def doubt(self) -> str | None:
-        """The reason against it as the default of a machine; None where it is good enough."""
+        """Reason not to make the target a machine's default; None if it is good enough."""
         if self.checks < FEWEST_CHECKS:
             return f"{self.checks} check programs were measured; {FEWEST_CHECKS} tell something"
         error = f"half of the check programs are off by more than {self.check_error:.1%}"
@@ -147,7 +148,7 @@ class Quality(NamedTuple):
         return None
 
     def text(self) -> str:
-        """The table of the target file."""
+        """Return the table `[timing.calibration]` of the target file."""
         lines = [
             "[timing.calibration]",
             f"experiments = {self.experiments}",
@@ -168,9 +169,9 @@ def quality(
     """Return the quality of a calibration.
 
     Args:
-        notes: of each experiment.
-        compilers: of each experiment.
-        errors: of each check program, in parts of its time.
+        notes: notes of each experiment.
+        compilers: version of the compiler for each experiment.
+        errors: error on each check program, as a share of its time.
     """
     precise = sum(IMPRECISE not in one for one in notes)
     known = {*compilers}

@@ -1,10 +1,11 @@
-"""Parameters of a core that explain the measurements on it.
+"""Fit of a core's parameters to measurements on the core.
 
-All parameters at a time first, as if the model were linear near where they are, from a usual core,
-from the one of the documented machine, and from near the better end; then one after the other, as
-the model has kinks and steps. Given the parameters, the prices of calls follow by non-negative
-least squares. What is made small is the error in parts of the time, large ones counting less than
-their square. The same observations yield the same parameters.
+The search first moves all parameters together, with a linear approximation of the model. It starts
+from a usual core, from the documented machine's core, and from random points near the better
+result. Since the model has kinks and steps, the search then moves one parameter after the other.
+For given parameters, non-negative least squares yields the prices of calls. The loss measures
+errors as shares of the time; large errors count less than their square. The same observations
+yield the same parameters.
 """
 
 import math
@@ -32,31 +33,31 @@ if TYPE_CHECKING:
 
 
 _USUAL_ERROR = 0.03
-"""Errors above this part count less than their square."""
+"""Errors above this share of the time count less than their square."""
 _STEP, _LEAST_STEP, _MOST_STEP = 0.1, 0.01, 0.6
 _SLOPE = 0.04
-"""The change, in parts of a parameter, that tells what it does."""
+"""Relative change of a parameter that yields its numerical derivative."""
 _LEAP, _LEAST_LEAP, _MOST_LEAP = 0.25, 0.01, 0.4
-"""First, least and largest move of a parameter at a time, in parts of it."""
+"""First, least and largest relative change of a parameter in one joint move."""
 _LEAPS = 6
 _DAMPING = 0.01
-"""An error that counts as much as moving a parameter by all of it."""
+"""Error that weighs as much as changing a parameter by 100 %."""
 _BETTER = 1e-6
 _RESTARTS = 2
 _SHAKE = 0.25
 _SETTLING = 4
-"""Times that prices are found anew until they go with how calls overlap."""
+"""Repetitions after which the prices of calls are consistent with the overlap of calls."""
 _OUTSIDE = 0.05
-"""The part of check programs beyond either end of the interval."""
+"""Share of check programs beyond either end of the interval."""
 
 
 class Fitted(NamedTuple):
-    """A core, and how well it explains what was seen."""
+    """A core, and its errors on the observations."""
 
-    text: str  # the target's description
+    text: str  # target description
     parameters: Parameters
     calls: dict[str, CallPrice]
-    errors: list[float]  # of each observation, in parts of the time
+    errors: list[float]  # of each observation, as a share of its time
 
 
 class _Fit:
@@ -70,7 +71,7 @@ class _Fit:
         self._cycles = self._in_cycles([one.ns for one in seen])
         many = Counter(one.experiment for one in seen)
         shares = np.array([many[one.experiment] for one in seen])
-        # Of an experiment with many points, each counts less.
+        # Each point of an experiment with many points counts less.
         self._weights = 1 / self._cycles / shares**0.25
 
     def _in_cycles(self, nanoseconds: Sequence[float]) -> "np.ndarray":
@@ -79,7 +80,7 @@ class _Fit:
         return np.array(nanoseconds) * self._machine["clock_hz"] / 1e9
 
     def text(self, parameters: Parameters, prices: "np.ndarray", error: tuple[float, float]) -> str:
-        """The target's description."""
+        """Return the target description."""
         calls = self._prices.named(prices.tolist())
         return target_text(timing_text(self._machine, parameters, calls, error))
 
@@ -89,17 +90,18 @@ class _Fit:
         return self._in_cycles(estimates.nanoseconds(self._flows, target))
 
     def errors(self, parameters: Parameters, prices: "np.ndarray") -> "np.ndarray":
-        """Of each observation, in parts of its time."""
+        """Return the error on each observation, as a share of its time."""
         found: np.ndarray = self._predicted(parameters, prices) / self._cycles - 1
         return found
 
     def solve(
         self, parameters: Parameters, prices: "np.ndarray"
     ) -> tuple["np.ndarray", "np.ndarray"]:
-        """Better prices of calls, and the error of each observation.
+        """Return better prices of calls, and the error on each observation.
 
-        As if a path took longer by what a call in it does, which is nearly so: calls that overlap
-        what is around them take the same of the core's width. Large errors count as in the loss.
+        The linear model adds the price of a call to the time of its path. This is nearly exact:
+        calls that overlap the code around them still occupy the core's width. Weights of large
+        errors are those of the loss.
         """
         from scipy.optimize import nnls
 
@@ -108,14 +110,14 @@ class _Fit:
         without = predicted - self._matrix @ prices
         left = (self._cycles - without) * weights
         matrix = self._matrix * weights[:, None]
-        # Three turns for each price, as it has them by itself, are too few now and then.
+        # SciPy's default of three iterations for each price is sometimes too low.
         better, _ = nnls(matrix, left, maxiter=100 * matrix.shape[1])
         return better, (without + self._matrix @ better - self._cycles) / self._cycles
 
     def settled(
         self, parameters: Parameters, prices: "np.ndarray | None" = None
     ) -> tuple["np.ndarray", float]:
-        """Prices that go with the parameters, and how far off the model is with them."""
+        """Return prices of calls for these parameters, and the loss of the model with them."""
         import numpy as np
 
         if prices is None:
@@ -128,14 +130,14 @@ class _Fit:
         return prices, least
 
     def loss(self, errors: "np.ndarray") -> float:
-        """Return the loss of the model."""
+        """Return the mean loss of errors."""
         parts = ((1 + (errors / _USUAL_ERROR) ** 2) ** 0.5) - 1
         return float(parts.mean())
 
     def leap(
         self, start: Parameters, go_on: Callable[[float], bool], progress: Callable[[float], None]
     ) -> "_Found":
-        """Better parameters than these, all moved at a time, until that no longer helps."""
+        """Improve all parameters together until no joint move reduces the loss."""
         best, reach = _Found(start, *self.settled(start)), _LEAP
         for leaps in range(_LEAPS):
             progress(leaps / _LEAPS)
@@ -154,7 +156,10 @@ class _Fit:
     def _slopes(
         self, best: "_Found", go_on: Callable[[float], bool]
     ) -> "dict[str, np.ndarray] | None":
-        """The change of each error by parts of each parameter; None when the time is up."""
+        """Return the derivative of each error by the relative change of each parameter.
+
+        Return None after a stop request.
+        """
         errors = self.errors(best.parameters, best.prices)
         slopes: dict[str, np.ndarray] = {}
         for name, known in PARAMETERS.items():
@@ -174,7 +179,7 @@ class _Fit:
     def _landed(
         self, best: "_Found", slopes: "dict[str, np.ndarray]", reach: float
     ) -> "_Found | None":
-        """The core with the least errors within reach, by the slopes; None if it is no better."""
+        """Return the core with the least linearised errors within `reach`; None if not better."""
         import numpy as np
         from scipy.optimize import lsq_linear
 
@@ -199,7 +204,7 @@ class _Fit:
     def descend(
         self, best: "_Found", go_on: Callable[[float], bool], progress: Callable[[float], None]
     ) -> "_Found":
-        """The best parameters near some, one after the other; until all steps are small."""
+        """Improve one parameter after the other until all steps are small."""
         steps = {name: _STEP for name, known in PARAMETERS.items() if not known.fixed}
         while any(step >= _LEAST_STEP for step in steps.values()):
             for name, step in steps.items():
@@ -221,8 +226,8 @@ class _Fit:
             tried = {**best.parameters, name: clipped(name, best.parameters[name] * factor)}
             if tried[name] == best.parameters[name]:
                 continue
-            # Prices of calls that overlap what is around them do not settle at once: the ones
-            # before may be better.
+            # Prices of overlapping calls need several iterations to settle, so the previous
+            # prices may be better.
             for prices in (best.prices, self.solve(tried, best.prices)[0]):
                 loss = self.loss(self.errors(tried, prices))
                 if loss < best.loss - _BETTER:
@@ -230,7 +235,7 @@ class _Fit:
         return None
 
     def described(self, found: "_Found", error: tuple[float, float]) -> Fitted:
-        """Return the parameters found as a target."""
+        """Return the found core as a target, with its errors."""
         errors = self.errors(found.parameters, found.prices).tolist()
         calls = self._prices.named(found.prices.tolist())
         text = self.text(found.parameters, found.prices, error)
@@ -238,7 +243,7 @@ class _Fit:
 
 
 def _damped(errors: "np.ndarray") -> "np.ndarray":
-    """Return the weights by which least squares count errors as the loss does."""
+    """Return the weights with which least squares approximate the loss."""
     damped: np.ndarray = (1 + (errors / _USUAL_ERROR) ** 2) ** -0.25
     return damped
 
@@ -250,14 +255,14 @@ class _Found(NamedTuple):
 
 
 def _share(steps: Iterable[float]) -> float:
-    """Return the share of a descent that is done: as far as steps are small."""
+    """Return the finished share of a descent, judged by the sizes of its steps."""
     whole = math.log(_STEP / _LEAST_STEP)
     done = [min(max(math.log(_STEP / step) / whole, 0.0), 1.0) for step in steps]
     return sum(done) / len(done)
 
 
 def _part(progress: Callable[[float], None], stage: int) -> Callable[[float], None]:
-    """Map the share of one stage to that of all: two starts, restarts, the last descent."""
+    """Convert the progress of a stage to that of all: two starts, the restarts, the descent."""
     return lambda share: progress((stage + share) / (_RESTARTS + 3))
 
 
@@ -272,11 +277,11 @@ def fit(
     checks: Sequence[Observation] = (),
     progress: Callable[[float], None] = lambda _: None,
 ) -> Fitted:
-    """The core that explains the observations best; `go_on` is told how far off it is until then.
+    """Return the core that explains the observations best.
 
-    When that says no, the best so far is taken. `checks` are programs that the core is not fitted
-    to: where they disagree with it, the interval of estimates widens to what they show. `progress`
-    is told which share of the search is done.
+    `go_on` receives the current loss; if it returns false, the search ends with the best core so
+    far. `checks` are held-out programs: if their times deviate from the estimates, the interval of
+    estimates widens. `progress` receives the finished share of the search.
     """
     search = _Fit(seen, machine)
     stages = count()
@@ -306,6 +311,6 @@ def fit(
 
 
 def ends(ratios: Sequence[float]) -> tuple[float, float]:
-    """The ends of intervals, by what check programs took in parts of their estimates."""
+    """Return the ends of the interval, from ratios of measured to estimated times of checks."""
     low, high = USUAL_ENDS
     return min(low, quantile(ratios, _OUTSIDE)), max(high, quantile(ratios, 1 - _OUTSIDE))

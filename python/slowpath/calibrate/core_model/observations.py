@@ -1,4 +1,4 @@
-"""Observed times of programs with known paths, and prices of kernel calls."""
+"""Measured times of programs with known paths, and the linear model of call prices."""
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 _QUICK, _ALONE = 0.08, 1.12
-"""This quantile of what a program took is what it takes on a core that nobody shares; a sample in
-which one of its two programs took more than so many times that was disturbed. Throughput halves
-where another CPU shares the core, and a mean of both is true of neither. The two run one after the
-other, so that one of them may be disturbed alone."""
+"""The `_QUICK` quantile of a program's times is its time on an unshared core. A sample is disturbed
+if one of its two programs took more than `_ALONE` times as long. Throughput halves when another CPU
+shares the core, so a mean over both states describes neither. The two programs run one after the
+other, so that one may be disturbed alone."""
 _FEWEST = 2
-"""Undisturbed samples that a point needs."""
+"""Minimum number of undisturbed samples of a point."""
 
 
 class Observation(NamedTuple):
-    """A program that was measured."""
+    """A measured program."""
 
     experiment: str
     flow: estimates.Flow
-    ns: float  # a turn of the kernel's loop with the program in it
+    ns: float  # time of one iteration of the kernel's loop that runs the program
 
 
 class _Seen(NamedTuple):
@@ -42,10 +42,11 @@ class _Seen(NamedTuple):
 
 
 def observations(folders: Mapping[str, ExperimentFolder]) -> Iterator[Observation]:
-    """The programs of experiments, each once, as they are on a core that nobody shares.
+    """Yield the programs of experiments, each once, with their times on an unshared core.
 
-    None where packets vary, whose data are not hot; nor where branches cannot be predicted, which
-    take other paths each time; nor points that were disturbed in all samples.
+    Experiments with varying packets are left out because their data are not in the cache;
+    experiments with unpredictable branches, because their path changes with each run. Points with
+    fewer than two undisturbed samples are left out, too.
 
     Raises:
         InputError: when a file is damaged.
@@ -102,7 +103,7 @@ def _programs(name: str, one: _Seen, alone: Mapping[int, list[Sample]]) -> Itera
 
 
 def _undisturbed(times: Sequence[float], quick: float) -> Sequence[float]:
-    """The times near that of a core that nobody shares; the least one if there are none."""
+    """Return the times close to the time on an unshared core, or else the least time."""
     return [time for time in times if time <= _ALONE * quick] or [min(times)]
 
 
@@ -115,7 +116,7 @@ def _flow(folder: ExperimentFolder, text: str) -> estimates.Flow:
 
 _HASHED = ("hash", "percpu_hash", "lru_hash", "lru_percpu_hash")
 _KEYS = "key bytes"
-"""The column of what all hash maps have in common: they hash the key, and compare it."""
+"""Column shared by all hash maps: the price of hashing and comparing a key byte."""
 _BY_BYTES = (
     "csum_diff",
     "loop",
@@ -124,21 +125,22 @@ _BY_BYTES = (
     "trace_printk",
     "trace_vprintk",
 )
-"""Helpers whose price depends on how much they work on, of all cases in the same way."""
+"""Helpers with a price per byte that is the same in all cases of a helper."""
 _CASES = ("grow", "shrink", "new")
-"""Cases of calls that are told apart, besides numbers of what is printed."""
+"""Cases of calls with separate prices, besides numbers of printed values."""
 _TELLING = ("map_lookup", "ringbuf_reserve", "map_delete", "tail_call")
-"""Calls whose result tells what they have done: nothing was found, or deleted, or they go on."""
+"""Calls with separate prices for a result of 0, as their result depends on the work done: a hit or
+miss, a deletion, a tail call taken or not."""
 
 
 def _case(call: tuple[str, int, bool | None]) -> str:
-    """The call, and whether it returned 0."""
+    """Return the name of a call's column; `?` marks a result of 0."""
     name, _, zero = call
     return f"{name}?" if zero and name.startswith(_TELLING) else name
 
 
 def _sized(name: str) -> str | None:
-    """The column of what a byte more takes, if there is one."""
+    """Return the column of a call's price per byte, if it has one."""
     helper, *of = name.split(".")
     if of and of[0] in _HASHED:
         return _KEYS
@@ -146,10 +148,9 @@ def _sized(name: str) -> str | None:
 
 
 class Prices:
-    """The calls of some observations as columns of a linear model."""
+    """Linear model of call prices: a row for each observation, a column for each price."""
 
     def __init__(self, seen: Sequence[Observation]) -> None:
-        """Each call is a column, with one more for the bytes that it works on."""
         calls = [one.flow.calls for one in seen]
         cases = {_case(call) for each in calls for call in each}
         sized = {_sized(name) for each in calls for name, _, _ in each} | {_KEYS}
@@ -157,7 +158,7 @@ class Prices:
         self._calls = calls
 
     def matrix(self) -> "np.ndarray":
-        """How often each observation has each column."""
+        """Return the number of calls or bytes of each observation, by column."""
         import numpy as np
 
         number = {name: at for at, name in enumerate(self.columns)}
@@ -172,12 +173,12 @@ class Prices:
         return matrix
 
     def free(self) -> dict[str, CallPrice]:
-        """All calls for nothing."""
+        """Return a price of zero for each call."""
         names = {name.removesuffix("?") for name in self.columns if not name.endswith(" bytes")}
         return {name: {"cycles": 0.0, "zero_cycles": 0.0} for name in names}
 
     def named(self, cycles: Sequence[float]) -> dict[str, CallPrice]:
-        """The prices of the columns, by calls."""
+        """Convert prices by column to prices by call."""
         known: Mapping[str, float] = dict(zip(self.columns, map(float, cycles), strict=True))
         found = dict[str, CallPrice]()
         for column, price in known.items():
@@ -195,7 +196,7 @@ class Prices:
 
 
 def _dearest(found: Mapping[str, CallPrice]) -> dict[str, CallPrice]:
-    """For calls of which only single cases were measured: the dearest one."""
+    """Return the highest price of the cases for calls that were measured in single cases only."""
     others = dict[str, CallPrice]()
     for name, price in sorted(found.items()):
         whole, _, case = name.rpartition(".")

@@ -7,13 +7,13 @@ Parameters = dict[str, float]
 
 
 class Parameter(NamedTuple):
-    """One number of the model."""
+    """A number of the core model: its start value and its limits."""
 
-    first: float  # where the search begins: a server's core of 2022
+    first: float  # start of the search: a server's core of 2022
     least: float
     most: float
     whole: bool = False
-    fixed: bool = False  # nothing that can be measured depends on it
+    fixed: bool = False  # true if no measurement depends on it
 
 
 UNITS = ("alu", "shift", "multiply", "divide", "load", "store", "atomic", "branch")
@@ -31,34 +31,35 @@ CORE = (
 COUNTS = ("loop_instructions", "window")
 PIPELINE = ("fetch_cycles", "fetch_queue", "move_latency_cycles", "loop_stall_cycles")
 OVERLAP = ("instructions", "result_share", "result_cycles")
-"""Of calls that overlap what is around them."""
+"""Parameters of calls that overlap the code around them."""
 _PREDICTED = 12.0
-"""A call of a function and its return take less than this where returns are predicted. Where some
-mitigation makes them fail, as on Zen, the flow stops behind each call of the kernel, too."""
+"""Maximum cycles of a function call and its return if the core predicts returns. A mitigation can
+prevent this prediction, as on Zen; the flow of instructions then also stops after each kernel
+call."""
 
 
 def latency(unit: str) -> str:
-    """The name of a unit's latency."""
+    """Return the name of a unit's latency."""
     return f"{unit}.latency_cycles"
 
 
 def interval(unit: str) -> str:
-    """The name of a unit's cycles between two instructions."""
+    """Return the name of a unit's cycles between two instructions."""
     return f"{unit}.interval_cycles"
 
 
 def queue(unit: str) -> str:
-    """The name of how many instructions wait for a unit."""
+    """Return the name of a unit's queue length, in instructions."""
     return f"{unit}.queue"
 
 
 def pipeline(name: str) -> str:
-    """A parameter of fetching, moves, and the loop."""
+    """Return the full name of a parameter of fetching, moves, or the loop."""
     return f"pipeline.{name}"
 
 
 def overlap(name: str) -> str:
-    """A parameter of calls that overlap what is around them."""
+    """Return the full name of a parameter of calls that overlap the code around them."""
     return f"pipeline.calls.{name}"
 
 
@@ -109,7 +110,7 @@ PARAMETERS: dict[str, Parameter] = {
 
 
 def first() -> Parameters:
-    """Where the search begins."""
+    """Return the start of the search."""
     return {name: parameter.first for name, parameter in PARAMETERS.items()}
 
 
@@ -119,7 +120,7 @@ def returns_are_predicted(parameters: Parameters) -> bool:
 
 
 def clipped(name: str, value: float) -> float:
-    """The nearest value that a parameter may have."""
+    """Return the nearest allowed value of a parameter."""
     parameter = PARAMETERS[name]
     inside = min(max(value, parameter.least), parameter.most)
     return float(round(inside)) if parameter.whole else inside

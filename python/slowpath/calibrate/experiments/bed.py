@@ -1,4 +1,4 @@
-"""Interface of test beds, and the measured CPU."""
+"""Interface of test beds."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -13,43 +13,43 @@ from slowpath.measure.environment import Environment
 
 
 class Limits(NamedTuple):
-    """How well to measure, and for how long."""
+    """Precision and time limits of a measurement."""
 
-    precision: float  # half the interval of a program's time, as a share of it
-    seconds: float  # at most, for one experiment in all its blocks
-    cpu: int | None  # None: the last one that this process may use
+    precision: float  # half width of a time's 95 % interval, as a share of the time
+    seconds: float  # maximum for one experiment, all blocks together
+    cpu: int | None  # None: the last CPU that this process may use
 
 
 class Job(NamedTuple):
-    """An experiment that is to be measured."""
+    """An experiment to measure."""
 
     experiment: Experiment
     metric: Metric
     points: Sequence[int]
-    folder: Path  # where generated programs go
-    say: Callable[[str], None]  # what is being done
+    folder: Path  # of the generated programs
+    say: Callable[[str], None]  # receives a description of the current step
 
 
 class Measured(NamedTuple):
-    """What a test bed found out."""
+    """Result of measuring one block of an experiment."""
 
     samples: list[Sample]
-    errors: Mapping[int, str]  # by value of the parameter, why nothing is known
-    complete: bool  # whether all was done that was asked for
+    errors: Mapping[int, str]  # by value of the parameter, the reason for missing samples
+    complete: bool  # false if interrupted
     environment: Environment | None = None
     notes: Sequence[str] = ()
     paths: Mapping[str, str] = MappingProxyType({})
-    """By names such as `component-16` and `baseline-16`, programs' paths as a core sees them."""
+    """Paths of programs as a core sees them, by names such as `component-16` and `baseline-16`."""
 
 
 class Station(Protocol):
-    """A test bed at work."""
+    """An open test bed."""
 
     def measure(self, job: Job) -> Measured:
-        """Measures an experiment in one block, or as much of it as there is time for.
+        """Measure one block of an experiment, or the part of it for which there is time.
 
         Raises:
-            InputError: when it cannot be measured at all.
+            InputError: when the experiment cannot be measured at all.
         """
 
 
@@ -58,41 +58,41 @@ class Bed(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the test bed."""
 
     @property
     def says(self) -> str:
-        """What it is, in a sentence."""
+        """Description in one sentence."""
 
     @property
     def target(self) -> str:
-        """Which target it tells about."""
+        """Name of the target whose costs it yields."""
 
     @property
     def metrics(self) -> Sequence[Metric]:
-        """What it can tell of a packet; none: it only writes programs."""
+        """Metrics that it yields for a packet; empty if it only writes programs."""
 
     @property
     def exact(self) -> bool:
-        """Whether it computes."""
+        """Return true if it computes costs instead of measuring them."""
 
     @property
     def blocks(self) -> int:
-        """In how many blocks of time an experiment is measured, with others between them."""
+        """Number of time blocks of an experiment; other experiments run between them."""
 
     def kinds(self) -> Sequence[str]:
-        """The components that it has."""
+        """Return the components that it supports."""
 
     def check(self, experiment: Experiment) -> None:
-        """Finds out whether it can be given an experiment of such a component.
+        """Reject experiments that it cannot run, although it supports their component.
 
         Raises:
-            InputError: when not; it says why.
+            InputError: with the reason.
         """
 
     def open(self, limits: Limits, stopping: Stopping) -> AbstractContextManager[Station]:
-        """Makes it ready.
+        """Prepare the test bed for measurements.
 
         Raises:
-            InputError: when this machine lacks something; it says what to do.
+            InputError: when this machine lacks something, with advice.
         """

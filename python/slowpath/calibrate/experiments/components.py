@@ -1,4 +1,4 @@
-"""Components that experiments measure, and their parameters."""
+"""Components under test in experiments, and their parameters."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from slowpath.core.spanned import Number, Parameter, Word
 
 
 class Component(NamedTuple):
-    """A part of a data plane whose cost is measured."""
+    """A part of a data plane whose cost experiments measure."""
 
     says: str
     parameters: Mapping[str, Parameter]
@@ -15,7 +15,7 @@ class Component(NamedTuple):
 
 YES, NO = "yes", "no"
 SIZE = "size"
-"""The packet size, which every component can be swept over."""
+"""Name of the packet size, a parameter over which every component can be swept."""
 _ENTRIES = Number("entries of each table", 1, 4_000_000, 1)
 _KEY = Number("bytes of a key", 4, 64, 16, 4)
 _VALUE = Number("bytes of an entry's value (action data)", 8, 1024, 64, 8)
@@ -29,8 +29,8 @@ MIXES: Mapping[str, Mapping[str, int]] = {
     "compute": {"sum": 9, "move": 5, "shift": 5, "multiply": 1, "constant": 1, "branch": 1},
     "turn": {"sum": 6, "move": 4, "shift": 3, "load": 3, "store": 1},
 }
-"""How often each kind of instruction is drawn, in parts: as in parsers, in programs that write
-headers and records, in hashes, and in small loops."""
+"""Relative frequency of each kind of instruction. The mixes resemble parsers, programs that write
+headers and records, hash functions, and small loops."""
 HELPERS = (
     "ktime_get_ns",
     "ktime_get_coarse_ns",
@@ -56,8 +56,9 @@ HELPERS = (
     "trace_printk",
     "trace_vprintk",
 )
-"""Functions of the kernel that programs call; `_insert_delete`, `_submit` and `_discard` are two
-calls; `xdp_adjust_meta` goes there and back, and `xdp_adjust_tail` has two names."""
+"""Kernel helpers under test. Names with `_insert_delete`, `_submit` and `_discard` stand for two
+calls each; `xdp_adjust_meta` moves the pointer there and back; `xdp_shrink_tail` and
+`xdp_grow_tail` both call `xdp_adjust_tail`."""
 HELPER_MAPS = (
     "hash",
     "percpu_hash",

@@ -1,4 +1,4 @@
-"""Shape of the record of an experiment that ran."""
+"""Types of the documents about a measured experiment."""
 
 from typing import Literal, NamedTuple, NotRequired, TypedDict
 
@@ -6,128 +6,129 @@ from slowpath.calibrate.experiments.specification import Metric
 from slowpath.fit.documents import FittedModel
 
 State = Literal["complete", "partial", "failed", "written"]
-"""All points were measured that can be; it was interrupted; none was; the test bed only writes."""
+"""Outcome of an experiment: all possible points measured, interrupted, no point measured, or
+programs only written."""
 
 
 class Sample(NamedTuple):
-    """One observation of a point: what one load, or one round, says."""
+    """One observation of a point, from one load or round."""
 
-    value: int  # of the parameter
+    value: int  # of the swept parameter
     number: int  # of the observation, in its block
-    component: float  # of the program with the component, in the unit of the metric
-    baseline: float  # of the baseline program, at the same time
-    block: int = 1  # of time, in which it was made; other experiments lie between two of them
+    component: float  # cost of the program with the component, in the unit of the metric
+    baseline: float  # cost of the baseline program, in the same observation
+    block: int = 1  # number of its time block; other experiments run between two blocks
 
 
 class Point(TypedDict):
-    """What the component costs at one value of the parameter."""
+    """Cost of the component at one value of the parameter."""
 
     value: int
-    """Of the parameter."""
+    """Value of the swept parameter."""
     cost: float
-    """Of a packet, beyond the baseline program, in the unit of the metric: a mean of observations
-    without outliers."""
+    """Cost of a packet beyond the baseline program, in the unit of the metric: the mean of the
+    observations without outliers."""
     low: float | None
-    """Lower end of its 95 % interval; null after a single observation. What is computed is exact,
-    and both ends are the cost."""
+    """Lower end of the cost's 95 % interval; null after a single observation. Computed costs are
+    exact: both ends equal the cost."""
     high: float | None
-    """Upper end of its interval."""
+    """Upper end of the cost's 95 % interval."""
     program: float
-    """Of a packet in the program with the component, the same mean."""
+    """Cost of a packet in the program with the component, the same kind of mean."""
     baseline: float
-    """Of a packet in the baseline program."""
+    """Cost of a packet in the baseline program, the same kind of mean."""
     observations: int
-    """How many the mean is of."""
+    """Number of observations in the mean of `cost`."""
 
 
 class PointError(TypedDict):
     """A value of the parameter without a cost."""
 
     value: int
-    """Of the parameter."""
+    """Value of the swept parameter."""
     reason: str
-    """Why, in one line."""
+    """Reason for the missing cost, in one line."""
 
 
 IMPRECISE = "The precision that was asked for was not reached; --seconds gives it more time."
-"""A note of experiments."""
+"""Note about experiments that missed the requested precision."""
 
 
 class Measurement(TypedDict):
-    """How an experiment was measured: `measurement.json` in its directory."""
+    """Record of how an experiment was measured: `measurement.json` in its directory."""
 
     slowpath: str
     """Version of slowpath."""
     compiler: NotRequired[str]
-    """Version of clang, as it prints it; absent where nothing was compiled."""
+    """Version of clang, as clang prints it; absent if nothing was compiled."""
     testbed: str
-    """Where it was measured or computed."""
+    """Name of the test bed."""
     target: str
-    """Which target the test bed is about."""
+    """Name of the target whose costs the test bed yields."""
     metric: Metric
-    """What costs are: nanoseconds, cycles or instructions of a packet."""
+    """Unit of costs: nanoseconds, cycles or instructions of a packet."""
     state: State
-    """How far it came: `complete`; `partial`, where it was interrupted; `failed`, where nothing is
-    known of any point; `written`, by a test bed that only writes programs."""
+    """Outcome: `complete`; `partial`, if interrupted; `failed`, if no point has a cost; `written`,
+    by a test bed that only writes programs."""
     exact: bool
-    """Whether costs are computed, not measured."""
+    """True if costs are computed, not measured."""
     date: str
-    """When it began, in UTC (ISO 8601)."""
+    """Start of the measurement, in UTC (ISO 8601)."""
     seconds: float
-    """How long it took."""
+    """Duration of the measurement."""
     blocks: int
-    """In how many blocks it was measured, with other experiments between them."""
+    """Number of measured time blocks; other experiments ran between them."""
     points: list[int]
-    """Values of the parameter, all that were asked for."""
+    """All requested values of the parameter."""
     errors: list[PointError]
-    """Those of which nothing is known."""
+    """Values of the parameter without a cost."""
     notes: list[str]
-    """What has to be known of the figures, one sentence each."""
+    """Notes on the figures, one sentence each."""
     samples_sha256: str | None
-    """Hash of `samples.csv`; null where there is none."""
+    """SHA-256 of `samples.csv`; null if it does not exist."""
 
 
 class ModelDocument(TypedDict):
-    """What an experiment came to: `model.json`, which follows from its samples alone."""
+    """Result of an experiment, derived from its samples alone: `model.json` in its directory."""
 
     experiment: str
     """Name of the specification."""
     description: str
-    """What it is about."""
+    """Description in the specification."""
     kind: str
-    """The component."""
+    """Kind of the component."""
     parameter: str
-    """What was swept: the x of the model."""
+    """Swept parameter: the x of the model."""
     fixed: dict[str, int | str]
-    """All other parameters of the component, and `size`, that of packets."""
+    """All other parameters of the component, and `size`, the packet size."""
     baseline: Literal["without", "empty"]
-    """What was taken off."""
+    """Subtracted baseline: the program without the component, or an empty program."""
     testbed: str
-    """Where it was measured or computed."""
+    """Name of the test bed."""
     target: str
-    """Which target the test bed is about."""
+    """Name of the target whose costs the test bed yields."""
     metric: Metric
-    """The y of the model."""
+    """Unit of costs: the y of the model."""
     exact: bool
-    """Whether costs are computed, not measured."""
+    """True if costs are computed, not measured."""
     date: str
-    """When they were."""
+    """Start of the measurement, in UTC (ISO 8601)."""
     samples_sha256: str | None
-    """Hash of the samples that it follows from."""
+    """SHA-256 of the samples; null if there are none."""
     points: list[Point]
-    """What the samples come to, ascending."""
+    """Costs, by ascending value of the parameter."""
     model: FittedModel | None
-    """The model of the cost; null where it has none."""
+    """Model of the cost; null if none could be fitted."""
     reason: str | None
-    """Why it has none."""
+    """Reason for the missing model; null if there is a model."""
 
 
 class CalibratedExperiment(TypedDict):
-    """An experiment that ran: how, and what it came to."""
+    """A measured experiment with its result."""
 
     name: str
-    """Name of the specification, and of its directory in that of the run."""
+    """Name of the specification, and of the experiment's directory within that of the run."""
     measurement: Measurement
-    """How it was measured."""
+    """Record of the measurement."""
     result: ModelDocument
-    """What it came to."""
+    """Points and model."""

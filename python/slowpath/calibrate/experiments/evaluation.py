@@ -1,8 +1,7 @@
-"""Models from samples, computed by all CPUs.
+"""Derivation of models from samples, on all CPUs.
 
-The same samples and the same specification yield the same bytes.
-
-Each experiment is evaluated by itself, so it comes to the same wherever that is.
+Each experiment is evaluated independently, so that the result does not depend on the process that
+evaluates it. The same samples and the same specification yield the same bytes.
 """
 
 import json
@@ -42,10 +41,10 @@ class _Model(NamedTuple):
 
 
 def evaluate(folder: ExperimentFolder) -> CalibratedExperiment:
-    """Derives points and model from the samples in a directory, and writes them there.
+    """Derive points and model from the samples in a directory, and write them to the directory.
 
     Raises:
-        InputError: when the directory lacks something, or its samples are not those measured.
+        InputError: when a file is missing, or the samples have changed since the measurement.
         OptionError: when the extra `models` is not installed.
     """
     experiment, measurement = folder.experiment(), folder.measurement()
@@ -89,10 +88,10 @@ def _document(
 
 
 def picture(folder: ExperimentFolder, document: ModelDocument) -> None:
-    """Draws points and model into the directory, if there is a model.
+    """Plot points and model into the directory, if there is a model.
 
     Raises:
-        InputError: when that cannot be written.
+        InputError: when the plot cannot be written.
     """
     model = document["model"]
     if model is None:
@@ -110,7 +109,7 @@ def picture(folder: ExperimentFolder, document: ModelDocument) -> None:
 def _model(
     parameter: str, measurement: Measurement, points: list[Point], shared: list[list[float]]
 ) -> _Model:
-    """The model of the costs; what is measured counts by how sure it is."""
+    """Fit a model to the costs; the weight of a measured point depends on its precision."""
     if not points:
         return _Model(None, "nothing was measured")
     import numpy as np
@@ -135,39 +134,35 @@ def _table(parameter: str, metric: str, points: list[Point]) -> "Points":
         metric: [one["cost"] for one in points],
     }
     spread = [error for one in points if (error := standard_error(one)) is not None]
-    # What is computed has intervals of no length, and what was seen once has none.
+    # Intervals of computed costs have length 0, and single observations have no interval.
     if any(spread) and len(spread) == len(points):
         return points_of({**columns, "spread": spread}, [parameter], metric, spread="spread")
     return points_of(columns, [parameter], metric)
 
 
 _FEW = 8
-"""Experiments that one process evaluates before another one has begun to."""
+"""Number of experiments that one process evaluates in the time that others need to start."""
 
 
 def evaluate_all(
     folders: Sequence[ExperimentFolder], done: Callable[[str], None] = lambda _name: None
 ) -> list[CalibratedExperiment]:
-    """Derives what experiments came to, each with its picture, and writes it to their directories.
+    """Evaluate experiments, and write results and plots to their directories.
 
-    `done` is told the name of each that is evaluated, in order.
+    `done` receives the name of each evaluated experiment, in order.
 
     Raises:
-        InputError: when a directory lacks something, or its samples are not those measured.
+        InputError: when a file is missing, or the samples have changed since the measurement.
         OptionError: when the extra `models` is not installed.
     """
     processes = len(os.sched_getaffinity(0))
     if processes > 1 and len(folders) > _FEW:
-        # Imported before the fork, so that each process has them.
-        import matplotlib.backends.backend_agg  # noqa: F401 - as said
-        import scipy.optimize  # noqa: F401 - as said
-
         context = multiprocessing.get_context("fork")
         try:
             with ProcessPoolExecutor(processes, context, _leave_signals) as pool:
                 return _told(pool.map(_evaluated, [folder.path for folder in folders]), done)
         except BrokenProcessPool:
-            pass  # an error that does not pass from process to process: here it is raised again
+            pass  # an error that cannot be pickled; this process raises it again below
     return _told((_evaluated(folder.path) for folder in folders), done)
 
 
@@ -182,7 +177,7 @@ def _told(
 
 
 def _leave_signals() -> None:
-    """Ctrl-C is for the process that waits."""
+    """Leave Ctrl-C to the parent process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -1,13 +1,13 @@
 """Directories of runs and of their experiments, and the record of each experiment.
 
-run.json                    the test bed, and how to measure
-NAME/specification.yaml     of the experiment of this name
-NAME/programs/              what was generated
+run.json                    test bed, precision, time limit, experiments
+NAME/specification.yaml     specification of the experiment NAME
+NAME/programs/              generated programs
 NAME/samples.csv            raw data: each observation of each point
-NAME/flows.json             the paths of the programs, where they are known
-NAME/environment.json       the machine, and what happened there meanwhile, for each block
-NAME/measurement.json       how it was measured, and how far it came
-NAME/points.csv, model.json, plot.svg     what it came to
+NAME/flows.json             known paths of the programs
+NAME/environment.json       state of the machine during each block
+NAME/measurement.json       record of the measurement, with its outcome
+NAME/points.csv, model.json, plot.svg     results
 """
 
 import hashlib
@@ -30,7 +30,7 @@ _MEASUREMENT, _ENVIRONMENT, _FLOWS = "measurement.json", "environment.json", "fl
 
 
 class RunSettings(TypedDict):
-    """How a run is measured: `run.json`."""
+    """Settings of a run: `run.json`."""
 
     testbed: str
     precision: float
@@ -43,25 +43,24 @@ class ExperimentFolder:
     """The directory of one experiment."""
 
     def __init__(self, path: Path) -> None:
-        """It need not be there yet."""
         self.path = path
         self.programs = path / "programs"
 
     @property
     def measured(self) -> bool:
-        """Whether something is known of how it was measured."""
+        """Return true if there is a record of its measurement."""
         return (self.path / _MEASUREMENT).exists()
 
     @property
     def begun(self) -> bool:
-        """Whether a run that goes on has less to measure: some of its blocks, but not all."""
+        """Return true if some blocks are measured, but not all."""
         if not self.measured:
             return False
         known = self.measurement()
         return known["state"] == "partial" and known["blocks"] > 0
 
     def begin(self, experiment: Experiment) -> None:
-        """Makes it, with the specification; what an earlier run left is not valid any more."""
+        """Create the directory with the specification, and delete results of earlier runs."""
         _make(self.programs)
         for name in (
             _MEASUREMENT,
@@ -84,7 +83,7 @@ class ExperimentFolder:
         environments: Sequence[object],
         paths: Mapping[str, str],
     ) -> None:
-        """Writes what was measured; the measurement comes last, so that it vouches for the rest."""
+        """Write the data of a measurement; its record comes last, as a sign that all is written."""
         text = samples_csv(samples)
         if samples:
             write(self.path / _SAMPLES, text)
@@ -95,23 +94,23 @@ class ExperimentFolder:
         write(self.path / _MEASUREMENT, _json(measurement))
 
     def experiment(self) -> Experiment:
-        """Its specification.
+        """Read the specification.
 
         Raises:
-            InputError: when it is missing, or wrong.
+            InputError: when the specification is missing or invalid.
         """
         return load_experiment(str(self.path / _SPECIFICATION))
 
     def measurement(self) -> Measurement:
-        """How it was measured.
+        """Read the record of the measurement.
 
         Raises:
-            InputError: when that is not known.
+            InputError: when the record is missing or damaged.
         """
         return cast("Measurement", _read(self.path / _MEASUREMENT))
 
     def flows(self) -> dict[str, str]:
-        """The paths of programs as text, by names such as `component-16`; none where none is known.
+        """Read the paths of programs as text, by names such as `component-16`; empty if unknown.
 
         Raises:
             InputError: when the file is damaged.
@@ -125,7 +124,7 @@ class ExperimentFolder:
         return {str(name): str(text) for name, text in found.items()}
 
     def environments(self) -> list[object]:
-        """The machine, and what happened there, of each block; None where that is computed.
+        """Read the state of the machine in each block; None for computed blocks.
 
         Raises:
             InputError: when the file is damaged.
@@ -137,10 +136,10 @@ class ExperimentFolder:
         return found
 
     def samples(self) -> list[Sample]:
-        """What was measured.
+        """Read the samples.
 
         Raises:
-            InputError: when the file is damaged, or not the one that was measured.
+            InputError: when the file is damaged, or has changed since the measurement.
         """
         file, known = self.path / _SAMPLES, self.measurement()["samples_sha256"]
         if known is None:
@@ -159,16 +158,15 @@ class RunFolder:
     """The directory of a run."""
 
     def __init__(self, path: Path) -> None:
-        """It need not be there yet."""
         self.path = path
 
     def begin(self, settings: RunSettings, experiments: Sequence[Experiment]) -> None:
-        """Makes it, with the specifications of what is to be measured.
+        """Create the directory with the specifications of the experiments to measure.
 
-        Experiments of which some blocks are measured keep them.
+        Partly measured experiments keep their blocks.
 
         Raises:
-            InputError: when it cannot be written.
+            InputError: when the directory cannot be written.
         """
         _make(self.path)
         for experiment in experiments:
@@ -179,27 +177,27 @@ class RunFolder:
 
     @property
     def begun(self) -> bool:
-        """Whether it has a run already."""
+        """Return true if the directory already contains a run."""
         return (self.path / _RUN).exists()
 
     def settings(self) -> RunSettings:
-        """How it is measured.
+        """Read the settings of the run.
 
         Raises:
-            InputError: when it is no directory of a run.
+            InputError: when the directory does not contain a run.
         """
         return cast("RunSettings", _read(self.path / _RUN))
 
     def of(self, name: str) -> ExperimentFolder:
-        """The directory of one of its experiments."""
+        """Return the directory of an experiment."""
         return ExperimentFolder(self.path / name)
 
 
 def write(file: Path, text: str) -> None:
-    """Writes a file such that it is there as a whole, or as it was.
+    """Write a file atomically: it has either the new content or its previous one.
 
     Raises:
-        InputError: when it cannot be written.
+        InputError: when the file cannot be written.
     """
     write_text(str(file), text)
 
@@ -224,10 +222,10 @@ def _read(file: Path) -> object:
 
 
 class Block(NamedTuple):
-    """What was found out in one block of time."""
+    """Results of one time block."""
 
     samples: Sequence[Sample]
-    errors: Mapping[int, str]  # by value of the parameter, why nothing is known
+    errors: Mapping[int, str]  # by value of the parameter, the reason for missing samples
     environment: Environment | None
     notes: Sequence[str]
     paths: Mapping[str, str]
@@ -236,29 +234,29 @@ class Block(NamedTuple):
 
 
 class Record(NamedTuple):
-    """All blocks until now, the first one first."""
+    """Results of all blocks so far, in order."""
 
     samples: Sequence[Sample] = ()
     errors: Mapping[int, str] = {}
     environments: Sequence[Environment | None] = ()
     notes: Sequence[str] = ()
     paths: Mapping[str, str] = {}
-    date: str = ""  # of the first one
+    date: str = ""  # of the first block
     seconds: float = 0.0
 
     @property
     def blocks(self) -> int:
-        """How many there are."""
+        """Number of blocks."""
         return len(self.environments)
 
     def pace(self, number: int) -> float | None:
-        """How many instructions the CPU did in a cycle in a block, where that is known."""
+        """Return the CPU's instructions per cycle in a block; None if unknown."""
         where = self.environments[number - 1]
         pace = None if where is None else where["pace"]
         return None if pace is None else pace["instructions_per_cycle"]
 
     def with_block(self, number: int, block: Block) -> "Record":
-        """The same with one more block, or with another one in the place of one."""
+        """Return a record in which a block is appended, or replaces the block of this number."""
         others = [one for one in self.samples if one.block != number]
         mine = [one._replace(block=number) for one in block.samples]
         known = {one.value for one in (*others, *mine)}
@@ -276,12 +274,12 @@ class Record(NamedTuple):
         )
 
     def with_note(self, note: str) -> "Record":
-        """The same with something more that has to be known of it."""
+        """Return a record with one more note."""
         return self._replace(notes=list(dict.fromkeys([*self.notes, note])))
 
 
 def recorded(folder: ExperimentFolder) -> Record:
-    """What a directory has of blocks that were measured as a whole.
+    """Return the record of the completely measured blocks in a directory.
 
     Raises:
         InputError: when a file is damaged.

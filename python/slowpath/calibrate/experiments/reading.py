@@ -1,6 +1,6 @@
-"""Reading of specifications from YAML, and the ones that come with slowpath.
+"""Reader for experiment specifications in YAML, including those that come with slowpath.
 
-Format: docs/experiments.md.
+`docs/experiments.md` describes the format.
 """
 
 from itertools import pairwise
@@ -38,7 +38,7 @@ from slowpath.core.spanned import (
 
 METRICS = ("ns", "cycles", "instructions")
 HEADERS = {"ethernet": 14, "ipv4": 20, "ipv6": 40, "udp": 8, "tcp": 20, "vxlan": 8}
-"""Bytes of the headers that packets can have; without options (RFC 791, 8200, 768, 9293, 7348)."""
+"""Bytes of each supported header, without options (RFC 791, 8200, 768, 9293, 7348)."""
 SIZES = Number("bytes of a packet", 14, 3000, 64)
 POINTS = Number("values of a sweep", 1, 1000, 12)
 _FOLLOWS = {
@@ -52,20 +52,20 @@ _FOLLOWS = {
 
 
 def load_experiment(file: str) -> Experiment:
-    """The specification in a file.
+    """Read a specification from a file.
 
     Raises:
-        InputError: when it cannot be read, or something in it makes no sense.
+        InputError: when the file cannot be read or is invalid.
         UnavailableError: when PyYAML is not installed.
     """
     return read_experiment(file, read_text(file))
 
 
 def read_experiment(file: str, content: str) -> Experiment:
-    """The specification that a text is; `file` names it.
+    """Read a specification from a text; errors refer to `file`.
 
     Raises:
-        InputError: when something in it makes no sense.
+        InputError: when the specification is invalid.
         UnavailableError: when PyYAML is not installed.
     """
     whole = table(
@@ -183,15 +183,15 @@ _FOLDER = Path(__file__).parent / "catalogue"
 
 
 def shipped_names() -> list[str]:
-    """Names of all of them."""
+    """Return the names of the experiments that come with slowpath."""
     return sorted(path.stem for path in _FOLDER.glob("*.yaml"))
 
 
 def shipped_experiment(name: str) -> Experiment:
-    """The one of this name.
+    """Return the experiment of this name that comes with slowpath.
 
     Raises:
-        OptionError: when there is none.
+        OptionError: when no experiment has this name.
     """
     if name not in shipped_names():
         reason = f"{name!r} is no experiment; slowpath calibrate --list has them"

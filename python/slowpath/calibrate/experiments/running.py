@@ -1,7 +1,7 @@
-"""Experiments of a run, one after the other.
+"""Measurement of the experiments of a run, block by block.
 
-Where a test bed measures in several blocks, all experiments have their first one before any has its
-second: what changes on the machine from one minute to the next is then in the data.
+Every experiment has its first block before any has its second. The samples of an experiment thus
+include changes of the machine from one minute to the next.
 """
 
 import time
@@ -21,21 +21,21 @@ from slowpath.core.programs.sources import provenance
 from slowpath.measure.statistics import quantile
 
 _USUAL, _ALONE = 0.9, 0.95
-"""This quantile of the paces of a run is that of a core that nobody shares, the best one may be an
-accident; with less than this part of it, another CPU shared the core."""
+"""The `_USUAL` quantile of a run's paces is the pace of an unshared core; the maximum may be an
+outlier. At a pace below `_ALONE` times this quantile, another CPU shared the core."""
 _AGAIN, _LEAST_AGAIN = 0.1, 3
-"""Of all blocks of a run, the part that is measured again at most; and so many at least."""
+"""Limit for repeated blocks: this share of all blocks, or this number if it is greater."""
 
 
 class Audience(NamedTuple):
-    """Who waits for a run."""
+    """Receiver of progress, and source of stop requests."""
 
     stopping: Stopping
-    say: Callable[[str, str], None]  # is told the name of an experiment, and what is being done
+    say: Callable[[str, str], None]  # receives the name of an experiment and the current step
 
 
 def run_settings(bed: str, limits: Limits, names: Sequence[str]) -> RunSettings:
-    """How a run is measured, as its directory has it."""
+    """Return the settings of a run in the form of `run.json`."""
     return {
         "testbed": bed,
         "precision": limits.precision,
@@ -46,10 +46,10 @@ def run_settings(bed: str, limits: Limits, names: Sequence[str]) -> RunSettings:
 
 
 def metric_on(bed: Bed, experiment: Experiment) -> Metric | None:
-    """What a test bed tells about an experiment: the first that is wanted; None: it only writes.
+    """Return the first requested metric that a test bed yields; None if it only writes programs.
 
     Raises:
-        InputError: when it does not have the component, or nothing that is wanted.
+        InputError: when the test bed does not support the experiment or any requested metric.
     """
     name, kind = experiment["name"], experiment["component"]["kind"]
     allowed = experiment.get("testbeds")
@@ -67,7 +67,7 @@ def metric_on(bed: Bed, experiment: Experiment) -> Metric | None:
 
 
 def blocks_left(folder: RunFolder, bed: Bed, experiments: Sequence[Experiment]) -> int:
-    """How many blocks of experiments a run has yet to measure.
+    """Return the number of blocks that a run has yet to measure.
 
     Raises:
         InputError: when a file in the directory is damaged.
@@ -82,12 +82,12 @@ def run(
     limits: Limits,
     audience: Audience,
 ) -> Iterator[str]:
-    """Measures experiments; the name of each whenever a block of it is in the directory.
+    """Measure experiments; yield the name of an experiment after each of its blocks is written.
 
-    Blocks during which another CPU shared the core are measured once more in the end, those first
-    that were disturbed most, as many as a tenth of all; what was disturbed less is kept, and of
-    what is still disturbed it is said. When it has to stop, the others are not begun; of an
-    experiment whose first block is under way, what is known is kept.
+    At the end, blocks during which another CPU shared the core are measured once more, the most
+    disturbed first, up to a tenth of all blocks (at least 3). The less disturbed measurement is
+    kept, and a note reports blocks that remain disturbed. After a stop request, no further block
+    begins. An interrupted block is kept only if it is the experiment's first.
 
     Raises:
         InputError: when this machine lacks something, or the directory cannot be written.
@@ -112,7 +112,7 @@ def run(
 
 
 def _disturbed(every: Sequence["_Running"], usual: float) -> list[tuple["_Running", int, float]]:
-    """Blocks during which the core was shared, with their paces; the slowest first."""
+    """Return the blocks during which the core was shared, with their paces, slowest first."""
     found = [
         (one, number, pace)
         for one in every
@@ -123,7 +123,7 @@ def _disturbed(every: Sequence["_Running"], usual: float) -> list[tuple["_Runnin
 
 
 def _most_again(blocks: int) -> int:
-    """How many of so many blocks are measured again at most."""
+    """Return the maximum number of blocks to measure again."""
     return max(_LEAST_AGAIN, round(_AGAIN * blocks))
 
 
@@ -147,19 +147,19 @@ class _Running:
         self.record = recorded(self._into)
 
     def paces(self) -> list[tuple[int, float]]:
-        """The blocks of which it is known, and how many instructions the CPU did in a cycle."""
+        """Return the blocks with a known pace, each with its instructions per cycle."""
         found = ((number, self.record.pace(number)) for number in range(1, self.record.blocks + 1))
         return [(number, pace) for number, pace in found if pace is not None]
 
     def measure(self, number: int) -> None:
-        """Measures the next block, and keeps it if it is whole, or all that there is."""
+        """Measure the next block; keep it if it is complete, or if it is the first."""
         measured, block = self._block()
         if measured.complete or number == 1:
             self.record = self.record.with_block(number, block)
             self._write(number if measured.complete else 0, complete=measured.complete)
 
     def measure_again(self, number: int, before: float) -> None:
-        """Measures a block anew, and keeps that if it was paced better than before."""
+        """Measure a block again; keep the new result if its pace is better than `before`."""
         measured, block = self._block()
         again = self.record.with_block(number, block)
         pace = again.pace(number)
@@ -168,7 +168,7 @@ class _Running:
             self._write(again.blocks, complete=True)
 
     def say_disturbed(self, blocks: int) -> None:
-        """Notes that so many blocks stay that were disturbed."""
+        """Add a note on the number of blocks that remain disturbed."""
         if self.record.blocks == self._bed.blocks:
             note = f"Another CPU shared the core during {blocks} of {self._bed.blocks} blocks."
             self.record = self.record.with_note(note)
@@ -188,7 +188,7 @@ class _Running:
             return self._station.measure(job)
         except InputError as problem:
             return Measured([], dict.fromkeys(job.points, problem.reason), complete=True)
-        except KeyboardInterrupt:  # while clang was at work
+        except KeyboardInterrupt:  # during a compilation
             self._stopping.ask()
             return Measured([], {}, complete=False)
 

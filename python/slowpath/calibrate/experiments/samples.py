@@ -1,4 +1,4 @@
-"""Samples of experiments as CSV, summed up point by point."""
+"""Samples of experiments: CSV format, and means by point."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -8,12 +8,13 @@ from slowpath.calibrate.experiments.documents import Point, Sample
 from slowpath.measure.statistics import Interval, estimate, half_width, without_outliers
 
 _BLOCKS = 5
-"""With fewer, their spread is hardly known; with more, each is too short for what lasts."""
+"""Number of batches if all observations are in one time block. With fewer, the spread between
+batches is uncertain; with more, batches are shorter than lasting disturbances."""
 _HEAD = "value,block,number,component,baseline"
 
 
 def samples_csv(samples: Iterable[Sample]) -> str:
-    """All samples, with every digit that makes a difference."""
+    """Format samples as CSV, without loss of precision."""
     rows = (
         f"{one.value},{one.block},{one.number},{one.component!r},{one.baseline!r}"
         for one in samples
@@ -22,10 +23,10 @@ def samples_csv(samples: Iterable[Sample]) -> str:
 
 
 def read_samples(text: str) -> list[Sample]:
-    """The samples of such a file.
+    """Read samples from CSV.
 
     Raises:
-        ValueError: when it is none; the text says in which line.
+        ValueError: when a line is invalid, with its number.
     """
     head, *rows = text.splitlines() or [""]
     if head != _HEAD:
@@ -42,7 +43,7 @@ def read_samples(text: str) -> list[Sample]:
 
 
 def points_from(samples: Sequence[Sample], *, exact: bool) -> list[Point]:
-    """What the samples come to, by ascending value."""
+    """Return the mean costs of samples, by ascending value of the parameter."""
     by_value = dict[int, list[Sample]]()
     for sample in samples:
         by_value.setdefault(sample.value, []).append(sample)
@@ -64,9 +65,9 @@ def _point(value: int, samples: Sequence[Sample], *, exact: bool) -> Point:
 
 
 def standard_error(point: Point) -> float | None:
-    """How sure the cost of a point is, as its interval has it; None after a single sample.
+    """Return the standard error of a point's cost, derived from its interval.
 
-    What is computed is as sure as can be.
+    It is None after a single sample, and 0 for computed costs.
     """
     if point["low"] is None or point["high"] is None:
         return None
@@ -75,13 +76,13 @@ def standard_error(point: Point) -> float | None:
 
 
 def shared_spread(samples: Sequence[Sample]) -> list[list[float]]:
-    """How the costs of points move together: a row for each point, a column for each block.
+    """Return the joint deviations of costs: a row for each point, a column for each block.
 
-    The product of two rows is the covariance of the means. What disturbs the machine disturbs all
-    points of an observation, and those after it, so it is the spread of blocks of observations
-    that counts (batch means, see Law, Simulation Modeling and Analysis, ch. 9). Where everything
-    was measured in one block of time, observations are taken together to a few, in the order in
-    which they were made. An observation that is an outlier of its point moves it not.
+    The product of two rows is the covariance of two means. A disturbance of the machine affects all
+    points of an observation, and later observations. So the spread between blocks of observations
+    counts (batch means, see Law, Simulation Modeling and Analysis, ch. 9). If everything was
+    measured in one time block, consecutive observations form a few batches. Outliers of a point
+    have no effect on its row.
     """
     place, blocks = _blocks(samples)
     by_value = dict[int, list[tuple[int, float]]]()
@@ -102,20 +103,20 @@ def shared_spread(samples: Sequence[Sample]) -> list[list[float]]:
 
 
 def _blocks(samples: Sequence[Sample]) -> tuple[dict[tuple[int, int], int], int]:
-    """Of each observation, its block by number from zero; how many blocks there are."""
+    """Return the block of each observation, numbered from zero, and the number of blocks."""
     every = sorted({(one.block, one.number) for one in samples})
     of_time = {block for block, _ in every}
     if len(of_time) > 1:
         block = {each: each[0] for each in every}
     else:
         block = {each: at * _BLOCKS // len(every) for at, each in enumerate(every)}
-    # Fewer observations than blocks leave some of these empty.
+    # With fewer observations than batches, some batches are empty; renumber the others.
     number = {one: at for at, one in enumerate(sorted(set(block.values())))}
     return {each: number[one] for each, one in block.items()}, len(number)
 
 
 def points_csv(points: Iterable[Point], parameter: str) -> str:
-    """The points as a table: `slowpath fit` takes it."""
+    """Format points as a CSV table for `slowpath fit`."""
     head = f"{parameter},cost,low,high,program,baseline,observations"
     return "\n".join((head, *map(_row, points), ""))
 

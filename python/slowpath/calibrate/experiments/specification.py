@@ -1,4 +1,4 @@
-"""Shape of specifications, swept values, and overrides of both."""
+"""Types of specifications, swept values, and other ranges for sweeps."""
 
 from typing import Literal, NotRequired, TypedDict
 
@@ -17,79 +17,79 @@ class Variation(TypedDict):
     """Bytes that differ from packet to packet."""
 
     offset: int
-    """Of the first of them, in bytes from the start of the Ethernet header."""
+    """Offset of the first byte, in bytes from the start of the Ethernet header."""
     bytes: int
-    """How many they are, from 1 to 4."""
+    """Number of bytes, from 1 to 4."""
     how: How
-    """In which order values come."""
+    """Order of the values."""
     values: int | str
-    """How many different values there are: a number, or the name of a parameter."""
+    """Number of different values, or the name of a parameter with this number."""
 
 
 class Traffic(TypedDict):
-    """The packets that the component sees."""
+    """The packets that the component processes."""
 
     size: int
-    """Bytes of a packet, Ethernet header included, frame check sequence not."""
+    """Packet size in bytes, with the Ethernet header, without the frame check sequence."""
     headers: list[Header]
-    """From the outermost one on; the payload is what is left of the size."""
+    """Headers, the outermost first; the payload fills the rest of the packet."""
     vary: list[Variation]
-    """Empty: all packets are the same. Tables look for what varies, and what stands behind it."""
+    """Bytes that vary; empty if all packets are the same. Keys of tables begin at these bytes."""
 
 
 class Sweep(TypedDict):
-    """The parameter that is changed from point to point."""
+    """The parameter that changes from point to point, with its values."""
 
     parameter: str
-    """A parameter of the component, or `size`, that of packets."""
+    """A parameter of the component, or `size`, the packet size."""
     first: int
-    """Its least value."""
+    """Least value."""
     last: int
-    """Its greatest value."""
+    """Greatest value."""
     points: int
-    """How many values are measured, at most: whole numbers that are the same count once."""
+    """Maximum number of values: those that are equal after rounding count once."""
     scale: Scale
-    """Whether values have the same distance or the same ratio."""
+    """Spacing of the values: equal differences (`linear`) or equal ratios (`log`)."""
 
 
 class ComponentPart(TypedDict):
-    """The one component of an experiment."""
+    """The component of an experiment, with its parameters."""
 
     kind: str
-    """Which one: `slowpath calibrate --list` has all."""
+    """Kind of component; `slowpath calibrate --list` lists all kinds."""
     sweep: Sweep
-    """What is changed."""
+    """Swept parameter."""
     fixed: dict[str, int | str]
-    """Its other parameters, where they are not as usual."""
+    """Values of other parameters that differ from their defaults."""
 
 
 class Experiment(TypedDict):
-    """A specification: a YAML file from which everything else of an experiment follows."""
+    """A specification: a YAML file that determines all other data of an experiment."""
 
     schema: Literal[1]
     """Version of this format."""
     name: str
-    """Small letters, digits and hyphens; the directory of its results has this name."""
+    """Name of lower-case letters, digits and hyphens; the directory of results has it, too."""
     description: str
-    """One sentence."""
+    """Description in one sentence."""
     metrics: list[Metric]
-    """What is wanted to know of each packet; the first one that a test bed has is modelled."""
+    """Metrics of a packet; the first one that a test bed yields is modelled."""
     traffic: Traffic
-    """The packets."""
+    """Packets."""
     component: ComponentPart
-    """What is measured, by what."""
+    """Component under test, and its sweep."""
     baseline: Baseline
-    """What is taken off: the same program without the component, or an empty program."""
+    """Subtracted baseline: the same program without the component, or an empty program."""
     testbeds: NotRequired[list[str]]
-    """Test beds that it makes sense on; absent: all that have the component."""
+    """Test beds that may run the experiment; absent: all that support the component."""
 
 
 Settings = dict[str, int | str]
-"""A value for each parameter of a component, and for `size`."""
+"""Value of each parameter of a component, and of `size`."""
 
 
 def values_of(sweep: Sweep, step: int = 1) -> list[int]:
-    """What the parameter is at each point, in order; each value once, each a multiple of a step."""
+    """Return the values of a sweep in ascending order; inner ones are multiples of `step`."""
     first, last, points = sweep["first"], sweep["last"], sweep["points"]
     if points == 1 or first == last:
         return [first]
@@ -103,14 +103,14 @@ def values_of(sweep: Sweep, step: int = 1) -> list[int]:
 
 
 def points_of(experiment: Experiment) -> list[int]:
-    """The values of an experiment's parameter."""
+    """Return the values of an experiment's swept parameter."""
     sweep = experiment["component"]["sweep"]
     swept = COMPONENTS[experiment["component"]["kind"]].parameters.get(sweep["parameter"])
     return values_of(sweep, swept.step if isinstance(swept, Number) else 1)
 
 
 def settings_at(experiment: Experiment, value: int) -> Settings:
-    """All parameters where the swept one has this value."""
+    """Return the values of all parameters at one value of the swept parameter."""
     part = experiment["component"]
     settings: Settings = {SIZE: experiment["traffic"]["size"]}
     for name, parameter in COMPONENTS[part["kind"]].parameters.items():
@@ -119,17 +119,17 @@ def settings_at(experiment: Experiment, value: int) -> Settings:
 
 
 def number_of(settings: Settings, name: str) -> int:
-    """A parameter that is a number; 0 where the component has none of that name."""
+    """Return the value of a numeric parameter; 0 if the component lacks the parameter."""
     return int(settings.get(name, 0))
 
 
 def with_range(
     experiment: Experiment, first: int | None, last: int | None, points: int | None
 ) -> Experiment:
-    """The experiment with another range, or another number of points.
+    """Return the experiment with another range or another number of points; None keeps a value.
 
     Raises:
-        InputError: when the range is beyond what the parameter can be.
+        InputError: when the range exceeds the limits of the parameter.
     """
     part = experiment["component"]
     sweep = part["sweep"]

@@ -1,6 +1,7 @@
-"""DPDK programs of experiments, which time themselves.
+"""Self-timing DPDK programs of experiments.
 
-The templates are in `templates/dpdk/`, one for each component; `main.h` there says how it is timed.
+The templates are in `templates/dpdk/`, one for each component; `main.h` in that folder documents
+the timing.
 """
 
 from pathlib import Path
@@ -26,26 +27,25 @@ from slowpath.core.spanned import Word
 FOLDER = Path(__file__).parent / "templates/dpdk"
 _LINE = 64  # bytes of a cache line
 _ADDRESSES = (4, 16)
-"""Bytes of addresses that the library has tables of prefixes for, each width in functions of its
-own."""
+"""Address sizes, in bytes, of DPDK's prefix tables; each size has its own functions."""
 _METHODS = {
     "table-exact": ("map", "hash"),
     "table-ternary": ("method", "acl"),
     "checksum": ("method", "helper"),
 }
-"""What a component is on DPDK, where it is several things elsewhere."""
+"""The only supported setting on DPDK for components with several settings elsewhere."""
 
 
 def kinds() -> list[str]:
-    """The components that there are templates for."""
+    """Return the components that have a template."""
     return sorted(path.stem for path in FOLDER.glob("*.c"))
 
 
 def dpdk_program(experiment: Experiment) -> str:
-    """The program of an experiment, in C.
+    """Return the program of an experiment, in C.
 
     Raises:
-        InputError: when parameters do not fit together, or DPDK has nothing like it.
+        InputError: when parameters do not fit together, or DPDK has no equivalent.
     """
     part = experiment["component"]
     sweep, points = part["sweep"], points_of(experiment)
@@ -70,7 +70,7 @@ def _check_addresses(experiment: Experiment, settings: Settings) -> None:
 
 
 def driver_names(experiment: Experiment) -> dict[str, int | str]:
-    """What programs that time themselves need, whatever they time."""
+    """Return the template values that all self-timing programs share."""
     part, vary = experiment["component"], experiment["traffic"]["vary"]
     sweep, points = part["sweep"], points_of(experiment)
     settings = settings_at(experiment, points[0])
@@ -96,7 +96,7 @@ def driver_names(experiment: Experiment) -> dict[str, int | str]:
 
 
 def _declared(kind: str, settings: Settings, swept: str) -> str:
-    """Parameters in C: constants, and a variable."""
+    """Declare the parameters in C: the swept one as a variable, the others as constants."""
     numbers = [
         name for name, one in COMPONENTS[kind].parameters.items() if not isinstance(one, Word)
     ]

@@ -6,23 +6,26 @@ from collections.abc import Callable, Iterator
 from slowpath.calibrate.experiments.components import MIXES
 
 VALUES = 5
-"""Numbers that are computed with."""
+"""Number of variables that the instructions compute with."""
 _SLOTS = 32
-"""Places of 8 bytes in the packet and in the map's value. Each is accessed by one size only, so
-that what was stored can be loaded again at once."""
+"""Number of 8-byte slots in the packet and in the map's value. All accesses to one slot have the
+same size, so that the core can forward a stored value to a later load."""
 _SIZES = (("u64", 8), ("u32", 4), ("u16", 2), ("u8", 1))
 _SUMS = ("+=", "-=", "^=", "|=", "&=")
 _CONDITIONS = ("==", "!=", ">", "s<")
 
 
 def mixture(mix: str, count: int) -> list[str]:
-    """So many instructions, as assembly in C: of the same arguments the same."""
+    """Return `count` random instructions as inline assembly in C.
+
+    The same arguments yield the same instructions.
+    """
     luck = random.Random(f"{mix} {count}")  # noqa: S311 - no secret
     kinds, shares = zip(*MIXES[mix].items(), strict=True)
     lines, left = list[str](), count
     while left > 0:
         kind = luck.choices(kinds, shares)[0]
-        if kind == "branch" and left < 2:  # noqa: PLR2004 - it jumps over another one
+        if kind == "branch" and left < 2:  # noqa: PLR2004 - a branch and the skipped addition
             kind = "move"
         lines.append(_MAKERS[kind](luck))
         left -= 2 if kind == "branch" else 1
@@ -37,7 +40,7 @@ def _two(luck: random.Random) -> tuple[int, int]:
 def _sum(luck: random.Random) -> str:
     to, by = _two(luck)
     operation = luck.choice(_SUMS)
-    if luck.random() < 0.5:  # noqa: PLR2004 - half of them
+    if luck.random() < 0.5:  # noqa: PLR2004 - half have an immediate operand
         return _changed(f"%0 {operation} {luck.randrange(1, 1 << 12)}", to)
     return _changed(f"%0 {operation} %1", to, by)
 
@@ -65,7 +68,7 @@ def _constant(luck: random.Random) -> str:
 
 
 def _branch(luck: random.Random) -> str:
-    """Over an addition, or not."""
+    """Return a conditional jump over an addition."""
     left, right = _two(luck)
     changed = luck.randrange(VALUES)
     compared = f"if %1 {luck.choice(_CONDITIONS)} %2 goto +1\\n\\t%0 += 3"
@@ -78,7 +81,7 @@ def _load(luck: random.Random) -> str:
 
 
 def _reload(luck: random.Random) -> str:
-    """Of what was perhaps stored before."""
+    """Load from the map's value, where an earlier instruction may have stored."""
     return _loaded(luck, "state")
 
 
@@ -119,5 +122,5 @@ _MAKERS: dict[str, Callable[[random.Random], str]] = {
 
 
 def kinds() -> Iterator[str]:
-    """The kinds of instructions that there are."""
+    """Return the kinds of instructions."""
     yield from _MAKERS

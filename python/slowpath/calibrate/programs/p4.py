@@ -1,7 +1,7 @@
 """P4 programs of experiments, for v1model.
 
-The templates are in `templates/p4/`, one for each component. Headers in front of the key are parsed
-as headers; one that the key begins in is cut there.
+The templates are in `templates/p4/`, one for each component. The programs parse the headers in
+front of the key. If the key begins inside a header, the parser cuts this header at the key.
 """
 
 from pathlib import Path
@@ -34,15 +34,15 @@ _KEYED = (*TABLES, "state")
 
 
 class Layers(NamedTuple):
-    """What the parser takes apart, in order."""
+    """Headers that the parser extracts, in order."""
 
     headers: list[tuple[str, str]]  # type and name of each
-    split: int  # bytes of the header that the key cuts, in front of the key; 0: none
-    keyed: bool  # whether the last one is the key
+    split: int  # bytes in front of the key in the header that the key cuts; 0: none
+    keyed: bool  # true if the last header is the key
 
 
 def layers_of(experiment: Experiment) -> Layers:
-    """The headers that are in front of the key, or all of them where nothing is looked for."""
+    """Return the headers in front of the key; all headers if the component has no key."""
     keyed = experiment["component"]["kind"] in _KEYED
     end = key_offset(experiment) if keyed else headers_end(experiment)
     headers, at = list[tuple[str, str]](), 0
@@ -73,23 +73,23 @@ _HIGH = 1 << 31
 
 
 class P4Program(NamedTuple):
-    """What a point would be measured with."""
+    """Program, table entries and packet of a point."""
 
     text: str  # P4
-    entries: str  # commands for the switch, `table_add` of its command line
+    entries: str  # `table_add` commands for the switch's command line
     packet: bytes
 
 
 def kinds() -> list[str]:
-    """The components that there are templates for."""
+    """Return the components that have a template."""
     return sorted({path.stem for path in FOLDER.glob("*.p4")} - {"head"})
 
 
 def p4_program(experiment: Experiment, value: int, *, component: bool) -> P4Program:
-    """The program of a point, or the one without the component.
+    """Return the program of a point, with or without the component.
 
     Raises:
-        InputError: when parameters do not fit together, or v1model has nothing like it.
+        InputError: when parameters do not fit together, or v1model has no equivalent.
     """
     part, settings = experiment["component"], settings_at(experiment, value)
     check_together(experiment, settings)
@@ -105,7 +105,7 @@ def p4_program(experiment: Experiment, value: int, *, component: bool) -> P4Prog
 
 
 def _check(experiment: Experiment, settings: Settings) -> None:
-    """Finds what v1model does not have."""
+    """Reject parameters that v1model does not support."""
     if settings.get("map", "hash") != "hash":
         refuse(experiment, f"v1model has no tables like {settings['map']}")
     if number_of(settings, "repeats") > 1:
@@ -116,7 +116,7 @@ def _check(experiment: Experiment, settings: Settings) -> None:
 
 
 def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:
-    """What templates need besides parameters."""
+    """Return the template values other than the parameters."""
     kind, layers = experiment["component"]["kind"], layers_of(experiment)
     headers, size = number_of(settings, "headers"), number_of(settings, "header_bytes")
     fields = number_of(settings, "fields")
@@ -169,14 +169,14 @@ def _key_bits(end: int, start: int) -> str:
 
 
 def _address(others: int, front: int) -> str:
-    """The number, with the other bits of the key in front of it and behind."""
+    """Concatenate the number with the key bits in front of the number and behind it, in P4."""
     before = [_key_bits(others, others - front)] if front else []
     behind = [_key_bits(others - front, 0)] if others > front else []
     return " ++ ".join([*before, "number", *behind])
 
 
 def _entries(experiment: Experiment, settings: Settings) -> str:
-    """The commands that fill the tables, one for each entry."""
+    """Return the commands that fill the tables, one for each entry."""
     kind = experiment["component"]["kind"]
     if kind not in TABLES:
         return ""
@@ -195,7 +195,7 @@ def _entry(kind: str, settings: Settings, rest: bytes, number: int, *, last: boo
         bits = number_of(settings, "prefix_bits")
         return f"0x{prefix_of(number, bits, rest).hex()}/{bits} => 1"
     if kind == "table-ternary":
-        # No packet has the first bit, so only the last entry matches.
+        # The first bit of a packet's key is never set, so only the last entry matches.
         width = 4 + len(rest)
         value = bytes(width) if last else (_HIGH | number).to_bytes(4, "big") + rest
         mask = _HIGH.to_bytes(4, "big") + bytes(len(rest)) if last else b"\xff" * width

@@ -1,4 +1,4 @@
-"""Packets and table entries of experiments, and parameters that exclude each other."""
+"""Packets and table entries of experiments, and checks of parameter combinations."""
 
 from typing import NamedTuple, NoReturn
 
@@ -8,33 +8,34 @@ from slowpath.calibrate.experiments.specification import Experiment, Settings, n
 from slowpath.core.errors import InputError
 
 TYPE = 0x1000
-"""The type that headers of the component `parser` have, in the order of memory `00 10`."""
+"""Type field of the headers of the component `parser`; its bytes in memory are `00 10`."""
 _NUMBERS = {"ipv4": b"\x08\x00", "ipv6": b"\x86\xdd"}  # EtherType
 _VXLAN = b"\x12\xb5"  # UDP port
 _PROTOCOLS = {"udp": 17, "tcp": 6}
 
 
 def headers_end(experiment: Experiment) -> int:
-    """Bytes in front of the payload."""
+    """Return the number of bytes in front of the payload."""
     return sum(HEADERS[header] for header in experiment["traffic"]["headers"])
 
 
 def key_offset(experiment: Experiment) -> int:
-    """Where the key of tables begins: at the bytes that vary, else at the payload."""
+    """Return the offset of the table key: the bytes that vary, or else the payload."""
     vary = experiment["traffic"]["vary"]
     return vary[0]["offset"] if vary else headers_end(experiment)
 
 
 def key_rest(experiment: Experiment, size: int, key_bytes: int) -> bytes:
-    """What is behind the first 4 bytes of a key, which do not vary; of a packet of this size."""
+    """Return the key bytes after the first 4, which are the same in all packets of `size` bytes."""
     where = key_offset(experiment)
     return packet_of(experiment, size)[where + 4 : where + key_bytes]
 
 
 def packet_of(experiment: Experiment, size: int, parser: tuple[int, int] | None = None) -> bytes:
-    """The packet with the value 0 where it varies; `parser`: headers in the payload, their size.
+    """Return the packet of an experiment, with zeros in the bytes that vary.
 
-    Lengths are right, addresses are those for documentation, checksums are zero.
+    `parser` gives the number and size of headers in the payload. Length fields are correct,
+    addresses are the ones reserved for documentation, checksums are zero.
     """
     headers, data = experiment["traffic"]["headers"], bytearray(size)
     at = 0
@@ -70,28 +71,28 @@ def packet_of(experiment: Experiment, size: int, parser: tuple[int, int] | None 
 
 
 SPREAD = 2654435761
-"""What numbers of prefixes are multiplied by, so that these are spread. It is odd, so all differ,
-and close to 2^32 over the golden ratio."""
-_WORD = 4  # bytes that prefixes differ in
+"""Multiplier that spreads the numbers of prefixes over 32 bits. It is odd, so that all products
+differ, and close to 2^32 over the golden ratio."""
+_WORD = 4  # bytes in which prefixes differ
 
 
 class PrefixShape(NamedTuple):
-    """Where in an address its prefix has what makes it differ from others."""
+    """Position of the 4 bytes of an address in which prefixes differ."""
 
-    front: int  # bytes before it, which all addresses have in common
-    bits: int  # of the 4 bytes there that belong to the prefix, at least 25 unless it is shorter
+    front: int  # bytes before the 4 bytes, the same in all addresses
+    bits: int  # prefix bits in the 4 bytes; at least 25 unless the prefix is shorter
 
 
 def prefix_shape(bits: int) -> PrefixShape:
-    """That of prefixes of so many bits: at the end of those that are longer than 4 bytes."""
+    """Return the shape for a prefix length in bits: long prefixes differ in their last bytes."""
     front = max(-(-(bits - 8 * _WORD) // 8), 0)
     return PrefixShape(front, bits - 8 * front)
 
 
 def address_of(number: int, bits: int, others: bytes) -> bytes:
-    """The address that belongs to a prefix; its first bit is zero.
+    """Return an address within prefix `number`; its first bit is zero.
 
-    `others` are its other bytes, but for the 4 that differ from prefix to prefix.
+    `others` are the bytes of the address other than the 4 in which prefixes differ.
     """
     front, own = prefix_shape(bits)
     spread = (number * SPREAD) & 0xFFFFFFFF
@@ -101,7 +102,10 @@ def address_of(number: int, bits: int, others: bytes) -> bytes:
 
 
 def prefix_of(number: int, bits: int, others: bytes) -> bytes:
-    """A prefix as an address that is zero behind it; there are 2^(own bits - 1) different ones."""
+    """Return prefix `number` as an address, with zeros after the prefix.
+
+    There are 2^(b - 1) different prefixes, where b is the `bits` of their shape.
+    """
     address = int.from_bytes(address_of(number, bits, others), "big")
     size = _WORD + len(others)
     behind = 8 * size - bits
@@ -109,7 +113,7 @@ def prefix_of(number: int, bits: int, others: bytes) -> bytes:
 
 
 def drawn_values(experiment: Experiment, settings: Settings) -> int:
-    """How many different values the bytes have that vary; 1 where none do."""
+    """Return the number of different values of the bytes that vary; 1 if none vary."""
     vary = experiment["traffic"]["vary"]
     if not vary:
         return 1
@@ -118,18 +122,18 @@ def drawn_values(experiment: Experiment, settings: Settings) -> int:
 
 
 _HEADROOM = 192
-"""Bytes in front of a packet in the kernel's test runs that programs can use."""
+"""Headroom of packets in the kernel's test runs, in bytes."""
 _PRINTED = 3
-"""Numbers that `bpf_trace_printk` prints."""
+"""Maximum number of arguments that `bpf_trace_printk` prints."""
 _CSUM_DIFF = 512
-"""Bytes that `bpf_csum_diff` sums up (MAX_BPF_STACK)."""
+"""Maximum number of bytes that `bpf_csum_diff` sums up (MAX_BPF_STACK)."""
 
 
 def check_together(experiment: Experiment, settings: Settings) -> None:
-    """Finds parameters that do not fit together.
+    """Reject parameters that do not fit together.
 
     Raises:
-        InputError: naming the experiment, and why.
+        InputError: with the name of the experiment and the reason.
     """
     kind, size, payload = experiment["component"]["kind"], settings[SIZE], headers_end(experiment)
     headers, each = number_of(settings, "headers"), number_of(settings, "header_bytes")
@@ -176,7 +180,7 @@ def check_together(experiment: Experiment, settings: Settings) -> None:
 
 
 def refuse(experiment: Experiment, why: str) -> NoReturn:
-    """Says why an experiment cannot be made.
+    """Reject an experiment with a reason.
 
     Raises:
         InputError: always.

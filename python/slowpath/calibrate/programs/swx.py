@@ -1,7 +1,7 @@
-"""DPDK SWX pipelines of experiments, as p4c writes them.
+"""DPDK SWX pipelines of experiments, in the form that p4c emits.
 
-The templates are in `templates/swx/`, one for each component, and `driver.c`, which reads what they
-come to. What packets have to look like behind a pipeline is said by `expected.py`.
+`templates/swx/` has one template for each component, and `driver.c`, which reads the expanded
+templates. `swx_expected.py` computes the packets that pipelines must emit.
 """
 
 from pathlib import Path
@@ -23,19 +23,19 @@ from slowpath.calibrate.programs.swx_expected import DESTINATION, FRESH, INITIAL
 from slowpath.calibrate.programs.template import expand
 
 WORDS = 63
-"""Words of 32 bits that a header can have: its size, and offsets in it, have 8 bits."""
+"""Maximum number of 32-bit words in a header: SWX has 8 bits for its size and for offsets."""
 
 
 class Own(NamedTuple):
-    """What is declared of them, and parsed."""
+    """Headers that only the component uses: their declarations, and the ones to parse."""
 
     structs: str
     headers: list[tuple[str, str]]  # type and name
-    parsed: list[str]  # names of those that are taken from the packet
+    parsed: list[str]  # names of the headers that the parser extracts
 
 
 def own_headers(kind: str, settings: Settings) -> Own:
-    """The headers of a component."""
+    """Return the headers that only the component uses."""
     count, size = number_of(settings, "headers"), 8 * number_of(settings, "header_bytes")
     fields = number_of(settings, "fields")
     if kind in ("parser", "push", "pop"):
@@ -53,7 +53,7 @@ def own_headers(kind: str, settings: Settings) -> Own:
 
 
 def _words(count: int) -> Own:
-    """Words of 32 bits, in as many headers as it takes."""
+    """Split `count` 32-bit words into headers of at most `WORDS` words."""
     structs, headers = [_struct("fresh_t", [("word", 32)])], [("fresh_t", "fresh")]
     for number, first in enumerate(range(0, count, WORDS)):
         words = min(WORDS, count - first)
@@ -73,12 +73,12 @@ INSTRUCTIONS = {
     "shift": "shl {} 1",
     "constant": "mov {} {}",
 }
-"""By operation, an instruction for it, with where its result goes and a number."""
+"""Instruction by operation; placeholders are its destination and, for constants, its value."""
 _SUMS = ["m.sum", "m.sum0", "m.sum1", "m.sum2"]
 
 
 def metadata(kind: str, settings: Settings) -> list[str]:
-    """The fields that stand beside the packet, besides the port and the result."""
+    """Return declarations of the metadata fields other than the port and the result."""
     if kind == "arithmetic":
         return ["bit<64> operand", *(f"bit<64> sum{at}" for at in range(3))]
     if kind == "branches":
@@ -93,20 +93,23 @@ def metadata(kind: str, settings: Settings) -> list[str]:
 
 
 def parser_names(settings: Settings) -> dict[str, int | str]:
-    """Labels: a header's end is where the next thing begins."""
+    """Return the labels and header types of the component `parser`, as template values.
+
+    Label `OWN<i>_END` marks the first instruction after the type checks of header i.
+    """
     headers, fields = number_of(settings, "headers"), number_of(settings, "fields")
     ends = {at: "" if fields else f"OWN{at}_END : " for at in range(headers)}
     names: dict[str, int | str] = {"entry0": "", "first0": "OWN${i}_END : "}
     names |= {f"entry{at + 1}": end for at, end in ends.items()}
     names |= {f"first{at}": "" for at in range(1, fields)}
-    # No type of a packet's header is like it.
+    # No header in a packet has one of these types.
     names |= {f"other{at}": 0x1000 + at for at in range(number_of(settings, "branches"))}
     swapped = int.from_bytes(TYPE.to_bytes(2, "little"), "big")
     return names | {"leave": ends.get(headers - 1, ""), "type": swapped}
 
 
 def body_names(kind: str, settings: Settings) -> dict[str, int | str]:
-    """What lines of the components that repeat instructions differ in."""
+    """Return the template values in which the repeated lines of a component differ."""
     count = number_of(settings, "count")
     if kind == "arithmetic":
         pattern = INSTRUCTIONS[str(settings["operation"])]
@@ -139,7 +142,7 @@ def body_names(kind: str, settings: Settings) -> dict[str, int | str]:
 FOLDER = Path(__file__).parent / "templates/swx"
 _ETHERNET = 14
 _LONGEST = 255
-"""Bytes of a header."""
+"""Maximum header length in bytes."""
 _MATCHES = {"table-exact": "exact", "table-lpm": "lpm", "table-ternary": "wildcard"}
 _LACKING = {
     "table-exact": ("map", ("hash",)),
@@ -149,18 +152,18 @@ _LACKING = {
     "branches": ("predictable", (YES,)),
     "arithmetic": ("operation", tuple(INSTRUCTIONS)),
 }
-"""What a component is in such a pipeline, where it is more elsewhere."""
+"""By component, a parameter of which SWX supports only the listed values."""
 
 
 class Pipeline(NamedTuple):
-    """A pipeline, and the packet that has to come out of it."""
+    """A pipeline and the packet that it must emit."""
 
     text: str
     sent: bytes
 
 
 class Pipelines(NamedTuple):
-    """What a point is measured with."""
+    """Pipelines of a point, with and without the component, and their input packet."""
 
     component: Pipeline
     baseline: Pipeline
@@ -168,15 +171,15 @@ class Pipelines(NamedTuple):
 
 
 def kinds() -> list[str]:
-    """The components that there are templates for."""
+    """Return the components that have a template."""
     return sorted(path.stem for path in FOLDER.glob("*.spec"))
 
 
 def swx_driver(experiment: Experiment) -> str:
-    """The program that builds and times the pipelines of an experiment, in C.
+    """Return the program that builds and times the pipelines of an experiment, in C.
 
     Raises:
-        InputError: when parameters do not fit together, or SWX has nothing like it.
+        InputError: when parameters do not fit together, or SWX has no equivalent.
     """
     part = experiment["component"]
     for value in points_of(experiment):
@@ -192,10 +195,10 @@ def swx_driver(experiment: Experiment) -> str:
 
 
 def swx_pipelines(experiment: Experiment, value: int) -> Pipelines:
-    """The pipelines of a point.
+    """Return the pipelines of a point.
 
     Raises:
-        InputError: when parameters do not fit together, or SWX has nothing like it.
+        InputError: when parameters do not fit together, or SWX has no equivalent.
     """
     part, settings = experiment["component"], settings_at(experiment, value)
     _check(experiment, settings)
@@ -217,7 +220,7 @@ def swx_pipelines(experiment: Experiment, value: int) -> Pipelines:
 
 
 def _check(experiment: Experiment, settings: Settings) -> None:
-    """Finds what such pipelines do not have."""
+    """Reject parameters that SWX pipelines do not support."""
     check_together(experiment, settings)
     kind = experiment["component"]["kind"]
     key, words = _LACKING.get(kind, ("", ()))
@@ -233,7 +236,7 @@ def _check(experiment: Experiment, settings: Settings) -> None:
 
 
 def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:
-    """What templates need besides parameters."""
+    """Return the template values other than the parameters."""
     kind, layers = experiment["component"]["kind"], layers_of(experiment)
     own = own_headers(kind, settings)
     parsed = [name for _, name in layers.headers]

@@ -1,6 +1,6 @@
-"""Expected packets behind SWX pipelines.
+"""Packets that SWX pipelines must emit.
 
-The component's result is in the source address of the Ethernet header.
+The source address of the Ethernet header holds the component's result.
 """
 
 from slowpath.calibrate.experiments.components import YES
@@ -8,20 +8,20 @@ from slowpath.calibrate.experiments.specification import Experiment, Settings, n
 from slowpath.calibrate.programs.packet import address_of, headers_end, key_offset
 
 FRESH = 0x01020304
-"""What takes the place of words that leave a checksum."""
+"""New value of each word that a checksum update replaces."""
 DESTINATION = 0x020000000001
-"""The Ethernet header's destination, which components compute with."""
+"""Destination address of the Ethernet header, the operand of computing components."""
 INITIAL = 3
-"""What words of state hold that are read."""
+"""Initial value of state words in experiments that read them."""
 _MASK = (1 << 64) - 1
 _ADDRESS = (1 << 48) - 1
 _ONES = 0xFFFF
 _MISSES = {"table-exact": 3, "table-lpm": 0}
-"""Which byte of the key has its highest bit set in packets that find nothing."""
+"""By component, the key byte whose highest bit is set in packets that must miss."""
 
 
 def filled(experiment: Experiment, settings: Settings, packet: bytes) -> bytes:
-    """The packet with something in it where the component reads, and keys that find nothing."""
+    """Return the packet with data where the component reads, and with a key that hits or misses."""
     kind, data = experiment["component"]["kind"], bytearray(packet)
     end = headers_end(experiment)
     if kind in ("parser", "checksum"):
@@ -42,7 +42,7 @@ def filled(experiment: Experiment, settings: Settings, packet: bytes) -> bytes:
 
 
 def sent(experiment: Experiment, settings: Settings, packet: bytes, *, component: bool) -> bytes:
-    """What comes out of a pipeline for this packet."""
+    """Return the packet that a pipeline must emit for `packet`."""
     kind, headers = experiment["component"]["kind"], number_of(settings, "headers")
     each = number_of(settings, "header_bytes")
     if kind == "forward":
@@ -65,7 +65,7 @@ def sent(experiment: Experiment, settings: Settings, packet: bytes, *, component
 
 
 def _checksum(experiment: Experiment, settings: Settings, packet: bytes) -> int:
-    """An Internet checksum, which is never zero (RFC 1071, 1624)."""
+    """Return an Internet checksum, which is never zero (RFC 1071, 1624)."""
     start, count = headers_end(experiment), number_of(settings, "bytes")
     words = [int.from_bytes(packet[at : at + 4], "big") for at in range(start, start + count, 4)]
     if settings["method"] == "update":
@@ -90,7 +90,7 @@ def _arithmetic(_: Experiment, settings: Settings, __: bytes, component: bool) -
 
 
 def _branches(_: Experiment, settings: Settings, __: bytes, component: bool) -> int:
-    del component  # the same is added up without jumps
+    del component  # the baseline adds the same without jumps
     return 5 * (number_of(settings, "count") // 2)
 
 
@@ -122,7 +122,7 @@ def _table(experiment: Experiment, settings: Settings, __: bytes, component: boo
         return 0
     look_ups = number_of(settings, "tables") * number_of(settings, "repeats")
     if experiment["component"]["kind"] == "table-ternary":
-        return look_ups * number_of(settings, "entries")  # the last one says how many there are
+        return look_ups * number_of(settings, "entries")  # the matching last entry adds its number
     return look_ups
 
 

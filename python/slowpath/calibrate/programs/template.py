@@ -1,14 +1,14 @@
-"""Program templates: names to fill in, repeated and optional lines.
+"""Program templates with placeholders, repeated lines and conditional lines.
 
-`${name}` is replaced, from the inside out in `${name${i}}`. Lines of their own, in a comment of C
-and P4:
+The value of a name replaces `${name}`, innermost first in `${name${i}}`. Commands are comments of C
+and P4 on lines of their own:
 
-    //@ include FILE            the template beside this one
-    //@ repeat COUNT as NAME    what follows, COUNT times, with NAME from 0 on
-    //@ if NAME                 what follows, if NAME is yes, or a number but 0; also `if not NAME`,
+    //@ include FILE            insert another template from the same folder
+    //@ repeat COUNT as NAME    repeat the block COUNT times; NAME counts from 0
+    //@ if NAME                 keep the block unless NAME is `no` or 0; also `if not NAME`,
                                 `if NAME == word`
-    //@ else
-    //@ end                     of a repetition or a condition
+    //@ else                    keep the following lines if the condition does not hold
+    //@ end                     end the block of a `repeat` or an `if`
 """
 
 import re
@@ -19,15 +19,15 @@ Values = Mapping[str, int | str]
 _COMMAND = re.compile(r"^\s*//@\s*(\w+)\s*(.*?)\s*$")
 _NAME = re.compile(r"\$\{(\w+)\}")
 _Lines = list[tuple[str, str | None, str]]
-"""Lines with the command that each is, and what stands behind it."""
+"""Lines, each with its command (None: text) and the command's arguments."""
 
 
 class TemplateError(Exception):
-    """A template that is not one, or lacks a name: a defect of slowpath."""
+    """An invalid template, or one with an undefined name: a defect of slowpath."""
 
 
 def expand(folder: Path, file: str, values: Values) -> str:
-    """The text of a template with everything filled in."""
+    """Expand a template: run its commands and replace its placeholders."""
     lines = list(_expanded(_parsed(folder, file), values))
     return re.sub(r"\n{3,}", "\n\n", "".join(f"{line}\n" for line in lines))
 
@@ -68,7 +68,7 @@ def _expanded(lines: _Lines, values: Values) -> Iterator[str]:
 
 
 def _end(lines: _Lines, start: int) -> tuple[int, int | None]:
-    """Where the block that begins here ends, and its `else`."""
+    """Return the lines of the `end` and the `else` (None: none) of the block at `start`."""
     depth, middle = 0, None
     for at in range(start, len(lines)):
         command = lines[at][1]

@@ -1,7 +1,7 @@
 """XDP programs of experiments: C source, map contents, packet.
 
-The templates are in `templates/xdp/`, one for each component. The program without the component is
-made of the same template, so that it differs in nothing else.
+The templates are in `templates/xdp/`, one for each component. The same template yields the program
+without the component, so that the component is the only difference.
 """
 
 import json
@@ -56,11 +56,11 @@ _PLAIN = (
 """Helpers without arguments whose result is a number."""
 _NUMBERED = ("array", "percpu_array", "devmap", "cpumap", "xskmap")
 _FEW = ("devmap", "devmap_hash", "cpumap", "xskmap")
-"""Maps whose values are numbers of 4 bytes."""
+"""Map types with few entries and 4-byte values."""
 
 
 def helper_names(settings: Settings) -> dict[str, int | str]:
-    """The map of a helper's calls, and whether it is one that only yields a number."""
+    """Return the template values for calls of a kernel helper: its map and arguments."""
     helper, kind = str(settings.get("helper", "")), str(settings.get("map", ""))
     if helper in _BY_MAP or helper == "redirect_map":
         map_type = kind.upper()
@@ -83,7 +83,7 @@ def helper_names(settings: Settings) -> dict[str, int | str]:
 
 
 def _key(kind: str) -> str:
-    """Where the key stands: an index is 0, a prefix has its length in front."""
+    """Return the address of the key, in C: an index is 0, a prefix begins with its length."""
     if kind in _NUMBERED:
         return "&asked.zero"
     return "&asked.bits" if kind == "lpm_trie" else "&asked.key"
@@ -95,7 +95,7 @@ _NONE = "0" * 8
 
 
 def maps_of(experiment: Experiment, settings: Settings, text: str) -> Maps:
-    """What each map holds that the text of a program defines."""
+    """Return the content of each map that the text of a program defines."""
     maps: Maps = {}
     for name, entries in _TABLES.get(experiment["component"]["kind"], _no_tables)(
         experiment, settings
@@ -112,12 +112,12 @@ def _little(value: int, size: int) -> str:
 
 
 def _value(settings: Settings) -> str:
-    """One, and as many zeros as there is room for."""
+    """Return the value of an entry: 1 as a little-endian number."""
     return _little(1, number_of(settings, "value_bytes"))
 
 
 def _rest(experiment: Experiment, settings: Settings) -> bytes:
-    """The part of keys that is the same in all."""
+    """Return the key bytes that are the same in all entries."""
     return key_rest(experiment, number_of(settings, SIZE), number_of(settings, "key_bytes"))
 
 
@@ -125,7 +125,7 @@ Tables = Iterator[tuple[str, list[Entry]]]
 
 
 def _tables(settings: Settings, found: list[Entry]) -> Tables:
-    """The same entries in all tables."""
+    """Put the same entries into all tables."""
     for table in range(number_of(settings, "tables")):
         yield f"table{table}", found
 
@@ -160,7 +160,7 @@ def _lpm(experiment: Experiment, settings: Settings) -> Tables:
 def _ternary(experiment: Experiment, settings: Settings) -> Tables:
     entries, masks = number_of(settings, "entries"), number_of(settings, "masks")
     rest, value = _rest(experiment, settings), _value(settings)
-    high = 1 << 31  # no packet has this bit, so only the last entry matches
+    high = 1 << 31  # never set in packets, so only the last entry matches
     if settings["method"] == "linear":
         whole = "ff" * number_of(settings, "key_bytes")
         rules = [whole + _little(high | at, 4) + rest.hex() for at in range(entries - 1)]
@@ -184,7 +184,7 @@ def _copy(_experiment: Experiment, settings: Settings) -> Tables:
 
 
 def _helper(experiment: Experiment, settings: Settings) -> Tables:
-    """Calls that look something up find it; what is deleted is not there."""
+    """Fill the map of a helper such that lookups and updates hit; otherwise leave it empty."""
     packet, payload = packet_of(experiment, number_of(settings, SIZE)), headers_end(experiment)
     kind, helper = settings["map"], settings["helper"]
     if kind in _WITHOUT_CONTENT or helper not in ("map_lookup_elem", "map_update_elem"):
@@ -229,7 +229,7 @@ _INSTRUCTIONS = {
 
 
 class XdpProgram(NamedTuple):
-    """What a point is measured with."""
+    """Source, map contents and packet of a point."""
 
     text: str  # C
     maps: str  # as `--maps` takes it (JSON)
@@ -237,12 +237,12 @@ class XdpProgram(NamedTuple):
 
 
 def kinds() -> list[str]:
-    """The components that there are templates for."""
+    """Return the components that have a template."""
     return sorted(path.name.removesuffix(".bpf.c") for path in FOLDER.glob("*.bpf.c"))
 
 
 def xdp_program(experiment: Experiment, value: int, *, component: bool) -> XdpProgram:
-    """The program of a point, or the one without the component.
+    """Return the program of a point, with or without the component.
 
     Raises:
         InputError: when the parameters do not fit together.
@@ -263,7 +263,7 @@ def xdp_program(experiment: Experiment, value: int, *, component: bool) -> XdpPr
 
 
 def empty_program(experiment: Experiment, value: int) -> XdpProgram:
-    """A program that does nothing, for the packet of a point."""
+    """Return a program that does nothing, with the packet of a point."""
     size = number_of(settings_at(experiment, value), SIZE)
     titles = {"title": experiment["description"], "experiment": experiment["name"]}
     text = expand(FOLDER, "empty.c", {**titles, "role": "an empty program"})
@@ -271,7 +271,7 @@ def empty_program(experiment: Experiment, value: int) -> XdpProgram:
 
 
 def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:
-    """What templates need besides parameters."""
+    """Return the template values other than the parameters."""
     count, key = number_of(settings, "count"), number_of(settings, "key_bytes") or 4
     vary, size = experiment["traffic"]["vary"], number_of(settings, "bytes") // 4
     kind = experiment["component"]["kind"]

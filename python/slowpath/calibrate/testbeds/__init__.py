@@ -1,4 +1,4 @@
-"""Test beds that measure or compute experiments, one module each."""
+"""Test beds that measure or compute the costs of experiments, one module each."""
 
 from collections.abc import Mapping
 
@@ -10,4 +10,4 @@ TESTBEDS: Mapping[str, str] = {
     "agilio-cx-2x40": "slowpath.calibrate.testbeds.counted:AGILIO",
     "p4": "slowpath.calibrate.testbeds.p4:BED",
 }
-"""Place of each test bed by name, `module:CONSTANT`; a run imports the one it needs."""
+"""Test beds by name, each as `module:CONSTANT`; a run imports only the one it needs."""

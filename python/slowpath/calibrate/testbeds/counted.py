@@ -1,8 +1,7 @@
-"""Targets with known prices: costs are computed instead of measured.
+"""Test beds that compute costs from a target's prices instead of measuring them.
 
-The slowest path of each program is the one that the experiment is about, with and without the
-component. So the difference is exactly the component, and a model of it has to come out exactly
-right.
+The slowest path of each program is the one under test, with and without the component. The
+difference is therefore exactly the component, and a model must reproduce it exactly.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,38 +20,38 @@ from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.selection import Selection
 
 _SECONDS = 20.0
-"""For one program."""
+"""Time limit for the analysis of one program."""
 
 
 class Counted(NamedTuple):
-    """A test bed that computes."""
+    """A test bed that computes costs."""
 
     name: str
     says: str
     metrics: Sequence[Metric]
-    component: str  # of the target, whose cost is taken
-    metric: str  # by which paths are the slowest
-    cores: int | None  # so few that the component is the bottleneck
+    component: str  # component of the target that gives the cost
+    metric: str  # by which the slowest path is chosen
+    cores: int | None  # few enough that `component` is the bottleneck; None: as in the target
     exact: bool = True
     blocks: int = 1
 
     @property
     def target(self) -> str:
-        """The target has the same name."""
+        """Name of the target, the same as that of the test bed."""
         return self.name
 
     def kinds(self) -> Sequence[str]:
-        """As `Bed` has it."""
+        """Return the supported components, see `Bed.kinds`."""
         return kinds()
 
     def check(self, experiment: Experiment) -> None:
-        """As `Bed` has it."""
+        """Reject unsupported experiments, see `Bed.check`."""
         xdp_program(experiment, points_of(experiment)[0], component=True)
 
     @contextmanager
     def open(self, limits: Limits, stopping: Stopping) -> "Iterator[_Station]":
-        """As `Bed` has it."""
-        del limits  # what is computed is exact
+        """Open the test bed, see `Bed.open`."""
+        del limits  # computed costs are exact
         yield _Station(self, stopping)
 
 
@@ -75,7 +74,7 @@ AGILIO = Counted(
 
 
 def _of_any_packet(experiment: Experiment) -> Experiment:
-    """The experiment without bytes that vary: the analysis looks at all packets anyway."""
+    """Remove the bytes that vary from an experiment: the analysis covers all packets anyway."""
     return {**experiment, "traffic": {**experiment["traffic"], "vary": []}}
 
 
@@ -84,7 +83,6 @@ class _Station:
         self._bed, self._stopping = bed, stopping
 
     def measure(self, job: Job) -> Measured:
-        """As `Station` has it."""
         files = XdpFiles(_of_any_packet(job.experiment), job.folder)
         samples, errors, known = list[Sample](), dict[int, str](), dict[str, float]()
         for value in job.points:
@@ -96,15 +94,15 @@ class _Station:
                 costs = self._cost(pair.component, known), self._cost(pair.baseline, known)
                 samples.append(Sample(value, 1, *costs))
             except InputError as problem:
-                if not self._stopping.asked:  # else it is why, and the value has no error
+                if not self._stopping.asked:  # a stop aborts the analysis; that is not an error
                     errors[value] = problem.reason
         return Measured(samples, errors, complete=not self._stopping.asked)
 
     def _cost(self, written: Written, known: dict[str, float]) -> float:
-        """What the slowest packet of a program costs.
+        """Return the cost of the slowest path of a program.
 
         Raises:
-            InputError: when that is not known exactly.
+            InputError: when the cost is not known exactly.
         """
         if written.file not in known:
             known[written.file] = self._computed(written)

@@ -1,4 +1,4 @@
-"""DPDK without a network card or huge pages."""
+"""Test bed for DPDK programs, without a network card or huge pages."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from slowpath.core.jobs.stopping import Stopping
 
 
 class Dpdk(NamedTuple):
-    """The test bed."""
+    """The test bed `dpdk`."""
 
     name: str = "dpdk"
     says: str = "Programs on DPDK in user space, with packets in memory"
@@ -23,16 +23,16 @@ class Dpdk(NamedTuple):
     blocks: int = 1
 
     def kinds(self) -> Sequence[str]:
-        """As `Bed` has it."""
+        """Return the supported components, see `Bed.kinds`."""
         return kinds()
 
     def check(self, experiment: Experiment) -> None:
-        """As `Bed` has it."""
+        """Reject unsupported experiments, see `Bed.check`."""
         dpdk_program(experiment)
 
     @contextmanager
     def open(self, limits: Limits, stopping: Stopping) -> Iterator[Runner]:
-        """As `Bed` has it."""
+        """Open the test bed, see `Bed.open`."""
         with opened(self.name, _written, limits, stopping) as runner:
             yield runner
 

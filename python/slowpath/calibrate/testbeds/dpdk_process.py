@@ -1,7 +1,7 @@
 """Compilation and runs of self-timing DPDK programs.
 
-One generated program goes through all points of an experiment, again and again in random order;
-each visit makes tables anew and is one observation of each point.
+One generated program visits all points of an experiment repeatedly, in random order. Each visit
+rebuilds the tables and yields one observation of each point.
 """
 
 import os
@@ -25,32 +25,30 @@ from slowpath.measure.machine.processor import chosen_cpu
 
 INSTALL = "apt install libdpdk-dev gcc pkg-config"
 _FEWEST, _MOST = 3, 100_000
-"""Visits of all points."""
-_LOOK = (
-    3  # visits after which it is looked at whether it is precise, and each time half as many more
-)
+"""Least and greatest number of visits to all points."""
+_LOOK = 3  # visits before the first check of the precision; each check raises the number by half
 _POLL = 0.2  # seconds
-_ANY_MEMORY = "2048"  # MiB, which the system gives when it is used
+_ANY_MEMORY = "2048"  # MiB; the system allocates it on first use
 _OPTIONS = ("--no-huge", "--no-pci", "--no-telemetry", "--no-shconf", "--log-level=lib.eal:3")
 
 
 class Program(NamedTuple):
-    """What is compiled and run."""
+    """A program to compile and run."""
 
     source: Path
     arguments: tuple[str, ...] = ()
 
 
 Writer = Callable[[Job], Program]
-"""Writes what an experiment is measured with into the folder of its programs."""
+"""Function that writes the program of an experiment into the experiment's folder."""
 
 
 @contextmanager
 def opened(bed: str, write: Writer, limits: Limits, stopping: Stopping) -> "Iterator[Runner]":
-    """A test bed of such programs.
+    """Open a test bed for self-timing programs.
 
     Raises:
-        UnavailableError: when this machine lacks something; it says what to install.
+        UnavailableError: when a tool or DPDK is missing, with the command that installs it.
     """
     flags = _flags(bed)
     with tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
@@ -64,7 +62,7 @@ class _Flags(NamedTuple):
 
 
 def missing(bed: str) -> str | None:
-    """Why this machine has no such test bed, and what to install."""
+    """Return the reason why the test bed cannot run, and what to install; None if it can run."""
     for tool in (_compiler()[0], "pkg-config"):
         if shutil.which(tool) is None:
             return f"the test bed {bed} needs {tool}; install it with: {INSTALL}"
@@ -92,7 +90,7 @@ def _asked(option: str) -> "subprocess.CompletedProcess[str]":
 
 
 class Runner:
-    """A test bed at work."""
+    """An open test bed that compiles and runs programs."""
 
     def __init__(
         self, folder: Path, flags: _Flags, write: Writer, limits: Limits, stopping: Stopping
@@ -102,19 +100,19 @@ class Runner:
         self._cpu = chosen_cpu(limits.cpu)
 
     def measure(self, job: Job) -> Measured:
-        """As `Station` has it."""
+        """Measure an experiment, see `Station.measure`."""
         name, program = job.experiment["name"], self._write(job)
         job.say("compiling")
         self._compile(program.source)
         run = _Run(job, self._limits)
-        with subprocess.Popen(  # noqa: S603 - what was compiled
+        with subprocess.Popen(  # noqa: S603 - the program compiled above
             self._command(program.arguments),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            # Where it keeps files; they go with the folder.
+            # DPDK's runtime files vanish with this temporary folder.
             env=os.environ | {"RUNTIME_DIRECTORY": str(self._binary.parent)},
-            start_new_session=True,  # Ctrl-C is ours to handle
+            start_new_session=True,  # this process handles Ctrl-C
         ) as process:
             watch = environment.begin(self._cpu, thread=process.pid)
             try:
@@ -142,7 +140,10 @@ class Runner:
         return [str(self._binary), *eal, "--", *own]
 
     def _follow(self, process: "subprocess.Popen[bytes]", run: "_Run") -> str:
-        """Reads what the program says until it ends, is precise, or has to stop; its last words."""
+        """Read the output until the program ends, is precise, or must stop; return its last error.
+
+        The result is empty if the program did not end by itself.
+        """
         if process.stdout is None or process.stderr is None:
             return ""
         with selectors.DefaultSelector() as selector:
@@ -164,7 +165,7 @@ class Runner:
 
 
 class _Run:
-    """What a program has said by now."""
+    """Samples, errors and progress that a running program has printed."""
 
     def __init__(self, job: Job, limits: Limits) -> None:
         self._job, self._precision = job, limits.precision
@@ -176,7 +177,7 @@ class _Run:
         self.errors: dict[int, str] = {}
 
     def heard(self, line: str) -> bool:
-        """Takes note of a line; False: that is enough."""
+        """Record a line of output; return false if no more are needed."""
         match line.split(maxsplit=4):
             case ["hz", hertz] if self._job.metric == "ns":
                 self._unit = 1e9 / float(hertz)
@@ -192,7 +193,10 @@ class _Run:
         return True
 
     def _is_enough(self) -> bool:
-        """Looks rarely: who stops at the first narrow interval has too narrow ones."""
+        """Return true if the samples are precise.
+
+        Checks are rare: stopping at the first narrow interval makes intervals too narrow.
+        """
         if self.visits < self._look:
             return False
         self._look += max(1, self._look // 2)
@@ -206,5 +210,4 @@ class _Run:
         return self._precise
 
     def notes(self) -> list[str]:
-        """What has to be known of the figures."""
         return [] if self._precise else [IMPRECISE]

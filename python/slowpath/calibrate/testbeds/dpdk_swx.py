@@ -1,6 +1,6 @@
-"""SWX pipelines, interpreted by DPDK's library.
+"""Test bed for SWX pipelines, which DPDK's library interprets.
 
-What is measured stands in .spec files, with and without the component, for each point.
+Each point has two pipelines in .spec files, with and without the component.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from slowpath.core.jobs.stopping import Stopping
 
 
 class DpdkSwx(NamedTuple):
-    """The test bed."""
+    """The test bed `dpdk-swx`."""
 
     name: str = "dpdk-swx"
     says: str = "Pipelines as p4c writes them, in DPDK's interpreter"
@@ -26,17 +26,17 @@ class DpdkSwx(NamedTuple):
     blocks: int = 1
 
     def kinds(self) -> Sequence[str]:
-        """As `Bed` has it."""
+        """Return the supported components, see `Bed.kinds`."""
         return kinds()
 
     def check(self, experiment: Experiment) -> None:
-        """As `Bed` has it."""
+        """Reject unsupported experiments, see `Bed.check`."""
         swx_driver(experiment)
         swx_pipelines(experiment, points_of(experiment)[0])
 
     @contextmanager
     def open(self, limits: Limits, stopping: Stopping) -> Iterator[Runner]:
-        """As `Bed` has it."""
+        """Open the test bed, see `Bed.open`."""
         with opened(self.name, _written, limits, stopping) as runner:
             yield runner
 
@@ -45,7 +45,7 @@ BED = DpdkSwx()
 
 
 def _written(job: Job) -> Program:
-    """The program, and for each point two pipelines, a packet, and how it has to leave them."""
+    """Write the program and, by point, two pipelines, their input packet and expected outputs."""
     parameter = job.experiment["component"]["sweep"]["parameter"]
     for value in job.points:
         found, name = swx_pipelines(job.experiment, value), f"{parameter}-{value}"

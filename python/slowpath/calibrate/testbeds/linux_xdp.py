@@ -1,8 +1,8 @@
-"""XDP programs in the running kernel.
+"""Test bed for XDP programs in the running kernel.
 
-All programs of an experiment are measured in turns, in the same loads, so that what the machine
-does to them cancels. A load is one observation of each point. An experiment is measured in several
-blocks, with all others between them.
+Each load measures all programs of an experiment in turn, so that disturbances of the machine cancel
+in differences. A load is one observation of each point. An experiment is measured in several
+blocks; between two of its blocks, all other experiments have one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ from slowpath.measure.sampling import Outcome, Progress, Quota, measure
 
 
 class LinuxXdp(NamedTuple):
-    """The test bed."""
+    """The test bed `linux-xdp`."""
 
     name: str = "linux-xdp"
     says: str = "XDP programs in the running kernel, timed in its loop for test runs"
@@ -32,19 +32,20 @@ class LinuxXdp(NamedTuple):
     metrics: Sequence[Metric] = ("ns",)
     exact: bool = False
     blocks: int = 3
-    """What changes from one minute to the next is seen, and shared by all experiments."""
+    """Blocks of an experiment, minutes apart: they expose slow drift and spread it over all
+    experiments."""
 
     def kinds(self) -> Sequence[str]:
-        """As `Bed` has it."""
+        """Return the supported components, see `Bed.kinds`."""
         return kinds()
 
     def check(self, experiment: Experiment) -> None:
-        """As `Bed` has it."""
+        """Reject unsupported experiments, see `Bed.check`."""
         xdp_program(experiment, points_of(experiment)[0], component=True)
 
     @contextmanager
     def open(self, limits: Limits, stopping: Stopping) -> "Iterator[_Station]":
-        """As `Bed` has it."""
+        """Open the test bed, see `Bed.open`."""
         cpu = chosen_cpu(limits.cpu)
         compiler = Compiler(BED.name)
         station = kernel.open_station(kernel.open_kernel(), cpu)
@@ -56,7 +57,7 @@ class LinuxXdp(NamedTuple):
 
 
 BED = LinuxXdp()
-_FEWEST_LOADS = 3  # in a block
+_FEWEST_LOADS = 3  # of a block
 
 
 class _Station:
@@ -76,7 +77,6 @@ class _Station:
         self._room = Room()
 
     def measure(self, job: Job) -> Measured:
-        """As `Station` has it."""
         cases = self._cases_of(job)
         if not cases.prepare(job.say, lambda: self._stopping.asked):
             return Measured([], cases.errors, complete=False)
@@ -93,7 +93,7 @@ class _Station:
 
         watch = environment.begin(self._cpu, thread=self._station.thread)
         bench = KernelBench(self._station, cases.ready())
-        # A third of the time, and what is known after all blocks is as precise as was asked for.
+        # Averaging over all blocks narrows the interval to the requested precision.
         precision = self._limits.precision * BED.blocks**0.5
         quota = Quota(precision, self._limits.seconds / BED.blocks, _FEWEST_LOADS)
         outcome = measure(bench, quota, go_on)
@@ -114,7 +114,7 @@ class _Station:
 def _samples(
     outcome: Outcome, pairs: dict[int, tuple[int, int]], errors: dict[int, str]
 ) -> Iterator[Sample]:
-    """Of each point, what each load says of it; where nothing does, why."""
+    """Yield a sample for each point and load; add a reason to `errors` for points without one."""
     for value, (component, baseline) in pairs.items():
         both = outcome.subjects[component], outcome.subjects[baseline]
         if both[0] is None or both[1] is None:
@@ -122,13 +122,13 @@ def _samples(
             continue
         for load, (mine, other) in enumerate(zip(both[0].loads, both[1].loads, strict=True), 1):
             if mine is not None:
-                # A baseline that was disturbed in a load counts as in the mean of its others.
+                # The mean of the other loads replaces a baseline that was disturbed in this load.
                 usual = both[1].run.value if other is None else other
                 yield Sample(value, load, mine, usual)
 
 
 def _paths(cases: Cases) -> dict[str, str]:
-    """The paths of the programs, where they are known."""
+    """Return the known paths of programs, by names such as `component-16`."""
     found = dict[str, str]()
     for value, pair in cases.pairs.items():
         for which, number in zip(("component", "baseline"), pair, strict=True):

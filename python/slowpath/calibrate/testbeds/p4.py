@@ -1,6 +1,6 @@
-"""P4 programs, written but not run.
+"""Test bed that writes P4 programs without running them.
 
-Where the compiler `p4c` is on the PATH, it checks them.
+The compiler `p4c` checks the programs if it is in the PATH.
 """
 
 import shutil
@@ -22,7 +22,7 @@ _CHECK = ("--target", "bmv2", "--arch", "v1model", "--parse-only")
 
 
 class P4(NamedTuple):
-    """The test bed."""
+    """The test bed `p4`."""
 
     name: str = "p4"
     says: str = "P4_16 programs for v1model, which are only written"
@@ -32,16 +32,16 @@ class P4(NamedTuple):
     blocks: int = 1
 
     def kinds(self) -> Sequence[str]:
-        """As `Bed` has it."""
+        """Return the supported components, see `Bed.kinds`."""
         return kinds()
 
     def check(self, experiment: Experiment) -> None:
-        """As `Bed` has it."""
+        """Reject unsupported experiments, see `Bed.check`."""
         p4_program(experiment, points_of(experiment)[0], component=True)
 
     @contextmanager
     def open(self, limits: Limits, stopping: Stopping) -> "Iterator[_Writer]":
-        """As `Bed` has it."""
+        """Open the test bed, see `Bed.open`."""
         del limits  # nothing is measured
         yield _Writer(stopping)
 
@@ -55,7 +55,7 @@ class _Writer:
         self._compiler = shutil.which(_COMPILER)
 
     def measure(self, job: Job) -> Measured:
-        """As `Station` has it: it writes, and measures nothing."""
+        """Write the programs of all points; the result has no samples."""
         errors = dict[int, str]()
         parameter = job.experiment["component"]["sweep"]["parameter"]
         for value in job.points:

@@ -1,8 +1,8 @@
 """Programs of an experiment, prepared once for all blocks of a run.
 
-To prepare a program is to run it in kernel and interpreter, and to count how often it can be
-repeated. What comes of it is kept from block to block; the kernel loads each program anew for each
-load of a measurement all the same. Cases with much map content are let go meanwhile.
+Preparation runs a program in kernel and interpreter, and counts how often it can be repeated.
+Prepared cases stay in memory from block to block, except those with much map content. Each load of
+a measurement nevertheless loads all programs into the kernel anew.
 """
 
 from collections.abc import Callable
@@ -15,19 +15,18 @@ from slowpath.core.errors import InputError
 
 _LARGEST = 4 << 20
 _ROOM = 64 << 20
-"""Bytes of map content, as text, of a case that is kept, and of all of them. A case takes about ten
-times as much memory."""
+"""Maximum bytes of map content, as text, of one kept case and of all kept cases. A case takes about
+ten times as much memory."""
 
 
 class Room:
-    """How much more map content may be kept."""
+    """Memory budget for map content of kept cases."""
 
     def __init__(self) -> None:
-        """Nothing is kept yet."""
         self._left = _ROOM
 
     def takes(self, size: int) -> bool:
-        """Whether a case of this size may be kept; it counts from now on."""
+        """Return true if a case of this size may be kept, and charge it to the budget."""
         if size > min(_LARGEST, self._left):
             return False
         self._left -= size
@@ -35,7 +34,7 @@ class Room:
 
 
 class _Origin(NamedTuple):
-    """Which program a case is of."""
+    """Program of a case."""
 
     value: int
     component: bool
@@ -46,7 +45,6 @@ class Cases:
     """The cases of an experiment, each program once."""
 
     def __init__(self, station: kernel.Station, compiler: Compiler, job: Job, room: Room) -> None:
-        """Nothing is prepared yet."""
         self._station, self._compiler, self._room = station, compiler, room
         self._points = job.points
         self._parameter = job.experiment["component"]["sweep"]["parameter"]
@@ -56,12 +54,12 @@ class Cases:
         self._complete = False
         self.flows: list[estimates.Flow | None] = []
         self.pairs = dict[int, tuple[int, int]]()
-        """Of each point, the numbers of its cases: with the component, and without."""
+        """Numbers of the cases of each point: with the component, and without."""
         self.errors = dict[int, str]()
-        """Of each other point, why there are none."""
+        """Reason why a point has no cases, by point."""
 
     def prepare(self, say: Callable[[str], None], stopped: Callable[[], bool]) -> bool:
-        """Prepares what is not; whether all is, when it does not have to stop before."""
+        """Prepare the missing cases; return true if all are prepared, false if it had to stop."""
         if not self._complete:
             return self._prepare_all(say, stopped)
         for number, origin in enumerate(self._origins):
@@ -74,11 +72,11 @@ class Cases:
         return True
 
     def ready(self) -> list[kernel.Case]:
-        """All cases by number."""
+        """Return the prepared cases in order of their numbers."""
         return [case for case in self._known if case is not None]
 
     def let_go(self) -> None:
-        """Keeps what there is room for until the next block."""
+        """Release the cases that the memory budget does not cover until the next block."""
         self._files.forget()
         for number, origin in enumerate(self._origins):
             if not origin.kept:
@@ -103,7 +101,7 @@ class Cases:
         return self._complete
 
     def _written(self, stopped: Callable[[], bool]) -> list[tuple[int, Pair]]:
-        """The programs of all points, which are being compiled meanwhile."""
+        """Write the programs of all points and start their compilation in the background."""
         found = []
         for value in self._points:
             if stopped():
@@ -121,10 +119,10 @@ class Cases:
     def _number(
         self, written: Written, value: int, numbers: dict[str, int], *, component: bool
     ) -> int:
-        """The number of a program's case, which it gets now if it has none.
+        """Return the number of a program's case; prepare the case if it is missing.
 
         Raises:
-            InputError: when it is not compiled, or cannot be measured.
+            InputError: when the program cannot be compiled or measured.
         """
         if written.file not in numbers:
             case = self._prepared(written)
@@ -145,7 +143,7 @@ class Cases:
 
 
 def _witness(written: Written) -> str:
-    """Packet and maps as the witness of a path, in JSON."""
+    """Return packet and maps as the witness of a path, in JSON."""
     program = written.program
     return (
         f'{{"packet":"{program.packet.hex()}","length":{len(program.packet)},'

@@ -1,4 +1,4 @@
-"""XDP programs of an experiment on disk, compiled several at a time."""
+"""XDP programs of an experiment on disk, and their parallel compilation."""
 
 import os
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,34 +15,33 @@ from slowpath.core.programs.compilers import CompilerError, find_compiler
 from slowpath.core.programs.sources import Clang
 
 _LARGEST = 1 << 20
-"""Bytes of map content that are written down; more follow from the specification as well."""
+"""Maximum bytes of map content in a file; the specification determines larger content anyway."""
 
 
 class Written(NamedTuple):
-    """A program that was written."""
+    """A program on disk."""
 
     file: str
     program: XdpProgram
 
 
 class Pair(NamedTuple):
-    """What is measured for a point."""
+    """Programs of a point, with and without the component."""
 
     component: Written
     baseline: Written
 
 
 class XdpFiles:
-    """The programs of one experiment; those that are the same are one."""
+    """The programs of one experiment; equal programs share a file."""
 
     def __init__(self, experiment: Experiment, folder: Path) -> None:
-        """Nothing is written yet."""
         self._experiment = experiment
         self._folder = folder
         self._known: list[Written] = []
 
     def pair(self, value: int) -> Pair:
-        """The programs of a point.
+        """Write the programs of a point.
 
         Raises:
             InputError: when parameters do not fit together.
@@ -50,12 +49,12 @@ class XdpFiles:
         return Pair(self._written(value, component=True), self._written(value, component=False))
 
     def again(self, value: int, *, component: bool) -> Written:
-        """A program of a point as it was written before; nothing is written."""
+        """Return a program that `pair` wrote before, without writing it again."""
         name, program = self._made(value, component=component)
         return Written(str(self._source(name)), program)
 
     def forget(self) -> None:
-        """Needs no memory any more for what was written."""
+        """Release the memory of all programs written so far."""
         self._known.clear()
 
     def _written(self, value: int, *, component: bool) -> Written:
@@ -78,7 +77,7 @@ class XdpFiles:
         return self._folder / f"{name}.bpf.c"
 
     def _made(self, value: int, *, component: bool) -> tuple[str, XdpProgram]:
-        """A program of a point, and its name."""
+        """Generate a program of a point, with its name."""
         experiment = self._experiment
         name = f"{experiment['component']['sweep']['parameter']}-{value}"
         if component:
@@ -89,12 +88,12 @@ class XdpFiles:
 
 
 def bare(text: str) -> str:
-    """A program without its first comment, which names the point."""
+    """Return the text of a program without its first comment, which names the point."""
     return text.partition("*/")[2]
 
 
 FLAGS = ("-mcpu=v3", "-fno-unroll-loops")
-"""As the examples are compiled: loops stay loops."""
+"""Compiler flags, the same as for the examples: loops are not unrolled."""
 
 
 class Compiled(NamedTuple):
@@ -105,13 +104,13 @@ class Compiled(NamedTuple):
 
 
 class Compiler:
-    """Compiles each program once, whichever experiments have it; one at a time on each CPU."""
+    """Compiler of all experiments: it compiles equal programs once, one at a time on each CPU."""
 
     def __init__(self, bed: str) -> None:
-        """Look for clang once, before a test bed has hundreds of programs for it.
+        """Look for clang once, before a test bed writes hundreds of programs.
 
         Raises:
-            InputError: when there is no clang that can be used.
+            InputError: when no usable clang is installed.
         """
         try:
             find_compiler()
@@ -121,14 +120,14 @@ class Compiler:
         self._threads = ThreadPoolExecutor(len(os.sched_getaffinity(0)), "clang")
 
     def begin(self, written: Written) -> "Future[Compiled]":
-        """Compiles a program from now on; what clang does not compile, is an `InputError` there."""
+        """Start to compile a program; the future raises an `InputError` if clang fails."""
         text = bare(written.program.text)
         if text not in self._known:
             self._known[text] = self._threads.submit(_compiled, written.file)
         return self._known[text]
 
     def stop(self) -> None:
-        """What is under way is waited for, and nothing is begun any more."""
+        """Wait for running compilations and cancel those that have not started."""
         self._threads.shutdown(cancel_futures=True)
 
 
