@@ -1,1 +1,1 @@
-"""Order of variables such that few accesses fetch them."""
+"""Layout of variables in structs such that few accesses fetch them."""

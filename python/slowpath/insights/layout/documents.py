@@ -1,94 +1,95 @@
-"""Shape of layouts."""
+"""Types of the documents of layouts."""
 
 from typing import Literal, TypedDict
 
 
 class Member(TypedDict):
-    """A variable in the struct."""
+    """A variable as a member of the struct."""
 
     variable: str
-    """Its name."""
+    """Name of the variable."""
     offset: int
-    """Bytes from the beginning."""
+    """Offset from the start of the struct, in bytes."""
     size_bytes: int
-    """Its size."""
+    """Size of the variable."""
 
 
 class Pack(TypedDict):
-    """What one access fetches: a window of the width, from a multiple of it."""
+    """A window that one access fetches: `width` bytes, aligned to `width`."""
 
     offset: int
-    """Where it begins."""
+    """Offset of the window, in bytes."""
     fetch_bytes: int
-    """From there, up to the end of the last variable that a block touches; 0: none touches any."""
+    """Bytes up to the end of the last variable that a block touches; 0 if no block touches any."""
     variables: list[str]
-    """Those of which it has a part."""
+    """Variables that are at least partly in the window."""
     blocks: list[str]
-    """Those that fetch it."""
+    """Blocks that fetch the window."""
 
 
 class TouchedBlock(TypedDict):
-    """A block of code."""
+    """A block of code, with its accesses."""
 
     block: str
-    """Its name, or `block N` by its place in the file."""
+    """Name of the block, or `block N` with its position in the file."""
     weight: float
-    """How often it runs, for each packet."""
+    """Runs of the block for each packet."""
     accesses: int
-    """Accesses that it takes with the advised order."""
+    """Accesses of one run with the advised order."""
     before: int
-    """The same with the order of the source."""
+    """Accesses of one run with the order of the source."""
 
 
 class ComparedLayout(TypedDict):
-    """Another order of the variables."""
+    """Another order of the variables, for comparison."""
 
     layout: str
-    """Whose it is: `source`, `clusters` (the published way, computed here), or `published`."""
+    """Origin of the order: `source`, `clusters` (the published method, computed by slowpath), or
+    `published`."""
     accesses: float
     """Accesses for each packet."""
     saved: float | None
-    """Share of these that the advised order saves; null where there are none."""
+    """Share of these accesses that the advised order saves; null if there are none."""
     order: list[str]
-    """The variables in that order."""
+    """Variables in this order."""
 
 
 class ElementLayout(TypedDict):
-    """An element of the file."""
+    """Layout of an element of the file."""
 
     element: str
-    """Its name."""
+    """Name of the element."""
     verdict: Literal["optimal", "stopped"]
-    """`optimal`: no order takes fewer accesses; `stopped`: the search was over, `bound` says what
-    may be possible."""
+    """`optimal`: no order takes fewer accesses; `stopped`: the search reached its limit, `bound` is
+    what may be possible."""
     accesses: float
-    """Accesses for each packet: of each block, those that it takes times how often it runs."""
+    """Accesses for each packet: the sum over blocks of accesses times runs."""
     accesses_per_block: float | None
-    """The same divided by the sum of weights; null where no block runs."""
+    """`accesses` divided by the sum of weights; null if no block runs."""
     bound: float
-    """No order takes fewer accesses."""
+    """Lower bound of the accesses of any order."""
     size_bytes: int
     """Size of the struct."""
     members: list[Member]
-    """The variables in the advised order."""
+    """Variables in the advised order."""
     packs: list[Pack]
-    """What accesses fetch."""
+    """Windows that accesses fetch."""
     blocks: list[TouchedBlock]
-    """In the order of the file."""
+    """Blocks in the order of the file."""
     compared: list[ComparedLayout]
-    """Other orders."""
+    """Other orders, for comparison."""
     struct: str
-    """The struct in C."""
+    """Definition of the struct in C."""
 
 
 class CoalescingReport(TypedDict):
-    """What `slowpath insights coalescing --format json` writes."""
+    """Output of `slowpath insights coalescing --format json`."""
 
     slowpath: str
     """Version of slowpath."""
     file: str
-    """The file as the user named it."""
+    """Name of the file, as the user gave it."""
     width: int
     """Bytes that an access fetches."""
     elements: list[ElementLayout]
-    """In the order of the file."""
+    """Elements in the order of the file."""

@@ -1,12 +1,14 @@
-"""The order of variables with the fewest accesses (A*).
+"""Exact search (A*) for the order of variables with the fewest accesses.
 
-What the rest of an order costs depends on three things only: which variables are left, where in its
-window the last one ended, and which blocks have fetched that window already. So orders that agree
-in these are one state, and variables of the same size, alignment and blocks are interchangeable.
-States are taken by the least that any order through them can cost (Hart, Nilsson and Raphael,
-1968): what was placed, and for each block as many windows as its bytes that are left fill at least.
-The first complete order that is taken is the best; when the work is over before that, the state
-that would be next says what no order is below.
+The cost of the rest of an order depends on three things only: the variables that are left, the end
+of the last variable within its window, and the blocks that have fetched this window already. Orders
+that agree in these are one state. Variables of the same size, alignment and blocks are
+interchangeable.
+
+The search visits states by a lower bound of the orders through them (Hart, Nilsson and Raphael,
+1968): the cost so far, plus, for each block, the windows that its remaining bytes fill at least.
+The first complete order is optimal. If the search reaches its limit before, the bound of the next
+state is a lower bound of all orders.
 """
 
 from collections.abc import Sequence
@@ -17,32 +19,34 @@ from typing import NamedTuple
 from slowpath.insights.layout.problem import Order, Weighted
 
 MOST = 600_000
-"""Steps, each a variable behind those of a state, of many blocks several: seconds, 300 MB."""
-_BLOCKS = 16  # that cost as much as the rest of a step
+"""Maximum number of steps, which takes seconds and 300 MB. A step appends a variable to a state;
+with many blocks, it counts as several."""
+_BLOCKS = 16  # number of blocks that cost as much as the rest of a step
 
 _State = tuple[int, int, int]
-"""Variables left of each kind, as digits; where the last one ended; blocks that have its window."""
+"""Number of variables left of each kind, as digits; end of the last variable; blocks that have
+fetched its window."""
 _Cost = tuple[int, int]
-"""Accesses, then bytes up to the end."""
+"""Accesses, then bytes up to the end of the struct."""
 
 _Open = tuple[_Cost, tuple[int, int], _State, _Cost]
-"""The least that orders through a state cost, a number that makes the order of states the same
-every time, the state, and what it costs so far."""
+"""Lower bound of orders through a state, a tie-breaker that makes the search deterministic, the
+state, and its cost so far."""
 
 
 class Found(NamedTuple):
-    """What a search came to."""
+    """Result of a search."""
 
     order: Order | None
-    """The best; None where the one that was known before is, or the work was over."""
+    """Best order; None if the known order is the best, or the search reached its limit."""
     bound: int
-    """No order costs less, in the unit of costs."""
+    """Lower bound of all orders, in the unit of costs."""
     proven: bool
-    """Whether that order, or the one that was known, is the best."""
+    """True if `order`, or else the known order, is optimal."""
 
 
 class _Kind(NamedTuple):
-    """Variables that are interchangeable."""
+    """Interchangeable variables."""
 
     members: Sequence[int]
     size: int
@@ -50,22 +54,22 @@ class _Kind(NamedTuple):
     mask: int
     weight: int
     digit: int
-    """What one of them is in the first part of a state."""
+    """Place value of one such variable in the first part of a state."""
 
 
 def best_order(of: Weighted, known: _Cost, most: int = MOST) -> Found:
-    """The order with the fewest accesses, and of these one with the fewest bytes.
+    """Search the order with the fewest accesses, and among these one with the fewest bytes.
 
     Args:
-        of: what is to be put in order.
-        known: what an order costs that is known already; only better ones are looked for.
-        most: steps that the search may take.
+        of: variables to order.
+        known: cost of a known order; only better orders are searched.
+        most: maximum number of steps.
     """
     return _Search(of, known).run(most)
 
 
 class _Search:
-    """States that were reached, and how."""
+    """States reached so far, with their costs and predecessors."""
 
     def __init__(self, of: Weighted, known: _Cost) -> None:
         self.of = of
@@ -91,7 +95,7 @@ class _Search:
         while self.open:
             least, _, state, cost = heappop(self.open)
             if cost != self.cost[state]:
-                continue  # reached in a better way since
+                continue  # a cheaper way to this state was found
             if not state[0]:
                 return Found(self._order(state), cost[0], proven=True)
             if steps >= most:
@@ -104,7 +108,7 @@ class _Search:
         return Found(None, self.known[0], proven=True)
 
     def _reach(self, state: _State, cost: _Cost, at: int, number: int) -> None:
-        """One more variable of a kind, behind what is placed."""
+        """Append a variable of a kind to a state."""
         kind, width = self.kinds[at], self.of.width
         left, end, fetched = state
         begin = -(-end // kind.align) * kind.align
@@ -127,11 +131,11 @@ class _Search:
             return
         self.cost[other] = through
         self.before[other] = (state, at)
-        # Of equal ones, those with less left first.
+        # Among equal bounds, prefer states with fewer bytes left.
         heappush(self.open, (least, (size, number), other, through))
 
     def _left(self, left: int, kind: _Kind) -> tuple[Sequence[int], int]:
-        """Of what is left without one of a kind: bytes by kind of block, and of all of it."""
+        """Return the bytes left, by block and in all, without one variable of a kind."""
         behind = left - kind.digit
         if behind not in self.left:
             needs, size = self.left[left]
@@ -144,7 +148,7 @@ class _Search:
 
     @staticmethod
     def _matters(mask: int, needs: Sequence[int]) -> int:
-        """Of blocks, those that touch what is left: others are done with any window."""
+        """Return the blocks that touch variables left; windows do not matter for other blocks."""
         found, rest = 0, mask
         while rest:
             lowest = rest & -rest
@@ -154,7 +158,7 @@ class _Search:
         return found
 
     def _least(self, needs: Sequence[int], mask: int, room: int) -> int:
-        """Accesses that what is left takes at least."""
+        """Return a lower bound of the accesses to variables left."""
         total, width = 0, self.of.width
         for block, need in enumerate(needs):
             if need:
@@ -164,7 +168,7 @@ class _Search:
         return total
 
     def _order(self, state: _State) -> Order:
-        """The way to a state; variables of a kind in the order of the source."""
+        """Return the order that leads to a state; variables of a kind have the source's order."""
         kinds = list[int]()
         while state in self.before:
             state, at = self.before[state]

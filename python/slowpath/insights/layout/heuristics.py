@@ -1,11 +1,12 @@
 """Local search over orders, and the published clustering.
 
-Work is counted in orders that are looked at, and starts are drawn by numbers that are the same on
-every machine: the same variables have the same order.
+The search limits the number of examined orders, not the time, and draws its starts from a fixed
+seed. The same variables thus always yield the same order.
 
-A variable's vector has a coordinate for each block, the share of its accesses that are from there.
-Starts are drawn by k-means++ (Arthur and Vassilvitskii, 2007) with Python's own generator, whose
-numbers are the same on every machine and in every version, so clusters are, too.
+For the clustering, each variable has a vector with a coordinate for each block: the share of the
+variable's accesses from this block. Starts are drawn by k-means++ (Arthur and Vassilvitskii, 2007)
+with Python's own generator. Its numbers are the same on every machine and in every version, and so
+are the clusters.
 """
 
 import math
@@ -15,13 +16,13 @@ from collections.abc import Iterator, Sequence
 from slowpath.insights.layout.problem import Element, Order, Weighted, accesses
 
 STARTS = 8
-"""Orders that are drawn."""
+"""Number of random starts."""
 MOST = 2_000_000
-"""Variables in orders that are looked at from all starts together, which is seconds."""
+"""Maximum work of all starts together, in variables of examined orders; it takes seconds."""
 
 
 def cost(of: Weighted, order: Order) -> tuple[int, int]:
-    """Accesses, then bytes up to the end."""
+    """Return the accesses of an order, and its bytes up to the end."""
     end = 0
     for at in order:
         end = -(-end // of.aligns[at]) * of.aligns[at] + of.sizes[at]
@@ -29,8 +30,8 @@ def cost(of: Weighted, order: Order) -> tuple[int, int]:
 
 
 def good_order(of: Weighted, starts: Sequence[Order], most: int = MOST) -> Order:
-    """The best order that is found; no worse than any start, of which there is at least one."""
-    dice = random.Random(0)  # noqa: S311 - where a search begins
+    """Return the best order found, no worse than any start; at least one start is required."""
+    dice = random.Random(0)  # noqa: S311 - a fixed seed, no secret
     drawn = [[*starts[0]] for _ in range(STARTS)]
     for one in drawn:
         dice.shuffle(one)
@@ -55,7 +56,7 @@ def good_order(of: Weighted, starts: Sequence[Order], most: int = MOST) -> Order
 
 
 def tidied(of: Weighted, order: Order) -> Order:
-    """An order that costs the same, with neighbours in the source's order where they can be."""
+    """Swap neighbours into the source's order where the order does not become more expensive."""
     best = [*order]
     least = cost(of, best)
     moved = True
@@ -71,7 +72,7 @@ def tidied(of: Weighted, order: Order) -> Order:
 
 
 def _by_affinity(of: Weighted) -> Order:
-    """Each variable followed by the one that most blocks touch together with it."""
+    """Order variables greedily: next is the variable with the most runs of common blocks."""
     left = [*range(len(of.sizes))]
     order = [max(left, key=lambda at: (of.weight(of.masks[at]), -at))] if left else []
     for at in order:
@@ -83,7 +84,7 @@ def _by_affinity(of: Weighted) -> Order:
 
 
 def _beside(order: Order) -> Iterator[Order]:
-    """One variable elsewhere, then two in each other's places."""
+    """Yield orders with one variable moved, then orders with two variables swapped."""
     for at in range(len(order)):
         rest = [*order[:at], *order[at + 1 :]]
         for to in range(len(order)):
@@ -98,16 +99,17 @@ def _beside(order: Order) -> Iterator[Order]:
 
 CLUSTER_STARTS = 50
 _WORK = 100_000
-"""Of many variables, clusters and blocks there are fewer starts, such that their product is not
-larger than this."""
+"""Limit for the product of variables, clusters, blocks and starts; large problems have fewer
+starts."""
 _ROUNDS = 100
 Vector = tuple[float, ...]
 
 
 def access_vectors(element: Element, *, shares: bool = True) -> list[Vector]:
-    """The vector of each variable; without `shares`, of weights where a block touches it at all.
+    """Return the vector of each variable.
 
-    The latter is what the published program does, the former what the paper says.
+    With `shares`, coordinates are shares of accesses, as in the paper. Without, they are the
+    weights of blocks that touch the variable, as in the published program.
     """
     found = []
     for one in element.variables:
@@ -126,11 +128,11 @@ def access_vectors(element: Element, *, shares: bool = True) -> list[Vector]:
 
 
 def clusters(vectors: Sequence[Vector], k: int, seed: int = 0) -> list[int]:
-    """Of each vector, its cluster, a number below k; the best of several starts.
+    """Return the cluster of each vector, a number below k, from the best of several starts.
 
-    There is at least one vector.
+    At least one vector is required.
     """
-    dice = random.Random(seed)  # noqa: S311 - where a search begins
+    dice = random.Random(seed)  # noqa: S311 - a fixed seed, no secret
     best, least = list[int](), math.inf
     each = max(1, len(vectors) * k * len(vectors[0]))
     for _ in range(min(CLUSTER_STARTS, max(1, _WORK // each))):
@@ -144,7 +146,7 @@ def clusters(vectors: Sequence[Vector], k: int, seed: int = 0) -> list[int]:
 
 
 def _start(vectors: Sequence[Vector], k: int, dice: random.Random) -> list[Vector]:
-    """Centres far from each other: each drawn by its squared distance to those before it."""
+    """Draw distant centres, each with a probability by its squared distance to earlier ones."""
     centres = [vectors[int(dice.random() * len(vectors))]]
     far = [math.inf] * len(vectors)
     while len(centres) < k:
@@ -162,7 +164,7 @@ def _start(vectors: Sequence[Vector], k: int, dice: random.Random) -> list[Vecto
 
 
 def _settled(vectors: Sequence[Vector], centres: list[Vector]) -> tuple[list[int], list[Vector]]:
-    """Lloyd's iterations, until nothing changes."""
+    """Iterate Lloyd's algorithm until nothing changes."""
     labels = list[int]()
     for _ in range(_ROUNDS):
         nearest = [
@@ -184,6 +186,6 @@ def _distance(one: Vector, other: Vector) -> float:
 
 
 def clustered(labels: Sequence[int]) -> Order:
-    """The order of the source, each variable followed by the rest of its cluster."""
+    """Return the source's order, with each variable followed by the rest of its cluster."""
     first = {label: labels.index(label) for label in labels}
     return sorted(range(len(labels)), key=lambda at: (first[labels[at]], at))

@@ -1,9 +1,9 @@
-"""Layout problems, and the accesses that an order of variables costs.
+"""Layout problems, and the number of accesses for an order of variables.
 
-A struct begins at a multiple of the width. Members are where C puts them: each at the next multiple
-of its alignment. A block takes one access for each window of the width, from multiple to multiple,
-in which it touches anything, whatever it does there; sums are by how often blocks run, in whole
-numbers, so that equal costs are equal.
+A struct begins at a multiple of the access width. Members have the offsets of C: each is at the
+next multiple of its alignment. A window is an aligned range as long as the width. A block needs one
+access for each window that it touches, however often it does. Sums are weighted by the runs of
+blocks, in integers, so that equal costs compare as equal.
 """
 
 from collections.abc import Sequence
@@ -12,19 +12,19 @@ from math import lcm
 from typing import NamedTuple
 
 NATURAL = 8
-"""The largest alignment that a variable has by its size alone, in bytes."""
+"""Largest alignment that follows from the size of a variable alone, in bytes."""
 
 
 class Variable(NamedTuple):
-    """A variable that is to be a member of a struct."""
+    """A variable that becomes a member of a struct."""
 
     name: str
     size: int
-    """Bytes."""
+    """Size in bytes."""
     align: int
-    """Its address is a multiple of so many bytes, a power of two."""
+    """Alignment in bytes, a power of two."""
     type: str | None = None
-    """Its type in C; None where that is not known."""
+    """Type in C; None if unknown."""
 
 
 class Block(NamedTuple):
@@ -32,9 +32,9 @@ class Block(NamedTuple):
 
     name: str
     weight: float
-    """How often it runs, for each packet."""
+    """Runs of the block for each packet."""
     touches: Sequence[str]
-    """Variables that it reads or writes, one as often as it does."""
+    """Variables that the block reads or writes, repeated for each access."""
 
 
 class Element(NamedTuple):
@@ -42,36 +42,36 @@ class Element(NamedTuple):
 
     name: str
     variables: Sequence[Variable]
-    """In the order of the source."""
+    """Variables in the order of the source."""
     blocks: Sequence[Block]
 
 
 def natural_alignment(size: int) -> int:
-    """The largest power of two that divides a size, up to that of a 64-bit word."""
+    """Return the largest power of two that divides a size, up to that of a 64-bit word."""
     return min(size & -size, NATURAL)
 
 
 Order = Sequence[int]
-"""Places of variables in the element, each once."""
+"""Indices of the element's variables, each once."""
 
 
 class Weighted(NamedTuple):
-    """An element for one width of accesses."""
+    """An element prepared for one access width, with merged blocks."""
 
     sizes: Sequence[int]
     aligns: Sequence[int]
     masks: Sequence[int]
-    """Of each variable, a bit for each kind of block that touches it."""
+    """Bit mask of each variable: the kinds of blocks that touch it."""
     weights: Sequence[int]
-    """Of each kind of block, how often it runs, in `1 / unit`."""
+    """Runs of each kind of block, in units of `1 / unit`."""
     unit: int
     width: int
 
     known: dict[int, int]
-    """Weights that were added up already."""
+    """Cache of total weights, by mask."""
 
     def weight(self, mask: int) -> int:
-        """How often all of these blocks run together."""
+        """Return the total runs of the blocks in a mask."""
         found = self.known.get(mask)
         if found is None:
             found = sum(one for at, one in enumerate(self.weights) if mask >> at & 1)
@@ -80,7 +80,7 @@ class Weighted(NamedTuple):
 
 
 def weighted(element: Element, width: int) -> Weighted:
-    """Blocks that touch the same variables become one; those that never run, none."""
+    """Merge the blocks that touch the same variables, and drop blocks that never run."""
     kinds = dict[frozenset[str], Fraction]()
     for block in element.blocks:
         touched = frozenset(block.touches)
@@ -103,7 +103,7 @@ def weighted(element: Element, width: int) -> Weighted:
 
 
 def accesses(of: Weighted, order: Order) -> int:
-    """What an order takes, in `1 / of.unit` accesses for each packet."""
+    """Return the accesses of an order for each packet, in units of `1 / of.unit`."""
     total, end, fetched, window = 0, 0, 0, 0
     sizes, aligns, masks, width, weight = of.sizes, of.aligns, of.masks, of.width, of.weight
     for at in order:
@@ -124,7 +124,7 @@ def accesses(of: Weighted, order: Order) -> int:
 
 
 def offsets(variables: Sequence[Variable]) -> list[int]:
-    """Where C puts these members of a struct."""
+    """Return the offsets of the members of a C struct."""
     found, end = list[int](), 0
     for one in variables:
         found.append(-(-end // one.align) * one.align)
@@ -133,7 +133,7 @@ def offsets(variables: Sequence[Variable]) -> list[int]:
 
 
 def size_of(variables: Sequence[Variable]) -> int:
-    """Bytes of the struct, with what is left empty behind its last member."""
+    """Return the size of a C struct, with the padding after its last member."""
     if not variables:
         return 0
     align = max(one.align for one in variables)
@@ -141,7 +141,7 @@ def size_of(variables: Sequence[Variable]) -> int:
 
 
 def windows(variables: Sequence[Variable], width: int) -> list[range]:
-    """Of each member, the windows that it is in."""
+    """Return the windows that each member overlaps."""
     return [
         range(at // width, (at + one.size - 1) // width + 1)
         for at, one in zip(offsets(variables), variables, strict=True)

@@ -1,4 +1,4 @@
-"""Variables and blocks from JSON files."""
+"""Reader for elements, with variables and blocks, in JSON files."""
 
 import re
 from collections.abc import Sequence
@@ -17,37 +17,37 @@ _MOST = 1e15
 
 
 class Described(NamedTuple):
-    """An element of a file."""
+    """An element of a file, with published results."""
 
     element: Element
     clusters: int | None
-    """How many the published way makes; None: as many as do best."""
+    """Number of clusters for the published method; None: the best number."""
     published: Order | None
-    """The order that was published; None where the file has none."""
+    """Published order; None if the file has none."""
 
 
 class DescribedFile(NamedTuple):
-    """What a file says."""
+    """Content of a file."""
 
     width: int | None
-    """Bytes of an access; None where it does not say."""
+    """Access width in bytes; None if the file does not state it."""
     elements: Sequence[Described]
 
 
 def read_elements(file: str) -> DescribedFile:
-    """The elements of a file.
+    """Read the elements of a file.
 
     Raises:
-        InputError: when it cannot be used.
+        InputError: when the file cannot be read or is invalid.
     """
     return elements_of(file, read_text(file))
 
 
 def elements_of(file: str, content: str) -> DescribedFile:
-    """The elements of a text that stands in a file, or comes from it.
+    """Read elements from a text; errors refer to `file`.
 
     Raises:
-        InputError: when it cannot be used.
+        InputError: when the text is invalid.
     """
     whole = table(read_marked_json(file, content), ("elements",), ("about", "access_bytes"))
     width = _power(whole["access_bytes"]) if "access_bytes" in whole else None
@@ -92,7 +92,7 @@ def _element(found: Marked) -> Described:
 
 
 def _variable(found: Marked, size: int | None) -> Variable:
-    """One with a size of its own, or a name only."""
+    """Read a variable with its own size, or only a name, to which `size` applies."""
     if not isinstance(found.value, dict):
         if size is None:
             found.place.refuse("has no size; write {name, bytes}, or field_bytes for all")

@@ -1,4 +1,4 @@
-"""Layouts as text, CSV and C."""
+"""Reports of layouts as text, CSV and C."""
 
 from collections.abc import Iterator, Sequence
 
@@ -18,7 +18,7 @@ def c_struct(
     packs: Sequence[Pack],
     blocks: Sequence[TouchedBlock],
 ) -> str:
-    """The struct; its members are where `offsets` says, which it asserts."""
+    """Return a C struct with members at `offsets`; a static assertion checks its size."""
     return "\n".join(_lines(element.name, variables, width, packs, blocks)) + "\n"
 
 
@@ -78,7 +78,7 @@ COLUMNS = (
 
 
 def layout_csv(report: CoalescingReport) -> Iterator[str]:
-    """A line for each variable, in the advised order; `pack` is the window that it begins in."""
+    """Yield a CSV line for each variable, in the advised order; `pack` is its first window."""
     yield csv_line(COLUMNS)
     for element in report["elements"]:
         said = (element["accesses"], element["bound"], element["verdict"])
@@ -88,7 +88,7 @@ def layout_csv(report: CoalescingReport) -> Iterator[str]:
 
 
 def layout_c(report: CoalescingReport) -> Iterator[Line]:
-    """The structs."""
+    """Yield the structs in C."""
     yield Line("#include <stdint.h>")
     for element in report["elements"]:
         yield Line("")
@@ -96,7 +96,7 @@ def layout_c(report: CoalescingReport) -> Iterator[Line]:
 
 
 def layout_text(report: CoalescingReport) -> Iterator[Line]:
-    """Of each element, accesses by order and block, and the struct."""
+    """Yield, for each element, its accesses by order and by block, and the struct."""
     for at, element in enumerate(report["elements"]):
         if at:
             yield Line("")

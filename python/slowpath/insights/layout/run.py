@@ -1,4 +1,4 @@
-"""The command `slowpath insights coalescing`."""
+"""Entry point of `slowpath insights coalescing`."""
 
 from argparse import Namespace
 from collections.abc import Sequence
@@ -38,30 +38,30 @@ if TYPE_CHECKING:
 
 
 _MOST_CLUSTERS = 16
-"""That are tried where no number is said."""
+"""Maximum number of clusters to try if the file does not state a number."""
 
 
 class Layout(NamedTuple):
-    """An order, and how sure it is that none is better."""
+    """An order of variables, with a lower bound of all orders."""
 
     order: Order
     accesses: Fraction
-    """For each packet."""
+    """Accesses for each packet."""
     bound: Fraction
-    """No order takes fewer."""
+    """Lower bound of the accesses of any order."""
     proven: bool
 
 
 def layout(
     element: Element, width: int, known: Sequence[Order] = (), most: int = exact.MOST
 ) -> Layout:
-    """The order of the variables for which blocks take the fewest accesses of a width.
+    """Return the order of variables for which blocks need the fewest accesses.
 
     Args:
         element: variables and blocks.
-        width: bytes that an access fetches, from a multiple of them.
-        known: orders than which the result must be no worse; it is no worse than the source's.
-        most: steps that the exact search may take.
+        width: bytes that an access fetches, and their alignment.
+        known: further orders; the result is no worse than any of them, nor than the source's.
+        most: maximum number of steps of the exact search.
     """
     of = weighted(element, width)
     source: Order = range(len(element.variables))
@@ -78,7 +78,7 @@ def layout(
 
 
 def by_clusters(element: Element, width: int, k: int | None = None) -> Order:
-    """The order of the published way; of the number of clusters that does best, if none is said."""
+    """Return the order by the published clustering, with `k` or the best number of clusters."""
     vectors = access_vectors(element)
     of: Weighted = weighted(element, width)
     several = range(1, min(len(vectors), _MOST_CLUSTERS) + 1) if k is None else (k,)
@@ -87,11 +87,11 @@ def by_clusters(element: Element, width: int, k: int | None = None) -> Order:
 
 
 WIDTH = 16
-"""Bytes of an access where nobody says."""
+"""Default access width in bytes."""
 
 
 def advise(described: Described, width: int) -> ElementLayout:
-    """The order with the fewest accesses, no worse than any of those that it is compared with."""
+    """Return the order with the fewest accesses, no worse than any order in the comparison."""
     element = described.element
     others = {
         "source": [*range(len(element.variables))],
@@ -130,7 +130,7 @@ def advise(described: Described, width: int) -> ElementLayout:
 
 
 def _taken(element: Element, variables: Sequence[Variable], width: int) -> list[int]:
-    """Of each block, windows that it touches."""
+    """Return the number of windows that each block touches."""
     where = dict(zip((one.name for one in variables), windows(variables, width), strict=True))
     return [len({at for name in block.touches for at in where[name]}) for block in element.blocks]
 
@@ -168,10 +168,10 @@ def _compared(
 
 
 def run(given: Namespace) -> ExitCode:
-    """Finds orders and reports.
+    """Search orders for the elements of a file, and report them.
 
     Raises:
-        InputError: when the file cannot be used.
+        InputError: when the file cannot be read or is invalid.
     """
     report = _report(given)
     from slowpath.insights.layout.report import layout_c, layout_csv, layout_text

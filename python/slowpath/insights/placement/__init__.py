@@ -1,1 +1,1 @@
-"""Placement of state in the memories of a card."""
+"""Placement of data structures in the memories of a card."""

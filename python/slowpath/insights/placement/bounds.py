@@ -1,21 +1,21 @@
-"""Lower bounds of decisions, and variables fixed by them.
+"""Lower bounds of the costs of decisions, and variables fixed by these bounds.
 
-With a price for each byte of a level, the decisions of units depend on each other by copies alone,
-and these are few: units are taken out one after the other, each leaving a table over those that it
-copies with (Bertele and Brioschi, Nonserial Dynamic Programming, 1972; on trees, dynamic
-programming). On the way back each table is completed by what the rest costs at least. So for each
-unit and level, and for both levels of a copy, the least cost of a solution that has this is known,
-at these prices exactly; with limits it costs no less. Reduced costs of the linear relaxation are
-weaker: they count what a decision itself costs, not what it makes its copies cost.
+`least` replaces the capacity of each level by a price for each byte. Only copies then couple the
+decisions of units, and copies are few. Units are eliminated one after the other; each leaves a
+table over the units with which it exchanges copies (Bertele and Brioschi, Nonserial Dynamic
+Programming, 1972; on trees, dynamic programming). On the way back, the least cost of all other
+units completes each table. The result is the least cost of a solution for each unit and level, and
+for both levels of a copy. It is exact at these prices, and a lower bound with capacities. Reduced
+costs of the linear relaxation are weaker: they include the cost of a decision itself, but not the
+cost that it causes for copies.
 
-The linear relaxation has a price for each row. Whatever these prices are, the cost of a solution is
-no less than a bound that is calculated from them, plus the reduced cost of each variable times its
-value (weak duality). With a placement that is known, variables are 0 of which one alone makes a
-solution dearer than it (reduced-cost fixing; Nemhauser and Wolsey, Integer and Combinatorial
-Optimization, 1988, section II.5.2). With the prices of room alone, what a variable makes a solution
-cost at least is known exactly (`eliminating.py`), which shows it of more of them. Both are
-calculated here, in sums of doubles, from prices that need not be exact, and held against the
-placement with a margin that is larger than rounding.
+`relaxed` solves the linear relaxation, which has a price for each row. For any prices, the cost of
+a solution is at least a bound calculated from them, plus the reduced cost of each variable times
+its value (weak duality). A variable is 0 if it alone makes a solution more expensive than a known
+placement (reduced-cost fixing; Nemhauser and Wolsey, Integer and Combinatorial Optimization, 1988,
+section II.5.2). With the prices of room alone, `least` yields the exact least cost with a variable,
+and fixes more variables. Both bounds are sums of doubles, calculated from prices that need not be
+exact. The comparison with the placement has a margin larger than rounding errors.
 """
 
 from collections.abc import Sequence
@@ -31,36 +31,36 @@ from slowpath.insights.placement.units import Units
 Floats = NDArray[np.float64]
 
 _LARGEST = 200_000
-"""Entries of a table; where copies need a larger one, nothing is calculated."""
+"""Maximum number of entries of a table; `least` gives up if copies need a larger table."""
 
 
 class Least(NamedTuple):
-    """The least cost of solutions, at prices of room."""
+    """Least costs of solutions with a decision, at given prices of room."""
 
     alone: Floats
-    """By unit and level, of those that have a member there; infinite where none can be."""
+    """Least cost with a member of a unit on a level; infinite if it cannot be on this level."""
     both: dict[tuple[int, int], Floats]
-    """By pair of units, of those that have members on two levels."""
+    """Least cost with members of a pair of units on two levels, by pair."""
 
 
 class _Step(NamedTuple):
-    """A unit that is taken out, and those that it then still copies with, the next one first."""
+    """A unit to eliminate, and its remaining neighbours, the next to eliminate first."""
 
     unit: int
     beside: tuple[int, ...]
 
 
 class _Left(NamedTuple):
-    """What is left of a unit when it is taken out."""
+    """Tables that remain of an eliminated unit."""
 
     table: Floats
-    """What it and those before it cost, by its level and those of the units beside it."""
+    """Cost of the unit and of units eliminated into it, by its level and those of neighbours."""
     message: Floats
-    """The least of that, by the levels of the units beside it."""
+    """Minimum of `table` over the unit's level, by the levels of the neighbours."""
 
 
 def least(found: Units, prices: Floats, capacity: Sequence[int]) -> Least | None:
-    """Of all decisions, with a price for each byte by level; None where tables are too large."""
+    """Return the least costs with a price per byte of each level; None if tables get too large."""
     steps = _steps(found, len(prices))
     if steps is None:
         return None
@@ -91,7 +91,7 @@ def least(found: Units, prices: Floats, capacity: Sequence[int]) -> Least | None
 
 
 def _taken_out(found: Units, prices: Floats, steps: Sequence[_Step]) -> dict[int, _Left]:
-    """By unit, one after the other."""
+    """Eliminate the units one after the other, and return their tables."""
     left = dict[int, _Left]()
     to = dict[int, list[_Step]]()
     for step in steps:
@@ -99,7 +99,9 @@ def _taken_out(found: Units, prices: Floats, steps: Sequence[_Step]) -> dict[int
         table = _own(found, prices, step)
         for before in to.pop(unit, []):
             table = table + _spread(left[before.unit].message, before.beside, (unit, *beside))
-        if others := len(found.units[unit].members) - 1:  # are where they cost least
+        if (
+            others := len(found.units[unit].members) - 1
+        ):  # other members are on their cheapest level
             table = table + others * table.min(axis=0)
         left[unit] = _Left(table, table.min(axis=0))
         for after in beside[:1]:
@@ -108,7 +110,7 @@ def _taken_out(found: Units, prices: Floats, steps: Sequence[_Step]) -> dict[int
 
 
 def _completed(left: _Left, rest: Floats) -> Floats:
-    """A table with everything in it, of what all costs at least by the levels beside the unit."""
+    """Return a unit's table of total costs; `rest` has those by the levels of its neighbours."""
     known = np.isfinite(left.message)
     more = np.zeros_like(left.message)
     more[known] = rest[known] - left.message[known]
@@ -116,7 +118,11 @@ def _completed(left: _Left, rest: Floats) -> Floats:
 
 
 def _steps(found: Units, levels: int) -> list[_Step] | None:
-    """Units of many members first, as others copy with all of them; then those with few copies."""
+    """Return the order of elimination; None if a table gets too large.
+
+    Units with several members come first, as a neighbour copies with all members. Then units with
+    few neighbours follow.
+    """
     near: dict[int, set[int]] = {unit: set() for unit in range(len(found.units))}
     for one, other in found.pairs:
         near[one].add(other)
@@ -136,7 +142,7 @@ def _steps(found: Units, levels: int) -> list[_Step] | None:
 
 
 def _own(found: Units, prices: Floats, step: _Step) -> Floats:
-    """What one member costs, with copies, by its level and those of the units beside it."""
+    """Return the cost of one member with copies, by its level and those of its neighbours."""
     unit, beside = step
     levels = len(prices)
     cost = found.units[unit].cost + found.units[unit].size * prices
@@ -152,28 +158,28 @@ def _own(found: Units, prices: Floats, step: _Step) -> Floats:
 
 
 def _spread(table: Floats, names: tuple[int, ...], wanted: tuple[int, ...]) -> Floats:
-    """A table over some units as one over more, which are in the same order."""
+    """Reshape a table over some units for more units, which have the same order."""
     levels = table.shape[0] if table.ndim else 1
     return table.reshape([levels if one in names else 1 for one in wanted])
 
 
 _MARGIN = 1e-7
-"""Of the cost that is known: what rounding may be wrong by."""
+"""Margin for rounding errors, as a share of the known cost."""
 
 
 class Relaxed(NamedTuple):
-    """The linear relaxation of a programme."""
+    """Solution of the linear relaxation of an integer program."""
 
     x: Floats
-    """Its solution."""
+    """Values of the variables."""
     bound: float
-    """No solution of the programme costs less."""
+    """Lower bound of the cost of all integer solutions."""
     least: Floats
-    """By variable, no solution in which it is 1 or more costs less."""
+    """By variable, lower bound of the cost of solutions in which the variable is 1 or more."""
 
 
 def relaxed(case: Case, found: Units, problem: Programme) -> Relaxed | None:
-    """The relaxation of a programme; None where it has no solution, or the solver gives up."""
+    """Solve the relaxation of an integer program; None if it is infeasible or the solver fails."""
     from scipy.optimize import linprog
 
     cost = np.zeros(len(problem.most))
@@ -215,9 +221,9 @@ def relaxed(case: Case, found: Units, problem: Programme) -> Relaxed | None:
 
 
 def limited(problem: Programme, relaxation: Relaxed, known: float) -> Programme:
-    """A programme that has all solutions which cost no more than `known`, and fewer others."""
+    """Fix variables to 0 that only occur in solutions more expensive than `known`."""
     margin = _MARGIN * (abs(known) + abs(relaxation.bound))
     most = np.array(problem.most)
-    # Limits above 0 would help little, and make HiGHS repair what its presolve finds.
+    # Limits above 0 would help little, and cause repairs of solutions after HiGHS's presolve.
     most[relaxation.least > known + margin] = 0.0
     return problem._replace(most=most.tolist())

@@ -1,10 +1,10 @@
-"""Cost of a placement, the packet rate it allows, and the order of solutions.
+"""Cost and packet rate of a placement, and the order of solutions.
 
-Throughput is what three limits allow: contexts (cores x threads) that each wait for the accesses of
-one packet after the other, cores that compute, and memories that do one access at a time. Queues
-at memories that are not saturated are not modelled, so it is an upper limit (the asymptotic bounds
-of closed queueing networks; Denning and Buzen, The Operational Analysis of Queueing Network Models,
-1978, section on asymptotes).
+Three limits determine the throughput. Contexts (cores x threads) wait for the accesses of one
+packet after the other, cores compute, and memories serve one access at a time. The model ignores
+queues at memories that are not saturated, so the throughput is an upper limit (the asymptotic
+bounds of closed queueing networks; Denning and Buzen, The Operational Analysis of Queueing Network
+Models, 1978, section on asymptotes).
 """
 
 import math
@@ -16,23 +16,23 @@ from slowpath.insights.placement.problem import COPY, Access, Card, Case, Rates,
 WAITING = "waiting"
 COMPUTING = "computing"
 WANTED = "wanted"
-"""What limits throughput where no memory does: contexts, cores, or that nobody asks for more."""
+"""Limits of throughput other than memories: contexts, cores, or the requested rate."""
 
 
 def price(card: Card, operation: str, level: str, *, free: bool) -> float:
-    """Of one access that is no copy: infinite without a price, or nothing where that is free."""
+    """Return the price of an access other than a copy; if it has none, 0 if free, else infinity."""
     return card.access_cost.get(operation, {}).get(level, 0.0 if free else math.inf)
 
 
 def copy_price(card: Card, read: str, written: str, *, free: bool) -> float:
-    """Of one copy from level to level."""
+    """Return the price of a copy from level to level; if it has none, 0 if free, else infinity."""
     return card.copy_cost.get(read, {}).get(written, 0.0 if free else math.inf)
 
 
 def costs(case: Case, spread: Spread, *, free: bool) -> list[float]:
-    """Of each structure, what its accesses cost; copies are the cost of what they read.
+    """Return the cost of each structure's accesses; a copy belongs to the structure that it reads.
 
-    Infinite where a structure is on a level without a price, unless that is free.
+    The cost is infinite if a structure is on a level without a price, unless this is free.
     """
     places = {one.name: counts for one, counts in zip(case.structures, spread, strict=True)}
 
@@ -55,12 +55,12 @@ def costs(case: Case, spread: Spread, *, free: bool) -> list[float]:
 
 
 def _only(counts: Sequence[int]) -> int:
-    """The level of a structure that is in one place."""
+    """Return the level of an undivided structure."""
     return next(at for at, count in enumerate(counts) if count)
 
 
 def busy(case: Case, spread: Spread, rates: Rates) -> list[float]:
-    """Of each level, seconds for which a packet keeps it from others: a copy, at both ends."""
+    """Return the seconds for which a packet occupies each level; copies occupy both ends."""
     found = [0.0] * len(case.card.levels)
     each = accesses_by_structure(case)
     for one, counts, accesses in zip(case.structures, spread, each, strict=True):
@@ -71,7 +71,7 @@ def busy(case: Case, spread: Spread, rates: Rates) -> list[float]:
 
 
 def accesses_by_structure(case: Case) -> list[dict[str, float]]:
-    """Of each structure, how often it is accessed by which operation; copies count at both ends."""
+    """Return the accesses to each structure by operation; copies count at both ends."""
     found: list[dict[str, float]] = [{} for _ in case.structures]
     at = {one.name: index for index, one in enumerate(case.structures)}
     for index, one in enumerate(case.structures):
@@ -84,29 +84,29 @@ def accesses_by_structure(case: Case) -> list[dict[str, float]]:
 
 
 def busy_seconds(rates: Rates, level: str, accesses: dict[str, float]) -> float:
-    """How long these accesses keep a level busy; levels without bandwidth, not at all."""
+    """Return the seconds for which accesses occupy a level; 0 for levels without bandwidth."""
     seconds = rates.busy.get(level, {})
     return math.fsum(seconds.get(operation, 0.0) * count for operation, count in accesses.items())
 
 
 class Throughput(NamedTuple):
-    """What a card lets through."""
+    """Throughput of a card, with its bottleneck."""
 
     seconds: float
-    """Between two packets."""
+    """Seconds between two packets."""
     limit: str
-    """A level, `WAITING`, `COMPUTING` or `WANTED`."""
+    """Bottleneck: a level, `WAITING`, `COMPUTING` or `WANTED`."""
     busy: Sequence[float]
-    """Of each level, which share of the time it works at that rate."""
+    """Utilisation of each level at this rate, as a share of the time."""
 
     @property
     def rate(self) -> float:
-        """Packets in a second; infinite where nothing takes time."""
+        """Packets per second; infinite if packets take no time."""
         return 1 / self.seconds if self.seconds else math.inf
 
 
 def throughput(case: Case, rates: Rates, spread: Spread, cost: float) -> Throughput:
-    """With a placement whose accesses cost so much for each packet."""
+    """Return the throughput of a placement whose accesses have this cost for each packet."""
     memories = busy(case, spread, rates)
     seconds = {WAITING: (cost + rates.compute) / rates.clock / rates.contexts}
     if rates.cores is not None:
@@ -126,16 +126,16 @@ THROUGHPUT: Objective = "throughput"
 
 
 class Value(NamedTuple):
-    """The smaller the better, the first part before the second one."""
+    """Value of a placement for comparison: smaller is better, the first part counts first."""
 
     first: float
-    """The cost; seconds between two packets where throughput is asked for."""
+    """Cost; for the objective throughput, seconds between two packets."""
     second: float
-    """Then the cost; else 0."""
+    """For the objective throughput, the cost; otherwise 0."""
 
 
 def value(case: Case, objective: Objective, spread: Spread, *, free: bool) -> Value:
-    """Of a placement; `throughput` takes a case with rates."""
+    """Return the value of a placement; the objective `throughput` requires a case with rates."""
     cost = math.fsum(costs(case, spread, free=free))
     if objective == COST or case.rates is None:
         return Value(cost, 0.0)

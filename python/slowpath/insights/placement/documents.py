@@ -1,135 +1,135 @@
-"""Shape of placements of state."""
+"""Types of the documents of placements."""
 
 from typing import Literal, TypedDict
 
 
 class PlacedPart(TypedDict):
-    """A structure, or parts of it, on a level."""
+    """A structure, or some of its parts, on a level."""
 
     structure: str
-    """Its name."""
+    """Name of the structure."""
     level: str
-    """Where it should be."""
+    """Advised level."""
     parts: int
-    """So many of its parts."""
+    """Number of the structure's parts on this level."""
     of_parts: int
-    """As many as it has; 1: it is in one place."""
+    """Number of all parts of the structure; 1 if it is undivided."""
     size_bytes: int
-    """Of the parts that are there."""
+    """Size of the parts on this level."""
     cost: float
-    """What their accesses cost, copies from them included."""
+    """Cost of the accesses to these parts, with copies from them."""
     share: float | None
-    """The same as a share of the cost of all structures; null where nothing costs anything."""
+    """`cost` as a share of the cost of all structures; null if all costs are 0."""
 
 
 class UsedLevel(TypedDict):
-    """A memory."""
+    """A memory level, with its use."""
 
     level: str
-    """Its name."""
+    """Name of the level."""
     capacity_bytes: int
-    """What it holds in the scope of the case."""
+    """Capacity in the scope of the case."""
     used_bytes: int
-    """What structures take of it."""
+    """Bytes that structures occupy."""
     busy: float | None
-    """Share of the time for which accesses keep it busy at the throughput of the case; null where
-    nobody asks for throughput."""
+    """Utilisation at the throughput of the case, as a share of the time; null for cases without
+    cores."""
 
 
 class Through(TypedDict):
-    """How many packets a card lets through at most."""
+    """Maximum throughput of a card."""
 
     packetrate_pps: float
-    """Packets in a second."""
+    """Packets per second."""
     bottleneck: str
-    """What limits them: a level; `waiting`, contexts that wait for accesses; `computing`, cores;
-    `wanted`, the rate that is asked for."""
+    """Bottleneck: a level; `waiting`, contexts that wait for accesses; `computing`, cores;
+    `wanted`, the requested rate."""
 
 
 class ComparedPlacement(TypedDict):
-    """Another placement."""
+    """Another placement, for comparison."""
 
     placement: str
-    """Whose it is: `published` and `as it is` are of the file, `all in LEVEL` is the one that puts
-    everything on the largest level, `least cost` the one that looks at no bandwidth."""
+    """Origin: `published` and `as it is` are from the file, `all in LEVEL` puts everything on the
+    largest level, `least cost` ignores bandwidths."""
     cost: float
-    """What its accesses cost."""
+    """Cost of its accesses."""
     stated_cost: float | None
-    """What the file says that they cost; null where it does not."""
+    """Cost of its accesses as the file states it; null if the file does not."""
     unpriced: bool
-    """Whether it has accesses without a price, which are counted as nothing."""
+    """True if it has accesses without a price; these count as 0."""
     overfull: list[str]
-    """Levels that do not hold what it puts there."""
+    """Levels whose capacity it exceeds."""
     throughput: Through | None
-    """What it lets through; null where nobody asks for throughput."""
+    """Throughput of the card; null for cases without cores, or if packets take no time."""
     better: float | None
-    """By which share the advised placement is better: of cost, or of throughput where that is asked
-    for; negative where this one is better; null where this one costs nothing."""
+    """Relative improvement by the advised placement, of cost or of throughput, by `objective`;
+    negative if this placement is better; null if this placement costs nothing."""
 
 
 class UnpricedLevel(TypedDict):
-    """A level without a price for something that structures need."""
+    """A level without prices for some operations of structures."""
 
     level: str
-    """Its name."""
+    """Name of the level."""
     operations: list[str]
-    """What has no price there."""
+    """Operations without a price on this level."""
 
 
 class Unpriced(TypedDict):
-    """What forbidden levels would change."""
+    """Best placement if accesses without a price were free instead of forbidden."""
 
     levels: list[UnpricedLevel]
-    """Levels on which structures would be if all that has no price were free."""
+    """Levels without some prices that this placement uses."""
     structures: list[str]
-    """These structures."""
+    """Structures with accesses that lack a price in this placement."""
     cost: float
-    """What that placement costs: whatever the prices are, none costs less where `verdict` is
-    `optimal`."""
+    """Cost of this placement; if `verdict` is `optimal`, no placement costs less, whatever the
+    missing prices are."""
     packetrate_pps: float | None
-    """What it lets through; null where nobody asks for throughput."""
+    """Packets per second with this placement; null for cases without cores."""
     verdict: Literal["optimal", "stopped"]
-    """Whether it is proved to be the best of its kind."""
+    """`optimal` if no other such placement is better, `stopped` if that is not proved."""
 
 
 class PlacementCase(TypedDict):
-    """A case of the file."""
+    """Advised placement for a case of the file."""
 
     case: str
-    """Its name."""
+    """Name of the case."""
     scope: str
-    """Whose capacities count."""
+    """Scope whose capacities apply."""
     objective: Literal["cost", "throughput"]
-    """What is as good as can be: `throughput`, then cost; or cost alone."""
+    """Objective: `throughput`, then cost; or `cost` alone."""
     verdict: Literal["optimal", "stopped"]
-    """`optimal`: no placement is better; `stopped`: the time was over, `bound` says what may be
+    """`optimal`: no placement is better; `stopped`: the time was over, `bound` is what may be
     possible."""
     cost: float
-    """What all accesses cost."""
+    """Cost of all accesses."""
     throughput: Through | None
-    """What the card lets through; null where the case has no cores, or nothing takes time."""
+    """Throughput of the card; null for cases without cores, or if packets take no time."""
     bound: float | None
-    """No placement costs less, or lets more packets through in a second, by `objective`; null where
-    nothing is known of that."""
+    """Lower bound of the cost, or upper bound of the packets per second, by `objective`; null if
+    no bound is known."""
     structures: list[PlacedPart]
-    """In the order of the file, a row for each level that a structure is on."""
+    """Structures in the order of the file, with a row for each level that holds parts."""
     levels: list[UsedLevel]
-    """All of them."""
+    """All levels."""
     compared: list[ComparedPlacement]
-    """Other placements."""
+    """Other placements, for comparison."""
     unpriced: Unpriced | None
-    """What levels would change that are forbidden because they have no price; null where nothing,
-    or where such accesses are free."""
+    """Better placement on levels that are forbidden for lack of prices; null if there is none, or
+    if accesses without a price are free."""
 
 
 class StatePlacement(TypedDict):
-    """What `slowpath insights placement --format json` writes."""
+    """Output of `slowpath insights placement --format json`."""
 
     slowpath: str
     """Version of slowpath."""
     file: str
-    """The file as the user named it."""
+    """Name of the file, as the user gave it."""
     without_price: Literal["forbidden", "free"]
-    """What becomes of accesses without a price."""
+    """Treatment of accesses without a price."""
     cases: list[PlacementCase]
-    """In the order of the file."""
+    """Cases in the order of the file."""

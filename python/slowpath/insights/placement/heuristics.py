@@ -1,10 +1,11 @@
-"""Good placements without a solver.
+"""Good placements without a solver, and without proof of optimality.
 
-It is where the search of the solver begins; nothing is proved of it. What moving a part changes is
-kept in a table by part and level, so that all moves, and all exchanges of two parts, are looked at
-at once. Kicks are the same in every run.
+`descended` yields a start for the solver. A table by part and level has the costs of all moves, so
+that all moves and swaps of parts are examined at once. Random kicks leave local optima; they are
+the same in every run.
 
-Work is counted in placements that are looked at, so that the same start has the same end.
+`improved` limits the number of examined placements, not the time. The same start thus always leads
+to the same result.
 """
 
 import random
@@ -22,30 +23,30 @@ from slowpath.insights.placement.units import Units, spread_of, units
 Floats = NDArray[np.float64]
 
 _MOST = 300
-"""Parts; exchanges are looked at in the square of this number."""
+"""Maximum number of parts; the work for swaps grows with its square."""
 _KICKS, _KICKED = 150, 6
 _STEPS = 1000
 _NEVER = 1e30
 _LESS = 1e-9
-"""The share of the cost by which a step has to make it less."""
+"""Least relative reduction of the cost by a step."""
 
 
 class _Parts(NamedTuple):
-    """Parts with what they cost."""
+    """Parts, with their costs."""
 
     found: Units
     sizes: Floats
     cost: Floats
-    """By part and level, what it costs alone."""
+    """Cost of each part by level, without copies to other parts."""
     one: NDArray[np.int64]
     other: NDArray[np.int64]
     copies: Floats
-    """What copies between two parts cost by level of both; each pair in either order."""
+    """Cost of copies between two parts by the levels of both; each pair in both orders."""
     capacity: Floats
 
 
 def descended(case: Case, start: Spread, *, free: bool) -> Spread | None:
-    """A placement that fits and is good; None where none was found, or parts are too many."""
+    """Return a good placement that fits; None if none was found, or there are too many parts."""
     parts = _parts(case, free=free)
     if len(parts.sizes) > _MOST:
         return None
@@ -85,7 +86,7 @@ def _parts(case: Case, *, free: bool) -> _Parts:
 
 
 def _prices(parts: _Parts, places: NDArray[np.int64]) -> Floats:
-    """By part and level, what the part costs there while all others are where they are."""
+    """Return the cost of each part by level while all other parts stay where they are."""
     found = parts.cost.copy()
     copies = parts.copies[np.arange(len(parts.one)), :, places[parts.other]]
     np.add.at(found, parts.one, copies)
@@ -97,7 +98,7 @@ def _room(parts: _Parts, places: NDArray[np.int64]) -> Floats:
 
 
 def _fitting(parts: _Parts, places: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """Moves parts, those first whose move costs least for each byte, until every level has room."""
+    """Move parts until all levels have room, the cheapest move for each byte first."""
     places = places.copy()
     every = np.arange(len(places))
     for _ in range(len(places) + 1):
@@ -117,7 +118,7 @@ def _fitting(parts: _Parts, places: NDArray[np.int64]) -> NDArray[np.int64] | No
 
 
 def _downhill(parts: _Parts, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
-    """The best move or exchange, until there is none; and what that costs."""
+    """Make the best move or swap until none helps; return the placement and its cost."""
     places = places.copy()
     every = np.arange(len(places))
     linked = np.zeros((len(places), len(places)), dtype=bool)
@@ -137,7 +138,7 @@ def _downhill(parts: _Parts, places: NDArray[np.int64]) -> tuple[NDArray[np.int6
         swapped = prices[:, places] - here[:, None]
         swapped = swapped + swapped.T
         more = parts.sizes[:, None] - parts.sizes[None, :]
-        # The first takes the place of the second: their levels have to hold the difference.
+        # The parts swap their levels, so these must have room for the difference in size.
         swapped[(more > room[places][None, :]) | (-more > room[places][:, None]) | linked] = np.inf
         one, other = np.unravel_index(int(np.argmin(swapped)), swapped.shape)
         if not swapped[one, other] < -least:
@@ -147,22 +148,22 @@ def _downhill(parts: _Parts, places: NDArray[np.int64]) -> tuple[NDArray[np.int6
 
 
 def _cost(parts: _Parts, places: NDArray[np.int64]) -> float:
-    """What a placement costs: a copy is in the prices of both of its parts."""
+    """Return the cost of a placement; the prices of both parts include a copy."""
     every = np.arange(len(places))
     alone = parts.cost[every, places].sum()
     return float(alone + (_prices(parts, places)[every, places].sum() - alone) / 2)
 
 
-_MOST_PLACEMENTS = 5000  # placements that are looked at
+_MOST_PLACEMENTS = 5000  # maximum number of examined placements
 
 
 def fits(case: Case, spread: Spread) -> bool:
-    """Whether no level has more bytes than it holds."""
+    """Return true if no level exceeds its capacity."""
     return all(room >= 0 for room in _free_room(case, spread))
 
 
 def _free_room(case: Case, spread: Spread) -> list[int]:
-    """Bytes that are left on each level."""
+    """Return the free bytes of each level, negative if it is overfull."""
     room = [case.card.capacity[level] for level in case.card.levels]
     for one, counts in zip(case.structures, spread, strict=True):
         for level, count in enumerate(counts):
@@ -171,7 +172,7 @@ def _free_room(case: Case, spread: Spread) -> list[int]:
 
 
 def first_fit(case: Case, *, free: bool) -> Spread | None:
-    """Largest first, each where it then costs least; None where one finds no place."""
+    """Place units, largest first, each on its then cheapest level; None if one fits nowhere."""
     found = units(case, free=free, alike=False)
     room = [case.card.capacity[level] for level in case.card.levels]
     chosen = dict[int, int]()
@@ -197,7 +198,7 @@ def first_fit(case: Case, *, free: bool) -> Spread | None:
 
 
 def improved(case: Case, objective: Objective, start: Spread, *, free: bool) -> Spread:
-    """A placement that no part elsewhere, and no two parts in each other's places, makes better."""
+    """Return a placement that no move of a part, and no swap of two parts, improves."""
     best = [[*counts] for counts in start]
     known = value(case, objective, best, free=free)
     looked = 0
@@ -218,7 +219,7 @@ def improved(case: Case, objective: Objective, start: Spread, *, free: bool) -> 
 
 
 def _beside(spread: list[list[int]]) -> Iterator[list[list[int]]]:
-    """One part moved, then two exchanged."""
+    """Yield placements with one part moved, then placements with two parts swapped."""
     levels = range(len(spread[0]) if spread else 0)
     there = [(at, level) for at, counts in enumerate(spread) for level in levels if counts[level]]
     for (at, level), to in product(there, levels):

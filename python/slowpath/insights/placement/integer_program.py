@@ -1,23 +1,24 @@
-"""The integer program of a placement, solved by HiGHS.
+"""Integer program of a placement, solved by HiGHS.
 
 For unit u and level l, n(u,l) members of u are on l: integers whose sum over l is the number of
-members; sizes on a level are within its capacity. A copy between a member of u and the one of v
-costs W(l,m) by the levels of both, a product of two decisions. It is linear in y(l,m), the members
-of u on l while v is on m: sum over m of y(l,m) = n(u,l), sum over l of y(l,m) = members x n(v,m),
-y >= 0. Of two decisions this describes the convex hull (the transportation polytope; Balas and
-Martin's products by rows give a weaker relaxation), so pairs whose copies form no cycle need no
-branching.
+members. The sum of sizes on a level is within its capacity. A copy between a member of u and the
+only member of v costs W(l,m) by the levels of both, a product of two decisions. The cost is linear
+in y(l,m), the members of u on l while v is on m: sum over m of y(l,m) = n(u,l), sum over l of
+y(l,m) = members x n(v,m), y >= 0. For two decisions, this describes the convex hull (the
+transportation polytope; Balas and Martin's products by rows give a weaker relaxation). Pairs whose
+copies form no cycle thus need no branching.
 
 Only the numbers of members of u on the smallest level, on the two smallest, and so on, are declared
-to be integers: the n(u,l) are their differences. It often matters little on which of two small
-levels a unit is, and much whether it is on one of them, so a solver had better branch on near or
-far (as on special ordered sets; Beale and Tomlin, 1970). All that is on the smallest levels has the
-sum of their capacities. These rows follow from those of each level: they change no solution, nor
-the bound of the linear relaxation, but a solver finds covers of several levels in them, and not
-without.
+as integers; the n(u,l) are their differences. The choice between two small levels often matters
+little, but the choice between small and large levels matters much. So the solver should branch on
+the latter (as on special ordered sets; Beale and Tomlin, 1970). Further rows limit the members on
+the smallest levels together by the sum of their capacities. These rows follow from those of each
+level: they change neither solutions nor the bound of the linear relaxation. But the solver derives
+cover cuts over several levels only from them.
 
-The time that a packet takes a card is the largest of several: of waiting contexts, of each memory.
-A variable that is no smaller than any of them makes it linear, too: no search over rates is needed.
+The time between packets is the maximum of several times: those of waiting contexts and of each
+memory. A variable no smaller than any of these makes the program linear, so no search over rates is
+needed.
 """
 
 import ctypes
@@ -48,28 +49,28 @@ class Row(NamedTuple):
 
 
 class Programme(NamedTuple):
-    """Variables, all at least 0, the last of which is the time of a packet, if that matters."""
+    """Integer program with variables of at least 0."""
 
     placed: Mapping[tuple[int, int], int]
-    """By unit and level, the variable that counts its members there."""
+    """Variable that counts the members of a unit on a level, by unit and level."""
     whole: Sequence[int]
-    """Variables that have to be integers, from which it follows that all in `placed` are."""
+    """Integer variables; they make all variables in `placed` integers."""
     together: Mapping[tuple[int, int], Mapping[tuple[int, int], int]]
-    """By pair of units, by their levels, the variable that counts members of the first there."""
+    """Variable that counts members of the first unit, by pair of units and by their levels."""
     room: Mapping[int, Sequence[int]]
-    """By row of capacity, its levels."""
+    """Levels of each capacity row, by row."""
     cost: Terms
-    """What accesses cost."""
+    """Cost of accesses."""
     most: Sequence[float]
-    """Limits of variables."""
+    """Upper limits of variables."""
     rows: Sequence[Row]
     times: Sequence[Terms]
-    """Seconds that a packet takes contexts, and each memory; without what it takes in any case."""
+    """Seconds for which a packet occupies contexts, and each memory, without constant parts."""
     fixed: Sequence[float]
-    """Of each of these, what it takes in any case; then what nothing can go below."""
+    """Constant part of each of `times`; then a lower limit of the time between packets."""
 
     def counts(self, x: Floats, units: int, levels: int) -> list[list[int]]:
-        """How many members of each unit a solution has on each level."""
+        """Return the number of members of each unit on each level in a solution."""
         found = [[0] * levels for _ in range(units)]
         for (unit, level), at in self.placed.items():
             found[unit][level] = round(x[at])
@@ -77,7 +78,7 @@ class Programme(NamedTuple):
 
 
 def programme(case: Case, found: Units) -> Programme:
-    """The programme of a case; it has a row without terms where a unit cannot be anywhere."""
+    """Return the integer program of a case; it has a row without terms if a unit fits nowhere."""
     written = _Written(found)
     for index in range(len(found.units)):
         written.add_unit(index)
@@ -107,7 +108,7 @@ def programme(case: Case, found: Units) -> Programme:
 
 
 def matrix(rows: Sequence[Row], width: int) -> Any:  # noqa: ANN401 - scipy has no types
-    """Coefficients of rows, of so many variables, as scipy has them."""
+    """Return the coefficients of rows over `width` variables as a sparse array of scipy."""
     from scipy.sparse import csr_array
 
     counts = [len(row.terms) for row in rows]
@@ -122,7 +123,7 @@ def matrix(rows: Sequence[Row], width: int) -> Any:  # noqa: ANN401 - scipy has 
 
 
 class _Written:
-    """A programme that is being written down."""
+    """An integer program under construction."""
 
     def __init__(self, found: Units) -> None:
         self.found = found
@@ -141,7 +142,7 @@ class _Written:
         return at
 
     def add_unit(self, index: int) -> None:
-        """How many of its members are on each level that it may be on."""
+        """Add variables for a unit's members on each allowed level."""
         unit = self.found.units[index]
         members = float(len(unit.members))
         terms = dict[int, float]()
@@ -152,7 +153,7 @@ class _Written:
         self.rows.append(Row(terms, members, members))
 
     def add_copies(self, pair: tuple[int, int], copies: Floats) -> None:
-        """What they cost between the members of one unit and the only one of another."""
+        """Add the cost of copies between the members of a unit and the only member of another."""
         one, other = pair
         members = float(len(self.found.units[one].members))
         here = [level for level in range(len(copies)) if (one, level) in self.placed]
@@ -172,7 +173,7 @@ class _Written:
             self.rows.append(Row(terms | {self.placed[other, to]: -members}, 0.0, 0.0))
 
     def add_counts(self, levels: Sequence[int]) -> None:
-        """Of each unit, how many members are on any of these levels."""
+        """Add variables for the number of each unit's members on these levels together."""
         for index, unit in enumerate(self.found.units):
             each = self._there(index, levels)
             if len(each) == 1:
@@ -183,13 +184,13 @@ class _Written:
                 self.rows.append(Row({**dict.fromkeys(each, 1.0), at: -1.0}, 0.0, 0.0))
 
     def _there(self, index: int, levels: Sequence[int]) -> tuple[int, ...]:
-        """The variables that count members of a unit on levels where it can be."""
+        """Return the variables that count members of a unit on those levels that it may use."""
         return tuple(at for level in levels if (at := self.placed.get((index, level))) is not None)
 
     def add_capacity(self, levels: Sequence[int], capacity: int) -> None:
-        """These levels have no more than they hold, where all that fits there could be more.
+        """Add a capacity row for levels together, unless it can never be violated.
 
-        One level, or several of which members are counted.
+        With several levels, `add_counts` must come first.
         """
         sizes = dict[int, int]()
         most = 0
@@ -202,7 +203,7 @@ class _Written:
             self.rows.append(Row(sizes, 0.0, capacity))
 
     def times(self, rates: Rates | None) -> tuple[list[Terms], list[float]]:
-        """What a packet takes contexts and memories, in seconds, and what it takes in any case."""
+        """Return `Programme.times` and `Programme.fixed`."""
         if rates is None:
             return [], []
         waiting = 1 / rates.clock / rates.contexts
@@ -223,26 +224,29 @@ class _Written:
 
 
 _LARGEST = 1e6
-"""The largest coefficient of an objective: HiGHS stops at a gap of 1e-6, whatever the unit."""
-_TIMES = 1e4  # the same in rows of times, whose variable has no coefficient but -1
+"""Largest coefficient of a scaled objective: HiGHS stops at a gap of 1e-6, whatever the unit."""
+_TIMES = 1e4  # the same for rows of times, in which the coefficient of the time is -1
 _OPTIMAL, _INFEASIBLE = 0, 2  # scipy's status codes
 
 
 class Solved(NamedTuple):
-    """What HiGHS says of a programme."""
+    """Result of HiGHS for an integer program."""
 
     x: Floats | None
-    """Of its variables; None where it found none in time."""
+    """Values of the variables; None if HiGHS found no solution in time."""
     bound: float
-    """Nothing has less."""
+    """Lower bound of the objective."""
     proven: bool
-    """Whether `x` has no more."""
+    """True if `x` is optimal."""
 
 
 def least_cost(
     problem: Programme, cuts: Sequence[Row], until: float, within: float | None = None
 ) -> Solved | None:
-    """The solution with the least cost, of those that take no longer than `within`; None: none."""
+    """Return the cheapest solution with a time between packets of at most `within`.
+
+    Return None if the program is infeasible.
+    """
     scale = max((abs(one) for one in problem.cost.values()), default=0.0) / _LARGEST or 1.0
     c = np.zeros(len(problem.most))
     for at, one in problem.cost.items():
@@ -252,7 +256,7 @@ def least_cost(
 
 
 def _timed(problem: Programme, most: float) -> list[Row]:
-    """No time is longer than this."""
+    """Return rows that limit all times to `most`."""
     found = []
     for terms, fixed in zip(problem.times, problem.fixed, strict=False):
         scale = _TIMES / (most or max(terms.values(), default=1.0))
@@ -262,7 +266,7 @@ def _timed(problem: Programme, most: float) -> list[Row]:
 
 
 def least_time(problem: Programme, cuts: Sequence[Row], until: float) -> Solved | None:
-    """The solution by which a packet takes the least time; None where there is no solution."""
+    """Return the solution with the least time between packets; None if infeasible."""
     largest = max((one for terms in problem.times for one in terms.values()), default=0.0)
     scale = (max(largest, *problem.fixed) or 1.0) / _TIMES
     at = len(problem.most)
@@ -284,7 +288,7 @@ def _solved(
     whole = np.zeros(len(c))
     whole[list(problem.whole)] = 1
     most = np.append(problem.most, [np.inf] * (len(c) - len(problem.most)))
-    # The solver would take out what can only be 0 itself, and then searches longer.
+    # Remove variables fixed to 0: the search takes longer if the solver's presolve removes them.
     used = np.flatnonzero(most > 0)
     options: dict[str, float] = {"mip_rel_gap": 0.0}
     if math.isfinite(until):
@@ -310,10 +314,10 @@ def _solved(
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Nothing on standard output, where HiGHS 1.12 prints a line when it repairs a solution."""
+    """Silence standard output: HiGHS 1.12 prints a line when it repairs a solution."""
     try:
         kept = os.dup(1)
-    except OSError:  # closed
+    except OSError:  # standard output is closed
         yield
         return
     flush = ctypes.CDLL(None).fflush

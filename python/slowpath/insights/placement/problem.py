@@ -1,23 +1,23 @@
 """Placement problems: structures and memories.
 
-Costs are in the unit of the card's prices, mostly cycles; counts are accesses for each packet, or
-for any other number of packets where no throughput is asked for.
+Costs are in the unit of the card's prices, mostly cycles. Counts are accesses for each packet; for
+the objective cost, they can be for any other number of packets.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 COPY = "memcpy"
-"""The operation that has a structure at either end."""
+"""Operation with a structure at both ends."""
 
 
 class Access(NamedTuple):
-    """What a function does with a structure, and how often."""
+    """An operation of a function on a structure, and its number."""
 
     operation: str
     times: float
     to: str | None = None
-    """Of a copy, the structure that is written; this one is read."""
+    """For a copy, the structure that is written; the structure with this access is read."""
 
 
 class Structure(NamedTuple):
@@ -25,15 +25,15 @@ class Structure(NamedTuple):
 
     name: str
     size: int
-    """Bytes."""
+    """Size in bytes."""
     accesses: Sequence[Access]
     parts: int = 1
-    """Pieces that may be on different levels, alike in size and accesses, as of a hash table whose
-    buckets are divided; 1: it is in one place."""
+    """Number of parts, equal in size and accesses, that may be on different levels, such as groups
+    of a hash table's buckets; 1: undivided."""
 
     @property
     def part_size(self) -> int:
-        """Bytes that a part takes."""
+        """Size of a part in bytes."""
         return -(-self.size // self.parts)
 
 
@@ -42,56 +42,56 @@ class Card(NamedTuple):
 
     levels: Sequence[str]
     capacity: Mapping[str, int]
-    """Bytes, by level."""
+    """Capacity in bytes, by level."""
     access_cost: Mapping[str, Mapping[str, float]]
-    """By operation and level; what has no price is not in there."""
+    """Price of an access by operation and level; entries without a price are missing."""
     copy_cost: Mapping[str, Mapping[str, float]]
-    """By level of the structure that is read, and of the one that is written."""
+    """Price of a copy by the levels of the structures that are read and written."""
 
 
 class Rates(NamedTuple):
-    """What else limits how many packets a card lets through."""
+    """Data for the throughput of a card, besides its prices."""
 
     clock: float
-    """Units of cost in a second."""
+    """Units of cost per second."""
     contexts: int
-    """Packets that are worked on at a time: cores times threads."""
+    """Number of packets in progress at a time: cores times threads."""
     busy: Mapping[str, Mapping[str, float]]
-    """By level and operation, for how many seconds one access keeps that memory from others."""
+    """Seconds for which one access occupies a memory, by level and operation."""
     compute: float = 0.0
-    """What a packet costs beside its accesses."""
+    """Cost of a packet besides its accesses."""
     cores: int | None = None
-    """Cores that compute, each for one packet at a time; None where that limits nothing."""
+    """Number of cores, each of which computes for one packet at a time; None: no limit."""
     wanted: float | None = None
-    """Packets in a second beyond which more are worth nothing; None: as many as possible."""
+    """Requested packets per second, beyond which more have no value; None: as many as possible."""
 
 
 class Case(NamedTuple):
-    """A function and a card."""
+    """A function to place on a card."""
 
     name: str
     card: Card
     structures: Sequence[Structure]
     rates: Rates | None = None
-    """None where accesses have to cost little, and nobody asks for throughput."""
+    """Data for throughput; None if the objective is cost."""
 
 
 Spread = Sequence[Sequence[int]]
-"""Of each structure, how many of its parts are on each level of the card."""
+"""Placement: the number of each structure's parts on each level of the card."""
 
 
 class Before(NamedTuple):
-    """A placement that a file has."""
+    """A placement from the file, for comparison."""
 
     title: str
     placement: Mapping[str, str]
     """Level by structure."""
     cost: float | None
-    """What the file says that it costs."""
+    """Cost as the file states it; None if the file does not."""
 
 
 class Described(NamedTuple):
-    """A case of a file."""
+    """A case of a file, with placements for comparison."""
 
     case: Case
     scope: str

@@ -1,4 +1,4 @@
-"""Placement problems from JSON files."""
+"""Reader for placement problems in JSON files."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -35,11 +35,11 @@ _ACCESS_BYTES = 4
 _OF_A_CARD = ("cores", "threads", "compute", "rate")
 _RATES = ("clock_hz", "bandwidth", "bandwidth_unit")
 Standing = dict[str, str]
-"""Level by structure; those that are not in it stand where all of it fits."""
+"""Level by structure; the others are on the level that holds them as a whole."""
 
 
 class _Memories(NamedTuple):
-    """What all cases of a file have in common."""
+    """Memories that all cases of a file share."""
 
     levels: Sequence[str]
     scopes: dict[str, dict[str, int]]
@@ -50,19 +50,19 @@ class _Memories(NamedTuple):
 
 
 def read_cases(file: str) -> list[Described]:
-    """The cases of a file.
+    """Read the cases of a file.
 
     Raises:
-        InputError: when it cannot be used.
+        InputError: when the file cannot be read or is invalid.
     """
     return cases_of(file, read_text(file))
 
 
 def cases_of(file: str, content: str) -> list[Described]:
-    """The cases of a text that stands in a file, or comes from it.
+    """Read cases from a text; errors refer to `file`.
 
     Raises:
-        InputError: when it cannot be used.
+        InputError: when the text is invalid.
     """
     found = read_marked_json(file, content)
     whole = table(
@@ -123,7 +123,7 @@ def _prices(found: Marked, levels: Sequence[str]) -> dict[str, float]:
 
 
 def _busy(found: Marked, operations: Sequence[str], each: float) -> dict[str, float]:
-    """Seconds for an access by operation; bandwidth is one number, or one for each of them."""
+    """Return the seconds for an access by operation, from one bandwidth or one per operation."""
     if not isinstance(found.value, dict):
         return dict.fromkeys(operations, each / decimal(found, 1e-9, _MOST))
     return {
@@ -194,7 +194,7 @@ def _access(found: Marked, names: Sequence[str], card: Card) -> Access:
 
 
 def _levels(found: Marked, names: Sequence[str], memories: _Memories) -> dict[str, str]:
-    """Level by structure; of all structures."""
+    """Read a level for every structure."""
     return {name: word(one, memories.levels) for name, one in table(found, names).items()}
 
 
@@ -224,7 +224,7 @@ def _count(found: Marked) -> int:
 
 
 def _check_bandwidth(found: Marked, memories: _Memories, structures: Sequence[Structure]) -> None:
-    """Finds out whether each operation that is used has a bandwidth on levels that have some."""
+    """Check that levels with bandwidths have one for each operation in use."""
     used = {access.operation for one in structures for access in one.accesses if access.times}
     for level, busy in memories.busy.items():
         lacking = sorted(used - busy.keys())
@@ -233,11 +233,11 @@ def _check_bandwidth(found: Marked, memories: _Memories, structures: Sequence[St
 
 
 def read_standing(file: str, sizes: Mapping[str, int], capacity: Mapping[str, int]) -> Standing:
-    """Where structures of these sizes stand now: a table of levels by structure, of any of them.
+    """Read the current levels of structures: a table of levels by structure, of any of them.
 
     Raises:
-        InputError: when it cannot be used, has no such structure or level, or a level does not
-            hold what is said to be there.
+        InputError: when the file is invalid, names an unknown structure or level, or exceeds the
+            capacity of a level.
     """
     found = words_of(read_marked_json(file, read_text(file)))
     used = dict.fromkeys(capacity, 0)

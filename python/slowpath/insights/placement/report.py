@@ -1,4 +1,4 @@
-"""Placements as text and CSV."""
+"""Reports of placements as text and CSV."""
 
 from collections.abc import Iterator
 
@@ -32,7 +32,7 @@ _MILLION = 1e6
 
 
 def placement_csv(report: StatePlacement) -> Iterator[str]:
-    """A line for each structure on each level that it is on."""
+    """Yield a CSV line for each structure and each level that holds parts of it."""
     yield csv_line(COLUMNS)
     for case in report["cases"]:
         through = case["throughput"]
@@ -45,7 +45,7 @@ def placement_csv(report: StatePlacement) -> Iterator[str]:
 
 
 def placement_text(report: StatePlacement) -> Iterator[Line]:
-    """Of each case, where what should be, and what other placements come to."""
+    """Yield, for each case, the advised placement and other placements for comparison."""
     for at, case in enumerate(report["cases"]):
         if at:
             yield Line("")

@@ -1,4 +1,4 @@
-"""The command `slowpath insights placement`."""
+"""Entry point of `slowpath insights placement`."""
 
 import math
 from argparse import Namespace
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def without_price(case: Case, spread: Spread) -> dict[str, set[str]]:
-    """By level, what a placement does there that has no price; copies, at the level they read."""
+    """Return the operations without a price, by level; copies count at the level that they read."""
     found = dict[str, set[str]]()
     at = {one.name: index for index, one in enumerate(case.structures)}
     levels = case.card.levels
@@ -58,7 +58,7 @@ def without_price(case: Case, spread: Spread) -> dict[str, set[str]]:
 
 
 def _lacks_prices(case: Case) -> bool:
-    """Whether a structure fits on a level that has no price for something that it does."""
+    """Return true if a structure fits on a level without a price for one of its operations."""
     card = case.card
     copies = any(
         math.isinf(copy_price(card, read, to, free=False))
@@ -80,7 +80,7 @@ def _lacks_prices(case: Case) -> bool:
 def unpriced(
     case: Case, objective: Objective, advised: Placement, seconds: float | None
 ) -> Unpriced | None:
-    """What would be better if all that has no price were free; None where nothing."""
+    """Return a better placement if accesses without a price were free; None if none exists."""
     if not _lacks_prices(case):
         return None
     try:
@@ -110,13 +110,13 @@ def _level(name: str, operations: set[str]) -> UnpricedLevel:
 
 
 def _structures(case: Case, spread: Spread) -> list[str]:
-    """Those whose own accesses have no price."""
+    """Return the structures with accesses without a price."""
     each = costs(case, spread, free=False)
     return [one.name for one, cost in zip(case.structures, each, strict=True) if math.isinf(cost)]
 
 
 def reason_for_none(case: Case) -> str:
-    """Why a case has no placement: a structure without a level, or too little room."""
+    """Return the reason for a missing placement: a structure without a level, or lack of room."""
     card = case.card
     for one in case.structures:
         room = [level for level in card.levels if one.part_size <= card.capacity[level]]
@@ -147,17 +147,17 @@ def reason_for_none(case: Case) -> str:
 
 
 class Asked(NamedTuple):
-    """What was asked for, and what is advised."""
+    """A request, and the advised placement."""
 
     case: Case
     objective: Objective
     seconds: float | None
-    """How long a search may take."""
+    """Time limit of a search."""
     advised: Placement
 
 
 def compared(asked: Asked, before: Sequence[Before]) -> Iterator[ComparedPlacement]:
-    """Those of the file, all on the largest level, and the one that looks at no bandwidth."""
+    """Yield the placements of the file, all on the largest level, and the one of least cost."""
     case = asked.case
     for one in before:
         spread = _spread(case, [one.placement[each.name] for each in case.structures])
@@ -191,14 +191,14 @@ def _overfull(case: Case, spread: Spread) -> list[str]:
 
 
 def used(case: Case, spread: Spread, level: int) -> int:
-    """Bytes that structures take of a level."""
+    """Return the bytes of a level that structures occupy."""
     return sum(
         one.part_size * counts[level] for one, counts in zip(case.structures, spread, strict=True)
     )
 
 
 def shown(found: Throughput) -> Through | None:
-    """What a card lets through, as documents have it; None where nothing takes time."""
+    """Convert a throughput to its document; None if packets take no time."""
     if math.isinf(found.rate):
         return None
     return {"packetrate_pps": found.rate, "bottleneck": found.limit}
@@ -213,7 +213,7 @@ def _compared(
     if objective == COST:
         better = 1 - advised.value.first / cost if cost else None
     else:
-        # Seconds between packets: the faster, the fewer.
+        # Fewer seconds between packets mean a higher throughput.
         seconds = advised.value.first
         better = None if through is None or not seconds else through.seconds / seconds - 1
     return {
@@ -228,21 +228,21 @@ def _compared(
 
 
 class Rules(NamedTuple):
-    """How to place."""
+    """Options of a placement."""
 
     free: bool = False
-    """Whether accesses without a price cost nothing, rather than being forbidden."""
+    """True if accesses without a price cost nothing instead of being forbidden."""
     objective: Objective | None = None
-    """None: throughput where a case has cores, else cost."""
+    """Objective; None: throughput for cases with cores, otherwise cost."""
     seconds: float | None = None
-    """How long each search may take; None: as long as it takes."""
+    """Time limit of each search; None: no limit."""
 
 
 def advise(file: str, described: Described, rules: Rules) -> PlacementCase:
-    """The best placement of a case.
+    """Return the best placement of a case, with comparisons.
 
     Raises:
-        InputError: when there is none, or none was found in time.
+        InputError: when no placement exists, or none was found in time.
     """
     case = described.case
     objective = rules.objective or (COST if case.rates is None else THROUGHPUT)
@@ -306,7 +306,7 @@ def _parts(case: Case, spread: Spread, each: list[float], total: float) -> list[
 
 
 def _of_parts(case: Case, spread: Spread, at: int, level: str) -> float:
-    """What the parts of a structure cost that are on one of its levels."""
+    """Return the cost of a structure's parts on one level."""
     there = case.card.levels.index(level)
     counts = [count if where == there else 0 for where, count in enumerate(spread[at])]
     only = [[0] * len(counts) for _ in case.structures]
@@ -315,10 +315,10 @@ def _of_parts(case: Case, spread: Spread, at: int, level: str) -> float:
 
 
 def run(given: Namespace) -> ExitCode:
-    """Places and reports.
+    """Place the cases of a file, and report the placements.
 
     Raises:
-        InputError: when the file cannot be used, or a case has no placement.
+        InputError: when the file is invalid, or a case has no placement.
         UnavailableError: when a package is missing.
     """
     need_numbers()

@@ -1,8 +1,9 @@
-"""The best placement, with its optimality gap.
+"""Search for the best placement, with its optimality gap.
 
-HiGHS calculates with floating-point numbers: it takes a count of 0.999999 for 1, by which a level
-may get more bytes than it has. What it finds is counted again in whole numbers. Where a level
-overflows, parts are told apart, and that very combination is forbidden until none does.
+HiGHS calculates with floating-point numbers: it accepts a count of 0.999999 as 1, so that a level
+can exceed its capacity. Each solution is therefore checked in integers. If a level overflows, the
+problem is solved again with distinct parts; each overflowing combination is then forbidden until no
+level overflows.
 """
 
 import math
@@ -29,26 +30,26 @@ from slowpath.insights.placement.units import Units, spread_of, units
 Floats = NDArray[np.float64]
 
 _SLACK = 1e-7
-"""The share of the throughput that a placement may have less which costs less."""
+"""Relative loss of throughput that is tolerated for a cheaper placement."""
 
 
 class Placement(NamedTuple):
-    """Where structures are."""
+    """A placement of structures, with its value and a bound."""
 
     spread: Spread
     value: Value
     bound: float
-    """No placement has a smaller `value.first`."""
+    """Lower bound of `value.first` of all placements."""
     proven: bool
-    """Whether none is better."""
+    """True if no placement is better."""
 
 
 class OutOfTime(Exception):  # noqa: N818 - it is no error, there is just no answer
-    """The time was over before there was any placement."""
+    """The time limit passed before any placement was found."""
 
 
 class _Asked(NamedTuple):
-    """What is asked for."""
+    """A request for a placement."""
 
     case: Case
     objective: Objective
@@ -60,7 +61,7 @@ class _Asked(NamedTuple):
 
 
 class _Written(NamedTuple):
-    """A case as a programme, and back."""
+    """A case as an integer program, with the conversion of its solutions."""
 
     found: Units
     problem: Programme
@@ -70,7 +71,7 @@ class _Written(NamedTuple):
         return spread_of(case, self.found, counts)
 
     def rounded(self, case: Case, x: Floats) -> Spread:
-        """Of a solution that has parts in fractions: whole ones, where most of each unit is."""
+        """Round a solution with fractions of parts, preferring the levels with large fractions."""
         levels = range(len(case.card.levels))
         counts = []
         for index, unit in enumerate(self.found.units):
@@ -90,16 +91,16 @@ class _Written(NamedTuple):
 def place(
     case: Case, objective: Objective, *, free: bool = False, seconds: float | None = None
 ) -> Placement | None:
-    """The best placement; None where structures do not fit, or one has no level with prices.
+    """Return the best placement; None if structures do not fit, or one has no level with prices.
 
     Args:
-        case: what is to be placed.
-        objective: least cost; or most throughput, and then least cost.
-        free: whether accesses without a price cost nothing, rather than being forbidden.
-        seconds: how long it may take; None: as long as it takes.
+        case: structures to place.
+        objective: least cost; or highest throughput, and then least cost.
+        free: true if accesses without a price cost nothing instead of being forbidden.
+        seconds: time limit; None: no limit.
 
     Raises:
-        OutOfTime: when that was over before there was any placement.
+        OutOfTime: when the time limit passes before any placement is found.
     """
     until = math.inf if seconds is None else time.monotonic() + seconds
     asked = _Asked(case, objective, free, until)
@@ -112,7 +113,7 @@ def place(
 
 
 def _placed(asked: _Asked, *, alike: bool) -> Placement | None:
-    """The best placement; of parts that are alike and not told apart, one that may overflow."""
+    """Return the best placement; with `alike`, equal parts are counted and levels may overflow."""
     found = units(asked.case, free=asked.free, alike=alike)
     written = _Written(found, programme(asked.case, found))
     if not all(row.terms for row in written.problem.rows):
@@ -128,7 +129,7 @@ def _placed(asked: _Asked, *, alike: bool) -> Placement | None:
 
 
 def _known(asked: _Asked, written: _Written) -> tuple[Spread, Programme] | None:
-    """A good placement, and the programme of those that cost no more; None where none is known."""
+    """Return a good placement, and the program of placements that cost no more; None if none."""
     relaxation = relaxed(asked.case, written.found, written.problem)
     if relaxation is None:
         return None
@@ -142,7 +143,7 @@ def _known(asked: _Asked, written: _Written) -> tuple[Spread, Programme] | None:
 def _solved(
     asked: _Asked, written: _Written, near: Spread | None, *, alike: bool
 ) -> Placement | None:
-    """The best placement of a programme, proved if there is time; `near` is one that is known."""
+    """Return the best placement of a program, proved if time allows; `near` is a known one."""
     cuts = list[Row]()
     while True:
         least = least_time if asked.objective == THROUGHPUT else least_cost
@@ -159,13 +160,13 @@ def _solved(
     if asked.objective == THROUGHPUT:
         spread = _cheapest(asked, written, spread, cuts)
     elif near is not None:
-        spread = min(spread, near, key=asked.value)  # equal but for rounding
+        spread = min(spread, near, key=asked.value)  # equal except for rounding
     best = asked.value(spread)
     return Placement(spread, best, best.first, proven=True)
 
 
 def _stopped(asked: _Asked, spread: Spread | None, solved: Solved) -> Placement:
-    """The best that was found when the time was over, and what is near it."""
+    """Improve the best placement found within the time limit by local search."""
     start = first_fit(asked.case, free=asked.free) if spread is None else spread
     if start is None:
         raise OutOfTime
@@ -175,7 +176,7 @@ def _stopped(asked: _Asked, spread: Spread | None, solved: Solved) -> Placement:
 
 
 def _cheapest(asked: _Asked, written: _Written, best: Spread, cuts: list[Row]) -> Spread:
-    """Of placements with as much throughput, the one that costs least, if there is time left."""
+    """Return the cheapest placement of the same throughput, if time is left."""
     within = asked.value(best).first * (1 + _SLACK)
     solved = least_cost(written.problem, cuts, asked.until, within)
     if solved is None or solved.x is None:
@@ -187,7 +188,7 @@ def _cheapest(asked: _Asked, written: _Written, best: Spread, cuts: list[Row]) -
 
 
 def _overfull(case: Case, written: _Written, x: Floats | None) -> list[Row]:
-    """For each level that has more than it holds: not all of that together again."""
+    """Return rows that forbid the combination of parts on each overfull level."""
     rows = []
     for level, name in enumerate(case.card.levels):
         those = {

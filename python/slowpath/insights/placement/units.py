@@ -1,8 +1,8 @@
-"""Units that are placed as one; equal parts are counted instead of told apart.
+"""Units of a placement: equal parts are counted instead of distinguished.
 
-A programme with a variable for each of two equal structures has two optima for every one that
-there is; a solver that has to refute both takes time that doubles with every pair. So structures
-that are alike in size, prices, use of memories and copies are one integer variable for each level.
+With variables for each of two equal structures, an integer program has two symmetric optima for
+every one. A solver must refute both, and its time doubles with every pair. So structures that are
+equal in size, prices, use of memories and copies share one integer variable for each level.
 """
 
 import math
@@ -19,29 +19,29 @@ Floats = NDArray[np.float64]
 
 
 class Unit(NamedTuple):
-    """Parts that are alike."""
+    """Equal parts."""
 
     members: Sequence[int]
-    """Their structures, one for each part."""
+    """Index of the structure of each part."""
     size: int
-    """Bytes of one part."""
+    """Size of one part in bytes."""
     cost: Floats
-    """Of one part, by level; infinite where it cannot be."""
+    """Cost of one part by level; infinite if the part cannot be on the level."""
     busy: Floats
-    """Seconds for which it keeps each level busy."""
+    """Seconds for which accesses to one part occupy each level."""
 
 
 class Units(NamedTuple):
-    """A case as a solver sees it."""
+    """A case in the form for a solver."""
 
     units: Sequence[Unit]
     pairs: Mapping[tuple[int, int], Floats]
-    """By two units, of which the second has one member: what copies between one member of the first
-    and that one cost, by their levels."""
+    """Cost of copies between a member of the first unit and the only member of the second, by their
+    levels; by pair of units."""
 
 
 def units(case: Case, *, free: bool, alike: bool) -> Units:
-    """The parts of all structures; `alike` puts those together that need not be told apart."""
+    """Return the parts of all structures as units; `alike` merges equal parts."""
     alone, pairs = _alone(case, free=free), _pairs(case, free=free)
     partners = dict[int, dict[int, Floats]]()
     for (first, second), cost in pairs.items():
@@ -73,7 +73,7 @@ def units(case: Case, *, free: bool, alike: bool) -> Units:
 
 
 def _alone(case: Case, *, free: bool) -> list[Unit]:
-    """Each structure's part by itself: what is no copy between two structures."""
+    """Return a unit for one part of each structure, without copies between two structures."""
     found = []
     for one, accesses in zip(case.structures, accesses_by_structure(case), strict=True):
         size = one.part_size
@@ -103,7 +103,7 @@ def _alone(case: Case, *, free: bool) -> list[Unit]:
 
 
 def _pairs(case: Case, *, free: bool) -> dict[tuple[int, int], Floats]:
-    """By two structures, the first before the second, what all copies between them cost."""
+    """Return the cost of all copies between two structures, by pair in ascending order."""
     at = {one.name: index for index, one in enumerate(case.structures)}
     levels = case.card.levels
     copies = np.array(
@@ -121,7 +121,7 @@ def _pairs(case: Case, *, free: bool) -> dict[tuple[int, int], Floats]:
 
 
 def spread_of(case: Case, found: Units, counts: Sequence[Sequence[int]]) -> Spread:
-    """Where parts of structures are, of how many members of each unit are on each level."""
+    """Convert the number of each unit's members on each level to a placement of structures."""
     spread = [[0] * len(case.card.levels) for _ in case.structures]
     for unit, there in zip(found.units, counts, strict=True):
         members = iter(unit.members)
