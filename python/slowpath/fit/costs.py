@@ -121,9 +121,10 @@ def surprise(
 
 
 def usual_spread(curve: Curve) -> float | None:
-    """How far points are off where their neighbours lead, in the median; steps do not count.
+    """Return the spread of points around the lines through their neighbours.
 
-    None where neighbours do not tell that.
+    It follows from the median deviation, which ignores single steps. The result is None for few
+    points or several columns.
     """
     x, y = curve.x, curve.y
     if len(x) < _FEWEST or curve.others is not None:

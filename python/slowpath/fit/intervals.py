@@ -28,7 +28,7 @@ _FAR = 5.0 * 1.4826
 """What is further off than so many medians is an outlier, see `outliers`."""
 _LEVERAGE = 0.99
 _SAME = 1e-10
-"""Parameters whose effects on the points differ by less are told apart by nothing."""
+"""Relative difference in effect below which parameters cannot be told apart."""
 
 
 class Spread(NamedTuple):
@@ -53,7 +53,7 @@ def _usual(residuals: Sequence["_Residuals"]) -> list["_Residuals"]:
 class _Residuals(NamedTuple):
     """Those of a part."""
 
-    slopes: Floats  # of the values by the parameters, one row each point, as residuals
+    slopes: Floats  # of the values by the parameters, scaled like residuals; one row per point
     of_series: Floats  # of the points that were fitted
     of_points: Floats  # of what was measured
     leverage: Floats  # of the points that were fitted, as 1/sqrt(1 - h) for each measured one
@@ -105,7 +105,7 @@ def student(confidence: float, freedom: int) -> float:
 
 
 def _noise_quantiles(pool: Floats, confidence: float, freedom: int) -> tuple[float, float]:
-    """Ends of the interval of a single measurement; Student's where there are few to go by."""
+    """Return the quantiles of single measurements, by Student's distribution for small pools."""
     tail = (1 - confidence) / 2
     if len(pool) * tail < 1:
         return -student(confidence, freedom), student(confidence, freedom)
@@ -114,7 +114,7 @@ def _noise_quantiles(pool: Floats, confidence: float, freedom: int) -> tuple[flo
 
 
 def _shared(part: Part, series: Series, shared: Floats) -> Floats:
-    """How the points of a part move together, as residuals: a row for each."""
+    """Return the joint deviations of a part's points, scaled like residuals: a row for each."""
     rows = range(part.piece.begin, part.piece.end)
     moved = np.array([shared[series.row == row].mean(axis=0) for row in rows])
     return np.asarray(moved / series.scale[rows.start : rows.stop, None])
@@ -123,8 +123,8 @@ def _shared(part: Part, series: Series, shared: Floats) -> Floats:
 def _no_less(one: Floats, other: Floats) -> Floats:
     """A covariance that is nowhere less than either, and no more than it takes.
 
-    In units in which the first is one in every direction, the other is a sum of squares along some
-    directions; where that is more than one, it counts.
+    In coordinates in which the first is the identity, the result has the eigenvectors of the
+    second, and the larger of its eigenvalues and one.
     """
     size = np.sqrt(np.diag(one) + np.diag(other))
     size = np.where(size > 0, size, 1.0)
@@ -159,7 +159,7 @@ def _residuals(part: Part, series: Series, points: Points) -> _Residuals:
 
 
 def _deviation(residuals: Sequence[Floats], rank: int, usual: float, prior: float) -> float:
-    """Standard deviation, as if `prior` further ones had the usual one."""
+    """Return the standard deviation of residuals and of `prior` further ones of the usual size."""
     every = np.concatenate(residuals)
     freedom = max(len(every) - rank, 0) + prior or 1.0
     found = (float((every**2).sum()) + prior * usual**2) / freedom

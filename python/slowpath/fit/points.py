@@ -217,7 +217,7 @@ def value_floor(y: Floats) -> float:
 
 
 def _level(y: Floats) -> Floats:
-    """How large values are, outliers aside: medians of as many neighbours on either side."""
+    """Return the typical size of values: the median over equally many neighbours on both sides."""
     size = np.abs(y)
     last = len(y) - 1
     near = [min(_NEAR, at, last - at) for at in range(len(y))]

@@ -38,8 +38,8 @@ class Walk(NamedTuple):
     """A random walk, and the noise on it."""
 
     step: float  # variance from one point to the next; zero without a walk
-    noise: Floats  # its variance at each point
-    evidence: float  # twice the logarithm of how much likelier it is than noise alone
+    noise: Floats  # variance of the noise at each point
+    evidence: float  # twice the log-likelihood ratio of the walk to noise alone
 
 
 def most_likely(residuals: Floats, noise: Noise) -> Walk:

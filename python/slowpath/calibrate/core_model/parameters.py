@@ -115,7 +115,7 @@ def first() -> Parameters:
 
 
 def returns_are_predicted(parameters: Parameters) -> bool:
-    """Return whether calls of the kernel overlap the code around them."""
+    """Return true if calls of the kernel overlap the code around them."""
     return parameters["function_cycles"] < _PREDICTED
 
 

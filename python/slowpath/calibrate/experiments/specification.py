@@ -56,7 +56,7 @@ class ComponentPart(TypedDict):
     """The component of an experiment, with its parameters."""
 
     kind: str
-    """Kind of component; `slowpath calibrate --list` lists all kinds."""
+    """Kind of component; `slowpath calibrate --list --format json` has all kinds."""
     sweep: Sweep
     """Swept parameter."""
     fixed: dict[str, int | str]

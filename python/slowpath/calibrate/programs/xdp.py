@@ -184,7 +184,7 @@ def _copy(_experiment: Experiment, settings: Settings) -> Tables:
 
 
 def _helper(experiment: Experiment, settings: Settings) -> Tables:
-    """Fill the map of a helper such that lookups and updates hit; otherwise leave it empty."""
+    """Fill the map of a helper such that lookups and updates hit; other helpers get empty maps."""
     packet, payload = packet_of(experiment, number_of(settings, SIZE)), headers_end(experiment)
     kind, helper = settings["map"], settings["helper"]
     if kind in _WITHOUT_CONTENT or helper not in ("map_lookup_elem", "map_update_elem"):

@@ -2,7 +2,7 @@
 
 Each load measures all programs of an experiment in turn, so that disturbances of the machine cancel
 in differences. A load is one observation of each point. An experiment is measured in several
-blocks; between two of its blocks, all other experiments have one.
+blocks; between two of its blocks, the test bed measures all other experiments.
 """
 
 from collections.abc import Iterator, Sequence

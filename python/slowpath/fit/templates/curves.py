@@ -170,7 +170,7 @@ class _OfPositive(Linear):
 
 
 class Logarithm(_OfPositive):
-    """a + b ln(x), for x > 0."""
+    """The template a + b ln(x), for x > 0."""
 
     name = "logarithm"
 
@@ -197,7 +197,7 @@ class Logarithm(_OfPositive):
 
 
 class Hyperbola(_OfPositive):
-    """a + b/x, for x > 0."""
+    """The template a + b/x, for x > 0."""
 
     name = "hyperbola"
 
@@ -229,7 +229,7 @@ _EXPONENTIAL_STEPS = 12
 
 
 class Exponential(Separable):
-    """a + b exp(c x), where x counts from the start of the segment."""
+    """The template a + b exp(c x), where x counts from the start of the segment."""
 
     name = "exponential"
     rank: int = 3

@@ -38,7 +38,7 @@ LINE = Side("line", "b + c*x", lambda x: [np.ones_like(x), x], (0, 1))
 
 
 class Limited:
-    """`min(a, f)` or `max(a, f)`, of a constant and a function."""
+    """The template `min(a, f)` or `max(a, f)`, of a constant and a function."""
 
     origin_at_start = False
     exact = False

@@ -58,7 +58,7 @@ class _Kind(NamedTuple):
 
 
 def best_order(of: Weighted, known: _Cost, most: int = MOST) -> Found:
-    """Search the order with the fewest accesses, and among these one with the fewest bytes.
+    """Return the order with the fewest accesses, and among these one with the fewest bytes.
 
     Args:
         of: variables to order.

@@ -168,7 +168,7 @@ def _compared(
 
 
 def run(given: Namespace) -> ExitCode:
-    """Search orders for the elements of a file, and report them.
+    """Find orders of variables for the elements of a file, and report them.
 
     Raises:
         InputError: when the file cannot be read or is invalid.

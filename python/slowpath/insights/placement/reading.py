@@ -35,7 +35,7 @@ _ACCESS_BYTES = 4
 _OF_A_CARD = ("cores", "threads", "compute", "rate")
 _RATES = ("clock_hz", "bandwidth", "bandwidth_unit")
 Standing = dict[str, str]
-"""Level by structure; the others are on the level that holds them as a whole."""
+"""Current level by structure; missing structures are on the level that holds everything."""
 
 
 class _Memories(NamedTuple):

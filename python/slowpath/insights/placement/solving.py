@@ -44,7 +44,7 @@ class Placement(NamedTuple):
     """True if no placement is better."""
 
 
-class OutOfTime(Exception):  # noqa: N818 - it is no error, there is just no answer
+class OutOfTime(Exception):  # noqa: N818 - not an error, only no answer
     """The time limit passed before any placement was found."""
 
 
