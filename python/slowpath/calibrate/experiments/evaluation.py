@@ -157,6 +157,10 @@ def evaluate_all(
     """
     processes = len(os.sched_getaffinity(0))
     if processes > 1 and len(folders) > _FEW:
+        # Imported before the fork, so that each process has them.
+        import matplotlib.backends.backend_agg  # noqa: F401 - as said
+        import scipy.optimize  # noqa: F401 - as said
+
         context = multiprocessing.get_context("fork")
         try:
             with ProcessPoolExecutor(processes, context, _leave_signals) as pool:
