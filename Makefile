@@ -1,7 +1,8 @@
 # One command per chore. Every set-up step is a file: what is done is not done again.
 #
 #   make demo    set up, build, and print guarantees of examples
-#   make test    set up, lint, run all tests; says what they were compared with
+#   make test    set up, lint, run all tests; prints what they were compared with
+#   make test AREA=chain    only the tests of a slice, and of the crate of that name
 #   make lint    formatters and linters, changing nothing
 #   make fmt     format everything
 #   make deny    licences and sources of dependencies (builds cargo-deny where it is missing)
@@ -27,6 +28,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DONE := $(VENV)/done
 RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+PYTEST := $(BIN)/pytest --numprocesses logical --maxprocesses 4 --dist loadfile
 CARGO_TEST_FLAGS ?=
 PYTEST_FLAGS ?=
 BENCH_FLAGS ?=
@@ -56,8 +58,16 @@ demo: setup
 
 # What tests compared with which oracles (crates/oracle) stands in a folder, and at the end here.
 test: export SLOWPATH_ORACLES := $(CURDIR)/target/oracles
+ifdef AREA
+test: fresh-oracles setup $(DONE)/requirements | oracle
+	@[[ -d tests/$(AREA) || -d crates/$(AREA) ]] || { echo "error: AREA=$(AREA) is neither a folder of tests/ nor of crates/" >&2; exit 1; }
+	if [[ -d crates/$(AREA) ]]; then cargo test --locked --quiet -p slowpath-$(AREA) $(CARGO_TEST_FLAGS); fi
+	if [[ -d tests/$(AREA) ]]; then $(PYTEST) tests/$(AREA) $(PYTEST_FLAGS); fi
+	cargo run --locked --quiet -p slowpath-oracle
+else
 test: fresh-oracles ready test-rust test-python
 	@cargo run --locked --quiet -p slowpath-oracle
+endif
 
 # Lints and builds, two at a time: the debug build, and beside it all of Python with the release
 # build. Each has long stretches with work for one CPU. Tests then have the machine to themselves.
@@ -127,19 +137,25 @@ fresh-oracles:
 $(BIN)/python: | system
 	$(PYTHON) -m venv $(VENV)
 
+# All that a build takes; tests and linters take the other requirements.
+$(DONE)/maturin: requirements-dev.lock | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile "$$(grep ^maturin== $<)"
+	mkdir -p $(DONE)
+	touch $@
+
 # Modules are compiled when they are imported; most of those of packages never are.
 $(DONE)/requirements: requirements-dev.lock | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -r requirements-dev.lock
 	mkdir -p $(DONE)
 	touch $@
 
-$(DONE)/extension: $(SOURCES) $(DONE)/requirements | system
-	MATURIN_STRIP=false PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+$(DONE)/extension: $(SOURCES) $(DONE)/maturin | system
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
 
 wheel: $(DONE)/wheel
 
-$(DONE)/wheel: $(SOURCES) $(MODULES) $(DONE)/requirements | system
+$(DONE)/wheel: $(SOURCES) $(MODULES) $(DONE)/maturin | system
 	@rm -rf $(WHEELS)
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --quiet --release --locked --out $(WHEELS)
 	touch $@
@@ -153,7 +169,7 @@ lint-rust: | oracle linters
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --locked --quiet
 
-lint-python: setup
+lint-python: setup $(DONE)/requirements
 	$(BIN)/ruff check --quiet
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/mypy
@@ -180,8 +196,8 @@ campaign: | oracle
 	run slowpath-chain verify::
 
 test-python: export SLOWPATH_WHEELS := $(CURDIR)/$(WHEELS)
-test-python: setup wheel
-	$(BIN)/pytest --numprocesses logical --maxprocesses 4 --dist loadfile $(PYTEST_FLAGS)
+test-python: setup wheel $(DONE)/requirements
+	$(PYTEST) $(PYTEST_FLAGS)
 
 # Advisories are looked at where cargo-deny has their database; it is in no registry.
 deny: | system
@@ -197,17 +213,17 @@ fmt: $(DONE)/requirements
 	$(BIN)/ruff check --fix --quiet || true
 	$(BIN)/ruff format --quiet
 
-bench: setup
+bench: setup $(DONE)/requirements
 	bench/guarantees.py $(BENCH_FLAGS)
 	bench/scaling.py
 
-performance: setup
+performance: setup $(DONE)/requirements
 	bench/performance.py $(BENCH_FLAGS)
 
 published: | system
 	cargo run --release --locked --quiet -p published-measurements -- $(BENCH_FLAGS)
 
-bless: setup
+bless: setup $(DONE)/requirements
 	SLOWPATH_BLESS=1 cargo test --locked --quiet -p slowpath-bpf --test all support::
 	SLOWPATH_BLESS=1 cargo test --locked --quiet -p slowpath --lib schema
 	SLOWPATH_BLESS=1 $(BIN)/pytest tests/core/test_schema.py tests/bound/test_golden.py tests/core/test_docs.py tests/bound/test_reports.py tests/show/test_show.py tests/bound/test_objects.py tests/compile/test_compile.py
