@@ -23,7 +23,7 @@ from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.source.framework import aliases
 from slowpath.insights.source.sources import load_source
-from slowpath.insights.trace.request import Setting
+from slowpath.insights.trace.request import RunSettings
 from slowpath.insights.trace.running import run
 
 HERE = Path(__file__).parent / "elements"
@@ -117,7 +117,7 @@ def _run(
             more += (f"-DSLOWPATH_OUTPUTS={wish.outputs}",) if wish.outputs else ()
             entries = [wish.entry] if wish.entry else _entries(exported, needed, alone)
             for entry in entries:
-                setting = Setting(entry=entry, config=wish.config, strip=wish.strip)
+                setting = RunSettings(entry=entry, config=wish.config, strip=wish.strip)
                 try:
                     report = run(str(file), str(traffic), setting, flags=(*flags, *more)).report
                 except (InputError, StoppedError) as problem:

@@ -21,7 +21,7 @@ from slowpath.contention.memory.evaluation import Protocol, evaluate
 from slowpath.contention.memory.folds import errors_of, relative
 from slowpath.contention.memory.intervals import conformal
 from slowpath.contention.memory.recipes import Recipe, fit_stage
-from slowpath.contention.memory.selection import compared, select
+from slowpath.contention.memory.selection import candidates_and_baselines, select
 from slowpath.contention.model import rows_of
 from slowpath.contention.tables.reading import read_memory
 
@@ -59,7 +59,7 @@ def transfer(folder: Path) -> None:
     chosen = select(one).recipe
     print(f"\nlearnt from {MEMORY}, asked for {SLOMO}; chosen: {chosen.name}")
     print("model                 MAPE  mean error  covered")
-    for recipe in compared(one):
+    for recipe in candidates_and_baselines(one):
         stage = fit_stage(recipe, one)
         predicted = stage.log_throughput(two.columns)
         low, high = conformal(stage, one).interval(two.columns, 0.9)
@@ -90,7 +90,7 @@ def main() -> int:
     warnings.simplefilter("ignore")
     rows = rows_of(read_memory([str(given.folder / MEMORY)]))
     models = [
-        *(compared(rows) if given.models != "chosen" else ()),
+        *(candidates_and_baselines(rows) if given.models != "chosen" else ()),
         *([None] if given.models != "each" else ()),
     ]
     if given.tables is None:

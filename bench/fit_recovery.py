@@ -22,7 +22,7 @@ from slowpath.fit.evaluation import evaluate
 from slowpath.fit.fitting import fit
 from slowpath.fit.metrics import error
 from slowpath.fit.options import Options
-from slowpath.fit.parts import Part, fitted_at_points, part_of
+from slowpath.fit.parts import FittedSegment, fitted_at_points, part_of
 from slowpath.fit.points import Series, ordered, points_of, series_of
 from slowpath.fit.templates.catalogue import TEMPLATES
 
@@ -114,7 +114,9 @@ def judge(seed: int, name: str, way: Way) -> tuple[bool, bool, float, float, boo
     return right, near, mine / off(oracle, series, again), seconds, finer
 
 
-def off(parts: list[Part] | tuple[Part, ...], series: Series, measured: np.ndarray) -> float:
+def off(
+    parts: list[FittedSegment] | tuple[FittedSegment, ...], series: Series, measured: np.ndarray
+) -> float:
     return error("smape", measured, fitted_at_points(parts, series))
 
 

@@ -27,7 +27,7 @@ from blocks.pairs import Pair, Slot, pairs
 from blocks.trees import grown
 
 from slowpath.core.errors import InputError
-from slowpath.insights.blocks.learnt import Model, Taken, Tree
+from slowpath.insights.blocks.learnt import AdditiveModel, Costs, TreeModel
 from slowpath.insights.blocks.machine.tokens import Described
 
 ROOT = Path(__file__).parent.parent
@@ -126,7 +126,7 @@ def _learn(given: argparse.Namespace) -> None:
     model["errors"] = judged["errors"]
     _save(given.output / "additive.json", model)
     partial = grown(one for name, one in slots if name not in kept)
-    guesses = _guesses(Models(Tree(partial), Model(first)), left)
+    guesses = _guesses(Models(TreeModel(partial), AdditiveModel(first)), left)
     print(f"left out: {_share(guesses, _targets(left)):.1%}")
     tree = grown(one for _, one in slots)
     tree["errors"] = scattered(guesses, _targets(left))
@@ -141,15 +141,15 @@ def _save(file: Path, model: dict[str, Any]) -> None:
 class Models(NamedTuple):
     """What predicts."""
 
-    tree: Tree
-    words: Model
+    tree: TreeModel
+    words: AdditiveModel
 
-    def taken(self, one: Pair) -> Taken:
+    def taken(self, one: Pair) -> Costs:
         """What a block takes, from its words where there are no instructions of BPF."""
         if one.machine is not None:
             return self.tree.block(one.machine)
         guess = self.words.predict(one.words).instructions
-        return Taken(guess, one.predicted_packet, one.predicted_state, 0)
+        return Costs(guess, one.predicted_packet, one.predicted_state, 0)
 
 
 def _guesses(models: Models, rows: list[Pair]) -> Numbers:
@@ -172,7 +172,9 @@ def _judge(given: argparse.Namespace) -> None:
         f"{file.stem}: {len(one)}" for file, one in zip(given.test, sets, strict=True)
     )
     print(f"{len(slots)} instructions, {len(blocks)} blocks learnt; programs judged: {counts}")
-    models = Models(Tree(grown(one for _, one in slots)), Model(fitted(blocks, targets)))
+    models = Models(
+        TreeModel(grown(one for _, one in slots)), AdditiveModel(fitted(blocks, targets))
+    )
     _line("shipped: a tree for instructions of BPF", sets, lambda rows: _guesses(models, rows))
     for name, learn in LEARNERS.items() if not given.alone else ():
         begun = time.monotonic()

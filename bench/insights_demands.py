@@ -25,7 +25,7 @@ from slowpath.insights.cores.model import curves_of
 from slowpath.insights.demands.draws import DRAWS, WIDER
 from slowpath.insights.demands.evaluation import (
     Outcome,
-    Way,
+    Settings,
     beside_others,
     chosen,
     compared,
@@ -60,7 +60,7 @@ def head() -> str:
     )
 
 
-def tables(curves: dict[str, Curves], way: Way, details: bool) -> None:
+def tables(curves: dict[str, Curves], way: Settings, details: bool) -> None:
     """What is said of all functions, of those without filters, and with an element unknown."""
     print(head())
     fits = shipped_fits()
@@ -73,7 +73,7 @@ def tables(curves: dict[str, Curves], way: Way, details: bool) -> None:
             print(row(f"{traffic}, {name} unknown", outcome))
 
 
-def neighbours(folder: Path, way: Way) -> None:
+def neighbours(folder: Path, way: Settings) -> None:
     """What published functions keep beside others."""
     groups, pairs = read_measured(str(folder / "netronome-colocation" / "train.jsonl.gz"))
     found = beside_others(pairing.shipped().parameters, groups, pairs, way)
@@ -121,7 +121,7 @@ def main() -> int:
         curves[traffic] = curves_of(every, np.arange(0, len(every.names), given.every))
     for wider in given.wider:
         print(f"\nspreads x {wider:g}\n")
-        way = Way(CONFIDENCE, given.draws, wider)
+        way = Settings(CONFIDENCE, given.draws, wider)
         tables(curves, way, given.details)
         neighbours(given.folder, way)
     return 0

@@ -24,7 +24,7 @@ from slowpath.core.jobs.stopping import Stopping
 from slowpath.measure.comparison import FEWEST_LOADS, SamePacket, compare
 from slowpath.measure.documents import ComparedPath
 from slowpath.measure.programs import prepare_program, slowest
-from slowpath.measure.sampling import Quota
+from slowpath.measure.sampling import StopCriteria
 
 SOURCE = Path(__file__).resolve().parent / "power/difference.bpf.c"
 BASE = {"ALU": 16, "LOOKUPS": 2, "LINES": 2}
@@ -52,7 +52,7 @@ def compared(station: kernel.Station, old: Analysed, new: Analysed, seconds: flo
         prepare_program(station, each, lambda paths: slowest(paths, 1), lambda *_: True)
         for each in (old, new)
     ]
-    quota = Quota(PRECISION, seconds, FEWEST_LOADS)
+    quota = StopCriteria(PRECISION, seconds, FEWEST_LOADS)
     return compare(station, (prepared[0], prepared[1]), SamePacket(None), quota, lambda _: True)[
         "paths"
     ][0]

@@ -4,11 +4,11 @@ from collections import Counter
 from pathlib import Path
 
 import oracles
-from slowpath.calibrate.experiments.bed import Bed, Limits
+from slowpath.calibrate.experiments.bed import Limits, TestBed
 from slowpath.calibrate.experiments.documents import CalibratedExperiment
 from slowpath.calibrate.experiments.evaluation import evaluate
 from slowpath.calibrate.experiments.folder import RunFolder
-from slowpath.calibrate.experiments.running import Audience, run, run_settings
+from slowpath.calibrate.experiments.running import RunCallbacks, run, run_settings
 from slowpath.calibrate.experiments.specification import Experiment
 from slowpath.calibrate.testbeds import TESTBEDS
 from slowpath.calibrate.testbeds.dpdk_process import missing
@@ -18,9 +18,9 @@ from slowpath.core.jobs.stopping import Stopping
 LIMITS = Limits(0.05, 0.3, None)
 
 
-def bed_of(name: str) -> Bed:
+def bed_of(name: str) -> TestBed:
     """The test bed of this name."""
-    bed: Bed = load(TESTBEDS[name])
+    bed: TestBed = load(TESTBEDS[name])
     return bed
 
 
@@ -31,7 +31,7 @@ def calibrated(
     bed = bed_of(bed_name)
     into, name = RunFolder(folder), experiment["name"]
     into.begin(run_settings(bed_name, LIMITS, [name]), [experiment])
-    audience = Audience(stopping or Stopping(), lambda _name, _text: None)
+    audience = RunCallbacks(stopping or Stopping(), lambda _name, _text: None)
     assert list(run(into, bed, [experiment], LIMITS, audience)) == [name] * bed.blocks
     return evaluate(into.of(name))
 

@@ -14,7 +14,7 @@ from slowpath.insights.accelerators.classifier import features
 from slowpath.insights.accelerators.identify import Identification
 from slowpath.insights.accelerators.sequences import sequences
 from slowpath.insights.sandbox.confinement import leave_network
-from slowpath.insights.source.calls import reached
+from slowpath.insights.source.calls import reachable_functions
 from slowpath.insights.source.sources import load_source
 from slowpath.insights.source.unit import Program
 
@@ -48,7 +48,7 @@ def examined(
             "shown": functions[name].shown,
             "file": functions[name].line.file if functions[name].line else "",
             "line": functions[name].line.line if functions[name].line else 0,
-            "computes": any(works(functions[one]) for one in reached(functions, name)),
+            "computes": any(works(functions[one]) for one in reachable_functions(functions, name)),
             "sequences": [list(one) for one in sequences(functions[name])],
             "plain": features(functions[name], ()),
             "found": None,

@@ -6,7 +6,6 @@ programs (`guided.py`).
 """
 
 # ruff: noqa: PLR2004, S311 - shares of what is chosen at random are their own names
-
 import random
 from collections.abc import Callable, Mapping
 

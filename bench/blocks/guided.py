@@ -17,7 +17,7 @@ from scipy.optimize import nnls
 
 from blocks.generator import KINDS, program
 from slowpath.core.programs.sources import Clang
-from slowpath.insights.source.bpf_steps import language
+from slowpath.insights.source.bpf_steps import compile_to_ir
 from slowpath.insights.source.functions import functions_of
 
 _MORE = 8.0
@@ -32,7 +32,7 @@ def opcodes(
     """How often each instruction of LLVM's language is in files."""
     found = Counter[str]()
     for file in files:
-        text = language(file, Clang((flags or {}).get(file, ())))
+        text = compile_to_ir(file, Clang((flags or {}).get(file, ())))
         for function in functions_of(llvm.parse_assembly(text)).values():
             for block in function.blocks:
                 found.update(one.opcode for one in block.instructions if one.opcode != "phi")

@@ -18,7 +18,7 @@ from blocks import networks
 from blocks.convolution import Convolution
 from blocks.lstm import Lstm
 from blocks.usual import usual
-from slowpath.insights.blocks.learnt import Model, group
+from slowpath.insights.blocks.learnt import AdditiveModel, group
 
 Numbers = NDArray[np.float64]
 Blocks = Sequence[Sequence[str]]
@@ -38,7 +38,7 @@ def fitted(blocks: Blocks, targets: Numbers) -> dict[str, Any]:
 
 def with_errors(saved: dict[str, Any], blocks: Blocks, targets: Numbers) -> dict[str, Any]:
     """A model with how far off it is, from blocks that it has not learnt."""
-    model = Model(saved)
+    model = AdditiveModel(saved)
     guesses = np.array([model.predict(block).instructions for block in blocks])
     return saved | {"errors": scattered(guesses, targets)}
 
@@ -109,7 +109,7 @@ def _solved(
 
 def ours(blocks: Blocks, targets: Numbers) -> Callable[[Blocks], Numbers]:
     """Weights of words."""
-    model = Model(fitted(blocks, targets))
+    model = AdditiveModel(fitted(blocks, targets))
     return lambda asked: np.array([model.predict(block).instructions for block in asked])
 
 

@@ -19,7 +19,7 @@ from slowpath.insights.blocks.machine.instructions import assembled
 from slowpath.insights.blocks.machine.tokens import Described, described
 from slowpath.insights.blocks.machine.values import NUMBER, Given
 from slowpath.insights.blocks.tokens import Describer
-from slowpath.insights.source.bpf_steps import language, lowered
+from slowpath.insights.source.bpf_steps import compile_to_ir, lowered
 from slowpath.insights.source.map_types import with_known_maps
 
 
@@ -63,7 +63,7 @@ class Counted(NamedTuple):
 def pairs(file: str, flags: tuple[str, ...] = ()) -> Iterator[Counted]:
     """All programs of a file that the code generator takes."""
     question = Question(file, None, "call", Clang(flags))
-    text = language(file, question.clang)
+    text = compile_to_ir(file, question.clang)
     module = load(question, text)
     machine = lower(file, Prepared(text, for_bpf=True))
     made = lowered(file, with_known_maps(text).text, question.clang).assembler

@@ -18,7 +18,7 @@ from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.measure.bench import KernelBench
 from slowpath.measure.programs import PreparedProgram, prepare_program, slowest
-from slowpath.measure.sampling import Measured, Quota, measure
+from slowpath.measure.sampling import Measured, StopCriteria, measure
 
 
 class Plan(NamedTuple):
@@ -32,7 +32,7 @@ class Plan(NamedTuple):
     cpu: int | None
 
 
-AGAIN = Quota(1.0, 1.5, 12)
+AGAIN = StopCriteria(1.0, 1.5, 12)
 """How long paths that may be the slowest are measured together; seconds are of each."""
 
 
@@ -96,7 +96,7 @@ def first(
     station: kernel.Station, analysed: Analysed, chosen: PreparedProgram, seconds: float
 ) -> tuple[float, list[dict[str, Any]]]:
     """All paths of a program: the limit of disturbance, and what each takes."""
-    quota = Quota(0.01, max(1.0, seconds * len(chosen.cases)))
+    quota = StopCriteria(0.01, max(1.0, seconds * len(chosen.cases)))
     outcome = measure(KernelBench(station, chosen.cases), quota, lambda _: True)
     rows = []
     for case, number, found in zip(chosen.cases, chosen.numbers, outcome.subjects, strict=True):

@@ -14,7 +14,7 @@ from simulated.functions import DEFAULT
 from simulated.kept import Kept
 from simulated.learnt import Known, learnt
 from simulated.resources import Level, queued, regex_bench, request_time
-from slowpath.contention.composition import together
+from slowpath.contention.composition import total_contention
 from slowpath.contention.prediction import ACCELERATOR, MEMORY, predict
 from slowpath.contention.simulated import (
     MemBench,
@@ -111,7 +111,7 @@ def named(kept: Kept, known: Known) -> list[str]:
         one for one in known.model.memory.columns if one not in ("flow_count", "packet_size_bytes")
     ]
     sums = [
-        together([memory, contention_of(mix, found["clients"])], names)
+        total_contention([memory, contention_of(mix, found["clients"])], names)
         for mix, found in zip(benches, alone, strict=True)
     ]
     columns = {name: np.array([one[name] for one in sums]) for name in names}

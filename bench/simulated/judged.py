@@ -11,7 +11,7 @@ from simulated.asked import Mix
 from simulated.functions import TRAFFIC
 from simulated.learnt import Known
 from slowpath.contention.methods import Method, predict_by
-from slowpath.contention.prediction import query_beside
+from slowpath.contention.prediction import query_with_competitors
 from slowpath.contention.tables.profiles import Query
 
 Floats = NDArray[np.float64]
@@ -57,7 +57,7 @@ def rows(
 def _query(known: Mapping[str, Known], name: str, mix: Mix) -> Query:
     traffic = TRAFFIC[mix.traffic]
     others = [(one, known[one].model) for one in mix.names if one != name]
-    return query_beside((name, known[name].model), others, traffic)
+    return query_with_competitors((name, known[name].model), others, traffic)
 
 
 def joined(queries: Sequence[Query]) -> Query:

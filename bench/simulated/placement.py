@@ -15,10 +15,10 @@ from simulated.kept import Kept
 from simulated.learnt import Known
 from simulated.measuring import Campaign, campaign
 from slowpath.contention.mixes import Kind
-from slowpath.contention.placement.fleet import Fleet, Function, Mix, Truth
-from slowpath.contention.placement.running import Drawn, Fleets, run_drawn, summary
-from slowpath.contention.placement.shares import Predicted, Shares, measured_shares
-from slowpath.contention.prediction import query_beside
+from slowpath.contention.placement.fleet import Fleet, Function, GroundTruth, Mix
+from slowpath.contention.placement.running import Drawn, SequenceInputs, run_drawn, summary
+from slowpath.contention.placement.shares import PredictedShares, Shares, measured_shares
+from slowpath.contention.prediction import query_with_competitors
 from slowpath.contention.simulated import function
 from slowpath.contention.tables.profiles import Query
 from slowpath.core.jobs.local_pool import LocalPool
@@ -79,7 +79,7 @@ def all_mixes(functions: int) -> list[Mix]:
     ]
 
 
-def truth(kept: Kept, names: Sequence[str]) -> Truth:
+def truth(kept: Kept, names: Sequence[str]) -> GroundTruth:
     """What functions do in all mixes, without the noise of measurements."""
     settings = kept.settings._replace(
         seed=2, noise=False, measured_ms=_LONGER * kept.settings.measured_ms
@@ -93,10 +93,10 @@ def truth(kept: Kept, names: Sequence[str]) -> Truth:
             at: float(np.mean([one for one, of in zip(throughput, mix, strict=True) if of == at]))
             for at in mix
         }
-    return Truth("simulated", known)
+    return GroundTruth("simulated", known)
 
 
-class Told(Predicted):
+class Told(PredictedShares):
     """Shares that are known beforehand."""
 
     def __init__(self, shares: Shares) -> None:
@@ -129,14 +129,14 @@ def _beside(known: Mapping[str, Known], names: Sequence[str], mix: Mix, at: int)
     others = list(mix)
     others.remove(at)
     beside = [(names[one], known[names[one]].model) for one in others]
-    return query_beside((names[at], known[names[at]].model), beside, DEFAULT)
+    return query_with_competitors((names[at], known[names[at]].model), beside, DEFAULT)
 
 
 class Way(NamedTuple):
     """How functions are placed."""
 
     policy: str
-    shares: Predicted
+    shares: PredictedShares
     which: str = ""  # what is known of mixes
 
     @property
@@ -148,7 +148,7 @@ class Way(NamedTuple):
 def table(kept: Kept, known: Mapping[str, Known]) -> str:
     """By policy, wastage and violations, means over all sequences."""
     whole, real = fleet(known), truth(kept, tuple(known))
-    fleets = Fleets(whole, Predicted(whole), real, (), reference=True)
+    fleets = SequenceInputs(whole, PredictedShares(whole), real, (), reference=True)
     best = _best(kept, fleets)
     found = [(way, _line(way, fleets, best)) for way in ways(kept, known, whole, real)]
     never_wrong = {way.policy: line["nics"] for way, line in found if way.which == _EXACT}
@@ -170,7 +170,7 @@ def table(kept: Kept, known: Mapping[str, Known]) -> str:
     )
 
 
-def _best(kept: Kept, fleets: Fleets) -> list[int]:
+def _best(kept: Kept, fleets: SequenceInputs) -> list[int]:
     """NICs of the best plan of each sequence."""
 
     def made() -> str:
@@ -187,10 +187,10 @@ def _sequences() -> list[Drawn]:
     return [Drawn(LENGTH, (0, at)) for at in range(SEQUENCES)]
 
 
-def ways(kept: Kept, known: Mapping[str, Known], whole: Fleet, real: Truth) -> Iterator[Way]:
+def ways(kept: Kept, known: Mapping[str, Known], whole: Fleet, real: GroundTruth) -> Iterator[Way]:
     """All that are compared."""
     mixes = all_mixes(len(known))
-    ours = Predicted(whole)
+    ours = PredictedShares(whole)
     ours.fill(mixes)
     exact = Told(measured_shares(real, len(known)))
     yield from (Way("monopolise", ours), Way("greedy", ours))
@@ -200,14 +200,14 @@ def ways(kept: Kept, known: Mapping[str, Known], whole: Fleet, real: Truth) -> I
         known_mixes = campaign(kept, whole, asked)
         first = asked == _FIRST
         for sure in (SURE, SURER) if first else (SURE,):
-            careful = Predicted(whole, sure, known_mixes)
+            careful = PredictedShares(whole, sure, known_mixes)
             careful.fill(mixes)
             policies = (AWARE, PRICED, INFORMED) if first and sure == SURE else (INFORMED,)
             yield from (Way(one, careful, f", {which}, {100 * sure:g} % sure") for one in policies)
     yield from (Way(one, exact, _EXACT) for one in (AWARE, PRICED, INFORMED))
 
 
-def _line(way: Way, fleets: Fleets, best: Sequence[int]) -> figures.Row:
+def _line(way: Way, fleets: SequenceInputs, best: Sequence[int]) -> figures.Row:
     """A way to place, under all sequences, of which the best plans have so many NICs."""
     informed = way.policy == INFORMED
     asked = fleets._replace(

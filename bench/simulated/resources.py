@@ -12,7 +12,7 @@ from simulated.kept import Kept
 from simulated.learnt import Known
 from slowpath.contention.accelerator.round_robin import throughputs
 from slowpath.contention.accelerator.service import RequestTime, fit_request_time
-from slowpath.contention.composition import together
+from slowpath.contention.composition import total_contention
 from slowpath.contention.simulated import (
     Bench,
     MemBench,
@@ -102,7 +102,7 @@ def _query(kept: Kept, known: Known, levels: Sequence[Level], time: RequestTime)
         one for one in known.model.memory.columns if one not in ("flow_count", "packet_size_bytes")
     ]
     sums = [
-        together([memory[level.memory], contention_of(mix, found["clients"])], names)
+        total_contention([memory[level.memory], contention_of(mix, found["clients"])], names)
         for level, mix, found in zip(levels, requests, alone, strict=True)
     ]
     columns = {name: np.array([one[name] for one in sums]) for name in names}

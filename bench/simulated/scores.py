@@ -16,7 +16,7 @@ from scipy.stats import spearmanr
 from simulated.kept import Kept
 from simulated.probed import CACHE, Scores, Set, scores
 from simulated.profiled import QUIET, any_traffic, drawn, levels, memory_alone, profile
-from slowpath.contention.memory.features import Columns, Rows, pressure
+from slowpath.contention.memory.features import Columns, Rows, cache_misses
 from slowpath.contention.memory.folds import grouped_folds, relative
 from slowpath.contention.memory.intervals import conformal
 from slowpath.contention.memory.recipes import RECIPES, fit_stage
@@ -171,7 +171,7 @@ def ranks(kept: Kept) -> str:
         "score by a large probe": np.array([large.together[some] for some in sets]),
         "scores added up": np.array([probed.added[some] for some in sets]),
         "working set": counted["wss_mb"],
-        "cache misses": pressure(counted, rows.cache_mb),
+        "cache misses": cache_misses(counted, rows.cache_mb),
     }
     lines = list[figures.Row]()
     for name, several in FLOWS.items():

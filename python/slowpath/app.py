@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from slowpath.core.command import Command, Group, load, option
 from slowpath.core.errors import ExitCode
-from slowpath.core.parser import GENERAL, Say, command_parser, group_parser, read
+from slowpath.core.parser import GENERAL, PrintAction, command_parser, group_parser, read
 from slowpath.core.terminal import error, note, tell
 
 _HELP = ("-h", "--help")
@@ -29,7 +29,7 @@ ROOT = Group(
         option(
             GENERAL,
             "--version",
-            action=Say,
+            action=PrintAction,
             nargs=0,
             const=_version,
             help="Print the version and exit.",

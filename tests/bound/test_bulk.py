@@ -24,7 +24,7 @@ from slowpath.core.engine import identity
 from slowpath.core.errors import ExitCode, OptionError, UnavailableError
 from slowpath.core.jobs.local_pool import LocalPool
 from slowpath.core.jobs.memory import default_limit
-from slowpath.core.jobs.ordered import NO_OBSERVER, PoolObserver, Undone
+from slowpath.core.jobs.ordered import NO_OBSERVER, PoolObserver, Unfinished
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.schema.results import NO_DETAIL
 from support import ROOT, heed_interrupts, make_result, slowpath
@@ -299,7 +299,7 @@ class Told:
 
     beside = 1
 
-    def __init__(self, answers: Sequence[Answer | Undone]) -> None:
+    def __init__(self, answers: Sequence[Answer | Unfinished]) -> None:
         self.answers = answers
         self.items: Sequence[Item] = ()
 
@@ -317,14 +317,14 @@ def answer(version: str) -> Answer:
     return Answer(version, json.dumps(make_result()), json.dumps(NO_DETAIL))
 
 
-def said(answers: Sequence[Answer | Undone]) -> list[Any]:
+def said(answers: Sequence[Answer | Unfinished]) -> list[Any]:
     (request,) = read_requests(OBJECTS[:2], WrittenOptions(target="ebpf"))
     found = analyse_all([(request, Session(request))], Told(answers), Stopping(), 0)
     return [one.analysed for one in found]
 
 
 def test_who_takes_workers_down_is_named_and_the_others_have_results() -> None:
-    died, fine = said([Undone(died=True), answer(identity.version())])
+    died, fine = said([Unfinished(died=True), answer(identity.version())])
     assert died.result["program"] == "count_min"
     assert died.result["error"].startswith("the processes that analysed it died, each time")
     assert died.detail["failure"]["kind"] == "stopped"

@@ -5,7 +5,7 @@ import csv
 from slowpath.bound import report_rates
 from slowpath.bound.report_counts import guarantee_lines
 from slowpath.bound.report_csv import COLUMNS, csv_row
-from slowpath.bound.requirement import Decision, hold_against, parse_requirement
+from slowpath.bound.requirement import Decision, judge, parse_requirement
 from slowpath.core.schema.results import Bound, Result
 from support import make_bound, make_result
 
@@ -42,10 +42,10 @@ def test_requirements_are_held_against_any_number_of_cpus() -> None:
     result = _result(_count(1200, "exact"))
     for most, decision in ((53, Decision.FAILED), (1199, Decision.FAILED), (1200, Decision.MET)):
         required = parse_requirement(f"<={most} instructions")
-        assert hold_against(result, required, accept=False).decision is decision
-    judged = hold_against(result, parse_requirement("<=1200 instructions"), accept=False)
+        assert judge(result, required, accept=False).decision is decision
+    judged = judge(result, parse_requirement("<=1200 instructions"), accept=False)
     assert judged.relied_on == []
-    judged = hold_against(result, parse_requirement("<=100 instructions"), accept=False)
+    judged = judge(result, parse_requirement("<=100 instructions"), accept=False)
     assert judged.reason == "up to 1200 instructions, at most 100 instructions required"
 
 
@@ -53,7 +53,7 @@ def test_a_search_that_stopped_decides_nothing() -> None:
     result = _result(_count(1200, "bound", "deadline"))
     for most, decision in ((1199, Decision.UNDECIDED), (1200, Decision.MET)):
         required = parse_requirement(f"<={most} instructions")
-        assert hold_against(result, required, accept=False).decision is decision
+        assert judge(result, required, accept=False).decision is decision
 
 
 def test_both_numbers_are_printed() -> None:

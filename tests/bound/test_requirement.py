@@ -7,7 +7,7 @@ import pytest
 from slowpath.bound.requirement import Decision, decide, explain, parse_requirement, reproduce
 from slowpath.core.errors import ExitCode, worst
 from slowpath.core.schema.derived import metric_rate
-from slowpath.core.schema.rates import Most, Rate, Requirement
+from slowpath.core.schema.rates import CountLimit, Rate, Requirement
 from slowpath.core.schema.results import Result
 from support import make_bound, make_path, make_result
 
@@ -117,7 +117,7 @@ LOOSE = COUNTED | {
     ],
 )
 def test_counts(result: Result, most: int, decision: Decision, sentence: str) -> None:
-    required = Most(most, "instructions")
+    required = CountLimit(most, "instructions")
     assert decide(result, required) is decision
     assert explain(result, required, decision) == sentence
 
@@ -125,9 +125,9 @@ def test_counts(result: Result, most: int, decision: Decision, sentence: str) ->
 @pytest.mark.parametrize(
     ("text", "required"),
     [
-        ("<=4000 instructions", Most(4000, "instructions")),
-        (" <= 7 Memory Accesses ", Most(7, "memory-accesses")),
-        ("<=7memory-accesses", Most(7, "memory-accesses")),
+        ("<=4000 instructions", CountLimit(4000, "instructions")),
+        (" <= 7 Memory Accesses ", CountLimit(7, "memory-accesses")),
+        ("<=7memory-accesses", CountLimit(7, "memory-accesses")),
         ("40 Gbit/s", Rate(40e9, "bitrate")),
     ],
 )

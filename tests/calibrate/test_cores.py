@@ -12,7 +12,7 @@ pytest.importorskip("scipy", reason="the extra `models` is not installed")
 from slowpath.calibrate.core_model.description import Machine, target_text, timing_text
 from slowpath.calibrate.core_model.fitting import ends, fit
 from slowpath.calibrate.core_model.observations import Observation, observations
-from slowpath.calibrate.core_model.parameters import PARAMETERS, clipped, first
+from slowpath.calibrate.core_model.parameters import PARAMETERS, clipped, start_values
 from slowpath.calibrate.experiments.documents import Measurement, Sample
 from slowpath.calibrate.experiments.folder import ExperimentFolder
 from slowpath.calibrate.experiments.reading import shipped_experiment
@@ -69,7 +69,7 @@ def truth() -> targets.Target:
     luck = random.Random(1)  # noqa: S311 - no secret
     parameters = {
         name: value if PARAMETERS[name].fixed else clipped(name, value * luck.uniform(0.7, 1.5))
-        for name, value in first().items()
+        for name, value in start_values().items()
     }
     calls = {name: {"cycles": cycles, "zero_cycles": cycles} for name, cycles in CALLS.items()}
     text = target_text(timing_text(MACHINE, parameters, calls, (0.9, 1.1)))  # type: ignore[arg-type]
@@ -201,7 +201,7 @@ def test_intervals_widen_to_what_check_programs_show(truth: targets.Target) -> N
 
 
 def test_where_returns_are_predicted_calls_overlap() -> None:
-    usual = first()
+    usual = start_values()
     without = timing_text(MACHINE, {**usual, "function_cycles": 24.0}, {}, USUAL_ENDS)
     overlapping = timing_text(MACHINE, {**usual, "function_cycles": 5.0}, {}, USUAL_ENDS)
     assert "[timing.pipeline.calls]" not in without

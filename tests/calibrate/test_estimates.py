@@ -11,7 +11,7 @@ import pytest
 from slowpath.bound.default_target import calibration_file, keep_calibration
 from slowpath.bound.options import choose_target
 from slowpath.bound.report_counts import CountTable
-from slowpath.bound.requirement import Decision, decide, explain, hold_against
+from slowpath.bound.requirement import Decision, decide, explain, judge
 from slowpath.core.engine import targets
 from slowpath.core.schema.rates import Rate
 from slowpath.core.schema.results import Estimate, Result
@@ -200,10 +200,10 @@ def test_cut_loops_are_an_estimates_condition_too() -> None:
         assumptions=[limit],
         cuts=[limit],
     )
-    judgement = hold_against(result, Rate(1e6, "packetrate"), accept=False)
+    judgement = judge(result, Rate(1e6, "packetrate"), accept=False)
     assert judgement.decision is Decision.FAILED
     assert judgement.reason.startswith("the estimate meets the requirement only if ")
-    judgement = hold_against(result, Rate(1e6, "packetrate"), accept=True)
+    judgement = judge(result, Rate(1e6, "packetrate"), accept=True)
     assert judgement.decision is Decision.MET
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from slowpath.calibrate.experiments.bed import Job
 from slowpath.calibrate.experiments.reading import shipped_experiment
-from slowpath.calibrate.experiments.specification import points_of, with_range
+from slowpath.calibrate.experiments.specification import swept_values, with_range
 from slowpath.calibrate.testbeds import xdp_cases
-from slowpath.calibrate.testbeds.xdp_cases import Cases, Room
+from slowpath.calibrate.testbeds.xdp_cases import CaseBudget, Cases
 from slowpath.calibrate.testbeds.xdp_files import Compiler
 from slowpath.core.engine import estimates, kernel, objects
 
@@ -35,8 +35,8 @@ def cases_of(folder: Path) -> Cases:
     experiment = with_range(shipped_experiment("table-exact-entries"), 1, 100, 3)
     station: kernel.Station = None  # type: ignore[assignment] # the engine is not asked
     folder.mkdir(exist_ok=True)
-    job = Job(experiment, "ns", points_of(experiment), folder, lambda _text: None)
-    return Cases(station, Compiler("linux-xdp"), job, Room())
+    job = Job(experiment, "ns", swept_values(experiment), folder, lambda _text: None)
+    return Cases(station, Compiler("linux-xdp"), job, CaseBudget())
 
 
 def blocks(cases: Cases, count: int) -> list[list[kernel.Case]]:

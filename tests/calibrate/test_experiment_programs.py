@@ -13,9 +13,9 @@ from slowpath.calibrate.experiments.reading import (
     shipped_experiment,
     shipped_names,
 )
-from slowpath.calibrate.experiments.specification import points_of
+from slowpath.calibrate.experiments.specification import swept_values
 from slowpath.calibrate.programs.template import TemplateError, expand
-from slowpath.calibrate.programs.xdp import ENTRY, XdpProgram, kinds, xdp_program
+from slowpath.calibrate.programs.xdp import ENTRY, XdpProgram, components_with_template, xdp_program
 from slowpath.core.engine import kernel, objects
 from slowpath.core.errors import InputError
 from slowpath.core.programs.clang import compile_c
@@ -55,7 +55,7 @@ def test_the_baseline_is_the_same_without_the_component() -> None:
 
 
 def test_every_component_has_a_template_but_those_that_xdp_lacks() -> None:
-    assert {*kinds()} == COMPONENTS.keys() - {"memory", "recirculate"}
+    assert {*components_with_template()} == COMPONENTS.keys() - {"memory", "recirculate"}
 
 
 def written(folder: Path, program: XdpProgram) -> objects.Subject:
@@ -73,7 +73,7 @@ def test_the_kernel_takes_the_path_that_the_interpreter_takes(name: str, tmp_pat
     needs_kernel()
     station = kernel.open_station(kernel.open_kernel(), None)
     experiment = shipped_experiment(name)
-    points = [value for value in points_of(experiment) if value <= 3000]
+    points = [value for value in swept_values(experiment) if value <= 3000]
     counted = []
     for value in (points[0], points[-1]):
         instructions = []
@@ -138,7 +138,7 @@ def test_parameters_that_do_not_fit_together(kind: str, sweep: str, said: str) -
     text = SHORT.replace("KIND", kind).replace("SWEEP", f"{{parameter: {sweep}}}")
     experiment = read_experiment("x.yaml", text)
     with pytest.raises(InputError, match=said):
-        xdp_program(experiment, points_of(experiment)[0], component=True)
+        xdp_program(experiment, swept_values(experiment)[0], component=True)
 
 
 # --- templates ------------------------------------------------------------------------------------

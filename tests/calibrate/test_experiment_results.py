@@ -15,14 +15,14 @@ from slowpath.calibrate.experiments.evaluation import evaluate
 from slowpath.calibrate.experiments.folder import ExperimentFolder, RunFolder
 from slowpath.calibrate.experiments.reading import shipped_experiment
 from slowpath.calibrate.experiments.samples import (
+    joint_deviations,
     points_csv,
-    points_from,
     read_samples,
     samples_csv,
-    shared_spread,
     standard_error,
+    summarise,
 )
-from slowpath.calibrate.experiments.specification import points_of
+from slowpath.calibrate.experiments.specification import swept_values
 from slowpath.core.errors import InputError
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -52,12 +52,12 @@ def test_other_files_are_no_samples(text: str, said: str) -> None:
 
 def test_points_are_differences_with_intervals() -> None:
     samples = [Sample(7, 1, 12.0, 10.0), Sample(7, 2, 13.0, 10.0), Sample(3, 1, 5.0, 4.0)]
-    first, second = points_from(samples, exact=False)
+    first, second = summarise(samples, exact=False)
     assert (first["value"], first["cost"], first["low"], first["high"]) == (3, 1.0, None, None)
     assert (second["value"], second["cost"], second["program"]) == (7, 2.5, 12.5)
     assert second["low"] is not None
     assert second["low"] < 2.5
-    (exact,) = points_from(samples[:1], exact=True)
+    (exact,) = summarise(samples[:1], exact=True)
     assert (exact["low"], exact["high"]) == (2.0, 2.0)
     text = points_csv([first, exact], "entries")
     assert text.splitlines() == [
@@ -70,11 +70,9 @@ def test_points_are_differences_with_intervals() -> None:
 def test_intervals_say_how_sure_points_are() -> None:
     component = [10.0, 11.0, 12.5, 9.0, 10.5]
     samples = [Sample(3, number, one, 4.0) for number, one in enumerate(component, 1)]
-    (point,) = points_from(samples, exact=False)
+    (point,) = summarise(samples, exact=False)
     assert standard_error(point) == pytest.approx(stdev(component) / 5**0.5)
-    assert [
-        standard_error(points_from(samples[:1], exact=exact)[0]) for exact in (False, True)
-    ] == [
+    assert [standard_error(summarise(samples[:1], exact=exact)[0]) for exact in (False, True)] == [
         None,
         0.0,
     ]
@@ -88,7 +86,7 @@ def test_what_moves_all_points_at_once_is_their_covariance() -> None:
         for value in (1, 3)
         for number, late in enumerate(slow, 1)
     ]
-    one, other = shared_spread(samples)
+    one, other = joint_deviations(samples)
     assert len(one) == 5
     assert other == pytest.approx([3 * share for share in one])
     # Five means of two, of which two are 0 and three are 1.
@@ -103,7 +101,7 @@ def test_blocks_of_time_are_the_blocks() -> None:
         for block, count in counts.items()
         for number in range(1, count + 1)
     ]
-    (row,) = shared_spread(samples)
+    (row,) = joint_deviations(samples)
     more = (3 / 2) ** 0.5
     assert row == pytest.approx([-0.12 * more, 0.24 * more, -0.12 * more])
 
@@ -112,7 +110,7 @@ def test_an_outlier_does_not_make_the_rest_less_sure() -> None:
     times = [10.0, 10.1, 9.9, 10.05, 9.95]
     usual = [Sample(1, number, time, 0.0) for number, time in enumerate(times)]
     point, alone = (
-        points_from(some, exact=False)[0] for some in ([*usual, Sample(1, 5, 90.0, 0.0)], usual)
+        summarise(some, exact=False)[0] for some in ([*usual, Sample(1, 5, 90.0, 0.0)], usual)
     )
     assert point["observations"] == len(times)
     assert standard_error(point) == pytest.approx(standard_error(alone))
@@ -122,7 +120,7 @@ def test_an_outlier_does_not_make_the_rest_less_sure() -> None:
 def test_observations_that_know_nothing_of_each_other_have_the_usual_error() -> None:
     draw = random.Random(3)  # noqa: S311 - no secret
     squares = [
-        sum(share**2 for share in shared_spread(samples)[0])
+        sum(share**2 for share in joint_deviations(samples)[0])
         for samples in (
             [Sample(1, number, draw.gauss(50, 2), 0.0) for number in range(1, 21)]
             for _ in range(300)
@@ -134,20 +132,20 @@ def test_observations_that_know_nothing_of_each_other_have_the_usual_error() -> 
 def test_outliers_move_nothing() -> None:
     samples = [Sample(1, number, 10.0 + number % 2, 0.0) for number in range(1, 11)]
     samples.append(Sample(1, 11, 500.0, 0.0))
-    (row,) = shared_spread(samples)
+    (row,) = joint_deviations(samples)
     assert max(map(abs, row)) < 0.2
 
 
 def test_few_observations_are_blocks_by_themselves() -> None:
     samples = [Sample(1, 4, 10.0, 0.0), Sample(1, 9, 12.0, 0.0)]
-    assert shared_spread(samples) == [pytest.approx([-(0.5**0.5), 0.5**0.5])]
-    assert shared_spread(samples[:1]) == [[0.0]]
+    assert joint_deviations(samples) == [pytest.approx([-(0.5**0.5), 0.5**0.5])]
+    assert joint_deviations(samples[:1]) == [[0.0]]
 
 
 def measured(folder: Path) -> ExperimentFolder:
     """The directory of an experiment with made-up samples: 3 ns and 2 for each header."""
     experiment = shipped_experiment("parser-headers")
-    values = points_of(experiment)
+    values = swept_values(experiment)
     run = RunFolder(folder)
     settings: Any = {"testbed": "linux-xdp", "experiments": [experiment["name"]]}
     run.begin(settings, [experiment])

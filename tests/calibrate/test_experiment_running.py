@@ -5,15 +5,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from slowpath.calibrate.experiments.bed import Job, Limits, Measured
+from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits
 from slowpath.calibrate.experiments.documents import Sample
 from slowpath.calibrate.experiments.folder import RunFolder
 from slowpath.calibrate.experiments.reading import shipped_experiment
-from slowpath.calibrate.experiments.running import Audience, blocks_left, run, run_settings
+from slowpath.calibrate.experiments.running import RunCallbacks, blocks_left, run, run_settings
 from slowpath.calibrate.experiments.specification import Experiment, Metric
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.measure import environment
-from slowpath.measure.bench import Paced
+from slowpath.measure.bench import CpuSpeed
 from slowpath.measure.environment import Environment
 
 LIMITS = Limits(0.01, 1.0, None)
@@ -45,18 +45,18 @@ class Bed(NamedTuple):
         del limits, stopping
         yield self
 
-    def measure(self, job: Job) -> Measured:
+    def measure(self, job: Job) -> BlockResult:
         self.asked.append(job.experiment["name"])
         time = len(self.asked)
         if time == self.stops_at:
             self.stopping.ask()
-            return Measured([Sample(1, 1, 9.0, 0.0)], {}, complete=False)
+            return BlockResult([Sample(1, 1, 9.0, 0.0)], {}, complete=False)
         samples = [Sample(value, 1, float(time), 0.0) for value in job.points]
-        return Measured(samples, {}, complete=True, environment=_where(self.paces[time - 1]))
+        return BlockResult(samples, {}, complete=True, environment=_where(self.paces[time - 1]))
 
 
 def _where(pace: float) -> Environment:
-    return environment.begin(0).end(Paced(3_000_000_000, pace))
+    return environment.begin(0).end(CpuSpeed(3_000_000_000, pace))
 
 
 def ran(folder: Path, paces: Sequence[float], stops_at: int | None = None) -> list[str]:
@@ -65,7 +65,7 @@ def ran(folder: Path, paces: Sequence[float], stops_at: int | None = None) -> li
     bed = Bed([], paces, stopping, stops_at)
     into.begin(run_settings(bed.name, LIMITS, ["calls", "loops"]), EXPERIMENTS)
     left = blocks_left(into, bed, EXPERIMENTS)
-    audience = Audience(stopping, lambda _name, _text: None)
+    audience = RunCallbacks(stopping, lambda _name, _text: None)
     done = list(run(into, bed, EXPERIMENTS, LIMITS, audience))
     assert len(done) == (left if stops_at is None else stops_at)
     return bed.asked
@@ -117,7 +117,7 @@ def test_a_pace_that_cannot_be_makes_no_other_block_a_disturbed_one(tmp_path: Pa
     into, stopping = RunFolder(tmp_path), Stopping()
     bed = Bed([], paces, stopping)
     into.begin(run_settings(bed.name, LIMITS, [one["name"] for one in experiments]), experiments)
-    audience = Audience(stopping, lambda _name, _text: None)
+    audience = RunCallbacks(stopping, lambda _name, _text: None)
     assert len(list(run(into, bed, experiments, LIMITS, audience))) == len(bed.asked) == 9
 
 

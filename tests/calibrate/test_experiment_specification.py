@@ -17,8 +17,8 @@ from slowpath.calibrate.experiments.reading import (
 from slowpath.calibrate.experiments.specification import (
     Scale,
     Sweep,
-    points_of,
     settings_at,
+    swept_values,
     values_of,
     with_range,
 )
@@ -101,7 +101,7 @@ def test_a_specification_is_read() -> None:
     experiment = read_experiment("mine.yaml", GOOD)
     assert experiment["baseline"] == "without"
     assert experiment["component"]["fixed"] == {"key_bytes": 16, "hit": "yes"}
-    assert points_of(experiment) == [10, 100, 1000, 10000, 100000]
+    assert swept_values(experiment) == [10, 100, 1000, 10000, 100000]
     assert settings_at(experiment, 100) == {
         "size": 64,
         "map": "hash",
@@ -163,7 +163,7 @@ def test_values_are_within_the_range_and_have_its_ends(
 
 def test_another_range_is_checked_like_that_of_the_file() -> None:
     experiment = shipped_experiment("table-exact-entries")
-    assert points_of(with_range(experiment, 1, 1000, 4)) == [1, 10, 100, 1000]
+    assert swept_values(with_range(experiment, 1, 1000, 4)) == [1, 10, 100, 1000]
     for first, last in ((0, 10), (10, 1), (1, 10**9)):
         with pytest.raises(InputError, match="table-exact-entries"):
             with_range(experiment, first, last, None)
@@ -176,7 +176,7 @@ def test_another_range_is_checked_like_that_of_the_file() -> None:
 def test_shipped_ones_fit_the_schema(name: str) -> None:
     experiment = shipped_experiment(name)
     assert experiment["name"] == name
-    assert len(points_of(experiment)) >= 4
+    assert len(swept_values(experiment)) >= 4
     Draft202012Validator(schema("experiment")).validate(json.loads(json.dumps(experiment)))
 
 

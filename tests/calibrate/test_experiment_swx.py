@@ -15,9 +15,9 @@ from slowpath.calibrate.experiments.reading import (
     shipped_experiment,
     shipped_names,
 )
-from slowpath.calibrate.experiments.specification import points_of, settings_at, with_range
+from slowpath.calibrate.experiments.specification import settings_at, swept_values, with_range
 from slowpath.calibrate.programs.swx import Pipelines, kinds, swx_driver, swx_pipelines
-from slowpath.calibrate.programs.swx_expected import sent
+from slowpath.calibrate.programs.swx_expected import expected_packet
 from slowpath.calibrate.testbeds import dpdk_swx
 from slowpath.core.errors import InputError
 from support import GOLDEN, check_golden
@@ -64,7 +64,7 @@ def test_expected_programs_that_time_pipelines(name: str) -> None:
 
 def test_the_baseline_is_the_same_without_the_component() -> None:
     for name in SWX:
-        found = swx_pipelines(shipped_experiment(name), points_of(shipped_experiment(name))[0])
+        found = swx_pipelines(shipped_experiment(name), swept_values(shipped_experiment(name))[0])
         more, less = (
             [re.sub(r"^\t\w+ : ", "\t", line) for line in each.text.splitlines()[2:]]
             for each in (found.component, found.baseline)
@@ -91,7 +91,7 @@ def test_the_reader_of_dpdk_takes_all_pipelines(tmp_path: Path) -> None:
     files = []
     for name in SWX:
         experiment = shipped_experiment(name)
-        for value in {points_of(experiment)[0], points_of(experiment)[-1]}:
+        for value in {swept_values(experiment)[0], swept_values(experiment)[-1]}:
             found = swx_pipelines(experiment, value)
             for role, pipeline in (("with", found.component), ("without", found.baseline)):
                 file = tmp_path / f"{name}-{value}.{role}.spec"
@@ -164,7 +164,7 @@ def test_all_points_are_measured_and_packets_come_out_as_worked_out(
     found = calibrated(tmp_path, "dpdk-swx", experiment)
     measurement, points = found["measurement"], found["result"]["points"]
     assert (measurement["state"], measurement["errors"]) == ("complete", [])
-    assert [one["value"] for one in points] == points_of(experiment)
+    assert [one["value"] for one in points] == swept_values(experiment)
     assert fewest_samples(tmp_path, name) >= 3
     # One of three may be an outlier.
     assert all(one["observations"] >= 2 and one["program"] > 0 for one in points)
@@ -265,14 +265,14 @@ def test_what_swx_lacks_is_said(name: str, old: str, new: str, said: str) -> Non
     with pytest.raises(InputError, match=said):
         swx_driver(experiment)
     with pytest.raises(InputError, match=said):
-        swx_pipelines(experiment, points_of(experiment)[0])
+        swx_pipelines(experiment, swept_values(experiment)[0])
 
 
 def test_results_of_components_worked_out_by_hand() -> None:
     """Of arithmetic: 0x020000000003 twice more, and the other three operands cancel out to one."""
     experiment = shipped_experiment("arithmetic-add")
     packet = swx_pipelines(experiment, 2).packet
-    out = sent(experiment, settings_at(experiment, 2), packet, component=True)
+    out = expected_packet(experiment, settings_at(experiment, 2), packet, component=True)
     assert out[6:12].hex() == f"{3 * 0x020000000003 ^ 0x020000000003:012x}"
     experiment = shipped_experiment("checksum-helper")
     found = swx_pipelines(experiment, 4)

@@ -16,7 +16,7 @@ from slowpath.calibrate.experiments.reading import (
     shipped_experiment,
     shipped_names,
 )
-from slowpath.calibrate.experiments.running import Audience, metric_on, run, run_settings
+from slowpath.calibrate.experiments.running import RunCallbacks, metric_on, run, run_settings
 from slowpath.calibrate.experiments.specification import Experiment, with_range
 from slowpath.calibrate.programs import dpdk, p4, xdp
 from slowpath.calibrate.testbeds import dpdk as dpdk_bed
@@ -130,7 +130,7 @@ def test_a_stopped_measurement_is_partial(tmp_path: Path) -> None:
             stopping.ask()
 
     others = [experiment, shipped_experiment("loops")]
-    assert list(run(into, bed, others, LIMITS, Audience(stopping, say))) == ["calls"]
+    assert list(run(into, bed, others, LIMITS, RunCallbacks(stopping, say))) == ["calls"]
     found = evaluate(into.of("calls"))
     assert found["measurement"]["state"] == "partial"
     assert all(one["observations"] == 1 for one in found["result"]["points"])

@@ -10,7 +10,7 @@ import pytest
 
 from browser import looked_at
 from slowpath.chain.documents import ChainProgram, ChainReport, Dropped, SourceLine
-from slowpath.chain.page import Written, chain_page
+from slowpath.chain.page import WrittenFiles, chain_page
 from slowpath.chain.page_graphs import Block, Graph, Graphs, Pair, Reasons
 from support import ROOT, slowpath, without_progress
 from test_chain_rewriting import CHAIN, chain, program
@@ -248,7 +248,7 @@ def hostile() -> tuple[ChainReport, Graphs]:
 
 
 def test_texts_of_objects_stay_texts() -> None:
-    text = chain_page(HOSTILE, *hostile(), Written([HOSTILE], HOSTILE))
+    text = chain_page(HOSTILE, *hostile(), WrittenFiles([HOSTILE], HOSTILE))
     assert "<script" not in text
     root = parsed(text)
     assert texts(root).count("<script>alert(1)") >= 20

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from slowpath.chain.run import Job, optimize
+from slowpath.chain.run import ChainOptions, optimize
 from slowpath.core.engine import chains
 from slowpath.core.errors import ExitCode
 from slowpath.core.jobs.job import Message
@@ -35,7 +35,7 @@ def killed_behind(messages: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def ended(capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
     """The load balancer in the report, of a command that was out of time."""
-    assert optimize(Job(CHAIN, "trust", "json", deadline_seconds=5)) is ExitCode.UNDECIDED
+    assert optimize(ChainOptions(CHAIN, "trust", "json", deadline_seconds=5)) is ExitCode.UNDECIDED
     text = capsys.readouterr().out
     check("chain", text)
     report = json.loads(text)

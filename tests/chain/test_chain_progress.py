@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from slowpath.bound import progress
-from slowpath.bound.progress import Looking, WorkWatch, describe_work, ending
+from slowpath.bound.progress import PartWatcher, WorkWatch, describe_work, ending
 from slowpath.core.engine.analyses import Run
-from slowpath.core.engine.current_stage import Doing
+from slowpath.core.engine.current_stage import StageProgress
 from slowpath.core.errors import ExitCode
 from support import ROOT
 
-PROVING = Doing("balancer", "proving that it does the same", 12, "pairs of paths")
+PROVING = StageProgress("balancer", "proving that it does the same", 12, "pairs of paths")
 LONG = "examples/chain/load_balancer.bpf.o"
 """A program that takes longer to prove, of any packets, than anybody waits."""
 
@@ -58,7 +58,7 @@ def test_a_terminal_shows_it_when_it_takes_time(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(progress, "_SOON", 0.0)
     run = Run()
     run.take(("stage", "unrolling the program"))
-    Looking(watch, "balancer on ebpf").look(run)
+    PartWatcher(watch, "balancer on ebpf").look(run)
     watch.close()
     text = screen.getvalue()
     assert text.startswith("\r\x1b[Ka b.yaml: balancer on ebpf: unrolling the program, 0.")
@@ -66,9 +66,9 @@ def test_a_terminal_shows_it_when_it_takes_time(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_is_not_known_is_not_said() -> None:
-    assert describe_work(Doing("", "", 0, "")) == "reading"
-    assert describe_work(Doing("", "rewriting", 0, "pairs")) == "rewriting"
-    assert describe_work(Doing("a", "", 7, "")) == "a: reading"
+    assert describe_work(StageProgress("", "", 0, "")) == "reading"
+    assert describe_work(StageProgress("", "rewriting", 0, "pairs")) == "rewriting"
+    assert describe_work(StageProgress("a", "", 7, "")) == "a: reading"
     nothing = "nothing ends it by itself (--budget SECONDS does), Ctrl-C ends it now"
     assert ending(None, "--budget").startswith(nothing)
 

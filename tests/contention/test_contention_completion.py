@@ -74,9 +74,9 @@ def test_what_is_left_is_what_drawn_requests_leave(
 ) -> None:
     draw = np.random.default_rng(3)
     found = drawn(draw, draw.normal(away, deviation, 20_000), kind)
-    there = waiting.scattered(np.array([away]), np.array([deviation]))
-    requests = waiting.counted(*(np.array([float(one)]) for one in kind))
-    left = waiting.left(there, requests)
+    there = waiting.normal_times(np.array([away]), np.array([deviation]))
+    requests = waiting.poisson_times(*(np.array([float(one)]) for one in kind))
+    left = waiting.residual_time(there, requests)
     assert waiting.mean(requests) == pytest.approx(kind[0])
     # A step is what times are rounded to.
     assert waiting.mean(left) == pytest.approx(found.mean(), abs=1 + 4 * found.std() / 20_000**0.5)
@@ -86,9 +86,9 @@ def test_what_is_left_is_what_drawn_requests_leave(
 
 @given(st.floats(1, 400), st.floats(1, 400), st.floats(0, 50))
 def test_times_that_follow_each_other_add_up(first: float, second: float, deviation: float) -> None:
-    both = waiting.together(
+    both = waiting.convolved(
         waiting.fixed(np.array([first])),
-        waiting.scattered(np.array([second + 6 * deviation]), np.array([deviation])),
+        waiting.normal_times(np.array([second + 6 * deviation]), np.array([deviation])),
     )
     assert both.sum() == pytest.approx(1)
     assert both.min() >= 0

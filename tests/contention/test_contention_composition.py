@@ -12,7 +12,7 @@ from slowpath.contention.composition import (
     contention_at,
     pipeline,
     run_to_completion,
-    together,
+    total_contention,
 )
 from slowpath.contention.execution_pattern import detect
 from slowpath.contention.methods import constant, fit_slomo
@@ -82,10 +82,10 @@ def test_slomo_extrapolates_by_the_solo_throughput() -> None:
 def test_competitors_add_up() -> None:
     one = {"ipc": 1.0, "irt": 2e9, "l2crd": 1e6, "wss_mb": 3.0}
     two = {"ipc": 0.5, "irt": 2e9, "l2crd": 5e6, "wss_mb": 6.0}
-    found = together([one, two], list(one))
+    found = total_contention([one, two], list(one))
     assert found == {"ipc": pytest.approx(4e9 / 6e9), "irt": 4e9, "l2crd": 6e6, "wss_mb": 9.0}
-    assert together([one], list(one)) == one
-    assert together([], list(one)) == dict.fromkeys(one, 0.0)
+    assert total_contention([one], list(one)) == one
+    assert total_contention([], list(one)) == dict.fromkeys(one, 0.0)
 
 
 def test_own_contention_is_that_of_the_nearest_traffic() -> None:

@@ -17,14 +17,14 @@ from jsonschema import Draft202012Validator
 from sklearn.isotonic import IsotonicRegression
 
 from running_kernel import needs_kernel
-from slowpath.contention.profiling.blocks import Timing, in_turns, median
+from slowpath.contention.profiling.blocks import Timing, measure_interleaved, median
 from slowpath.contention.profiling.bubble_score import FELT, Level, calibrated, levels, probe_bytes
 from slowpath.contention.profiling.folder import TABLES, queued_time
-from slowpath.contention.profiling.machine import Surroundings
+from slowpath.contention.profiling.machine import CpuMonitor
 from slowpath.contention.profiling.mixes import (
     Client,
+    CpuAssignment,
     MemBench,
-    Places,
     Point,
     Rate,
     Traffic,
@@ -86,7 +86,7 @@ def test_blocks_take_turns_and_disturbed_turns_are_made_again() -> None:
     alone = iter([reading(100), reading(5, share=0.5), reading(104), reading(102)])
     beside = iter([reading(50), reading(90), reading(52), reading(51)])
     bench = Bench(alone, beside)
-    turns = in_turns(bench, Timing(3, 2.0, 0.5))
+    turns = measure_interleaved(bench, Timing(3, 2.0, 0.5))
     assert bench.order == [False, True] * 4
     assert turns.alone == Rate(102, 100, 104, 3, 1)
     assert turns.beside == Rate(51, 51, 51, 3, 0)  # half of it in each of the three
@@ -97,7 +97,7 @@ def test_blocks_take_turns_and_disturbed_turns_are_made_again() -> None:
 def test_something_else_is_measured_in_the_same_turns() -> None:
     bench = Bench(map(reading, [100, 70, 60]), map(reading, [50, 40, 30]))
     client = Bench(iter([reading(20), reading(9, share=0.5), reading(18)]), iter([]))
-    turns = in_turns(bench, Timing(2, 2.0, 0.5), reference=client)
+    turns = measure_interleaved(bench, Timing(2, 2.0, 0.5), reference=client)
     assert bench.order == [False, True] * 3
     assert client.order == [False] * 3
     assert turns.alone == Rate(70, 60, 100, 3, 0)
@@ -108,7 +108,7 @@ def test_something_else_is_measured_in_the_same_turns() -> None:
 def test_disturbed_blocks_are_taken_where_there_are_no_others() -> None:
     busy = itertools.cycle([reading(10, share=0.9), reading(30, share=0.9)])
     half = itertools.cycle([reading(5), reading(15)])
-    turns = in_turns(Bench(busy, half), Timing(2, 2.0, 0.5))
+    turns = measure_interleaved(Bench(busy, half), Timing(2, 2.0, 0.5))
     assert turns.alone == Rate(20, 10, 30, 6, 6)
     assert turns.beside == Rate(10, 10, 10, 6, 0)
     assert turns.slowdown == 2.0
@@ -119,7 +119,9 @@ def test_rates_are_by_neighbouring_blocks() -> None:
     alone = iter([reading(one) for one in changing])
     beside = iter([reading(one // 2) for one in changing])
     client = iter([reading(3 * one) for one in [*changing[:3], 20, 20]])
-    turns = in_turns(Bench(alone, beside), Timing(5, 2.0, 0.5), reference=Bench(client, iter([])))
+    turns = measure_interleaved(
+        Bench(alone, beside), Timing(5, 2.0, 0.5), reference=Bench(client, iter([]))
+    )
     assert turns.slowdown == 2.0
     assert turns.beside == Rate(50, 50, 50, 5, 0)
     assert turns.reference == Rate(300, 60, 300, 5, 0)
@@ -128,7 +130,7 @@ def test_rates_are_by_neighbouring_blocks() -> None:
 def test_threads_that_were_never_there_are_an_error() -> None:
     nothing = itertools.repeat(reading(0))
     with pytest.raises(UnavailableError, match="other programs have the CPUs"):
-        in_turns(Bench(nothing, itertools.repeat(reading(1))), Timing(2, 2.0, 0.5))
+        measure_interleaved(Bench(nothing, itertools.repeat(reading(1))), Timing(2, 2.0, 0.5))
 
 
 class Around:
@@ -150,7 +152,7 @@ def test_blocks_with_others_on_the_processor_are_made_again() -> None:
     # Before and behind each block: others came during the first one beside, and were there before
     # the second one alone.
     around = Around([True, True, True, False, False, *[True] * 10])
-    turns = in_turns(Bench(alone, beside), Timing(2, 2.0, 0.5), around=around)
+    turns = measure_interleaved(Bench(alone, beside), Timing(2, 2.0, 0.5), around=around)
     assert turns.alone == Rate(102, 100, 104, 3, 1)
     assert turns.beside == Rate(51, 51, 51, 2, 1)
     assert turns.slowdown == 2.0
@@ -164,10 +166,10 @@ NEAR, FAR = felt(60e-9, 23e-6, 23e-6), felt(310e-9, 23e-6, 23e-6)
 ONE_CORE = felt(27e-9, 38e-6, 38e-6)
 
 
-def surroundings(*looks: neighbours.Surroundings, away: float = 0.0) -> Surroundings:
+def surroundings(*looks: neighbours.Surroundings, away: float = 0.0) -> CpuMonitor:
     """CPUs where these looks find them, again and again the last one."""
     following = itertools.chain(looks, itertools.repeat(looks[-1]))
-    return Surroundings((0, 1), away, lambda _one, _other: next(following), patience=0)
+    return CpuMonitor((0, 1), away, lambda _one, _other: next(following), patience=0)
 
 
 @pytest.mark.parametrize(
@@ -317,7 +319,7 @@ def function(pattern: Any, service: Any = "regex") -> Function:
 
 
 def test_each_thread_has_a_cpu_of_its_own() -> None:
-    one, two = Places([4, 6]), Places([4, 6, 7])
+    one, two = CpuAssignment([4, 6]), CpuAssignment([4, 6, 7])
     whole = function("run-to-completion")
     ([subject], [competitor], _) = mix_of(whole, Point(TRAFFIC, BENCH, CLIENT), one)
     assert (subject["cpu"], competitor["cpu"]) == (4, 6)
@@ -337,7 +339,7 @@ def test_a_program_is_given_to_the_engine_with_its_traffic() -> None:
     content = read_object("counts", (ROOT / "examples/count_min.4.bpf.o").read_bytes())
     program = Program(content, 0, "192.0.2.9", None)
     nf = Function("nf", (), None, "run-to-completion", 8, program)
-    sides = mix_of(nf, Point(TRAFFIC, BENCH, None), Places([4, 6]))
+    sides = mix_of(nf, Point(TRAFFIC, BENCH, None), CpuAssignment([4, 6]))
     assert sides.subjects == [{"kind": "given", "cpu": 4, "work": 0}]
     [fed] = sides.programs
     assert (fed.content, fed.program) == (content, 0)
@@ -347,13 +349,13 @@ def test_a_program_is_given_to_the_engine_with_its_traffic() -> None:
         "destination": "192.0.2.9",
         "destination_port": None,
     }
-    beside = probed(nf, TRAFFIC, Places([4, 6]), 4096)
+    beside = probed(nf, TRAFFIC, CpuAssignment([4, 6]), 4096)
     assert beside.competitors == [{"kind": "given", "cpu": 6, "work": 0}]
     assert beside.programs == sides.programs
 
 
 def test_what_takes_three_cpus_is_left_out_on_two() -> None:
-    few, enough = Places([0, 1]), Places([0, 1, 2])
+    few, enough = CpuAssignment([0, 1]), CpuAssignment([0, 1, 2])
     staged, whole = function("pipeline"), function("run-to-completion")
     both = {"memory": True, "client": True}
     assert kinds_of_mixes(staged, few, **both) == ["memory", "accelerator"]

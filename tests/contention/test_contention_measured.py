@@ -18,17 +18,17 @@ from contention_fleets import EXAMPLE, FLEET, fleet_of
 from slowpath.contention.placement.fleet import Mix, counts_of, possible_mixes
 from slowpath.contention.placement.measured import (
     LEAST,
-    Learnt,
+    ErrorModel,
     Measured,
-    Nearby,
+    MonotonicBounds,
     _covariance,
     _variance,
     measured,
     rows_of,
 )
-from slowpath.contention.placement.prices import Column, Grown, Wanted, cover
+from slowpath.contention.placement.prices import Column, ExpectedArrivals, Grown, cover
 from slowpath.contention.placement.reading import read_fleet, read_measured
-from slowpath.contention.placement.shares import Predicted
+from slowpath.contention.placement.shares import PredictedShares
 from slowpath.contention.placement.suggesting import suggest
 from slowpath.core.errors import InputError
 from slowpath.core.schema.validation import schema
@@ -54,7 +54,7 @@ def exactly(shares: dict[Mix, dict[int, float]], times: int = 1) -> Rows:
 
 def test_measurements_are_taken_instead_of_predictions() -> None:
     known = measured("m.csv", exactly({(0, 2): {0: 0.9, 2: 0.8}}), None)
-    found, plain = Predicted(FLEET, None, known), Predicted(FLEET)
+    found, plain = PredictedShares(FLEET, None, known), PredictedShares(FLEET)
     (at,) = found.places([(0, 2)])
     assert found.shares.kept[at].tolist() == pytest.approx([0.9, np.inf, 0.8])
     assert found.shares.throughput[at, [0, 2]].tolist() == pytest.approx([900, 800])
@@ -91,7 +91,7 @@ def test_sure_shares_are_kept_that_often() -> None:
 def test_who_is_sure_has_to_know_the_noise() -> None:
     known = measured("m.csv", exactly({(0, 2): {0: 0.9, 2: 0.8}}), None)
     with pytest.raises(InputError, match=r"m\.csv: nothing was measured twice, .* or say --noise"):
-        Predicted(FLEET, 0.9, known)
+        PredictedShares(FLEET, 0.9, known)
     said = measured("m.csv", exactly({(0, 2): {0: 0.9, 2: 0.8}}), 0.01)
     margin = 1.2816 * 0.01 * np.sqrt(2)
     assert said.kept((0, 2), 0.9)[0] == pytest.approx(0.9 * np.exp(-margin), rel=1e-5)
@@ -112,7 +112,7 @@ def test_nobody_gets_faster_by_more_neighbours(some: list[Mix], seed: int) -> No
 
     kept = shares(some)
     guessed = np.where(counts_of(MIXES, 3) > 0, draw.uniform(0.3, 1.1, (len(MIXES), 3)), np.nan)
-    found = Nearby(some, kept).limit(MIXES, guessed)
+    found = MonotonicBounds(some, kept).limit(MIXES, guessed)
     for at, mix in enumerate(MIXES):
         for function in set(mix):
             mine = counts_of([mix], 3)[0]
@@ -150,7 +150,7 @@ def test_what_is_off_in_measured_mixes_is_corrected_in_others() -> None:
         others = [mix for at, mix in enumerate(FIVE) if at not in some]
         noise = draw.normal(0, 0.005, len(off_by_neighbours(seen, seed)))
         off = off_by_neighbours(seen, seed) + noise
-        learnt = Learnt(seen, off, np.full(len(off), 0.005**2), 5)
+        learnt = ErrorModel(seen, off, np.full(len(off), 0.005**2), 5)
         rows, _ = rows_of(others, 5)
         real = off_by_neighbours(others, seed)
         assert np.abs(learnt.correct(rows, None) - real).mean() < np.abs(real).mean() / 5
@@ -174,7 +174,7 @@ def test_mixes_that_are_left_out_are_predicted_by_the_others() -> None:
         0, 0.01, len(rows_of(some, 5)[1])
     )
     variance = np.full(len(off), 1e-4)
-    learnt = Learnt(some, off, variance, 5)
+    learnt = ErrorModel(some, off, variance, 5)
     rows, mix = rows_of(some, 5)
     for place in range(len(some)):
         there, left = np.flatnonzero(mix == place), np.flatnonzero(mix != place)
@@ -195,7 +195,7 @@ def test_mixes_that_are_left_out_are_predicted_by_the_others() -> None:
 def test_models_that_say_too_much_are_believed_less() -> None:
     """Measured mixes keep nine tenths of what is predicted for each neighbour; so do others."""
     fleet = fleet_of((1, 1, 1, 1))
-    plain, several = Predicted(fleet), [mix for mix in possible_mixes(fleet) if len(mix) > 1]
+    plain, several = PredictedShares(fleet), [mix for mix in possible_mixes(fleet) if len(mix) > 1]
     some = several[::2]
     rows = plain.places(some)
     base = plain.shares.kept[rows]
@@ -205,8 +205,8 @@ def test_models_that_say_too_much_are_believed_less() -> None:
         throughput = 0.9 ** (len(mix) - 1) * kept * solo
         seen[mix] = {at: [throughput[at] * one for one in (0.999, 1.001)] for at in set(mix)}
     assert sum(map(len, map(set, some))) >= LEAST
-    found = Predicted(fleet, None, measured("m.csv", seen, None))
-    careful = Predicted(fleet, 0.9, measured("m.csv", seen, None))
+    found = PredictedShares(fleet, None, measured("m.csv", seen, None))
+    careful = PredictedShares(fleet, 0.9, measured("m.csv", seen, None))
     for mix in several[1::2]:
         (at,), (before,), (sure,) = (one.places([mix]) for one in (found, plain, careful))
         for of in set(mix):
@@ -276,7 +276,9 @@ def test_tables_that_cannot_be(folder: Path, old: str, new: str, said: str) -> N
 def test_the_cover_is_that_of_the_program_with_nested_promises() -> None:
     """Against a row for each promise that counts all places which keep it, as in `optimum.py`."""
     draw = np.random.default_rng(1)
-    wanted = Wanted(np.repeat(np.arange(3), 2), np.tile([0.7, 0.9], 3), draw.uniform(1, 9, 6))
+    wanted = ExpectedArrivals(
+        np.repeat(np.arange(3), 2), np.tile([0.7, 0.9], 3), draw.uniform(1, 9, 6)
+    )
     for _ in range(10):
         counts = counts_of(MIXES, 3)
         kept = np.where(counts > 0, draw.uniform(0.7, 1, counts.shape), np.inf)
@@ -295,7 +297,7 @@ def test_the_cover_is_that_of_the_program_with_nested_promises() -> None:
 
 
 def test_nics_in_use_are_filled_before_others_are_taken() -> None:
-    wanted = Wanted(np.array([0]), np.array([0.8]), np.array([6.0]))
+    wanted = ExpectedArrivals(np.array([0]), np.array([0.8]), np.array([6.0]))
     mixes = Column(np.array([[1.0], [2.0]]), np.array([[0], [0]]))
     more = Column(np.array([[0.0], [1.0]]), np.array([[0], [0]]))
     assert cover(wanted, mixes).total == pytest.approx(3)
@@ -308,7 +310,7 @@ def truth_of(shares: Callable[[Mix], dict[int, float]], mixes: Sequence[Mix]) ->
 
 def as_predicted(mix: Mix) -> dict[int, float]:
     """Somewhat more than predicted."""
-    plain = Predicted(FLEET)
+    plain = PredictedShares(FLEET)
     (at,) = plain.places([mix])
     return {of: float(min(plain.shares.kept[at, of] * 1.01, 1.0)) for of in set(mix)}
 

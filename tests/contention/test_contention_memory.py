@@ -8,11 +8,16 @@ from numpy.typing import NDArray
 
 from contention_tables import columns, profile, throughput
 from slowpath.contention.memory.evaluation import Protocol, evaluate
-from slowpath.contention.memory.features import SETS, columns_of, features, pressure
+from slowpath.contention.memory.features import SETS, cache_misses, columns_of, features
 from slowpath.contention.memory.folds import errors_of, grouped_folds, groups, relative
 from slowpath.contention.memory.intervals import TOGETHER, conformal, range_of
-from slowpath.contention.memory.recipes import RECIPES, fit_stage, sees
-from slowpath.contention.memory.selection import candidates, compared, held_out_ends, select
+from slowpath.contention.memory.recipes import RECIPES, fit_stage, training_key
+from slowpath.contention.memory.selection import (
+    candidates,
+    candidates_and_baselines,
+    held_out_ends,
+    select,
+)
 from slowpath.contention.model import rows_of
 
 Floats = NDArray[np.float64]
@@ -53,8 +58,8 @@ def test_pressure_is_what_misses_the_share_of_the_cache() -> None:
     of = columns(3)
     of["wss_mb"] = np.array([2.0, 3.0, 6.0])
     rate = of["l2crd"] + of["l2cwr"]
-    assert pressure(of, 6.0) == pytest.approx([0, 0, rate[2] / 2])
-    assert pressure(of, 2.0) == pytest.approx([rate[0] / 2, rate[1] * 2 / 3, rate[2] * 5 / 6])
+    assert cache_misses(of, 6.0) == pytest.approx([0, 0, rate[2] / 2])
+    assert cache_misses(of, 2.0) == pytest.approx([rate[0] / 2, rate[1] * 2 / 3, rate[2] * 5 / 6])
 
 
 def test_devices_add_to_the_bus_and_to_nothing_else() -> None:
@@ -170,9 +175,11 @@ def test_members_that_see_the_same_learn_once() -> None:
     of = {name: counted.columns[name] for name in ("flow_count", "packet_size_bytes")}
     scored = counted._replace(columns={**of, "score": np.arange(12.0)})
     one, other = (RECIPES[name].members[0] for name in ("boosted-accesses", "boosted-pressure"))
-    assert sees(one, scored) == sees(other, scored)
-    assert sees(one, counted) != sees(other, counted)
-    assert sees(one, scored) != sees(RECIPES["monotone-pressure"].members[0], scored)
+    assert training_key(one, scored) == training_key(other, scored)
+    assert training_key(one, counted) != training_key(other, counted)
+    assert training_key(one, scored) != training_key(
+        RECIPES["monotone-pressure"].members[0], scored
+    )
 
 
 def test_recipes_that_see_devices_are_for_rows_that_have_them() -> None:
@@ -182,7 +189,7 @@ def test_recipes_that_see_devices_are_for_rows_that_have_them() -> None:
     assert not any(one.devices for one in candidates(here))
     here.columns["dma_mb"][3] = 100.0
     assert all(one.devices for one in candidates(here))
-    names = {one.name for one in compared(here)}
+    names = {one.name for one in candidates_and_baselines(here)}
     assert {"slomo", "published", "average-bus"} <= names
     assert "average" not in names
 

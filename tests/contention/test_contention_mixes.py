@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from contention_models import FLOWS, MTBR, SIZE, kind, model
 from slowpath.contention.mixes import predict_mixes
-from slowpath.contention.prediction import predict, query_beside
+from slowpath.contention.prediction import predict, query_with_competitors
 from slowpath.core.errors import InputError
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -30,7 +30,7 @@ def test_mixes_are_what_queries_of_single_functions_say(mixes: list[tuple[int, .
     for row, (mix, target) in enumerate(zip(found.mix, found.kind, strict=True)):
         others = list(mixes[mix])
         others.remove(target)
-        query = query_beside(
+        query = query_with_competitors(
             (f"m{target}", MODELS[target]),
             [(f"m{at}", MODELS[at]) for at in others],
             (FLOWS, SIZE, MTBR),

@@ -21,7 +21,7 @@ from contention_wrong import FAST, ran, said_by
 from slowpath.contention import saved
 from slowpath.contention.composition import Pattern
 from slowpath.contention.execution_pattern import Detected, Reason
-from slowpath.contention.prediction import decided, detected
+from slowpath.contention.prediction import choose_pattern, detect_pattern
 from slowpath.contention.tables.reading import read_memory, read_mixes
 from slowpath.core.errors import InputError
 from support import GOLDEN, check_golden
@@ -41,11 +41,17 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_given_comes_first_then_what_is_detected_then_what_is_declared() -> None:
-    assert decided(PIPELINE, COMPLETION, SURE) == (PIPELINE, Reason("given", COMPLETION, SURE))
-    assert decided(None, PIPELINE, SURE) == (COMPLETION, Reason("detected", PIPELINE, SURE))
-    assert decided(None, COMPLETION, UNSURE) == (COMPLETION, Reason("declared", COMPLETION, UNSURE))
-    assert decided(None, None, UNSURE) == (PIPELINE, Reason("assumed", None, UNSURE))
-    assert decided(None, None, None) == (PIPELINE, Reason("assumed"))
+    assert choose_pattern(PIPELINE, COMPLETION, SURE) == (
+        PIPELINE,
+        Reason("given", COMPLETION, SURE),
+    )
+    assert choose_pattern(None, PIPELINE, SURE) == (COMPLETION, Reason("detected", PIPELINE, SURE))
+    assert choose_pattern(None, COMPLETION, UNSURE) == (
+        COMPLETION,
+        Reason("declared", COMPLETION, UNSURE),
+    )
+    assert choose_pattern(None, None, UNSURE) == (PIPELINE, Reason("assumed", None, UNSURE))
+    assert choose_pattern(None, None, None) == (PIPELINE, Reason("assumed"))
 
 
 @pytest.mark.parametrize("pattern", BOTH)
@@ -55,7 +61,7 @@ def test_patterns_are_detected_from_mixes(tmp_path: Path, pattern: Pattern) -> N
     assert document["pattern"] == pattern
     reason = document["pattern_reason"]
     assert (reason["source"], reason["declared"]) == ("detected", None)
-    found = reason["detected"]
+    found = reason["detect_pattern"]
     assert (found["pattern"], found["co_runs"]) == (pattern, 12)
     assert found["confidence"] > 0.95
     errors = {PIPELINE: found["pipeline_error"], COMPLETION: found["run_to_completion_error"]}
@@ -79,13 +85,13 @@ def test_mixes_with_one_kind_of_competitors_tell_nothing(tmp_path: Path) -> None
     assert found.queues.tolist() == [0] * 6 + [1] * 6
     assert found.rate.tolist() == [0] * 6 + [np.inf] * 6
     of = model(1, 2e-4)
-    assert detected(of, found) is None
+    assert detect_pattern(of, found) is None
     write_mixes(tmp_path / "both.csv", rows)
     both = read_mixes("both.csv", memory)
-    assert detected(of, both) is not None
-    assert detected(model(1), both) is None  # it uses no accelerator
+    assert detect_pattern(of, both) is not None
+    assert detect_pattern(model(1), both) is None  # it uses no accelerator
     silent = of.memory._replace(origin=of.memory.origin._replace(mtbr=None))
-    assert detected(of._replace(memory=silent), both) is None
+    assert detect_pattern(of._replace(memory=silent), both) is None
 
 
 @pytest.mark.parametrize("declared", BOTH)

@@ -15,21 +15,28 @@ from jsonschema import Draft202012Validator
 from contention_fleets import EXAMPLE, FLEET, SLAS, fleet_of
 from slowpath.contention.options import POLICIES
 from slowpath.contention.placement import fleet as fleets
-from slowpath.contention.placement.fleet import Arrivals, Fleet, Mix, Truth, drawn, possible_mixes
-from slowpath.contention.placement.optimum import carried_out, fewest
-from slowpath.contention.placement.policies import AWAY, Placement, place
+from slowpath.contention.placement.fleet import (
+    Arrivals,
+    Fleet,
+    GroundTruth,
+    Mix,
+    drawn,
+    possible_mixes,
+)
+from slowpath.contention.placement.optimum import assign, fewest
+from slowpath.contention.placement.policies import TURNED_AWAY, Placement, row_of
 from slowpath.contention.placement.prices import Demand, Prices
 from slowpath.contention.placement.reading import read_arrivals, read_fleet, read_truth
 from slowpath.contention.placement.running import (
     ALL_POLICIES,
-    Fleets,
     Judge,
+    SequenceInputs,
     judge,
     mixes_of,
     run,
     summary,
 )
-from slowpath.contention.placement.shares import Predicted, Shares, measured_shares
+from slowpath.contention.placement.shares import PredictedShares, Shares, measured_shares
 from slowpath.core.errors import InputError
 from slowpath.core.schema.validation import schema
 from support import slowpath
@@ -37,7 +44,7 @@ from support import slowpath
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 Places = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
-PREDICTED = Predicted(FLEET)
+PREDICTED = PredictedShares(FLEET)
 
 
 def arriving(*those: tuple[int, float]) -> Arrivals:
@@ -96,7 +103,7 @@ def test_the_optimum_is_that_of_all_placements(arrivals: Arrivals) -> None:
     assert plan is not None
     assert plan.proven
     assert plan.total == by_enumeration(arrivals, FLEET, PREDICTED.shares)
-    placement = carried_out(plan, PREDICTED.shares, arrivals)
+    placement = assign(plan, PREDICTED.shares, arrivals)
     found = judge(placement, arrivals, Judge(PREDICTED.shares, PREDICTED))
     assert placement.nics == plan.total
     assert not found.broken.any()
@@ -144,7 +151,7 @@ def test_too_many_mixes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(st.integers(0, 1000), st.sampled_from([one for one in POLICIES if one != "optimal"]))
 def test_nobody_gets_cores_that_others_have(seed: int, policy: str) -> None:
     arrivals = drawn(FLEET, 20, (7, seed))
-    placement = place(FLEET, arrivals, policy, PREDICTED)
+    placement = row_of(FLEET, arrivals, policy, PREDICTED)
     mixes = mixes_of(placement, arrivals)
     assert all(mixes)
     assert sum(map(len, mixes)) == 20
@@ -156,7 +163,7 @@ def test_nobody_gets_cores_that_others_have(seed: int, policy: str) -> None:
 def test_contention_aware_placement_keeps_promises_by_its_own_models(seed: int) -> None:
     """And a NIC is opened only where no other would do: replayed, NIC by NIC."""
     arrivals = drawn(FLEET, 20, (7, seed))
-    placement = place(FLEET, arrivals, "contention-aware", PREDICTED)
+    placement = row_of(FLEET, arrivals, "contention-aware", PREDICTED)
     found = judge(placement, arrivals, Judge(PREDICTED.shares, PREDICTED))
     assert not found.broken.any()
     nics: list[list[int]] = []
@@ -175,16 +182,22 @@ def test_contention_aware_placement_keeps_promises_by_its_own_models(seed: int) 
 
 def test_greedy_takes_the_nic_with_most_free_cores() -> None:
     arrivals = arriving((1, 0.9), (1, 0.9), (1, 0.9), (0, 0.9), (0, 0.9))
-    assert place(FLEET, arrivals, "greedy", PREDICTED).nic.tolist() == [0, 0, 1, 1, 1]
-    assert place(FLEET, arrivals, "monopolise", PREDICTED).nic.tolist() == [0, 1, 2, 3, 4]
+    assert row_of(FLEET, arrivals, "greedy", PREDICTED).nic.tolist() == [0, 0, 1, 1, 1]
+    assert row_of(FLEET, arrivals, "monopolise", PREDICTED).nic.tolist() == [0, 1, 2, 3, 4]
 
 
 def test_who_finds_no_nic_is_turned_away() -> None:
     small = FLEET._replace(most=1)
     arrivals = arriving((1, 0.75), (1, 0.75), (0, 0.75))
-    assert place(small, arrivals, "monopolise", PREDICTED).nic.tolist() == [0, AWAY, AWAY]
-    assert place(small, arrivals, "greedy", PREDICTED).nic.tolist() == [0, 0, AWAY]
-    outcome = run(Fleets(small, PREDICTED, None, ("greedy",), True), arrivals)["policies"][0]
+    assert row_of(small, arrivals, "monopolise", PREDICTED).nic.tolist() == [
+        0,
+        TURNED_AWAY,
+        TURNED_AWAY,
+    ]
+    assert row_of(small, arrivals, "greedy", PREDICTED).nic.tolist() == [0, 0, TURNED_AWAY]
+    outcome = run(SequenceInputs(small, PREDICTED, None, ("greedy",), True), arrivals)["policies"][
+        0
+    ]
     assert (outcome["turned_away"], outcome["wastage"], outcome["unjudged"]) == (1, None, 0)
 
 
@@ -197,7 +210,7 @@ def test_promises_are_judged_beside_those_that_are_there_in_the_end() -> None:
         (0, 0): {0: 90.0},
         (0, 0, 2): {0: 80.0, 2: 10.0},
     }
-    truth = Truth("mixes.csv", known)
+    truth = GroundTruth("mixes.csv", known)
     arrivals = arriving((0, 0.85), (0, 0.75), (2, 1.0), (1, 0.9), (2, 0.9))
     by = Judge(measured_shares(truth, 3), None)
     found = judge(Placement(np.array([0, 0, 0, 1, 1]), 2), arrivals, by)
@@ -205,7 +218,7 @@ def test_promises_are_judged_beside_those_that_are_there_in_the_end() -> None:
     assert found.broken.tolist() == [True, False, False, False, False]
     assert np.isnan(found.kept[3:]).all()  # nobody measured (1, 2)
     assert found.violations == pytest.approx(1 / 3)
-    outcome = run(Fleets(FLEET, PREDICTED, truth, ("monopolise",), True), arrivals)
+    outcome = run(SequenceInputs(FLEET, PREDICTED, truth, ("monopolise",), True), arrivals)
     # Both f0 keep 0.9 beside each other; all others are alone.
     assert outcome["reference"] == {"nics": 4, "least": 4}
     assert outcome["policies"][0]["wastage"] == pytest.approx(1 / 4)
@@ -213,7 +226,7 @@ def test_promises_are_judged_beside_those_that_are_there_in_the_end() -> None:
 
 def test_measured_throughput_alone_is_what_promises_are_shares_of() -> None:
     slower = FLEET._replace(functions=tuple(one._replace(solo=2000.0) for one in FLEET.functions))
-    found = Predicted(slower)
+    found = PredictedShares(slower)
     (at,) = found.places([(0, 1)])
     assert found.shares.kept[at, 0] == pytest.approx(found.shares.throughput[at, 0] / 2000)
     assert found.shares.kept[found.shares.place((0,)), 0] == 1
@@ -233,7 +246,7 @@ def test_policies_have_one_list_of_names() -> None:
 
 
 def test_summaries_are_means() -> None:
-    fleets = Fleets(FLEET, PREDICTED, None, ("greedy", "optimal"), True)
+    fleets = SequenceInputs(FLEET, PREDICTED, None, ("greedy", "optimal"), True)
     found = [run(fleets, drawn(FLEET, 8, (1, at)), each=False) for at in range(3)]
     greedy, best = summary(found)
     assert greedy["nics"] == pytest.approx(np.mean([one["policies"][0]["nics"] for one in found]))
@@ -415,7 +428,7 @@ def test_who_has_to_be_sure_counts_on_less() -> None:
     mixes = possible_mixes(FLEET)
     kept = {}
     for sure in (None, 0.75, 0.95):
-        predicted = Predicted(FLEET, sure)
+        predicted = PredictedShares(FLEET, sure)
         predicted.fill(mixes)
         kept[sure] = np.array([predicted.shares.kept[predicted.shares.place(m)] for m in mixes])
     several = np.array([len(mix) > 1 for mix in mixes])
@@ -431,7 +444,7 @@ NOBODY = np.zeros(0, dtype=np.intp)
 # --- prices ---------------------------------------------------------------------------------------
 
 
-class Told(Predicted):
+class Told(PredictedShares):
     """Shares that are known beforehand."""
 
     def __init__(self, shares: Shares) -> None:
@@ -493,12 +506,12 @@ def test_prices_keep_like_promises_together(policy: str, most: int) -> None:
     fleet = promising(0.8, 0.95)
     told = alike((1.0, 0.95, 0.9, 0.8))
     arrivals = arriving(*[(0, 0.95), (0, 0.8)] * 40)
-    found = place(fleet, arrivals, policy, told)
+    found = row_of(fleet, arrivals, policy, told)
     assert most - 2 <= found.nics <= most
     assert not judge(found, arrivals, Judge(told.shares, None)).broken.any()
 
 
 def test_prices_turn_nobody_away_who_has_a_place() -> None:
     fleet = fleet_of((1,), most=2)
-    found = place(fleet, arriving(*[(0, 0.75)] * 9), "bid-price", alike((1.0, 0.95, 0.9, 0.8)))
-    assert sorted(found.nic) == [AWAY, 0, 0, 0, 0, 1, 1, 1, 1]
+    found = row_of(fleet, arriving(*[(0, 0.75)] * 9), "bid-price", alike((1.0, 0.95, 0.9, 0.8)))
+    assert sorted(found.nic) == [TURNED_AWAY, 0, 0, 0, 0, 1, 1, 1, 1]

@@ -19,8 +19,15 @@ from slowpath.contention.profiling import profiler
 from slowpath.contention.profiling.blocks import Turns
 from slowpath.contention.profiling.folder import write_profile
 from slowpath.contention.profiling.machine import Machine
-from slowpath.contention.profiling.mixes import Measured, MemBench, Places, Point, Rate, Sides
-from slowpath.contention.profiling.planner import Known
+from slowpath.contention.profiling.mixes import (
+    CpuAssignment,
+    Measured,
+    MemBench,
+    MixSpec,
+    Point,
+    Rate,
+)
+from slowpath.contention.profiling.planner import MachineProperties
 from slowpath.contention.profiling.plans import planner
 from slowpath.contention.profiling.profiler import Audience, Found, Profiling
 from slowpath.contention.profiling.reading import load_setup, read_setup
@@ -83,7 +90,7 @@ def planned(
     stop: int | None = None,
 ) -> tuple[list[Measured], PlanRecord]:
     """What is measured, and what the plan says of itself."""
-    chosen, measured = planner(setup, kinds, Known(spread, score)), list[Measured]()
+    chosen, measured = planner(setup, kinds, MachineProperties(spread, score)), list[Measured]()
     while len(measured) != stop and (point := chosen.next(measured)) is not None:
         alone, beside = (Rate(value, value, value, 1, 0) for value in made_up(point))
         measured.append(Measured(point, alone, beside, None))
@@ -233,10 +240,10 @@ def test_active_knows_scores_before_it_begins() -> None:
         asked.append(competitor)
         return score(competitor)
 
-    planner(wide(plan="active"), ["memory"], Known(0.01, heard))
+    planner(wide(plan="active"), ["memory"], MachineProperties(0.01, heard))
     assert len(set(asked)) == len(asked) == 12
     for plan in ("random", "grid", "adaptive"):
-        planner(wide(plan=plan), ["memory"], Known(0.01, heard))
+        planner(wide(plan=plan), ["memory"], MachineProperties(0.01, heard))
     assert len(asked) == 12
 
 
@@ -277,7 +284,7 @@ class MadeUp(Profiling):
         self, setup: Setup, made_up: Callable[[Point], tuple[float, float]], stop: int | None = None
     ) -> None:
         self.shown = list[str]()
-        machine = Machine("made up", Places([0, 1]), 32 << 20, 4 << 20, None)
+        machine = Machine("made up", CpuAssignment([0, 1]), 32 << 20, 4 << 20, None)
         super().__init__(setup, machine, Audience(Stopping(), self.shown.append, None))
         self.setup, self.machine = setup, machine
         self._made_up, self._stop = made_up, stop
@@ -291,7 +298,7 @@ class MadeUp(Profiling):
         alone, beside = (Rate(one, one, one, 3, 0) for one in self._made_up(point))
         return Measured(point, alone, beside, None)
 
-    def _turns(self, sides: Sides, _reference: Sides | None = None) -> Turns:
+    def _turns(self, sides: MixSpec, _reference: MixSpec | None = None) -> Turns:
         one = Rate(1e6, 1e6, 1e6, 3, 0)
         size = sides.competitors[0].get("bytes", 1 << 20) if sides.competitors else 1
         slower = 1 + math.log2(1 + cast("int", size) / (1 << 20)) / 4

@@ -25,7 +25,7 @@ from slowpath.contention.accelerator.waiting import co_runs_of, waits_by
 from slowpath.contention.composition import Pattern
 from slowpath.contention.mixes import predict_mixes
 from slowpath.contention.model import FunctionModel, Profiles, learn
-from slowpath.contention.prediction import predict, query_beside
+from slowpath.contention.prediction import predict, query_with_competitors
 from slowpath.contention.tables.profiles import Clients, CoRuns, Origin, Query
 from slowpath.contention.tables.reading import read_memory, read_mixes
 from slowpath.core.errors import InputError
@@ -144,7 +144,7 @@ def test_what_is_asked_of_many_mixes_is_what_is_asked_one_by_one() -> None:
     others = [[kinds[1]], kinds[1:], [kinds[0], kinds[1]], []]
     for found, those in zip(of_first, others, strict=True):
         beside = [(one.file, one.model) for one in those]
-        asked = query_beside(("waits.json", WAITING), beside, traffic)
+        asked = query_with_competitors(("waits.json", WAITING), beside, traffic)
         assert found == pytest.approx(predict(WAITING, asked, 0.9).throughput[0])
     rounds = [kind(ROUNDS, "rounds.json"), *kinds[1:]]
     slower = predict_mixes(rounds, [(0, 1)], 0.9)

@@ -16,7 +16,7 @@ from contention_wrong import FAST, FLEET, PLACED, folder_of_good_files, said_by
 from slowpath.contention import saved
 from slowpath.contention.changes import ChangeError, read_change
 from slowpath.contention.memory.recipes import RECIPES
-from slowpath.contention.model import Choice, FunctionModel, Profiles, learn
+from slowpath.contention.model import FunctionModel, ModelChoice, Profiles, learn
 from slowpath.core.errors import InputError
 from support import ROOT
 from test_schema import check
@@ -341,7 +341,7 @@ def process() -> FunctionModel:
     """A model whose recipe has Gaussian processes."""
     memory = profile(16, 3)
     recipe = RECIPES["process-plain"]
-    return learn(Profiles(memory), Choice(recipe, (), np.array([0.1])))
+    return learn(Profiles(memory), ModelChoice(recipe, (), np.array([0.1])))
 
 
 def test_models_are_read_without_searching_kernels_again(

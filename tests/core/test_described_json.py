@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowpath.core.errors import InputError
-from slowpath.core.spanned import Marked, called, read_marked_json
+from slowpath.core.spanned import Spanned, called, read_marked_json
 
 LEAVES = (
     st.text() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans()
@@ -20,7 +20,7 @@ VALUES = st.recursive(
 )
 
 
-def plain(found: Marked) -> Any:
+def plain(found: Spanned) -> Any:
     if isinstance(found.value, list):
         return [plain(one) for one in found.value]
     if isinstance(found.value, dict):
@@ -46,7 +46,7 @@ def test_places_are_lines_and_keys() -> None:
     found = read_marked_json("f.json", '{"a": [1,\n 2, {"b":\n"x"}]}')
     assert isinstance(found.value, dict)
     third = found.value["a"].value[2]
-    assert isinstance(third, Marked)
+    assert isinstance(third, Spanned)
     assert isinstance(third.value, dict)
     assert third.place == ("f.json", 2, "a[3]")
     assert third.value["b"].place == ("f.json", 3, "a[3].b")

@@ -25,7 +25,7 @@ from slowpath.core.errors import OptionError, UnavailableError
 from slowpath.core.jobs import ordered
 from slowpath.core.jobs.cluster_pool import ClusterPool, connected
 from slowpath.core.jobs.local_pool import LocalPool
-from slowpath.core.jobs.ordered import PoolObserver, Undone
+from slowpath.core.jobs.ordered import PoolObserver, Unfinished
 from slowpath.core.jobs.pool import Pool, open_pool
 from support import ROOT, slowpath
 
@@ -102,7 +102,7 @@ def test_nobody_tries_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_takes_its_workers_down_has_no_result_and_the_others_have(pool: Pool) -> None:
     found = list(pool.each(dies_of_three, 7, [1, 2, 3, 4, 5, 6]))
-    assert found == [7, 14, Undone(died=True), 28, 35, 42]
+    assert found == [7, 14, Unfinished(died=True), 28, 35, 42]
 
 
 def test_results_are_there_as_soon_as_all_in_front_are(pool: Pool, tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_work_ends_with_what_it_has_when_it_is_to_end(pool: Pool, tmp_path: Path
     begun = PoolObserver(lambda: len(list(tmp_path.glob("begun *"))) >= 2, told.append)
     found = list(pool.each(waits_to_be_asked, str(tmp_path), list(range(50)), begun))
     ended = len(list(tmp_path.glob("ended *")))
-    assert found == ["ended"] * ended + [Undone(died=False)] * (50 - ended)
+    assert found == ["ended"] * ended + [Unfinished(died=False)] * (50 - ended)
     assert 2 <= ended < 50
     assert told
 

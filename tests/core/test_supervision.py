@@ -12,11 +12,11 @@ from slowpath.bound import progress
 from slowpath.bound.progress import Watch
 from slowpath.core.engine.analyses import Run
 from slowpath.core.errors import InputError
-from slowpath.core.jobs.isolated_job import Errand
-from slowpath.core.jobs.job import Doer, Message, Send
+from slowpath.core.jobs.isolated_job import IsolatedJob
+from slowpath.core.jobs.job import JobWorker, Message, Send
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
-from slowpath.core.jobs.supervision import Ending, Worker, await_job
-from slowpath.core.jobs.thread_worker import Companion
+from slowpath.core.jobs.supervision import EarlyEnd, ProcessWorker, await_job
+from slowpath.core.jobs.thread_worker import ThreadWorker
 from support import heed_interrupts
 
 
@@ -63,15 +63,15 @@ JOBS = [talk, crash, overflow, hang, swallow, fail, obey]
 
 
 @pytest.fixture
-def worker() -> Iterator[Worker]:
-    made = Worker(JOBS, lambda: 256 << 20)
+def worker() -> Iterator[ProcessWorker]:
+    made = ProcessWorker(JOBS, lambda: 256 << 20)
     yield made
     made.kill()
 
 
 def do(
-    worker: Doer, job: object, seconds: float | None = None, stopping: Stopping | None = None
-) -> tuple[list[Message], Ending | None]:
+    worker: JobWorker, job: object, seconds: float | None = None, stopping: Stopping | None = None
+) -> tuple[list[Message], EarlyEnd | None]:
     """The messages of a job, and how it ended."""
     messages = list[Message]()
 
@@ -84,7 +84,7 @@ def do(
     return messages, ending
 
 
-def test_messages_of_any_size(worker: Worker) -> None:
+def test_messages_of_any_size(worker: ProcessWorker) -> None:
     for _ in range(2):
         messages, ending = do(worker, talk)
         assert ending is None
@@ -102,7 +102,7 @@ def test_messages_of_any_size(worker: Worker) -> None:
     ],
 )
 def test_a_job_that_dies_leaves_others_alone(
-    worker: Worker, job: object, reason: str, *, defect: bool
+    worker: ProcessWorker, job: object, reason: str, *, defect: bool
 ) -> None:
     messages, ending = do(worker, job)
     assert ending is not None
@@ -111,14 +111,14 @@ def test_a_job_that_dies_leaves_others_alone(
     assert do(worker, talk)[1] is None
 
 
-def test_a_job_that_hangs_is_ended(worker: Worker) -> None:
+def test_a_job_that_hangs_is_ended(worker: ProcessWorker) -> None:
     ending = do(worker, hang, 0.01)[1]
     assert ending is not None
     assert ending.reason == "deadline"
     assert do(worker, talk)[1] is None
 
 
-def test_a_job_that_does_not_listen_is_ended(worker: Worker) -> None:
+def test_a_job_that_does_not_listen_is_ended(worker: ProcessWorker) -> None:
     stopping = Stopping()
     stopping.ask()
     ending = do(worker, hang, stopping=stopping)[1]
@@ -126,7 +126,7 @@ def test_a_job_that_does_not_listen_is_ended(worker: Worker) -> None:
     assert ending.reason == "interrupted"
 
 
-def test_a_job_that_listens_is_not(worker: Worker) -> None:
+def test_a_job_that_listens_is_not(worker: ProcessWorker) -> None:
     stopping = Stopping()
     stopping.ask()
     messages, ending = do(worker, obey, stopping=stopping)
@@ -134,7 +134,7 @@ def test_a_job_that_listens_is_not(worker: Worker) -> None:
 
 
 def test_a_thread_does_jobs_too() -> None:
-    companion = Companion(JOBS)
+    companion = ThreadWorker(JOBS)
     messages, ending = do(companion, talk)
     assert ending is None
     assert [message[0] for message in messages] == ["large", "done"]
@@ -156,7 +156,7 @@ def test_errands_say_what_is_wrong() -> None:
         raise InputError("a.bpf.o", "no object")
 
     messages = list[Message]()
-    with Errand(work, None) as errand, pytest.raises(InputError, match="no object"):
+    with IsolatedJob(work, None) as errand, pytest.raises(InputError, match="no object"):
         errand.run(None, Stopping(), messages.append)
     assert messages == [("begun",)]
 

@@ -18,7 +18,7 @@ from slowpath.core.engine import analyses
 from slowpath.core.errors import ExitCode
 from slowpath.core.schema.results import NO_DETAIL
 from slowpath.diff.machine_readable import CSV_COLUMNS
-from slowpath.diff.pairs import Sides, load_sides
+from slowpath.diff.pairs import DiffInputs, load_sides
 from support import ROOT, heed_interrupts, make_bound, make_result, save_results, slowpath
 
 PLAIN = "examples/alaw2ulaw.bpf.o"
@@ -288,7 +288,7 @@ def test_an_interrupt_ends_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     heed_interrupts()
     monkeypatch.setattr(Analyst, "analyse", interrupted)
     files = [str(ROOT / file) for file in (PLAIN, OPTIMISED)]
-    old, new = load_sides(Sides(files[0], files[1], WrittenOptions(target="ebpf")))
+    old, new = load_sides(DiffInputs(files[0], files[1], WrittenOptions(target="ebpf")))
     assert analysed == files[:1]
     assert [result["error"] for result in old.results] == [None]
     assert [result["error"] for result in new.results] == ["interrupted before it was analysed"]

@@ -8,7 +8,14 @@ from slowpath.fit.fitting import fit
 from slowpath.fit.options import Options
 from slowpath.fit.points import Points, PointsError, points_of
 from slowpath.fit.templates.catalogue import BY_NAME, TEMPLATES
-from slowpath.fit.templates.template import Batch, Cap, Curve, Floats, Template, pieces_of
+from slowpath.fit.templates.template import (
+    Batch,
+    Curve,
+    Floats,
+    ParameterFloor,
+    Template,
+    pieces_of,
+)
 
 CUTS = [(0, 12), (5, 25), (12, 40), (0, 40)]
 
@@ -76,17 +83,17 @@ def test_slopes_are_what_small_changes_of_parameters_do(template: Template) -> N
 def test_small_parameters_get_the_size_of_the_limit_and_keep_their_sign() -> None:
     cubic = BY_NAME["polynomial-3"]
     found = np.array([[5.0, 0.01], [-0.01, -2.0], [0.0, 0.2], [1e-9, -1e-9]])
-    capped = Cap(0.1, 1.0, 1.0).parameters(cubic, found)
+    capped = ParameterFloor(0.1, 1.0, 1.0).parameters(cubic, found)
     assert capped.T.tolist() == [[5.0, -0.1, 0.0, 0.1], [0.1, -2.0, 0.2, -0.1]]
     # The same in units of x and y ten and a hundred times as small.
     told = cubic.scaled(found, 10.0, 100.0)
-    again = Cap(0.1, 10.0, 100.0).parameters(cubic, told)
+    again = ParameterFloor(0.1, 10.0, 100.0).parameters(cubic, told)
     assert again == pytest.approx(cubic.scaled(capped, 10.0, 100.0))
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda one: one.name)
 def test_fitted_values_are_those_of_the_capped_parameters(template: Template) -> None:
-    batch, cap = pieces_of(curve(), CUTS), Cap(0.5, 4e4, 20.0)
+    batch, cap = pieces_of(curve(), CUTS), ParameterFloor(0.5, 4e4, 20.0)
     fitted = cap.fitted(template, batch)
     capped = cap.parameters(template, template.each(batch))
     told = np.abs(template.scaled(capped, 1 / cap.x, 1 / cap.y))

@@ -11,11 +11,11 @@ from slowpath.core.engine.errors import MapsFile
 from slowpath.core.engine.objects import Captured
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.accelerators.harness.bench import noise_of
-from slowpath.insights.source.entry import choose
+from slowpath.insights.source.entry import choose_entry
 from slowpath.insights.source.unit import Program
 from slowpath.insights.trace.execution import Execution
-from slowpath.insights.trace.request import Setting
-from slowpath.insights.trace.xdp_map_contents import Start, called_last
+from slowpath.insights.trace.request import RunSettings
+from slowpath.insights.trace.xdp_map_contents import InitialContent, tail_call_targets
 from slowpath.insights.trace.xdp_sources import load_runnable
 from xdp_kernel import Answer
 
@@ -55,12 +55,14 @@ def ran(
 def _ran(source: Path, packets: Sequence[bytes], maps: MapsFile | None, entry: str | None) -> Ran:
     read = load_runnable(str(source), Clang(), filled=maps is not None)
     program = Program(read)
-    start = Start(read.object, read.lacking, maps)
-    chosen = choose(str(source), program.functions, entry, called_last(str(source), start))
+    start = InitialContent(read.object, read.lacking, maps)
+    chosen = choose_entry(
+        str(source), program.functions, entry, tail_call_targets(str(source), start)
+    )
     execution = Execution(str(source), program.module, program.functions, chosen, start)
     arena, store = execution.arena, execution.store
     assert arena is not None
-    results = execution.each(packets_of(packets), Setting())
+    results = execution.each(packets_of(packets), RunSettings())
     answers = [Answer(result or 0, arena.packet()) for result in results]
     kept = {
         one.map.name: Kept(

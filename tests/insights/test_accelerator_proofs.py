@@ -38,7 +38,7 @@ from slowpath.insights.accelerators.references.sums import (
 from slowpath.insights.accelerators.sequences import GAP, mine, occurs
 from slowpath.insights.sandbox.confinement import can_refuse_calls, limit, refuse_calls
 from slowpath.insights.sandbox.native import SIZE, Region
-from slowpath.insights.sandbox.trials import Attempt, Fates, Series
+from slowpath.insights.sandbox.trials import Attempt, CrashRecord, Series
 from slowpath.insights.source.functions import Function
 
 TEXT = b"123456789"
@@ -355,7 +355,7 @@ def test_what_calls_the_same_as_one_that_died_is_not_tried() -> None:
 
     tried: list[Attempt] = [partial(find, 0), dies, *(partial(find, one) for one in (2, 3, 4))]
     calls = {tried[0]: "a", dies: "b", tried[2]: "b", tried[3]: "c"}
-    fates = Fates(calls)
+    fates = CrashRecord(calls)
     found = list(Series(tried, 30, time.monotonic() + 60, fates=fates).successes())
     assert [one["number"] for _, one in found] == [0, 3, 4]
     again = Series(tried[1:3], 30, time.monotonic() + 60, fates=fates)

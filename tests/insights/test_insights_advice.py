@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from insights_counted import as_it_is, trace
 from slowpath.core.schema.validation import schema
-from slowpath.insights.blocks.traced import Ran
+from slowpath.insights.blocks.traced import ExecutedBlock
 from support import GOLDEN, ROOT, check_golden, slowpath
 from test_html import parsed, texts
 
@@ -253,7 +253,7 @@ def test_what_an_engine_does_counts_once_with_all_that_it_alone_calls(tmp_path: 
 
 def test_blocks_are_shared_out_once() -> None:
     within = [(frozenset({"sum"}), 0.25), (frozenset({"sum", "word"}), 0.5)]
-    block = Ran("process", "", 0, False, 1.0, 8.0, within, {})
+    block = ExecutedBlock("process", "", 0, False, 1.0, 8.0, within, {})
     assert block.share(frozenset({"sum", "word"})) == block.share(frozenset({"sum"})) == 0.75
     assert block.share(frozenset({"word"})) == 0.5
     assert block.share(frozenset({"process"})) == 1

@@ -13,13 +13,13 @@ from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.clang import compile_c
 from slowpath.core.programs.sources import Clang
-from slowpath.insights.blocks.block_map import Placed, layout, linked
-from slowpath.insights.blocks.card import OF_ANY_KIND, depth, is_call, stands_in
+from slowpath.insights.blocks.block_map import BpfInstruction, layout, linked
+from slowpath.insights.blocks.card import OF_ANY_KIND, depth, is_call, stand_in_for
 from slowpath.insights.blocks.counted import count, load
 from slowpath.insights.blocks.documents import TARGET, Question
 from slowpath.insights.blocks.elf import Code
 from slowpath.insights.blocks.report import blocks_text
-from slowpath.insights.source.bpf_steps import language, lowered
+from slowpath.insights.source.bpf_steps import compile_to_ir, lowered
 from support import GOLDEN, ROOT, check_golden, slowpath
 
 pytest.importorskip("llvmlite.binding")
@@ -77,9 +77,9 @@ def test_steps_make_the_object_that_clang_makes_at_once() -> None:
     for name in ("flow_monitor", "header_parser", "tunnel"):
         file = str(ROOT / f"examples/{name}.bpf.c")
         clang = Clang()
-        stepwise = Code(lowered(file, language(file, clang), clang).object)
+        stepwise = Code(lowered(file, compile_to_ir(file, clang), clang).object)
         at_once = Code(compile_c(file, clang))
-        for function in layout(lowered(file, language(file, clang), clang).assembler):
+        for function in layout(lowered(file, compile_to_ir(file, clang), clang).assembler):
             assert stepwise.instructions(function) == at_once.instructions(function)
             assert stepwise.slots(function)
 
@@ -218,7 +218,7 @@ def test_all_that_is_refused_is_found_at_once(
         more = "".join(f"table[data[{20 + at}] % 60]++;" for at in range(times))
         file.write_text(GLOBALS % more)
         asked = Question(str(file), None, "call", Clang(), "exact")
-        module = load(asked, language(asked.file, asked.clang))
+        module = load(asked, compile_to_ir(asked.file, asked.clang))
         [program] = module.programs
         blocks = blocks_of(dict(count(asked, module, program, Stopping())))
         refused = Counter[str]()
@@ -324,30 +324,30 @@ third:                                  # @third
 def test_layout_of_assembler() -> None:
     functions = layout(ASSEMBLER)
     assert functions["main"] == [
-        Placed("entry", 2, "map"),
-        Placed("entry", 2, "third"),
-        Placed("entry", 1, None),
-        Placed("entry", 1, None),
-        Placed("if.then", 1, "second"),
-        Placed("if.end", 1, "first"),
-        Placed("if.end", 1, None),
+        BpfInstruction("entry", 2, "map"),
+        BpfInstruction("entry", 2, "third"),
+        BpfInstruction("entry", 1, None),
+        BpfInstruction("entry", 1, None),
+        BpfInstruction("if.then", 1, "second"),
+        BpfInstruction("if.end", 1, "first"),
+        BpfInstruction("if.end", 1, None),
     ]
-    assert functions["first"] == [Placed("", 1, None)]
+    assert functions["first"] == [BpfInstruction("", 1, None)]
     assert linked("main", functions) == [("main", 0), ("third", 9), ("second", 10), ("first", 12)]
 
 
 def test_what_stands_in_has_as_many_slots_and_no_base() -> None:
     load = bytes([0x61, 0x32, 8, 0, 0, 0, 0, 0])  # r2 = *(u32 *)(r3 + 8)
-    assert stands_in(load, 20) == bytes([0x61, 0xA2, 0xE0, 0xFF, 0, 0, 0, 0])
-    assert stands_in(load, 512) == bytes([0x61, 0xA2, 0x00, 0xFE, 0, 0, 0, 0])
+    assert stand_in_for(load, 20) == bytes([0x61, 0xA2, 0xE0, 0xFF, 0, 0, 0, 0])
+    assert stand_in_for(load, 512) == bytes([0x61, 0xA2, 0x00, 0xFE, 0, 0, 0, 0])
     store = bytes([0x63, 0x43, 8, 0, 0, 0, 0, 0])  # *(u32 *)(r3 + 8) = r4
-    assert stands_in(store, 0) == bytes([0xBF, 0x44, 0, 0, 0, 0, 0, 0])
+    assert stand_in_for(store, 0) == bytes([0xBF, 0x44, 0, 0, 0, 0, 0, 0])
     call = bytes([0x85, 0, 0, 0, 5, 0, 0, 0])
     assert is_call(call)
-    assert stands_in(call, 0) == bytes([0x85, 0, 0, 0, 7, 0, 0, 0])
+    assert stand_in_for(call, 0) == bytes([0x85, 0, 0, 0, 7, 0, 0, 0])
     wide = bytes([0x18, 0x01, 0, 0, 0, 0, 0, 0])
-    assert len(stands_in(wide, 0) or b"") == 16
-    assert stands_in(bytes([0x05, 0, 1, 0, 0, 0, 0, 0]), 0) is None  # a jump
+    assert len(stand_in_for(wide, 0) or b"") == 16
+    assert stand_in_for(bytes([0x05, 0, 1, 0, 0, 0, 0, 0]), 0) is None  # a jump
 
 
 def test_depth_of_the_stack() -> None:

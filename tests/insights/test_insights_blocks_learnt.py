@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from compiler import needs_clang
-from slowpath.insights.blocks.learnt import Model, group, shipped_model
+from slowpath.insights.blocks.learnt import AdditiveModel, group, shipped_model
 from slowpath.insights.blocks.learnt import shipped_tree as grown_tree
-from slowpath.insights.blocks.pointers import Language
+from slowpath.insights.blocks.pointers import IrModule
 from slowpath.insights.blocks.tokens import Describer
 from slowpath.insights.source.functions import functions_of
 from support import ROOT, slowpath
@@ -59,7 +59,7 @@ out:
 def said(text: str = MODULE) -> dict[str, tuple[tuple[str, ...], int, int]]:
     module = str(llvm.parse_assembly(text))
     functions = functions_of(llvm.parse_assembly(module))
-    traced = Language(module, functions).traced("f", ["context"])["f"]
+    traced = IrModule(module, functions).traced("f", ["context"])["f"]
     return {one.block: (one.words, one.packet, one.state) for one in Describer(traced).said()}
 
 
@@ -90,7 +90,7 @@ def test_names_do_not_matter() -> None:
 
 
 def test_weights_are_added_up() -> None:
-    model = Model(
+    model = AdditiveModel(
         {
             "weights": {"add 32 value": 1.0},
             "groups": {"add": 2.0},

@@ -12,11 +12,11 @@ from slowpath.core.errors import StoppedError
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.blocks import backend
 from slowpath.insights.blocks.backend import assembler
-from slowpath.insights.blocks.learnt import NOTHING, Taken, Tree, shipped_tree
+from slowpath.insights.blocks.learnt import NOTHING, Costs, TreeModel, shipped_tree
 from slowpath.insights.blocks.lowering import Prepared, legal, lower, symbols
 from slowpath.insights.blocks.machine.instructions import assembled
 from slowpath.insights.blocks.machine.tokens import Described
-from slowpath.insights.source.bpf_steps import language, lowered
+from slowpath.insights.source.bpf_steps import compile_to_ir, lowered
 from support import ROOT, slowpath
 from test_insights_blocks import blocks_of, predicted
 
@@ -49,7 +49,7 @@ def test_both_back_ends_make_nearly_the_same(name: str) -> None:
     """By block, of whatever versions of LLVM both are: all but one instruction in fifty."""
     needs_clang()
     file = str(ROOT / f"examples/{name}.bpf.c")
-    text = language(file, Clang())
+    text = compile_to_ir(file, Clang())
     ours = lower(file, Prepared(text, for_bpf=True)).functions
     theirs = assembled(lowered(file, text, Clang()).assembler)
     assert ours.keys() == theirs.keys()
@@ -112,21 +112,21 @@ def test_symbols() -> None:
 
 
 def test_the_tree_knows_as_much_as_was_seen() -> None:
-    tree = Tree(
+    tree = TreeModel(
         {
             "nodes": {"load": [3, 0, 0, 1], "load / packet": [2, 1, 0, 0], "+": [1, 0, 0, 0]},
             "errors": [[4, 0.5, 2.0], [1e9, 0.9, 1.1]],
         }
     )
-    assert tree.taken(["load", "packet", "never"]) == Taken(2, 1, 0, 0)
-    assert tree.taken(["load", "element"]) == Taken(3, 0, 0, 1)
+    assert tree.taken(["load", "packet", "never"]) == Costs(2, 1, 0, 0)
+    assert tree.taken(["load", "element"]) == Costs(3, 0, 0, 1)
     assert tree.taken(["nothing"]) == NOTHING
     inside = [
         Described("b", ("load", "element"), 2, "element"),
         Described("b", ("load", "x"), 0, "unknown"),
         Described("b", ("+", "64"), 0, ""),
     ]
-    assert tree.block(inside) == Taken(9, 0, 1, 1)
+    assert tree.block(inside) == Costs(9, 0, 1, 1)
     assert tree.interval(2) == (2, 1, 4)
     assert tree.interval(10) == pytest.approx((10, 9, 11))
 
@@ -140,7 +140,7 @@ def test_shipped_tree_is_small_and_takes_nothing_less_than_nothing() -> None:
     )
     tree = shipped_tree()
     assert tree.taken(["move", "register 64"]).instructions == 2
-    assert tree.taken(["load", "packet", "shared", "32", "0", "bare"]) == Taken(1, 0, 0, 0)
+    assert tree.taken(["load", "packet", "shared", "32", "0", "bare"]) == Costs(1, 0, 0, 0)
 
 
 def test_plain_c_is_predicted() -> None:

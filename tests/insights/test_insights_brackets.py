@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowpath.insights.source.modules import enclosed, separated
+from slowpath.insights.source.modules import bracketed_prefix, split_at_commas
 
 NAMES = st.text(st.sampled_from("ab,()[]{}<> .\\"), max_size=8).map(lambda name: f'%"{name}"')
 """As of C++ templates: whatever is in them is no structure."""
@@ -18,7 +18,7 @@ PARTS = st.recursive(
 
 @given(st.lists(PARTS, min_size=1))
 def test_parts_are_those_that_were_put_together(parts: list[str]) -> None:
-    assert separated(", ".join(parts)) == parts
+    assert split_at_commas(", ".join(parts)) == parts
 
 
 @given(st.lists(PARTS), st.sampled_from(["()", "[]", "{}", "<>"]), st.text("ab,(]>", max_size=5))
@@ -26,9 +26,9 @@ def test_what_a_bracket_encloses_ends_where_it_is_closed(
     parts: list[str], kind: str, rest: str
 ) -> None:
     inside = kind[0] + ", ".join(parts) + kind[1]
-    assert enclosed(inside + rest) == inside
+    assert bracketed_prefix(inside + rest) == inside
 
 
 def test_what_is_not_closed_is_all() -> None:
-    assert enclosed("(i32 0") == "(i32 0"
-    assert separated("") == [""]
+    assert bracketed_prefix("(i32 0") == "(i32 0"
+    assert split_at_commas("") == [""]

@@ -14,9 +14,9 @@ from slowpath.insights.cores.groups import PAIRS, Groups, read_groups, read_meas
 from slowpath.insights.cores.pairs import (
     SHIPPED,
     agreement,
-    favour,
     groups_at,
     learn,
+    position_bias,
     predicted,
     read,
     shared,
@@ -128,7 +128,7 @@ def test_what_the_place_favours_is_taken_out(tmp_path: Path) -> None:
     groups = groups_of(tmp_path, 100, 8)
     even = read_measured(str(measured(groups, tmp_path / "even.jsonl", 8)))
     odd = read_measured(str(measured(groups, tmp_path / "odd.jsonl", 8, favoured=0.05)))
-    gap = favour(*odd) - favour(*even)
+    gap = position_bias(*odd) - position_bias(*even)
     assert gap == pytest.approx([0.05, -0.05], abs=1e-6)
 
 

@@ -28,13 +28,13 @@ from slowpath.insights.cores.pairs import groups_at as grouped
 from slowpath.insights.demands.assessment import assess, card
 from slowpath.insights.demands.documents import CardPart, CardUse, CardWork
 from slowpath.insights.demands.draws import PLACES, Draws, drawn, throughput
-from slowpath.insights.demands.evaluation import Way, beside_others, chosen, compared, left_out
+from slowpath.insights.demands.evaluation import Settings, beside_others, chosen, compared, left_out
 from slowpath.insights.demands.neighbours import typical
 from slowpath.insights.demands.prices import EMEM, IMEM, prices_of, shipped_fits
 from slowpath.insights.demands.published import ELEMENTS, HALF, packets_of, published
 from slowpath.insights.demands.reading import numbered, read_neighbours
 from slowpath.insights.demands.sharing import EVERY, LIMITS, advise, beside, curve
-from slowpath.insights.trace.request import Setting
+from slowpath.insights.trace.request import RunSettings
 from slowpath.insights.trace.running import run
 from support import ROOT
 
@@ -191,7 +191,7 @@ def test_published_chains_have_the_work_of_all_their_elements() -> None:
 
 def counted(entry: str, amount: int) -> float:
     """Instructions of a twin for each packet."""
-    found = run(str(TWIN), str(TRACE), Setting(entry), flags=(f"-DAMOUNT={amount}",)).report
+    found = run(str(TWIN), str(TRACE), RunSettings(entry), flags=(f"-DAMOUNT={amount}",)).report
     return float(sum(one["instructions"] * one["per_packet"] for one in found["blocks"]))
 
 
@@ -227,7 +227,7 @@ def test_intervals_have_the_measured_numbers_of_published_functions(traffic: str
     """Training functions, as if nobody knew their elements, or even had no prices of one."""
     every = published_curves(traffic)
     curves, fits = curves_of(every, np.arange(0, len(every.names), 8)), shipped_fits()
-    found = compared(fits, curves, Way(0.9, 60))
+    found = compared(fits, curves, Settings(0.9, 60))
     # From 24 to 60 would have all of them.
     assert found.covered.mean() > 0.8
     assert found.width.mean() < 26
@@ -235,7 +235,7 @@ def test_intervals_have_the_measured_numbers_of_published_functions(traffic: str
     assert found.share.mean() > 0.9
     assert abs(np.median(found.throughput)) < 0.2
     few = curves_of(curves, np.arange(0, len(curves.names), 4))
-    unknown = left_out(fits, few, Way(0.9, 40))
+    unknown = left_out(fits, few, Settings(0.9, 40))
     assert np.concatenate([one.covered for one in unknown.values()]).mean() > 0.75
     oracles.compared("insights", len(curves.names), "cores from counts")
 
@@ -244,7 +244,7 @@ def test_the_best_neighbours_of_published_functions_are_found_without_their_colu
     groups, pairs = published_groups()
     few = np.arange(0, groups.size, 4)
     groups, pairs = grouped(groups, pairs, few)
-    found = beside_others(KNOWN.parameters, groups, pairs, Way(0.9, 60))
+    found = beside_others(KNOWN.parameters, groups, pairs, Settings(0.9, 60))
     assert found.covered.mean() > 0.8
     assert np.corrcoef(found.predicted, found.measured)[0, 1] > 0.75
     best = chosen(found)

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from slowpath.core.engine.objects import Captured
 from slowpath.core.programs.sources import Clang
-from slowpath.insights.source.entry import choose
+from slowpath.insights.source.entry import choose_entry
 from slowpath.insights.source.sources import load_source
 from slowpath.insights.source.unit import Program
 from slowpath.insights.trace.execution import Execution
-from slowpath.insights.trace.request import Setting
+from slowpath.insights.trace.request import RunSettings
 from support import ROOT
 
 pytest.importorskip("llvmlite.binding")
@@ -89,13 +89,13 @@ def tables_run() -> Execution:
     """`touch`, ready to run; forks of this process run it, each with tables of its own."""
     source = load_source(str(FOLDER / "tables.cc"), Clang(()))
     program = Program(source)
-    chosen = choose(source.file, program.functions, None)
+    chosen = choose_entry(source.file, program.functions, None)
     return Execution(source.file, program.module, program.functions, chosen)
 
 
 def results_of(sent: list[bytes]) -> list[int | None]:
     """What `touch` returns, packet by packet."""
-    return list(tables_run().each([Captured(one, len(one), None) for one in sent], Setting()))
+    return list(tables_run().each([Captured(one, len(one), None) for one in sent], RunSettings()))
 
 
 @settings(max_examples=20, deadline=None)

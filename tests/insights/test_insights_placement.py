@@ -21,11 +21,19 @@ from jsonschema import Draft202012Validator
 from insights_files import small, write
 from oracles import compared, folder
 from slowpath.core.schema.validation import schema
-from slowpath.insights.placement.bounds import least, limited, relaxed
+from slowpath.insights.placement.bounds import fix_variables, least, relaxed
 from slowpath.insights.placement.costs import COST, THROUGHPUT, Objective, value
-from slowpath.insights.placement.heuristics import descended, first_fit, fits, improved
-from slowpath.insights.placement.integer_program import programme
-from slowpath.insights.placement.problem import COPY, Access, Card, Case, Rates, Spread, Structure
+from slowpath.insights.placement.heuristics import first_fit, fits, improved, local_search
+from slowpath.insights.placement.integer_program import build_integer_program
+from slowpath.insights.placement.problem import (
+    COPY,
+    Access,
+    Card,
+    Case,
+    PartCounts,
+    Structure,
+    ThroughputLimits,
+)
 from slowpath.insights.placement.solving import OutOfTime, place
 from slowpath.insights.placement.units import Units, units
 from support import GOLDEN, ROOT, check_golden, slowpath
@@ -70,15 +78,17 @@ def cases(draw: st.DrawFn, most: int = 4) -> Case:
 
 
 @st.composite
-def rates(draw: st.DrawFn) -> Rates:
+def rates(draw: st.DrawFn) -> ThroughputLimits:
     seconds = st.integers(0, 3).map(float)
     each = st.fixed_dictionaries(dict.fromkeys((*OPERATIONS, COPY), seconds))
     busy = draw(st.dictionaries(st.sampled_from(LEVELS), each))
     wanted = draw(st.none() | st.floats(0.01, 10))
-    return Rates(10.0, draw(st.integers(1, 4)), busy, draw(st.sampled_from((0.0, 7.0))), 2, wanted)
+    return ThroughputLimits(
+        10.0, draw(st.integers(1, 4)), busy, draw(st.sampled_from((0.0, 7.0))), 2, wanted
+    )
 
 
-def spreads(case: Case) -> Iterator[Spread]:
+def spreads(case: Case) -> Iterator[PartCounts]:
     """All of them."""
     each = [
         [
@@ -102,7 +112,9 @@ def spreads(case: Case) -> Iterator[Spread]:
             yield spread
 
 
-def worth(case: Case, spread: Spread, objective: Objective, *, free: bool) -> tuple[float, float]:
+def worth(
+    case: Case, spread: PartCounts, objective: Objective, *, free: bool
+) -> tuple[float, float]:
     """Cost, or seconds and cost, by the definition: every access of every part by itself."""
     missing = 0.0 if free else math.inf
     cost, busy = 0.0, dict.fromkeys(LEVELS, 0.0)
@@ -156,7 +168,7 @@ def test_limits_leave_every_placement_that_costs_no_more(
     case: Case, free: bool, dice: random.Random
 ) -> None:
     found = units(case, free=free, alike=False)
-    problem = programme(case, found)
+    problem = build_integer_program(case, found)
     lacking = not all(row.terms for row in problem.rows)
     relaxation = None if lacking else relaxed(case, found, problem)
     priced = {
@@ -170,7 +182,7 @@ def test_limits_leave_every_placement_that_costs_no_more(
     if not priced:
         return
     known = dice.choice(sorted(priced.values()))
-    fewer = limited(problem, relaxation, known)
+    fewer = fix_variables(problem, relaxation, known)
     for spread, cost in priced.items():
         assert cost >= relaxation.bound * (1 - 1e-9)
         if cost > known:
@@ -182,7 +194,7 @@ def test_limits_leave_every_placement_that_costs_no_more(
             assert fewer.most[joint[level_of[one], level_of[other]]] == 1
 
 
-def levels_by_unit(found: Units, spread: Spread) -> list[int]:
+def levels_by_unit(found: Units, spread: PartCounts) -> list[int]:
     """Of units of one part each, where they are."""
     left = [list(counts) for counts in spread]
     levels = []
@@ -273,7 +285,7 @@ def test_what_is_found_downhill_fits_and_costs_no_less_than_the_best(
 ) -> None:
     best = min((worth(case, one, COST, free=free)[0] for one in spreads(case)), default=math.inf)
     everywhere = [[one.parts, *[0] * (len(LEVELS) - 1)] for one in case.structures]
-    found = descended(case, everywhere, free=free)
+    found = local_search(case, everywhere, free=free)
     if found is not None:
         assert fits(case, found)
         assert value(case, COST, found, free=free).first >= best * (1 - 1e-9)
@@ -377,7 +389,7 @@ def test_two_memories_of_one_kind_share_accesses() -> None:
     levels = Card(("first", "second"), {"first": 100, "second": 100}, both, {})
     busy = {level: {"read": 1e-8} for level in levels.levels}
     table = Structure("table", 80, [Access("read", 4.0)], parts=8)
-    case = Case("two", levels, [table], Rates(1e9, 1000, busy))
+    case = Case("two", levels, [table], ThroughputLimits(1e9, 1000, busy))
     found = place(case, THROUGHPUT)
     assert found is not None
     assert found.spread == [[4, 4]]
@@ -388,7 +400,7 @@ def test_where_contexts_limit_nothing_is_spread() -> None:
     """Bandwidth is left: the nearest memory is the best."""
     busy = {"near": {"read": 1e-9}, "far": {"read": 1e-9}}
     structures = [reads("a", 10, 2.0), reads("b", 10, 2.0)]
-    case = Case("few", card(100, 100), structures, Rates(1e6, 1, busy))
+    case = Case("few", card(100, 100), structures, ThroughputLimits(1e6, 1, busy))
     found = place(case, THROUGHPUT)
     assert found is not None
     assert found.spread == [[1, 0], [1, 0]]
@@ -398,7 +410,7 @@ def test_where_contexts_limit_nothing_is_spread() -> None:
 def test_beyond_the_rate_that_is_wanted_cost_decides() -> None:
     busy = {"near": {"read": 1e-9}, "far": {"read": 1e-9}}
     structures = [reads("a", 10, 2.0), reads("b", 10, 2.0)]
-    of = Rates(1e12, 1000, busy)
+    of = ThroughputLimits(1e12, 1000, busy)
     spread = place(Case("fast", card(100, 100), structures, of), THROUGHPUT)
     slow = place(Case("slow", card(100, 100), structures, of._replace(wanted=1e8)), THROUGHPUT)
     assert spread is not None

@@ -20,9 +20,9 @@ np = pytest.importorskip("numpy")
 from slowpath.core.errors import InputError  # noqa: E402
 from slowpath.insights.accelerators.harness.bench import noise_of  # noqa: E402
 from slowpath.insights.source.layouts import Field, Spot, Type, descend, locate  # noqa: E402
-from slowpath.insights.source.operands import Touch, callee_of, touches  # noqa: E402
-from slowpath.insights.trace.instrumentation import BEGINS, CALLS, RETURNS, Site  # noqa: E402
-from slowpath.insights.trace.memory import Area, Memory, Structure  # noqa: E402
+from slowpath.insights.source.operands import Access, accesses, callee_of  # noqa: E402
+from slowpath.insights.trace.instrumentation import BEGINS, CALLS, RETURNS, AccessSite  # noqa: E402
+from slowpath.insights.trace.memory import Area, MemoryMap, Structure  # noqa: E402
 from slowpath.insights.trace.recording import RECORDS, Recorder  # noqa: E402
 
 
@@ -69,7 +69,7 @@ def size(kind: str) -> str:
 def test_operands_are_read_from_text(
     opcode: str, text: str, expected: list[tuple[str, str, str]]
 ) -> None:
-    assert [(one.kind, one.pointer, one.size) for one in touches(opcode, text)] == [
+    assert [(one.kind, one.pointer, one.size) for one in accesses(opcode, text)] == [
         (kind, pointer, size(type_)) for kind, pointer, type_ in expected
     ]
 
@@ -79,14 +79,14 @@ def test_copies_read_and_write() -> None:
         "call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(24) %a, "
         "ptr align 4 getelementptr (i8, ptr @b, i64 4), i64 %n, i1 false)"
     )
-    assert touches("call", text) == [
-        Touch("read", "getelementptr (i8, ptr @b, i64 4)", "%n"),
-        Touch("write", "%a", "%n"),
+    assert accesses("call", text) == [
+        Access("read", "getelementptr (i8, ptr @b, i64 4)", "%n"),
+        Access("write", "%a", "%n"),
     ]
     text = "call void @llvm.memset.p0.i64(ptr nonnull align 8 %8, i8 0, i64 24, i1 false)"
-    assert touches("call", text) == [Touch("write", "%8", "24")]
+    assert accesses("call", text) == [Access("write", "%8", "24")]
     text = "%1 = call i32 @memcmp(ptr %x, ptr %y, i64 6) #4"
-    assert touches("call", text) == [Touch("read", "%x", "6"), Touch("read", "%y", "6")]
+    assert accesses("call", text) == [Access("read", "%x", "6"), Access("read", "%y", "6")]
     assert callee_of(text) == "memcmp"
     assert callee_of('%1 = call i32 @"a b"(i32 1)') == "a b"
     assert callee_of("%1 = call i32 %2(ptr @f)") is None
@@ -122,7 +122,7 @@ def test_members_are_found_by_offset() -> None:
 
 def test_records_are_put_together_as_one_by_one() -> None:
     """Random records, in any portions; beside them, a loop that looks at each."""
-    memory = Memory(
+    memory = MemoryMap(
         sorted(
             [
                 Area(1000, 160, "state", 0),
@@ -134,7 +134,9 @@ def test_records_are_put_together_as_one_by_one() -> None:
     )
     draw = noise_of(5)
     for _ in range(20):
-        sites = [Site(draw.randrange(4), draw.choice(("read", "write")), None) for _ in range(9)]
+        sites = [
+            AccessSite(draw.randrange(4), draw.choice(("read", "write")), None) for _ in range(9)
+        ]
         records = list[tuple[int, int, int]]()
         for _ in range(200):
             block = draw.randrange(4)
@@ -178,7 +180,7 @@ def test_blocks_are_counted_by_the_calls_around_them() -> None:
                     expected.update((one, block) for one in stack)
                     numbers.append(BEGINS + block)
         records = np.array([(0, one, 0) for one in numbers], RECORDS)
-        recorder = Recorder(Memory([], []), [], 5, [0])
+        recorder = Recorder(MemoryMap([], []), [], 5, [0])
         for part in np.array_split(records, draw.randrange(1, 9)):
             recorder.take(part)
         assert {(call, block): n for call, block, n in recorder.tally().calls} == dict(expected)
@@ -199,7 +201,7 @@ def _found(recorder: Recorder) -> dict[str, Any]:
 
 
 def _expected(
-    memory: Memory, sites: list[Site], records: list[tuple[int, int, int]]
+    memory: MemoryMap, sites: list[AccessSite], records: list[tuple[int, int, int]]
 ) -> dict[str, Any]:
     runs, touched, elsewhere = [0] * 4, Counter[Any](), Counter[Any]()
     together, current = Counter[Any](), dict[int, set[Any]]()

@@ -11,8 +11,8 @@ from slowpath.core.errors import InputError  # noqa: E402
 from slowpath.core.programs.sources import Clang  # noqa: E402
 from slowpath.insights.accelerators import candidates  # noqa: E402
 from slowpath.insights.accelerators.harness.bench import noise_of  # noqa: E402
-from slowpath.insights.source.calls import find_entry, reached, recursive, roots  # noqa: E402
-from slowpath.insights.source.entry import choose  # noqa: E402
+from slowpath.insights.source.calls import find_entry, reachable_functions, recursive, roots  # noqa: E402
+from slowpath.insights.source.entry import choose_entry  # noqa: E402
 from slowpath.insights.source.functions import (  # noqa: E402
     Block,
     Function,
@@ -115,9 +115,9 @@ def test_names_that_are_not_ascii_are_refused_with_their_line(tmp_path: Path) ->
 
 def test_an_export_is_only_missed_in_cplusplus() -> None:
     with pytest.raises(InputError, match=r"own; is EXPORT_ELEMENT missing\?$"):
-        choose("nf.cc", {}, None)
+        choose_entry("nf.cc", {}, None)
     with pytest.raises(InputError, match=r"own$"):
-        choose("nf.c", {}, None)
+        choose_entry("nf.c", {}, None)
 
 
 def seeming(folder: Path, name: str, text: str) -> tuple[bool, bool]:
@@ -232,7 +232,7 @@ def test_calls_are_followed() -> None:
             function("g", "g"),
         )
     }
-    assert reached(functions, "a") == {"a", "b", "c"}
+    assert reachable_functions(functions, "a") == {"a", "b", "c"}
     assert recursive(functions) == {"d", "e", "g"}
     assert find_entry("nf.c", functions, "a") == "a"
     assert roots("nf.c", functions) == ["a", "g"]  # d and e are called by each other

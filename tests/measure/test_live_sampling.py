@@ -12,7 +12,7 @@ from slowpath.core.printable import json_line
 from slowpath.measure import live as measurements
 from slowpath.measure.live import LiveSample, measure_live
 from slowpath.measure.programs import PreparedProgram
-from slowpath.measure.sampling import Progress, Quota, Told
+from slowpath.measure.sampling import Progress, ProgressCallbacks, StopCriteria
 
 ROUNDS, SUBJECTS = 3, 4
 
@@ -45,7 +45,7 @@ def asked_after(times: int) -> Callable[[Progress], bool]:
     return lambda _: next(left, None) is not None
 
 
-QUOTA = Quota(0.01, 0.0)
+QUOTA = StopCriteria(0.01, 0.0)
 
 
 @pytest.mark.parametrize("counted", [32_768, 50_000, 4_000_000])
@@ -72,14 +72,14 @@ def program(monkeypatch: pytest.MonkeyPatch, bench: Bench) -> tuple[PreparedProg
     return PreparedProgram(cast("Any", record), [cast("Any", None)], [0], [], []), path
 
 
-def measured(prepared: PreparedProgram, told: Told) -> Any:
+def measured(prepared: PreparedProgram, told: ProgressCallbacks) -> Any:
     measurements.measure_program_live(cast("Any", None), prepared, 64, QUOTA, told)
     return prepared.record
 
 
 def test_after_one_load_the_interval_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared, path = program(monkeypatch, Bench())
-    record = measured(prepared, Told(lambda *_: True, asked_after(1)))
+    record = measured(prepared, ProgressCallbacks(lambda *_: True, asked_after(1)))
     assert record["loads"] == 1
     assert (path["live"]["low_ns"], path["live"]["high_ns"]) == (None, None)
     assert json.loads(json_line(record))["paths"][0]["live"]["program_ns"] == 40
@@ -90,7 +90,7 @@ def test_what_found_no_room_is_a_share_of_all_packets(
     monkeypatch: pytest.MonkeyPatch, share: float, *, told: bool
 ) -> None:
     prepared, path = program(monkeypatch, Bench(share))
-    record = measured(prepared, Told(lambda *_: True, lambda _: True))
+    record = measured(prepared, ProgressCallbacks(lambda *_: True, lambda _: True))
     assert path["live"]["lost"] > 0.001 * path["live"]["frames"]
     assert any("found no room" in warning for warning in record["warnings"]) == told
 
@@ -98,5 +98,5 @@ def test_what_found_no_room_is_a_share_of_all_packets(
 def test_who_asked_to_end_has_nothing_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared, path = program(monkeypatch, Bench())
     monkeypatch.setattr(kernel, "prepare_live_case", None)
-    record = measured(prepared, Told(lambda *_: False, lambda _: True))
+    record = measured(prepared, ProgressCallbacks(lambda *_: False, lambda _: True))
     assert path["error"] == record["error"] == "interrupted before it was measured"

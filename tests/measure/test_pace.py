@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from slowpath.measure import bench, environment
-from slowpath.measure.bench import Additions, Paced, PaceMeter
+from slowpath.measure.bench import Additions, CpuSpeed, PaceMeter
 from slowpath.measure.machine.files import Files
 
 
@@ -61,5 +61,5 @@ def test_interpreted_programs_tell_nothing_of_the_cpu(tmp_path: Path) -> None:
     setting.parent.mkdir(parents=True)
     for text, told in (("1", True), ("0", False)):
         setting.write_text(text)
-        record = environment.begin(0, files=Files(tmp_path)).end(Paced(3_000_000_000, 4.0))
+        record = environment.begin(0, files=Files(tmp_path)).end(CpuSpeed(3_000_000_000, 4.0))
         assert (record["pace"] is not None) == told

@@ -11,9 +11,9 @@ from slowpath.measure.sampling import (
     Measured,
     Outcome,
     Progress,
-    Quota,
     Reference,
     Sample,
+    StopCriteria,
     SubjectError,
     measure,
     ratio,
@@ -86,14 +86,14 @@ class _Load:
 
 
 def taken(
-    bench: Bench, quota: Quota, go_on: Callable[[Progress], bool] = lambda _: True
+    bench: Bench, quota: StopCriteria, go_on: Callable[[Progress], bool] = lambda _: True
 ) -> Outcome:
     return measure(bench, quota, go_on)
 
 
 def test_costs_are_found_whatever_is_around_them() -> None:
     bench = Bench([(30.0, False), (30.0, True), (4000.0, False)])
-    outcome = taken(bench, Quota(0.01, 60.0))
+    outcome = taken(bench, StopCriteria(0.01, 60.0))
     assert outcome.precise
     assert outcome.discarded == 0
     assert outcome.baseline is not None
@@ -110,7 +110,7 @@ def test_costs_are_found_whatever_is_around_them() -> None:
 def test_what_was_timed_beside_a_slow_busy_loop_is_left_out() -> None:
     # Every third stretch of 40 samples takes a quarter longer.
     bench = Bench([(100.0, False)], slower=lambda time: 1.25 if time // 40 % 3 == 2 else 1.0)
-    outcome = taken(bench, Quota(0.01, 60.0))
+    outcome = taken(bench, StopCriteria(0.01, 60.0))
     assert outcome.discarded > 0.2 * outcome.samples
     assert outcome.subjects[0] is not None
     assert outcome.subjects[0].run.value == pytest.approx(120, rel=0.003)
@@ -120,10 +120,10 @@ def test_what_was_timed_beside_a_slow_busy_loop_is_left_out() -> None:
 
 def test_a_load_that_is_disturbed_has_further_samples() -> None:
     quiet = Bench([(100.0, False)])
-    usual = taken(quiet, Quota(0.5, 0.0), lambda _: False)
+    usual = taken(quiet, StopCriteria(0.5, 0.0), lambda _: False)
     # A sixth of the time is left, so that no load has four samples of everything in six rounds.
     disturbed = Bench([(100.0, False)], slower=lambda time: 1.0 if time // 12 % 6 == 0 else 1.3)
-    outcome = taken(disturbed, Quota(0.01, 60.0))
+    outcome = taken(disturbed, StopCriteria(0.01, 60.0))
     assert usual.samples / usual.loads == 12
     assert 12 < outcome.samples / outcome.loads <= 48
     assert outcome.subjects[0] is not None
@@ -135,14 +135,14 @@ def test_a_machine_that_is_never_quiet_says_so() -> None:
     bench = Bench([(100.0, False)])
     draw = random.Random(1)  # noqa: S311 - no secret
     bench.slower = lambda time: 1.0 if time % 9 == 0 else 1.0 + draw.random()
-    outcome = taken(bench, Quota(0.01, 0.0))
+    outcome = taken(bench, StopCriteria(0.01, 0.0))
     assert outcome.limit > 1.02
     assert outcome.subjects[0] is not None
 
 
 def test_single_outliers_do_not_matter() -> None:
     bench = Bench([(100.0, False)], slower=lambda time: 30.0 if time % 17 == 0 else 1.0)
-    outcome = taken(bench, Quota(0.01, 60.0))
+    outcome = taken(bench, StopCriteria(0.01, 60.0))
     assert outcome.subjects[0] is not None
     assert outcome.subjects[0].run.value == pytest.approx(120, rel=0.003)
 
@@ -151,7 +151,7 @@ def test_it_goes_on_until_it_is_precise() -> None:
     spreads = {}
     for precision in (0.02, 0.005):
         bench = Bench([(200.0, False)], placing=0.02)
-        outcome = taken(bench, Quota(precision, 600.0))
+        outcome = taken(bench, StopCriteria(precision, 600.0))
         assert outcome.precise
         subject = outcome.subjects[0]
         assert subject is not None
@@ -180,15 +180,15 @@ def test_it_goes_on_until_what_is_asked_is_decided() -> None:
     def bench() -> Bench:
         return Bench([(200.0, False), (202.0, False)], placing=0.02)
 
-    short = taken(bench(), Quota(0.05, 600.0))
+    short = taken(bench(), StopCriteria(0.05, 600.0))
     assert short.loads == 6
     assert 1.0 in beyond(short.subjects).interval
-    long = taken(bench(), Quota(0.05, 600.0, decided=decided))
+    long = taken(bench(), StopCriteria(0.05, 600.0, decided=decided))
     assert 1.0 not in beyond(long.subjects).interval
     # Each look is twice as late as the one before: who looks often is often wrong.
     assert long.loads == 6 * 2 ** (len(asked) - 1) > short.loads
     # Without a decision it ends when the time is over.
-    over = taken(bench(), Quota(0.05, 0.0, decided=lambda _: False))
+    over = taken(bench(), StopCriteria(0.05, 0.0, decided=lambda _: False))
     assert over.loads == 3
 
 
@@ -199,17 +199,17 @@ def test_it_goes_on_until_a_ratio_is_precise_too() -> None:
         old, new = subjects
         return None if old is None or new is None else ratio(old, new)
 
-    def loads(quota: Quota) -> int:
+    def loads(quota: StopCriteria) -> int:
         return taken(Bench([(200.0, False), (202.0, False)], placing=0.02), quota).loads
 
-    assert loads(Quota(0.01, 600.0, between=between)) > loads(Quota(0.01, 600.0))
+    assert loads(StopCriteria(0.01, 600.0, between=between)) > loads(StopCriteria(0.01, 600.0))
     # What stays unknown is not precise, and ends when the time is over.
-    assert loads(Quota(0.5, 0.0, between=lambda _: None)) == 3
+    assert loads(StopCriteria(0.5, 0.0, between=lambda _: None)) == 3
 
 
 def test_it_ends_when_it_is_asked_to() -> None:
     bench = Bench([(200.0, False)], placing=0.2)
-    outcome = taken(bench, Quota(1e-9, 600.0), lambda progress: progress.loads < 9)
+    outcome = taken(bench, StopCriteria(1e-9, 600.0), lambda progress: progress.loads < 9)
     assert (outcome.loads, outcome.precise) == (9, False)
     # What it has by then counts.
     assert outcome.subjects[0] is not None
@@ -217,7 +217,7 @@ def test_it_ends_when_it_is_asked_to() -> None:
 
 def test_ratios_are_those_of_loads_together() -> None:
     bench = Bench([(100.0, False), (110.0, False)], placing=0.01)
-    outcome = taken(bench, Quota(0.004, 60.0))
+    outcome = taken(bench, StopCriteria(0.004, 60.0))
     old, new = outcome.subjects
     assert old is not None
     assert new is not None
@@ -236,7 +236,7 @@ def test_ratios_are_known_where_nearly_everything_is_disturbed() -> None:
     slower = [1.0 + draw.random() * (draw.random() < 0.95) for _ in range(100_000)]
     # Whatever it is that disturbs, it stays for a while.
     bench.slower = lambda time: slower[time // 400]
-    outcome = taken(bench, Quota(1e-9, 600.0), lambda progress: progress.loads < 60)
+    outcome = taken(bench, StopCriteria(1e-9, 600.0), lambda progress: progress.loads < 60)
     old, new = outcome.subjects
     assert old is not None
     assert new is not None
@@ -248,7 +248,7 @@ def test_ratios_are_known_where_nearly_everything_is_disturbed() -> None:
 
 def test_calls_that_take_longer_than_runs_divide_by_nothing() -> None:
     bench = Bench([(0.0, False)], slower=lambda time: 500.0 if time < 60 else 0.001)
-    outcome = taken(bench, Quota(0.01, 0.0))
+    outcome = taken(bench, StopCriteria(0.01, 0.0))
     assert outcome.busy[0] > 0
 
 
@@ -257,15 +257,15 @@ def test_a_disturbance_at_the_start_does_not_make_samples_short() -> None:
     # Every other one of the first samples takes much longer.
     disturbed.slower = lambda time: 1000.0 if time < 24 and time % 2 == 0 else 1.0
     for bench in (usual, disturbed):
-        taken(bench, Quota(0.5, 0.0), lambda _: False)
+        taken(bench, StopCriteria(0.5, 0.0), lambda _: False)
     assert disturbed.runs == usual.runs
 
 
 def test_runs_of_a_sample_are_limited() -> None:
     fast = Bench([(0.0, False)])
-    taken(fast, Quota(0.5, 0.0))
+    taken(fast, StopCriteria(0.5, 0.0))
     slow = Bench([(5e6, False)])
-    taken(slow, Quota(0.5, 0.0))
+    taken(slow, StopCriteria(0.5, 0.0))
     assert fast.longest <= 1_000_000
     assert slow.loads == 3
 
@@ -273,7 +273,7 @@ def test_runs_of_a_sample_are_limited() -> None:
 def test_no_more_runs_are_timed_after_a_load_than_take_the_path() -> None:
     bench = Bench([(10.0, False), (10.0, False)])
     bench.most = [2000, sys.maxsize]
-    outcome = taken(bench, Quota(0.5, 0.0), lambda _: False)
+    outcome = taken(bench, StopCriteria(0.5, 0.0), lambda _: False)
     assert outcome.loads == 1
     limited, free = bench.runs
     assert 1000 < limited <= 2000 < free
@@ -282,7 +282,7 @@ def test_no_more_runs_are_timed_after_a_load_than_take_the_path() -> None:
 def test_a_subject_that_fails_does_not_end_the_others() -> None:
     bench = Bench([(100.0, False), (50.0, True), (10.0, False)])
     bench.failing = 1
-    outcome = taken(bench, Quota(0.01, 60.0))
+    outcome = taken(bench, StopCriteria(0.01, 60.0))
     assert outcome.failed == {1: "it takes another path"}
     assert outcome.subjects[1] is None
     assert outcome.precise

@@ -15,14 +15,14 @@ from slowpath.core.errors import UnavailableError
 from slowpath.core.schema.validation import schema
 from slowpath.measure.conclusions import conclude_where
 from slowpath.measure.documents import Breakdown, MeasuredStretch
-from slowpath.measure.stretches import Beginnings, take_apart
+from slowpath.measure.stretches import PrefixTimes, stretch_times
 from support import ROOT, slowpath
 
 
 def test_stretches_of_a_load_add_up_to_the_path() -> None:
     # Each question takes 2 ns; the third point is not there, its question is asked all the same.
-    load = Beginnings(30.0, [7.0, 19.0, 38.0])
-    parts = take_apart([load], [1, 2, 4])
+    load = PrefixTimes(30.0, [7.0, 19.0, 38.0])
+    parts = stretch_times([load], [1, 2, 4])
     assert parts.asking is not None
     assert parts.whole is not None
     assert parts.asking.value == 2
@@ -32,13 +32,13 @@ def test_stretches_of_a_load_add_up_to_the_path() -> None:
 
 
 def test_a_disturbed_end_makes_two_stretches_unknown() -> None:
-    loads = [Beginnings(30.0, [5.0, None, 30.0]), Beginnings(None, [5.0, 10.0, 30.0])]
-    parts = take_apart(loads, [0, 0, 0])
+    loads = [PrefixTimes(30.0, [5.0, None, 30.0]), PrefixTimes(None, [5.0, 10.0, 30.0])]
+    parts = stretch_times(loads, [0, 0, 0])
     first, *others = parts.parts
     assert first is not None
     assert first.value == 5
     assert others == [None, None]
-    assert take_apart([Beginnings(None, [None])], [1]).whole is None
+    assert stretch_times([PrefixTimes(None, [None])], [1]).whole is None
 
 
 def stretch(call: str | None, ns: float, half: float) -> MeasuredStretch:

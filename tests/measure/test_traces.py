@@ -22,7 +22,7 @@ from slowpath.core.programs.packet import pcap_bytes
 from slowpath.core.schema.validation import schema
 from slowpath.measure.sampling import Measured
 from slowpath.measure.statistics import estimate
-from slowpath.measure.traces import distribution, draw, mixed
+from slowpath.measure.traces import distribution, draw, mean_cost
 from support import ROOT, slowpath
 
 HEADER_PARSER = ROOT / "examples/header_parser.bpf.o"
@@ -403,11 +403,11 @@ def test_the_mean_is_weighted_and_disturbed_loads_are_filled() -> None:
         known = estimate([value for value in values if value is not None])
         return Measured(known, known, values, values, 1)
 
-    mix = mixed([(0.6, measured([10.0, 12.0, 11.0])), (0.2, measured([100.0, None, 100.0]))])
+    mix = mean_cost([(0.6, measured([10.0, 12.0, 11.0])), (0.2, measured([100.0, None, 100.0]))])
     assert mix is not None
     assert mix["share"] == pytest.approx(0.8)
     assert mix["mean_ns"] == pytest.approx((0.6 * 11 + 0.2 * 100) / 0.8)
     assert mix["low_ns"] is not None
     assert mix["high_ns"] is not None
     assert mix["low_ns"] <= mix["mean_ns"] <= mix["high_ns"]
-    assert mixed([]) is None
+    assert mean_cost([]) is None

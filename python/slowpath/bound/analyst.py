@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from slowpath.bound.outcomes import Analysed
-from slowpath.bound.plan import Plan, Request, Task, for_target, make_plan
+from slowpath.bound.plan import Plan, Request, Task, make_plan, retarget
 from slowpath.bound.progress import Watch, Watching
 from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.errors import InputError
-from slowpath.core.jobs.job import Doer, Job, Message, Send
+from slowpath.core.jobs.job import Job, JobWorker, Message, Send
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.core.jobs.supervision import Ending, await_job
+from slowpath.core.jobs.supervision import EarlyEnd, await_job
 from slowpath.core.printable import json_line
 from slowpath.core.programs.loading import KernelBtf
 from slowpath.core.schema.results import NO_DETAIL, NO_FAILURE, Failure, Result, failed_result
@@ -62,15 +62,15 @@ class Analyst:
         self._most: tuple[int | None] | None = None  # computed on first use
         jobs = [self._job(task) for task in tasks]
         alone = len(tasks) == 1 and tasks[0].size <= _SMALL and not apart
-        self._worker: Doer
+        self._worker: JobWorker
         if alone:
-            from slowpath.core.jobs.thread_worker import Companion
+            from slowpath.core.jobs.thread_worker import ThreadWorker
 
-            self._worker = Companion(jobs)
+            self._worker = ThreadWorker(jobs)
         else:
-            from slowpath.core.jobs.supervision import Worker
+            from slowpath.core.jobs.supervision import ProcessWorker
 
-            self._worker = Worker(jobs, self._memory)
+            self._worker = ProcessWorker(jobs, self._memory)
 
     def __enter__(self) -> "Analyst":
         return self
@@ -163,7 +163,7 @@ class Analyst:
         yield ("failed", "the engine ended without a result")
 
 
-def _cut(task: Task, run: analyses.Run, ending: Ending) -> analyses.Outcome:
+def _cut(task: Task, run: analyses.Run, ending: EarlyEnd) -> analyses.Outcome:
     """Return the outcome of a killed or crashed analysis: the last result that it reported."""
     doing = run.stage or "reading the program"
     if ending.defect:
@@ -219,7 +219,7 @@ class Session:
         """
         self.btf = KernelBtf(request.btf)
         self._request = request
-        self.plan = make_plan(request) if plan is None else for_target(plan, request)
+        self.plan = make_plan(request) if plan is None else retarget(plan, request)
 
     def analyse(
         self, audience: RunContext, options: analyses.Options | None = None

@@ -12,7 +12,7 @@ from slowpath.bound.outcomes import Analysed
 from slowpath.bound.plan import Request
 from slowpath.bound.progress import Watcher
 from slowpath.bound.report import text_reporter
-from slowpath.bound.requirement import Decision, Judgement, hold_against
+from slowpath.bound.requirement import Decision, Judgement, judge
 from slowpath.core.engine.analyses import Progress, Run
 from slowpath.core.engine.identity import version
 from slowpath.core.html.elements import preformatted
@@ -164,7 +164,7 @@ class Program:
 
     def _judgement(self) -> Judgement | None:
         required, accept = self._request.requirement, self._request.accept_assumptions
-        return None if required is None else hold_against(self.result, required, accept=accept)
+        return None if required is None else judge(self.result, required, accept=accept)
 
     def __str__(self) -> str:
         if self.error is not None:

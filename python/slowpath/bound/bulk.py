@@ -23,14 +23,14 @@ from slowpath.bound.analyst import (
 )
 from slowpath.bound.outcomes import Analysed
 from slowpath.bound.plan import Request, Task
-from slowpath.bound.progress import Shown, Watcher
+from slowpath.bound.progress import ProgressLines, Watcher
 from slowpath.core.engine import analyses, identity, objects, targets
 from slowpath.core.engine.analyses import Run
 from slowpath.core.errors import UnavailableError
-from slowpath.core.jobs.ordered import Asked, PoolObserver, Undone
+from slowpath.core.jobs.ordered import PoolObserver, StopRequested, Unfinished
 from slowpath.core.jobs.pool import Pool
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.core.programs.loading import CarriedBtf, KernelBtf
+from slowpath.core.programs.loading import KernelBtf, SerializedBtf
 from slowpath.core.terminal import about_left
 
 
@@ -46,7 +46,7 @@ class Common(NamedTuple):
     """Data that each worker gets once."""
 
     parts: tuple[Part, ...]
-    btf: CarriedBtf
+    btf: SerializedBtf
     beside: int  # concurrent analyses on a machine; they share the free memory
 
 
@@ -90,7 +90,7 @@ _FILES = 4
 _TARGETS = 64
 
 
-def analyse(common: Common, item: Item, asked: Asked) -> Answer:
+def analyse(common: Common, item: Item, asked: StopRequested) -> Answer:
     """Analyse a program in a worker; failures are results, too."""
     part = common.parts[item.part]
     target = _target(part.target)
@@ -109,7 +109,7 @@ def analyse(common: Common, item: Item, asked: Asked) -> Answer:
 class _Heeding(Watcher):
     """Watcher that passes a stop request on to the analysis."""
 
-    def __init__(self, asked: Asked, stopping: Stopping) -> None:
+    def __init__(self, asked: StopRequested, stopping: Stopping) -> None:
         self._asked, self._stopping = asked, stopping
 
     def look(self, run: Run) -> None:  # noqa: ARG002 - a worker shows no progress
@@ -119,7 +119,7 @@ class _Heeding(Watcher):
 
 @lru_cache(_TARGETS)
 def _target(described: targets.Description) -> targets.Target:
-    return targets.made(described)
+    return targets.target_of(described)
 
 
 @lru_cache(_FILES)
@@ -128,7 +128,7 @@ def _object(file: str, data: bytes) -> objects.Object:
 
 
 @lru_cache(1)
-def _btf(carried: CarriedBtf) -> KernelBtf:
+def _btf(carried: SerializedBtf) -> KernelBtf:
     return KernelBtf.arrived(carried)
 
 
@@ -140,13 +140,13 @@ def _memory(beside: int) -> int | None:
     return default_limit(beside)
 
 
-class Showing:
+class BulkProgress:
     """A progress line for the analysis of many programs, which disappears at the end."""
 
     def __init__(self, count: int) -> None:
         """Start with the number of programs to analyse."""
         self._count = count
-        self._shown = Shown(f"{count} program{'s'[: count != 1]}")
+        self._shown = ProgressLines(f"{count} program{'s'[: count != 1]}")
         self._started = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -211,7 +211,7 @@ def analyse_all(
         pool.beside,
     )
     ends = _Ends(parts[0][0].until, stopping)
-    with Showing(len(given)) as shown:
+    with BulkProgress(len(given)) as shown:
         audience = PoolObserver(ends.asked, shown.look)
         with closing(pool.each(analyse, common, given, audience)) as answers:
             for (at, task), item in zip(tasks, items, strict=True):
@@ -235,7 +235,7 @@ class _Ends:
             self._reason = TOTAL
         return bool(self._reason)
 
-    def outcome(self, task: Task, answer: Answer | Undone | None) -> analyses.Outcome:
+    def outcome(self, task: Task, answer: Answer | Unfinished | None) -> analyses.Outcome:
         """Return the outcome of a program; `answer` is None if the task has no program.
 
         Raises:

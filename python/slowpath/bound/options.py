@@ -176,7 +176,7 @@ def choose_target(name: str) -> targets.Target:
         ValueError: if the text is neither a known name nor looks like a file.
         InputError: if the file cannot be read, or this machine's calibration is invalid.
     """
-    return targets.made(find_target(name))
+    return targets.target_of(find_target(name))
 
 
 def find_target(name: str) -> targets.Description:
@@ -208,7 +208,7 @@ def _calibrated(text: str) -> targets.Description:
     """
     found = targets.Description(CALIBRATED, text)
     try:
-        check_valid(targets.made(found), calibration_file())
+        check_valid(targets.target_of(found), calibration_file())
     except InputError as problem:
         what = "this machine's calibration is not valid; slowpath calibrate makes it anew"
         raise InputError(problem.file, f"{problem.reason} ({what})") from None
@@ -235,7 +235,7 @@ def read_request(files: Sequence[str], written: WrittenOptions) -> Request:
     requirement = _read_requirement(written)
     name = default_target(files) if written.target is None else written.target
     description = read_option("--target", find_target, name)
-    target = targets.made(description)
+    target = targets.target_of(description)
     asked = read_option("--metric", lambda name: check_metric(name, target), written.metric)
     if target.machine is not None and isinstance(requirement, Rate):
         metric = asked  # the guarantee is a count; the rate is compared with the estimate

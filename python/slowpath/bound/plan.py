@@ -87,7 +87,7 @@ def make_plan(request: Request) -> Plan:
     return plan
 
 
-def for_target(plan: Plan, request: Request) -> Plan:
+def retarget(plan: Plan, request: Request) -> Plan:
     """Return the same programs for the target of a request; files are not read or compiled again.
 
     Raises:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 from slowpath.core.engine.analyses import Progress, Run
-from slowpath.core.engine.current_stage import Doing
+from slowpath.core.engine.current_stage import StageProgress
 from slowpath.core.printable import one_line
 from slowpath.core.schema.derived import metric_words
 from slowpath.core.schema.rates import as_metric, format_rate
@@ -36,7 +36,7 @@ Watching = Callable[[str, str, float | None], Watcher]
 """Function that creates a watcher from a program's label, the metric, and the seconds allowed."""
 
 
-class Shown:
+class ProgressLines:
     """A live line on a terminal, and one permanent line if the work takes long."""
 
     def __init__(self, subject: str) -> None:
@@ -83,7 +83,7 @@ class Watch(Watcher):
 
     def __init__(self, subject: str, metric: str, seconds: float | None) -> None:
         """Start; `seconds` is the deadline of the analysis, None without one."""
-        self._shown = Shown(subject)
+        self._shown = ProgressLines(subject)
         self._metric = metric
         self._seconds = seconds
 
@@ -159,7 +159,7 @@ def _paths(count: int) -> str:
 
 _SOON = 1.0
 """Seconds before the live line appears."""
-_QUIET = Doing("", "", 0, "")
+_QUIET = StageProgress("", "", 0, "")
 
 
 class WorkWatch:
@@ -167,11 +167,11 @@ class WorkWatch:
 
     def __init__(self, file: str, ends: str) -> None:
         """Start; `ends` is a text such as `--deadline ends it after 60 s`."""
-        self._shown = Shown(file)
+        self._shown = ProgressLines(file)
         self._ends = ends
         self._doing = _QUIET
 
-    def take(self, doing: Doing) -> None:
+    def take(self, doing: StageProgress) -> None:
         """Store the current stage."""
         self._doing = doing
 
@@ -183,7 +183,7 @@ class WorkWatch:
             after=_SOON,
         )
 
-    def see(self, doing: Doing) -> None:
+    def see(self, doing: StageProgress) -> None:
         """Store and show the current stage."""
         self.take(doing)
         self.look()
@@ -193,7 +193,7 @@ class WorkWatch:
         self._shown.close()
 
 
-class Looking(Watcher):
+class PartWatcher(Watcher):
     """Watcher of an analysis that is part of larger work."""
 
     def __init__(self, watch: WorkWatch, subject: str) -> None:
@@ -203,7 +203,7 @@ class Looking(Watcher):
 
     def look(self, run: Run) -> None:
         """Show the progress of the analysis."""
-        self._watch.see(Doing(self._subject, run.stage, run.news.candidates, "paths"))
+        self._watch.see(StageProgress(self._subject, run.stage, run.news.candidates, "paths"))
 
 
 def ending(seconds: float | None, option: str) -> str:
@@ -214,7 +214,7 @@ def ending(seconds: float | None, option: str) -> str:
     return f"{ends}, Ctrl-C ends it now with what is known by then"
 
 
-def describe_work(doing: Doing) -> str:
+def describe_work(doing: StageProgress) -> str:
     """Describe the current stage in a few words."""
     stage = doing.stage or "reading"
     count = f", {doing.done} {doing.unit}" if doing.done and doing.unit else ""

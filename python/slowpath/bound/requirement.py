@@ -17,7 +17,7 @@ from slowpath.core.schema.derived import (
     metric_words,
 )
 from slowpath.core.schema.rates import (
-    Most,
+    CountLimit,
     Rate,
     Requirement,
     format_apart,
@@ -54,7 +54,7 @@ def parse_requirement(text: str) -> Requirement:
             f"{text!r} is not a count that must not be exceeded; write for example "
             "'<=4000 instructions' or '<=300 memory-accesses', in quotes"
         )
-    return Most(int(match["number"]), "-".join(match["metric"].lower().split()))
+    return CountLimit(int(match["number"]), "-".join(match["metric"].lower().split()))
 
 
 def decide(result: Result, required: Requirement) -> Decision:
@@ -106,7 +106,7 @@ class Judgement(NamedTuple):
     relied_on: list[str]  # conditions of a requirement that is met, one sentence each
 
 
-def hold_against(result: Result, required: Requirement, *, accept: bool) -> Judgement:
+def judge(result: Result, required: Requirement, *, accept: bool) -> Judgement:
     """Judge whether a result meets a requirement.
 
     A guarantee whose loop limits cut loops short fails, unless `accept` is true.
@@ -124,7 +124,7 @@ def _meets(found: Bound | PathResult, required: Requirement) -> bool:
     return _count(found, required) <= required.value
 
 
-def _count(found: Bound | PathResult, required: Most) -> int:
+def _count(found: Bound | PathResult, required: CountLimit) -> int:
     """Return the count of a bound, or the cost of a path, for the required metric."""
     counts: Mapping[str, float] | None = found.get("cost") or found.get("counts")  # type: ignore[assignment]
     return counted(counts or {}, required.metric)[1]

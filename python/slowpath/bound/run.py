@@ -159,10 +159,10 @@ def _hold(request: Request, analysed: Analysed, label: str, command: str) -> Exi
     """Return the exit code for `--require`; report conditions and failures to standard error."""
     if request.requirement is None:
         return ExitCode.FINE
-    from slowpath.bound.requirement import Decision, hold_against, reproduce
+    from slowpath.bound.requirement import Decision, judge, reproduce
 
     task, accept = analysed.task, request.accept_assumptions
-    judgement = hold_against(analysed.result, request.requirement, accept=accept)
+    judgement = judge(analysed.result, request.requirement, accept=accept)
     for sentence in judgement.relied_on:
         note(f"note: {label}: --require is met if {sentence}")
     if judgement.decision is not Decision.MET:

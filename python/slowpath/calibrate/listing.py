@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import TypedDict
 
-from slowpath.calibrate.experiments.bed import Bed
+from slowpath.calibrate.experiments.bed import TestBed
 from slowpath.calibrate.experiments.reading import shipped_experiment, shipped_names
 from slowpath.calibrate.experiments.specification import Experiment, Metric
-from slowpath.calibrate.settings import fits
+from slowpath.calibrate.settings import is_supported
 from slowpath.calibrate.testbeds import TESTBEDS
 from slowpath.core.command import load
 from slowpath.core.engine import identity
@@ -58,7 +58,7 @@ def list_all(form: str) -> ExitCode:
     Raises:
         UnavailableError: when PyYAML is not installed.
     """
-    beds: list[Bed] = [load(place) for place in TESTBEDS.values()]
+    beds: list[TestBed] = [load(place) for place in TESTBEDS.values()]
     experiments = [shipped_experiment(name) for name in shipped_names()]
     if form == "json":
         out(json_line(_catalogue(beds, experiments)))
@@ -67,7 +67,7 @@ def list_all(form: str) -> ExitCode:
     return ExitCode.FINE
 
 
-def _catalogue(beds: Sequence[Bed], experiments: Sequence[Experiment]) -> Catalogue:
+def _catalogue(beds: Sequence[TestBed], experiments: Sequence[Experiment]) -> Catalogue:
     return {
         "slowpath": identity.version(),
         "testbeds": [
@@ -82,13 +82,13 @@ def _catalogue(beds: Sequence[Bed], experiments: Sequence[Experiment]) -> Catalo
             for bed in beds
         ],
         "experiments": [
-            {"specification": one, "runs_on": [bed.name for bed in beds if fits(bed, one)]}
+            {"specification": one, "runs_on": [bed.name for bed in beds if is_supported(bed, one)]}
             for one in experiments
         ],
     }
 
 
-def _listed(beds: Sequence[Bed], experiments: Sequence[Experiment]) -> Iterator[Line | str]:
+def _listed(beds: Sequence[TestBed], experiments: Sequence[Experiment]) -> Iterator[Line | str]:
     yield Line("Test beds", "bold")
     width = max(len(bed.name) for bed in beds)
     for bed in beds:

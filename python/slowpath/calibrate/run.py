@@ -16,7 +16,7 @@ from slowpath.calibrate.core_model.derivation import Derived, derive
 from slowpath.calibrate.experiments.documents import CalibratedExperiment
 from slowpath.calibrate.experiments.evaluation import evaluate_all
 from slowpath.calibrate.experiments.folder import write
-from slowpath.calibrate.experiments.running import Audience, blocks_left, run, run_settings
+from slowpath.calibrate.experiments.running import RunCallbacks, blocks_left, run, run_settings
 from slowpath.calibrate.report import target_report, text_report
 from slowpath.calibrate.settings import Settings
 from slowpath.core import terminal
@@ -146,7 +146,7 @@ def _measured(settings: Settings) -> tuple[list[CalibratedExperiment], bool]:
         folder.begin(known, settings.experiments)
         left = blocks_left(folder, bed, settings.experiments)
         with heeding_signals() as stopping, LiveLine(left, _THEN) as line:
-            done = run(folder, bed, settings.experiments, limits, Audience(stopping, line.show))
+            done = run(folder, bed, settings.experiments, limits, RunCallbacks(stopping, line.show))
             for name in done:
                 line.done(name)
             stopped = stopping.asked

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from slowpath.calibrate.experiments.bed import Bed, Limits
+from slowpath.calibrate.experiments.bed import Limits, TestBed
 from slowpath.calibrate.experiments.folder import RunFolder
 from slowpath.calibrate.experiments.reading import (
     load_experiment,
@@ -18,7 +18,7 @@ from slowpath.calibrate.testbeds import TESTBEDS
 from slowpath.core.command import load
 from slowpath.core.errors import InputError, OptionError
 from slowpath.core.inputs import check_page
-from slowpath.core.spanned import whole
+from slowpath.core.spanned import parse_integer
 
 _USUAL = "linux-xdp"
 _PRECISION, _SECONDS = 1.0, 2.5  # percent; for one experiment
@@ -28,7 +28,7 @@ class Settings(NamedTuple):
     """A run to measure and evaluate, or only to evaluate."""
 
     folder: RunFolder
-    bed: Bed | None  # None: only evaluate
+    bed: TestBed | None  # None: only evaluate
     limits: Limits
     experiments: Sequence[Experiment]  # to measure
     names: Sequence[str]  # of all experiments of the run, in order
@@ -107,20 +107,20 @@ def _of_run(folder: RunFolder, name: str) -> Experiment:
     return folder.of(name).experiment()
 
 
-def _bed(name: str) -> Bed:
+def _bed(name: str) -> TestBed:
     if name not in TESTBEDS:
         raise OptionError("--testbed", f"{name!r} is none of {', '.join(TESTBEDS)}")
-    bed: Bed = load(TESTBEDS[name])
+    bed: TestBed = load(TESTBEDS[name])
     return bed
 
 
-def _chosen(given: Namespace, bed: Bed) -> list[Experiment]:
+def _chosen(given: Namespace, bed: TestBed) -> list[Experiment]:
     experiments = [load_experiment(file) for file in given.spec]
     experiments += [shipped_experiment(name) for name in given.component]
     every = not experiments
     if every:
         experiments = [shipped_experiment(name) for name in shipped_names()]
-        experiments = [one for one in experiments if fits(bed, one)]
+        experiments = [one for one in experiments if is_supported(bed, one)]
     for experiment in experiments:
         metric_on(bed, experiment)
     names = [experiment["name"] for experiment in experiments]
@@ -133,7 +133,7 @@ def _chosen(given: Namespace, bed: Bed) -> list[Experiment]:
     return [with_range(one, first, last, given.points) for one in experiments]
 
 
-def fits(bed: Bed, experiment: Experiment) -> bool:
+def is_supported(bed: TestBed, experiment: Experiment) -> bool:
     """Return true if a test bed supports an experiment."""
     try:
         metric_on(bed, experiment)
@@ -143,7 +143,7 @@ def fits(bed: Bed, experiment: Experiment) -> bool:
 
 
 def _range(text: str) -> tuple[int, int]:
-    ends = [whole(end) for end in text.split(":")]
+    ends = [parse_integer(end) for end in text.split(":")]
     if len(ends) != 2 or ends[0] is None or ends[1] is None:  # noqa: PLR2004 - first and last
         raise OptionError("--range", f"{text!r} is no range; write FIRST:LAST, such as 100:2e6")
     return ends[0], ends[1]

@@ -197,9 +197,9 @@ OPTIMIZE = Command(
 
 
 def _plan(given: Namespace) -> int:
-    from slowpath.chain.plan import make_planned, plan
+    from slowpath.chain.plan import make_plan_options, plan
 
-    return plan(make_planned(given))
+    return plan(make_plan_options(given))
 
 
 _HOW = "How to plan"
@@ -276,10 +276,10 @@ PLAN = Command(
 
 
 def _verify(given: Namespace) -> int:
-    from slowpath.chain.options import make_comparing
+    from slowpath.chain.options import make_verify_options
     from slowpath.chain.verify import verify
 
-    return verify(make_comparing(given), given.format)
+    return verify(make_verify_options(given), given.format)
 
 
 VERIFY = Command(

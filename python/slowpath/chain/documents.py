@@ -208,7 +208,7 @@ class Rehearsal(TypedDict):
     """Further remarks, one sentence each."""
 
 
-def withheld(rehearsal: Rehearsal | None) -> bool:
+def must_not_load(rehearsal: Rehearsal | None) -> bool:
     """Return true if the kernel rejects the rewritten program or runs it differently.
 
     Such a program must not be loaded.

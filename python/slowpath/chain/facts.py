@@ -75,7 +75,7 @@ def lines_text(lines: Sequence[SourceLine]) -> str:
     return one_line(f"{shown}; {more} more" if more > 0 else shown)
 
 
-def decided(dropped: Iterable[Dropped]) -> Iterator[Dropped]:
+def decided_branches(dropped: Iterable[Dropped]) -> Iterator[Dropped]:
     """Yield the branches that facts decide: the first of each source line and outcome."""
     seen = set[tuple[str, int, str]]()
     for one in dropped:
@@ -152,7 +152,7 @@ def result_text(result: CallResult) -> str:
     return one_line(f"{result['helper']} at {where} {what}")
 
 
-def arrives(program: ChainProgram) -> str:
+def arrivals_text(program: ChainProgram) -> str:
     """Return a sentence about the packets that arrive at a program."""
     if not program["reached"]:
         return "no packet arrives"

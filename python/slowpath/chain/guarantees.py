@@ -14,7 +14,7 @@ from typing import NamedTuple
 from slowpath.bound.analyst import Analyst, RunContext
 from slowpath.bound.options import WrittenOptions, choose_target, read_request
 from slowpath.bound.plan import Task
-from slowpath.bound.progress import Looking, WorkWatch
+from slowpath.bound.progress import PartWatcher, WorkWatch
 from slowpath.chain.documents import ChainProgram, Guarantee
 from slowpath.chain.facts import maps_text
 from slowpath.chain.loading import LoadedChain, compiled_of, targets_of
@@ -33,7 +33,7 @@ from slowpath.core.schema.results import Result
 _UNITS = {"bitrate": "bit/s", "packetrate": "packets/s"}
 
 
-class About(NamedTuple):
+class GuaranteeRequest(NamedTuple):
     """A chain with rewritten programs, and the analysis requested for it."""
 
     subject: chains.ChainSubject
@@ -43,7 +43,7 @@ class About(NamedTuple):
     seconds: float | None  # for all analyses together
     memory: int | None  # in bytes
     btf: KernelBtf
-    known: chains.Known  # applies to the original programs
+    known: chains.ChainKnowledge  # applies to the original programs
     watch: WorkWatch
     receive: str | None = None  # delivery of packets; None: as on any device
 
@@ -63,9 +63,9 @@ class About(NamedTuple):
         ]
 
 
-def known_of(
+def known_facts(
     programs: Sequence[ChainProgram], assumed: Sequence[str], maps: MapsFile | None
-) -> chains.Known:
+) -> chains.ChainKnowledge:
     """Return the facts known before runs: assumptions about packets, and frozen maps."""
     frozen, generations = set[tuple[int, str]](), list[tuple[int, str]]()
     for member, program in enumerate(programs):
@@ -73,10 +73,10 @@ def known_of(
         guard = program["guard"]
         if guard and guard["generation"]:
             generations.append((member, guard["generation"]))
-    return chains.Known(assumed, maps, frozenset(frozen), generations)
+    return chains.ChainKnowledge(assumed, maps, frozenset(frozen), generations)
 
 
-def guaranteed(about: About, stopping: Stopping) -> list[list[Guarantee]]:
+def find_guarantees(about: GuaranteeRequest, stopping: Stopping) -> list[list[Guarantee]]:
     """Return the guarantees of each program; empty for programs that stay unchanged.
 
     Raises:
@@ -101,7 +101,7 @@ def guaranteed(about: About, stopping: Stopping) -> list[list[Guarantee]]:
     return found
 
 
-def _targets(about: About, own: dict[str, str], member: int) -> Sequence[str]:
+def _targets(about: GuaranteeRequest, own: dict[str, str], member: int) -> Sequence[str]:
     """Return the targets of a program: its device's target if the description names one."""
     chain = about.loaded.chain
     for device in chain.devices:
@@ -111,7 +111,7 @@ def _targets(about: About, own: dict[str, str], member: int) -> Sequence[str]:
 
 
 def _on_target(
-    about: About, member: int, name: str, seconds: float | None, stopping: Stopping
+    about: GuaranteeRequest, member: int, name: str, seconds: float | None, stopping: Stopping
 ) -> Iterator[Guarantee]:
     """Yield the guarantees, and the estimate if any, of a program on a target."""
     file = about.loaded.file
@@ -132,7 +132,7 @@ def _on_target(
         for found, entry in both
     ]
     (called, _, _) = about.loaded.chain.members[member]
-    looking = Looking(about.watch, f"{called} on {target.name}")
+    looking = PartWatcher(about.watch, f"{called} on {target.name}")
     audience = RunContext(stopping, lambda *_: looking)
     until = None if seconds is None else time.monotonic() + seconds
     results = list[Result]()
@@ -149,7 +149,7 @@ def _on_target(
 
 
 def _object(
-    about: About, member: int, target: Target, *, rewritten: bool
+    about: GuaranteeRequest, member: int, target: Target, *, rewritten: bool
 ) -> tuple[Object, ProgramInfo]:
     """Return the object to analyse: the original chain, or the chain with rewritten programs.
 
@@ -164,7 +164,7 @@ def _object(
         pairs = zip(subject.objects, about.objects, strict=True)
         objects = [_replaced(subject.file, pair, data) for pair, data in pairs]
         subject = subject._replace(objects=objects)
-    make = chains.arriving if target.compiles else chains.combine_for
+    make = chains.with_arriving_packets if target.compiles else chains.combine_for
     found = make(subject, name, member, compiled_of(about.loaded), start)
     (entry,) = programs(found) or []
     return found, entry

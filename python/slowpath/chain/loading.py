@@ -57,7 +57,7 @@ def load_chain(
     return LoadedChain(file, chain, members, size, needs_kernel, compiled)
 
 
-class Described(Protocol):
+class ProgramDescription(Protocol):
     """A description that names programs."""
 
     @property
@@ -78,7 +78,7 @@ class LoadedMember(NamedTuple):
     needs_kernel: bool  # true if it depends on the kernel's types
 
 
-def load_members(file: str, described: Described, clang: Clang) -> list[LoadedMember]:
+def load_members(file: str, described: ProgramDescription, clang: Clang) -> list[LoadedMember]:
     """Load the programs that a description names.
 
     Raises:
@@ -157,7 +157,7 @@ def task_of(
     on_it = chain.on_device(device)
     subject = chains.ChainSubject(file, chain, loaded.members, None)
     if request.target.compiles and len(on_it) == 1:
-        found = chains.arriving(subject, name, on_it[0], compiled, known)
+        found = chains.with_arriving_packets(subject, name, on_it[0], compiled, known)
     else:
         found = chains.combine(subject, name, device, compiled, known)
     (entry,) = objects.programs(found) or []
@@ -254,7 +254,9 @@ def conditions_of(loaded: LoadedChain) -> list[list[str]]:
     """
     compiled, members = compiled_of(loaded), loaded.members
     subject = chains.ChainSubject(loaded.file, loaded.chain, members, None)
-    return [chains.as_compiled(subject, member, compiled) for member in range(len(members))]
+    return [
+        chains.equivalence_conditions(subject, member, compiled) for member in range(len(members))
+    ]
 
 
 def _compiled(loaded: LoadedChain, devices: Iterable[tuple[str | None, Target]]) -> list[int]:

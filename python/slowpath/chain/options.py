@@ -12,14 +12,16 @@ from slowpath.bound.options import (
     read_option,
     read_options,
 )
-from slowpath.chain.run import Job
-from slowpath.chain.verify import Comparing
+from slowpath.chain.run import ChainOptions
+from slowpath.chain.verify import VerifyOptions
 from slowpath.core.engine.chains import check_assumed
 from slowpath.core.errors import OptionError
 from slowpath.core.inputs import check_page
 
 
-def make_job(given: Namespace, mode: Literal["trust", "guard"] | None, output: str | None) -> Job:
+def make_job(
+    given: Namespace, mode: Literal["trust", "guard"] | None, output: str | None
+) -> ChainOptions:
     """Build the job that the options describe; `output` is a folder.
 
     Raises:
@@ -31,7 +33,7 @@ def make_job(given: Namespace, mode: Literal["trust", "guard"] | None, output: s
     others = {name: of for name, of in vars(given).items() if name not in {"assume", "maps"}}
     written = written_options(Namespace(**others), [given.chain])
     options = read_options(written)
-    return Job(
+    return ChainOptions(
         file=given.chain,
         mode=mode,
         form=given.format,
@@ -48,7 +50,7 @@ def make_job(given: Namespace, mode: Literal["trust", "guard"] | None, output: s
     )
 
 
-def make_comparing(given: Namespace) -> Comparing:
+def make_verify_options(given: Namespace) -> VerifyOptions:
     """Build the comparison that the options describe.
 
     Raises:
@@ -58,7 +60,7 @@ def make_comparing(given: Namespace) -> Comparing:
     files = [given.first, given.second]
     written = written_options(Namespace(**others), files)
     options = read_options(written)
-    return Comparing(
+    return VerifyOptions(
         given.first,
         given.second,
         given.program,

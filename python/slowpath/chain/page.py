@@ -14,7 +14,14 @@ from slowpath.chain.documents import (
     Proof,
     SourceLine,
 )
-from slowpath.chain.facts import ASSUMED, arrives, decided, fact_text, lines_text, maps_text
+from slowpath.chain.facts import (
+    ASSUMED,
+    arrivals_text,
+    decided_branches,
+    fact_text,
+    lines_text,
+    maps_text,
+)
 from slowpath.chain.guarantees import how, unit_words, value_text
 from slowpath.chain.page_graphs import (
     Graphs,
@@ -26,7 +33,14 @@ from slowpath.chain.page_graphs import (
     listings,
     shapes,
 )
-from slowpath.chain.report import COLUMNS, RIGHT, fused_lines, program_row, rehearsed, relied_on
+from slowpath.chain.report import (
+    COLUMNS,
+    RIGHT,
+    fused_lines,
+    map_conditions,
+    program_row,
+    rehearsal_lines,
+)
 from slowpath.core.html.elements import Column, Content, Html, element, join, table
 from slowpath.core.html.page import facts, page
 
@@ -35,7 +49,7 @@ _COLUMNS = [Column("map"), Column("entries", number=True), Column("the program")
 
 def known_content(program: ChainProgram) -> Iterator[Html]:
     """Yield a table of maps with given content, and the conditions on it; nothing without any."""
-    facts_with, relied = program["facts_with"], list(relied_on(program))
+    facts_with, relied = program["facts_with"], list(map_conditions(program))
     if not (program["frozen"] or facts_with):
         return
     yield element("h3", "Known content of maps")
@@ -61,7 +75,7 @@ _GUARANTEE_COLUMNS = [
 ]
 
 
-def guaranteed(guarantees: Sequence[Guarantee]) -> Iterator[Html]:
+def guarantee_table(guarantees: Sequence[Guarantee]) -> Iterator[Html]:
     """Yield the table of guarantees and notes about them; nothing if there are none."""
     if not guarantees:
         return
@@ -106,7 +120,7 @@ def program_section(number: int, program: ChainProgram, pair: Pair | None) -> Ht
     name = anchor(number)
     parts: list[Content] = [
         element("h2", program["name"]),
-        element("p", f"{program['program']}: {arrives(program)}", class_="soft small"),
+        element("p", f"{program['program']}: {arrivals_text(program)}", class_="soft small"),
     ]
     remarks = [*program["never"], *program["remarks"]]
     parts += [element("p", remark, class_="warn") for remark in remarks]
@@ -114,11 +128,11 @@ def program_section(number: int, program: ChainProgram, pair: Pair | None) -> Ht
         title = element("h3", f"What holds of every packet that arrives ({len(program['facts'])})")
         parts += [title, _facts_table(program["facts"])]
     parts += known_content(program)
-    parts += guaranteed(program["guarantees"])
+    parts += guarantee_table(program["guarantees"])
     if pair is not None:
         parts += graph_parts(name, pair, Reasons(program["facts"]))
     parts += _proved(program["proof"], program["assumptions"])
-    tried = list(rehearsed(program))
+    tried = list(rehearsal_lines(program))
     if tried:
         parts.append(element("h3", "In the running kernel"))
         parts += [element("p", line.removeprefix(f"{program['name']}: ")) for line in tried]
@@ -215,14 +229,16 @@ _PROGRAM_COLUMNS = [
 ]
 
 
-class Written(NamedTuple):
+class WrittenFiles(NamedTuple):
     """Files of the written objects."""
 
     files: list[str | None]  # one per program; None: not written
     whole: str | None  # of the fused program
 
 
-def chain_page(label: str, report: ChainReport, graphs: Graphs, written: Written | None) -> str:
+def chain_page(
+    label: str, report: ChainReport, graphs: Graphs, written: WrittenFiles | None
+) -> str:
     """Return the HTML of the page; `written` is None for `slowpath chain facts`."""
     title = f"{'Chain' if len(report['programs']) > 1 else 'Program'}: {label}"
     parts: list[Content] = [_head(title, report), _overview(report, written)]
@@ -245,7 +261,7 @@ def _head(title: str, report: ChainReport) -> Html:
     return element("header", element("h1", title), known)
 
 
-def _overview(report: ChainReport, written: Written | None) -> Html:
+def _overview(report: ChainReport, written: WrittenFiles | None) -> Html:
     if written is None:
         columns = _PROGRAM_COLUMNS
         cells: list[tuple[str, ...]] = [
@@ -253,7 +269,7 @@ def _overview(report: ChainReport, written: Written | None) -> Html:
                 one["name"],
                 str(one["instructions_before"]),
                 str(len(one["facts"])),
-                str(len(list(decided(one["dropped"])))),
+                str(len(list(decided_branches(one["dropped"])))),
             )
             for one in report["programs"]
         ]
@@ -268,7 +284,7 @@ def _overview(report: ChainReport, written: Written | None) -> Html:
     return element("section", element("h2", "Overview"), table(columns, rows), id="overview")
 
 
-def _fused(report: ChainReport, graphs: Graphs, written: Written | None) -> Iterator[Html]:
+def _fused(report: ChainReport, graphs: Graphs, written: WrittenFiles | None) -> Iterator[Html]:
     """Yield the section about the fused program, if any."""
     whole = None if written is None else written.whole
     told = [element("p", line) for line in fused_lines(report, whole)]

@@ -14,10 +14,10 @@ from slowpath.bound.progress import WorkWatch, ending
 from slowpath.chain.documents import AsIs, GreatestCost, HotSpot, PlanReport
 from slowpath.chain.loading import load_members
 from slowpath.core.engine import chains, identity
-from slowpath.core.engine.current_stage import Doing
+from slowpath.core.engine.current_stage import StageProgress
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.inputs import read_program, read_text, write_bytes, write_error
-from slowpath.core.jobs.isolated_job import Errand
+from slowpath.core.jobs.isolated_job import IsolatedJob
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.printable import json_line, one_line
@@ -126,7 +126,7 @@ _GRACE = 2.0
 """Extra seconds after the budget, to write the results found so far."""
 
 
-class Planned(NamedTuple):
+class PlanOptions(NamedTuple):
     """Options of `slowpath chain plan`."""
 
     file: str
@@ -150,7 +150,7 @@ def cache_folder() -> str:
     return str(place / "slowpath" / "plan")
 
 
-def plan(asked: Planned) -> ExitCode:
+def plan(asked: PlanOptions) -> ExitCode:
     """Plan variants of the programs of a topology, and write their objects.
 
     Raises:
@@ -173,7 +173,7 @@ def plan(asked: Planned) -> ExitCode:
     return ExitCode.UNDECIDED if report["stopped"] else ExitCode.FINE
 
 
-def _planned(asked: Planned) -> tuple[PlanReport, list[bytes]] | None:
+def _planned(asked: PlanOptions) -> tuple[PlanReport, list[bytes]] | None:
     """Return the plan and the object of each variant, or None if there is no result.
 
     Raises:
@@ -209,12 +209,12 @@ def _planned(asked: Planned) -> tuple[PlanReport, list[bytes]] | None:
     def take(message: Message) -> None:
         match message:
             case ("doing", *doing):
-                watch.take(Doing(*doing))
+                watch.take(StageProgress(*doing))
             case _:
                 found.append(message)
 
     try:
-        with heeding_signals() as stopping, Errand(work, asked.memory_bytes) as errand:
+        with heeding_signals() as stopping, IsolatedJob(work, asked.memory_bytes) as errand:
             seconds = asked.budget_seconds + _GRACE
             stopped = errand.run(seconds, stopping, take, watch.look)
     finally:
@@ -251,7 +251,7 @@ def _write_object(output: Path | None, spot: HotSpot, data: bytes) -> str | None
     return str(path)
 
 
-def make_planned(given: Namespace) -> Planned:
+def make_plan_options(given: Namespace) -> PlanOptions:
     """Build the plan request from the options.
 
     Raises:
@@ -260,7 +260,7 @@ def make_planned(given: Namespace) -> Planned:
     if given.cache is not None and given.no_cache:
         raise OptionError("--no-cache", "--cache says where results are kept")
     written = written_options(given, [given.topology])
-    return Planned(
+    return PlanOptions(
         file=given.topology,
         mode="trust" if given.trust else "guard",
         form=given.format,

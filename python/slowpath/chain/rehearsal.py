@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from slowpath.bound.analyst import RunContext, Session
 from slowpath.bound.options import WrittenOptions, read_request
-from slowpath.bound.progress import Looking, WorkWatch
+from slowpath.bound.progress import PartWatcher, WorkWatch
 from slowpath.chain.documents import ChainProgram, OnDevice, Rehearsal
 from slowpath.chain.loading import LoadedChain, plan_for
 from slowpath.core.engine import chains, objects, rehearsals
-from slowpath.core.engine.current_stage import Doing
+from slowpath.core.engine.current_stage import StageProgress
 from slowpath.core.engine.errors import MapsFile
 from slowpath.core.engine.kernel import Kernel, RewrittenRefusedError, open_kernel
 from slowpath.core.errors import InputError, UnavailableError
@@ -54,7 +54,7 @@ _USUAL = [
 """Seed packets with correct checksums, used if the search finds no packet."""
 
 
-class Rehearsing(NamedTuple):
+class RehearsalOptions(NamedTuple):
     """Options of a rehearsal."""
 
     subject: chains.ChainSubject
@@ -75,7 +75,7 @@ class _Tried(NamedTuple):
     generation: str | None
 
 
-class Rewritten(NamedTuple):
+class RewrittenPrograms(NamedTuple):
     """The rewritten programs to rehearse."""
 
     programs: Sequence[tuple[bytes | None, str]]  # objects and their test packets
@@ -83,9 +83,9 @@ class Rewritten(NamedTuple):
 
 
 def rehearse(
-    rehearsing: Rehearsing,
+    rehearsing: RehearsalOptions,
     programs: Sequence[ChainProgram],
-    rewritten: Rewritten,
+    rewritten: RewrittenPrograms,
     stopping: Stopping,
 ) -> tuple[list[Rehearsal | None], Rehearsal | None]:
     """Rehearse each rewritten program, and the fused one.
@@ -114,7 +114,7 @@ def rehearse(
     return found, whole
 
 
-def _witness(rehearsing: Rehearsing, stopping: Stopping) -> Witness | None:
+def _witness(rehearsing: RehearsalOptions, stopping: Stopping) -> Witness | None:
     """Return the packet of the slowest path through the chain, if the search finds it in time."""
     loaded = rehearsing.loaded
     maps = rehearsing.frozen.name if rehearsing.frozen else None
@@ -122,9 +122,9 @@ def _witness(rehearsing: Rehearsing, stopping: Stopping) -> Witness | None:
         Selection(), target="ebpf", deadline=_SEARCH, maps=maps, receive="test-run"
     )
     request = read_request([loaded.file], written)
-    known = chains.known_start(rehearsing.subject, chains.Known(rehearsing.assumed))
+    known = chains.known_start(rehearsing.subject, chains.ChainKnowledge(rehearsing.assumed))
     session = Session(request, plan_for(loaded, request, known))
-    looking = Looking(rehearsing.watch, "a packet to begin with")
+    looking = PartWatcher(rehearsing.watch, "a packet to begin with")
     audience = RunContext(stopping, lambda *_: looking)
     for analysed in session.analyse(audience):
         for path in analysed.result["paths"]:
@@ -134,7 +134,7 @@ def _witness(rehearsing: Rehearsing, stopping: Stopping) -> Witness | None:
 
 def _one(
     kernel: Kernel,
-    rehearsing: Rehearsing,
+    rehearsing: RehearsalOptions,
     tried: _Tried,
     witness: Witness | None,
     stopping: Stopping,
@@ -142,7 +142,7 @@ def _one(
     (number, data, covers, generation), subject = tried, rehearsing.subject
     stages = [
         rehearsals.Stage(*subject.objects[place], results, _maps(rehearsing, place, witness))
-        for place, results in chains.way_to(subject, number)
+        for place, results in chains.upstream_programs(subject, number)
     ]
     maps = _maps(rehearsing, number, witness)
     seeds = [wire_bytes(witness)] if witness else _USUAL
@@ -161,7 +161,7 @@ def _one(
     return _said(kernel, chain, how, (generation, _looking(rehearsing, name)), stopping)
 
 
-def _how(rehearsing: Rehearsing, *, arbitrary: bool) -> rehearsals.Rehearsing:
+def _how(rehearsing: RehearsalOptions, *, arbitrary: bool) -> rehearsals.Rehearsing:
     return rehearsals.Rehearsing(
         rehearsing.packets,
         arbitrary=arbitrary,
@@ -173,7 +173,7 @@ def _how(rehearsing: Rehearsing, *, arbitrary: bool) -> rehearsals.Rehearsing:
 
 def _whole(
     kernel: Kernel,
-    rehearsing: Rehearsing,
+    rehearsing: RehearsalOptions,
     fused: chains.FusedObject,
     witness: Witness | None,
     stopping: Stopping,
@@ -230,7 +230,7 @@ def _loaded(
     kernel: Kernel,
     data: bytes,
     why: str,
-    how: tuple[Callable[[Doing], None], Stopping],
+    how: tuple[Callable[[StageProgress], None], Stopping],
 ) -> Rehearsal:
     """Check that the kernel loads the fused program, without comparing it."""
     look, stopping = how
@@ -243,10 +243,10 @@ def _loaded(
     return _without(why)
 
 
-def _looking(rehearsing: Rehearsing, name: str) -> Callable[[Doing], None]:
+def _looking(rehearsing: RehearsalOptions, name: str) -> Callable[[StageProgress], None]:
     """Return a progress callback for work on the named program."""
 
-    def look(doing: Doing) -> None:
+    def look(doing: StageProgress) -> None:
         rehearsing.watch.see(doing._replace(subject=name))
 
     return look
@@ -256,7 +256,7 @@ def _said(
     kernel: Kernel,
     chain: rehearsals.Rehearsed,
     how: rehearsals.Rehearsing,
-    about: tuple[str | None, Callable[[Doing], None]],
+    about: tuple[str | None, Callable[[StageProgress], None]],
     stopping: Stopping,
 ) -> Rehearsal:
     """Compare two programs in the kernel; with a generation, also after raising it."""
@@ -330,7 +330,7 @@ def _unread(maps: list[str]) -> list[str]:
     return [f"not compared: the content of {', '.join(maps)}"] if maps else []
 
 
-def _maps(rehearsing: Rehearsing, place: int, witness: Witness | None) -> str:
+def _maps(rehearsing: RehearsalOptions, place: int, witness: Witness | None) -> str:
     """Return the content of one program's maps, by their names in its object, as JSON.
 
     Frozen maps have their given content, other maps that of the witness.
@@ -340,14 +340,14 @@ def _maps(rehearsing: Rehearsing, place: int, witness: Witness | None) -> str:
     return json.dumps(_own(rehearsing, place, known))
 
 
-def _frozen(rehearsing: Rehearsing) -> dict[str, object]:
+def _frozen(rehearsing: RehearsalOptions) -> dict[str, object]:
     """Return the content of frozen maps, by their names in the chain."""
     if rehearsing.frozen is None:
         return {}
     return dict(chains.start_maps(rehearsing.subject, rehearsing.frozen))
 
 
-def _covers(rehearsing: Rehearsing, place: int, covers: str) -> str:
+def _covers(rehearsing: RehearsalOptions, place: int, covers: str) -> str:
     """Return the test packets of a program with the frozen content added."""
     frozen = _own(rehearsing, place, _frozen(rehearsing))
     if not frozen or not covers:
@@ -355,7 +355,7 @@ def _covers(rehearsing: Rehearsing, place: int, covers: str) -> str:
     return json.dumps([[packet, maps | frozen] for packet, maps in json.loads(covers)])
 
 
-def _own(rehearsing: Rehearsing, place: int, known: dict[str, object]) -> dict[str, object]:
+def _own(rehearsing: RehearsalOptions, place: int, known: dict[str, object]) -> dict[str, object]:
     """Return the content of one program's maps, by their names in its object."""
     (name, _, _) = rehearsing.loaded.chain.members[place]
     (found, _) = rehearsing.subject.objects[place]

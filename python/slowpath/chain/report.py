@@ -10,13 +10,13 @@ from slowpath.chain.documents import (
     Guard,
     OnDevice,
     Rehearsal,
-    withheld,
+    must_not_load,
 )
 from slowpath.chain.facts import (
     ASSUMED,
-    arrives,
+    arrivals_text,
     because,
-    decided,
+    decided_branches,
     fact_text,
     is_branch,
     lines_text,
@@ -45,7 +45,7 @@ def facts_report(report: ChainReport) -> Iterator[Line | str]:
         if index:
             yield ""
         yield Line(
-            one_line(f"{program['name']} ({program['program']}): {arrives(program)}"), "bold"
+            one_line(f"{program['name']} ({program['program']}): {arrivals_text(program)}"), "bold"
         )
         yield from (f"  {one_line(reason)}" for reason in program["never"])
         if program["facts"]:
@@ -68,7 +68,7 @@ def _established(fact: Fact) -> str:
 
 
 def _branches(program: ChainProgram) -> Iterator[Line | str]:
-    branches = list(decided(program["dropped"]))
+    branches = list(decided_branches(program["dropped"]))
     if not branches:
         return
     yield ""
@@ -112,7 +112,7 @@ def optimized_report(
     for program in report["programs"]:
         yield from _relied_on(program)
     for program in report["programs"]:
-        yield from frozen(program)
+        yield from frozen_lines(program)
         remarks = [*program["never"], *program["remarks"]]
         yield from (aligned_line(f"{program['name']}: {one_line(text)}") for text in remarks)
         conditions = {*program["assumptions"]}
@@ -120,7 +120,7 @@ def optimized_report(
             conditions |= {*program["proof"]["assumptions"]}
         yield from (f"{program['name']}: if {one_line(text)}" for text in sorted(conditions))
     yield from (line for program in report["programs"] for line in guarantee_lines(program))
-    yield from (line for program in report["programs"] for line in rehearsed(program))
+    yield from (line for program in report["programs"] for line in rehearsal_lines(program))
     yield from fused_lines(report, whole)
     yield f"{report['seconds']:.2f} s in all"
     yield from _ending(report)
@@ -153,7 +153,7 @@ def _counted(made: list[Dropped]) -> tuple[str, ...]:
     return str(branches), str(len(made) - branches)
 
 
-def rehearsed(program: ChainProgram) -> Iterator[str]:
+def rehearsal_lines(program: ChainProgram) -> Iterator[str]:
     """Yield the result in the running kernel, each line prefixed with the program's name."""
     yield from _in_the_kernel(program["name"], program["rehearsal"])
 
@@ -164,7 +164,7 @@ def _in_the_kernel(name: str, said: Rehearsal | None) -> Iterator[str]:
     if said["difference"]:
         packet = f", with packet {said['packet']}" if said["packet"] else ""
         yield one_line(f"{name}: in the kernel, {said['difference']}{packet}")
-        if withheld(said):
+        if must_not_load(said):
             yield f"{name}: it is proved, and wrong all the same, so it is not written: report it"
     elif said["agrees"]:
         paths = f"a packet for each of {said['paths']} paths, " if said["paths"] else ""
@@ -247,7 +247,7 @@ def _content(program: ChainProgram) -> Iterator[str]:
         yield one_line(f"facts are for {maps_text(program['facts_with'])} as given")
 
 
-def relied_on(program: ChainProgram) -> Iterator[str]:
+def map_conditions(program: ChainProgram) -> Iterator[str]:
     """Yield the conditions of a rewritten program on map content, one sentence each."""
     guard, facts_with = program["guard"], program["facts_with"]
     if guard and guard["generation"]:
@@ -264,9 +264,9 @@ def relied_on(program: ChainProgram) -> Iterator[str]:
         yield f"right for as long as {maps_text(facts_with)} {stays} as given"
 
 
-def frozen(program: ChainProgram) -> Iterator[str]:
+def frozen_lines(program: ChainProgram) -> Iterator[str]:
     """Yield the maps with given content and the conditions on it, prefixed with the program."""
-    lines = [*_content(program), *relied_on(program)]
+    lines = [*_content(program), *map_conditions(program)]
     yield from (one_line(f"{program['name']}: {line}") for line in lines)
 
 

@@ -11,17 +11,17 @@ from slowpath.bound.analyst import Session
 from slowpath.bound.options import WrittenOptions, read_request
 from slowpath.bound.progress import WorkWatch, ending
 from slowpath.bound.run import Output, report
-from slowpath.chain.documents import ChainReport, Fused, withheld
-from slowpath.chain.guarantees import About, guaranteed, known_of
+from slowpath.chain.documents import ChainReport, Fused, must_not_load
+from slowpath.chain.guarantees import GuaranteeRequest, find_guarantees, known_facts
 from slowpath.chain.loading import LoadedChain, conditions_of, load_chain, plans_of, targets_of
-from slowpath.chain.rehearsal import Rehearsing, Rewritten, rehearse
+from slowpath.chain.rehearsal import RehearsalOptions, RewrittenPrograms, rehearse
 from slowpath.chain.report import facts_report, optimized_report
 from slowpath.core.engine import chains, identity
-from slowpath.core.engine.current_stage import Doing
+from slowpath.core.engine.current_stage import StageProgress
 from slowpath.core.engine.errors import MapsFile
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.inputs import check_output, read_text, write_bytes, write_error, write_text
-from slowpath.core.jobs.isolated_job import Errand
+from slowpath.core.jobs.isolated_job import IsolatedJob
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.printable import json_line
@@ -33,7 +33,7 @@ from slowpath.core.terminal import error, out, out_lines
 _NAME = 15  # maximum length of a program name in the kernel
 
 
-class Job(NamedTuple):
+class ChainOptions(NamedTuple):
     """Options of `slowpath chain facts` and `slowpath chain optimize`."""
 
     file: str
@@ -54,7 +54,7 @@ class Job(NamedTuple):
     html: str | None = None  # file for the page
 
 
-def find_facts(job: Job) -> ExitCode:
+def find_facts(job: ChainOptions) -> ExitCode:
     """Find facts about packets that arrive at each program of a chain, and print the report.
 
     Raises:
@@ -76,7 +76,7 @@ def find_facts(job: Job) -> ExitCode:
     return ExitCode.UNDECIDED if report["stopped"] else ExitCode.FINE
 
 
-def optimize(job: Job) -> ExitCode:
+def optimize(job: ChainOptions) -> ExitCode:
     """Rewrite the programs of a chain, write their objects, and print the report.
 
     Raises:
@@ -103,7 +103,7 @@ def optimize(job: Job) -> ExitCode:
     return ExitCode.UNDECIDED if report["stopped"] else ExitCode.FINE
 
 
-def _check_outputs(job: Job, loaded: LoadedChain) -> None:
+def _check_outputs(job: ChainOptions, loaded: LoadedChain) -> None:
     """Check that no output overwrites an input or another output.
 
     Raises:
@@ -130,7 +130,7 @@ def _object_file(folder: Path, name: str) -> Path:
     return folder / f"{name}.bpf.o"
 
 
-def _load(job: Job) -> LoadedChain:
+def _load(job: ChainOptions) -> LoadedChain:
     clang = Clang(job.cflags, job.deadline_seconds, memory_bytes=job.memory_bytes)
     maps = None if job.maps is None else read_text(job.maps)
     return load_chain(job.file, clang, job.variables, maps)
@@ -145,7 +145,7 @@ class _Rewritten(NamedTuple):
     graphs: str | None  # as JSON
 
 
-def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
+def _rewritten(job: ChainOptions, loaded: LoadedChain) -> _Rewritten | None:
     """Return the report of a chain and its objects, or None if there is no result.
 
     Raises:
@@ -168,7 +168,7 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
     def take(message: Message) -> None:
         match message:
             case ("doing", *doing):
-                watch.take(Doing(*doing))
+                watch.take(StageProgress(*doing))
             case _:
                 found.append(message)
 
@@ -177,7 +177,7 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
 
     with heeding_signals() as stopping, ExitStack() as stack:
         stack.callback(watch.close)
-        with Errand(work, job.memory_bytes) as errand:
+        with IsolatedJob(work, job.memory_bytes) as errand:
             stopped = errand.run(job.deadline_seconds, stopping, take, watch.look)
         if not found:
             watch.close()
@@ -194,20 +194,20 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
             report["fused"]["assumptions"] = _conditions_of_fused(report, report["fused"])
         guarded = job.mode == "guard"
         what = (subject, loaded, job.packets, guarded, job.deadline_seconds)
-        rehearsing = Rehearsing(
+        rehearsing = RehearsalOptions(
             *what, frozen=maps, assumed=job.assumed, receive=job.receive, watch=watch
         )
         whole = None if fused is None else chains.FusedObject(*fused)
-        tried = Rewritten(list(zip(objects, covers, strict=True)), whole)
+        tried = RewrittenPrograms(list(zip(objects, covers, strict=True)), whole)
         fused = _rehearse(rehearsing, report, tried, stopping)
         kept = zip(objects, report["programs"], strict=True)
-        objects = [None if withheld(program["rehearsal"]) else data for data, program in kept]
-        starts = known_of(report["programs"], *known)
-        about = About(
+        objects = [None if must_not_load(program["rehearsal"]) else data for data, program in kept]
+        starts = known_facts(report["programs"], *known)
+        about = GuaranteeRequest(
             subject, loaded, objects, job.targets, *limits, kernel, starts, watch, job.receive
         )
         for program, guarantees in zip(
-            report["programs"], guaranteed(about, stopping), strict=True
+            report["programs"], find_guarantees(about, stopping), strict=True
         ):
             program["guarantees"] = guarantees
     return _Rewritten(report, objects, fused, graphs)
@@ -222,15 +222,15 @@ def _conditions_of_fused(report: ChainReport, fused: Fused) -> list[str]:
 
 
 def _rehearse(
-    rehearsing: Rehearsing,
+    rehearsing: RehearsalOptions,
     report: ChainReport,
-    rewritten: Rewritten,
+    rewritten: RewrittenPrograms,
     stopping: Stopping,
 ) -> bytes | None:
     """Add the rehearsals to the report; return the fused program if it may be loaded."""
     asked = rewritten
     if not rehearsing.packets:
-        asked = Rewritten([(None, "") for _ in rewritten.programs])
+        asked = RewrittenPrograms([(None, "") for _ in rewritten.programs])
     said, whole = rehearse(rehearsing, report["programs"], asked, stopping)
     for program, one in zip(report["programs"], said, strict=True):
         program["rehearsal"] = one
@@ -238,7 +238,7 @@ def _rehearse(
     fused = report["fused"]
     if fused is not None:
         fused["rehearsal"] = whole
-        if whole and withheld(whole):
+        if whole and must_not_load(whole):
             fused["not_written"] = (
                 f"the kernel refuses it: {whole['why_not']}"
                 if whole["refused"]
@@ -249,7 +249,7 @@ def _rehearse(
     return rewritten.fused.data
 
 
-def _write_object(job: Job, name: str, data: bytes | None) -> str | None:
+def _write_object(job: ChainOptions, name: str, data: bytes | None) -> str | None:
     """Write an object, named after its program; return its path or the reason for none.
 
     Raises:
@@ -269,7 +269,7 @@ def _write_object(job: Job, name: str, data: bytes | None) -> str | None:
 
 
 def _write_page(
-    job: Job,
+    job: ChainOptions,
     loaded: LoadedChain,
     found: _Rewritten,
     written: tuple[list[str | None], str | None] | None,
@@ -281,9 +281,9 @@ def _write_page(
     """
     if job.html is None or found.graphs is None:
         return
-    from slowpath.chain.page import Written, chain_page
+    from slowpath.chain.page import WrittenFiles, chain_page
 
-    files = None if written is None else Written(*written)
+    files = None if written is None else WrittenFiles(*written)
     text = chain_page(loaded.label, found.report, json.loads(found.graphs), files)
     write_text(job.html, text)
 

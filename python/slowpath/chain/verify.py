@@ -9,7 +9,7 @@ from slowpath.chain.documents import FinalState, VerifyReport
 from slowpath.chain.loading import LoadedChain, load_chain
 from slowpath.core.engine import chains, identity, objects
 from slowpath.core.errors import ExitCode, InputError
-from slowpath.core.jobs.isolated_job import Errand
+from slowpath.core.jobs.isolated_job import IsolatedJob
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.printable import json_line, one_line
@@ -26,7 +26,7 @@ _CODES = {
 }
 
 
-class Comparing(NamedTuple):
+class VerifyOptions(NamedTuple):
     """Options of a comparison."""
 
     first: str  # a file
@@ -41,13 +41,13 @@ class Comparing(NamedTuple):
     chain: str | None = None  # chain description; `program` then names one of its members
 
 
-def verify(comparing: Comparing, form: Literal["table", "json"]) -> ExitCode:
+def verify(comparing: VerifyOptions, form: Literal["table", "json"]) -> ExitCode:
     """Compare two programs and print the report.
 
     Raises:
         InputError: if a file cannot be read or lacks the program.
     """
-    report = compared(comparing)
+    report = compare(comparing)
     if form == "json":
         out(json_line(report))
     else:
@@ -55,7 +55,7 @@ def verify(comparing: Comparing, form: Literal["table", "json"]) -> ExitCode:
     return _CODES[report["outcome"]]
 
 
-def compared(comparing: Comparing) -> VerifyReport:
+def compare(comparing: VerifyOptions) -> VerifyReport:
     """Compare two programs and return the report.
 
     Raises:
@@ -86,7 +86,7 @@ def compared(comparing: Comparing) -> VerifyReport:
 
     watch = WorkWatch(comparing.second, ending(comparing.deadline_seconds, "--deadline"))
     try:
-        with heeding_signals() as stopping, Errand(work, comparing.memory_bytes) as errand:
+        with heeding_signals() as stopping, IsolatedJob(work, comparing.memory_bytes) as errand:
             stopped = errand.run(comparing.deadline_seconds, stopping, said.append, watch.look)
     finally:
         watch.close()
@@ -116,7 +116,7 @@ class _Place(NamedTuple):
         return chains.ChainSubject(self.loaded.file, self.loaded.chain, self.loaded.members, btf)
 
 
-def _place(comparing: Comparing, file: str, clang: Clang) -> _Place:
+def _place(comparing: VerifyOptions, file: str, clang: Clang) -> _Place:
     """Return the place in the chain: the named program, or the last one.
 
     Raises:

@@ -9,7 +9,7 @@ from slowpath.compile.report import interleaved, judge, undecided, verdict
 from slowpath.core.engine import analyses, identity, objects, targets
 from slowpath.core.errors import ExitCode, InputError, OptionError
 from slowpath.core.inputs import write_text
-from slowpath.core.jobs.isolated_job import Errand
+from slowpath.core.jobs.isolated_job import IsolatedJob
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.printable import aligned_line, json_line
@@ -123,7 +123,7 @@ def _work(
             subject, job.target, job.options, stopping, verify=job.verify
         )
 
-    with Errand(work, job.options.memory_bytes) as errand:
+    with IsolatedJob(work, job.options.memory_bytes) as errand:
         return errand.run(job.options.deadline_seconds, stopping, take)
 
 

@@ -29,7 +29,7 @@ from slowpath.contention.diagnosis_documents import (
     ResourcePart,
     SweptPoint,
 )
-from slowpath.contention.mixes import Kind, Mixed, predict_mixes
+from slowpath.contention.mixes import Kind, MixPredictions, predict_mixes
 from slowpath.contention.prediction import ACCELERATOR, ACCELERATOR_SPREAD, MEMORY
 
 
@@ -64,7 +64,7 @@ def diagnose(settings: Sequence[Setting], confidence: float) -> list[Diagnosed]:
     ]
 
 
-def _asked(settings: Sequence[Setting], confidence: float) -> Mixed:
+def _asked(settings: Sequence[Setting], confidence: float) -> MixPredictions:
     """Predict the target function of each setting."""
     kinds, mixes, targets = list[Kind](), list[tuple[int, ...]](), list[int]()
     for one in settings:
@@ -83,7 +83,9 @@ def _without_accelerator(setting: Setting) -> Setting:
     )
 
 
-def _diagnosed(target: Kind, at: int, whole: Mixed, memory: Mixed, confidence: float) -> Diagnosed:
+def _diagnosed(
+    target: Kind, at: int, whole: MixPredictions, memory: MixPredictions, confidence: float
+) -> Diagnosed:
     parts = [_part(MEMORY, memory.throughput[at], memory.low[at], memory.high[at])]
     request_time = target.model.request_time
     if target.accelerated and request_time is not None:

@@ -72,7 +72,9 @@ def contention_at(own: OwnContention, flows: float, size: float) -> dict[str, fl
     return {name: float(v[nearest]) for name, v in own.columns.items() if name not in names}
 
 
-def together(parts: Sequence[Mapping[str, float]], names: Sequence[str]) -> dict[str, float]:
+def total_contention(
+    parts: Sequence[Mapping[str, float]], names: Sequence[str]
+) -> dict[str, float]:
     """Return the contention of all competitors together; zero without competitors.
 
     Rates, working sets and scores add up. Instructions per cycle are those of all cycles together.

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from slowpath.contention.accelerator.waiting import co_runs_of, waits_by
 from slowpath.contention.composition import COMPOSITIONS, bottleneck
 from slowpath.contention.memory.features import Columns
-from slowpath.contention.memory.recipes import RECIPES, Stage, fit_stage
+from slowpath.contention.memory.recipes import RECIPES, MemoryStage, fit_stage
 from slowpath.contention.model import FunctionModel, rows_of
 from slowpath.contention.prediction import ACCELERATOR, MEMORY, Predictions, predict
 from slowpath.contention.tables.columns import TRAFFIC_NAMES
@@ -39,7 +39,7 @@ Floats = NDArray[np.float64]
 class Slomo(NamedTuple):
     """Gradient-boosted trees on counters, trained under one traffic."""
 
-    stage: Stage
+    stage: MemoryStage
     solo: float | None  # solo throughput under the training traffic
 
     def predict(self, columns: Columns, solo: Floats | None = None) -> Floats:
@@ -61,7 +61,7 @@ def fit_slomo(profile: MemoryProfile, solo: float | None = None) -> Slomo:
     return Slomo(fit_stage(RECIPES["slomo"], rows_of(profile)), solo)
 
 
-def throughput_alone(profile: MemoryProfile) -> float | None:
+def solo_throughput(profile: MemoryProfile) -> float | None:
     """Return the median throughput of rows without competitors; None without such rows."""
     contention = [values for name, values in profile.columns.items() if name not in TRAFFIC_NAMES]
     without = ~np.any(contention, axis=0)
@@ -102,7 +102,7 @@ def predict_by(
         InputError: if SLOMO has to extrapolate, but the profile has no row without competitors.
     """
     if method == "slowpath":
-        return begun_alone(model, query, predict(model, query, confidence), confidence)
+        return scale_to_solo(model, query, predict(model, query, confidence), confidence)
     if method == "slomo":
         return _slomo(model, query)
     whole = predict(model, query, confidence)
@@ -120,7 +120,7 @@ def predict_by(
     )
 
 
-def begun_alone(
+def scale_to_solo(
     model: FunctionModel, query: Query, found: Predictions, confidence: float
 ) -> Predictions:
     """Scale our predictions to the measured solo throughput, if the query has it.
@@ -161,7 +161,7 @@ def begun_alone(
     )
 
 
-def contradicted(
+def solo_notes(
     model: FunctionModel, query: Query, found: Predictions, confidence: float
 ) -> list[str]:
     """Return notes about contradictions between the given solo throughput and the profile.
@@ -171,7 +171,7 @@ def contradicted(
     if query.alone is None:
         return []
     notes = []
-    if throughput_alone(model.memory) is None:
+    if solo_throughput(model.memory) is None:
         notes.append(
             "the profile has no row without competitors, so the least contention that it has "
             "counts as none, and predictions from a throughput alone may be too high"
@@ -214,7 +214,7 @@ def partial(model: FunctionModel, query: Query, whole: Predictions, confidence: 
 
 
 def _slomo(model: FunctionModel, query: Query) -> Predictions:
-    slomo = fit_slomo(model.memory, throughput_alone(model.memory))
+    slomo = fit_slomo(model.memory, solo_throughput(model.memory))
     if query.alone is not None and slomo.solo is None:
         reason = "has no row without competitors, whose throughput SLOMO would extrapolate from"
         raise InputError(model.memory.origin.files[0], reason)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from slowpath.contention.accelerator.round_robin import throughputs
 from slowpath.contention.composition import contention_at, together_by_row
 from slowpath.contention.model import FunctionModel
-from slowpath.contention.prediction import check_together, contention_of, predict
+from slowpath.contention.prediction import check_compatible, contention_of, predict
 from slowpath.contention.tables.profiles import Clients, Query
 
 Floats = NDArray[np.float64]
@@ -38,7 +38,7 @@ class Kind(NamedTuple):
         return self.model.request_time is not None and self.mtbr is not None
 
 
-class Mixed(NamedTuple):
+class MixPredictions(NamedTuple):
     """Predictions, one entry for each different function of each mix."""
 
     mix: Places  # index of the mix
@@ -50,10 +50,10 @@ class Mixed(NamedTuple):
     accelerator: Floats  # throughput if only the accelerator limited it; infinite if unused
     outside: list[list[str]]
 
-    def where(self, rows: Places) -> "Mixed":
+    def where(self, rows: Places) -> "MixPredictions":
         """Return the predictions at the given rows."""
         mix, kind, throughput, low, high, memory, accelerator, outside = self
-        return Mixed(
+        return MixPredictions(
             mix[rows],
             kind[rows],
             throughput[rows],
@@ -76,7 +76,7 @@ class _Rows(NamedTuple):
 
 def predict_mixes(
     kinds: Sequence[Kind], mixes: Sequence[tuple[int, ...]], confidence: float
-) -> Mixed:
+) -> MixPredictions:
     """Predict the throughput of each function of each mix.
 
     Args:
@@ -106,7 +106,7 @@ def predict_mixes(
         for at, names in zip(group, part.outside, strict=True):
             outside[at] = names
     throughput, low, high, memory = found
-    return Mixed(rows.mix, rows.kind, throughput, low, high, memory, accelerator, outside)
+    return MixPredictions(rows.mix, rows.kind, throughput, low, high, memory, accelerator, outside)
 
 
 def _rows(kinds: Sequence[Kind], mixes: Sequence[tuple[int, ...]]) -> _Rows:
@@ -131,7 +131,7 @@ def _own(kinds: Sequence[Kind], names: Sequence[str], needed: set[int]) -> dict[
     found = {name: np.zeros(len(kinds)) for name in names}
     first = kinds[0]
     for at, one in enumerate(kinds):
-        check_together(first.file, first.model, one.file, one.model)
+        check_compatible(first.file, first.model, one.file, one.model)
         if at not in needed:
             continue
         values = contention_at(contention_of(one.model, one.file), one.flows, one.size)

@@ -18,7 +18,7 @@ from slowpath.contention.memory.intervals import (
     range_of,
     residual_quantile,
 )
-from slowpath.contention.memory.recipes import Kernels, Recipe, Stage, fit_stage
+from slowpath.contention.memory.recipes import Kernels, MemoryStage, Recipe, fit_stage
 from slowpath.contention.memory.selection import Score, select
 from slowpath.contention.tables.columns import TRAFFIC_NAMES
 from slowpath.contention.tables.profiles import (
@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 _UNKNOWN = 9.0
 
 
-class Choice(NamedTuple):
+class ModelChoice(NamedTuple):
     """The chosen memory model, with the errors of all candidates on held-out training rows."""
 
     recipe: Recipe
@@ -49,8 +49,8 @@ class FunctionModel(NamedTuple):
     contention: OwnContention | None
     pattern: Pattern
     queues: int  # request queues of the function at the accelerator
-    choice: Choice
-    stage: Stage
+    choice: ModelChoice
+    stage: MemoryStage
     intervals: Conformal
     range: Range
     request_time: RequestTime | None
@@ -94,7 +94,7 @@ def rows_of(memory: MemoryProfile) -> Rows:
     return Rows(memory.columns, memory.throughput, memory.origin.cache_mb or CACHE_MB)
 
 
-def choose(memory: MemoryProfile, recipe: Recipe | None = None) -> Choice:
+def choose(memory: MemoryProfile, recipe: Recipe | None = None) -> ModelChoice:
     """Choose the memory model with the least error on held-out rows.
 
     With `recipe`, evaluate only that recipe and choose it.
@@ -102,12 +102,12 @@ def choose(memory: MemoryProfile, recipe: Recipe | None = None) -> Choice:
     rows = rows_of(memory)
     found = select(rows, None if recipe is None else [recipe])
     off = np.concatenate([*found.end_errors.values(), np.empty(0)])
-    return Choice(found.recipe, found.scores, off)
+    return ModelChoice(found.recipe, found.scores, off)
 
 
 def learn(
     profiles: Profiles,
-    choice: Choice,
+    choice: ModelChoice,
     pattern: Pattern = "pipeline",
     queues: int = 1,
     known: Sequence[Kernels] | None = None,

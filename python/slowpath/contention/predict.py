@@ -90,17 +90,17 @@ def _check(given: Namespace) -> None:
 def _of_tables(given: Namespace) -> "tuple[FunctionModel, Query]":
     """Return a model trained on published or own tables, and the query."""
     from slowpath.contention.tables.cells import read_cells
-    from slowpath.contention.tables.columns import REQUEST_TIME, THROUGHPUT, missing
+    from slowpath.contention.tables.columns import REQUEST_TIME, THROUGHPUT, missing_column_error
     from slowpath.contention.tables.reading import kind_of, read_query
     from slowpath.contention.train import learned
 
     for file in given.memory:
         if kind_of(file) not in ("memory", "mixes"):  # read_memory names the bad row of mixes
-            raise missing(read_cells(file), THROUGHPUT)
+            raise missing_column_error(read_cells(file), THROUGHPUT)
     tables = list(given.memory)
     if given.accelerator is not None:
         if kind_of(given.accelerator) != "accelerator":
-            raise missing(read_cells(given.accelerator), REQUEST_TIME)
+            raise missing_column_error(read_cells(given.accelerator), REQUEST_TIME)
         tables.append(given.accelerator)
     # Errors in the query should show before the slow choice of the model.
     from slowpath.contention.tables.reading import read_memory
@@ -117,7 +117,7 @@ def _of_tables(given: Namespace) -> "tuple[FunctionModel, Query]":
 
 def _of_models(given: Namespace) -> "tuple[FunctionModel, Query]":
     """Return a saved model, and the query built from files or options."""
-    from slowpath.contention.prediction import query_beside
+    from slowpath.contention.prediction import query_with_competitors
     from slowpath.contention.saved import read
     from slowpath.contention.tables.reading import read_query
 
@@ -129,7 +129,9 @@ def _of_models(given: Namespace) -> "tuple[FunctionModel, Query]":
     if traffic.mtbr is None and model.accelerator is not None:
         raise OptionError("--traffic", f"{given.model} uses an accelerator: mtbr is needed")
     others = [(name, read(name)) for name in read_beside(given.beside)]
-    query = query_beside((given.model, model), others, (traffic.flows, traffic.size, traffic.mtbr))
+    query = query_with_competitors(
+        (given.model, model), others, (traffic.flows, traffic.size, traffic.mtbr)
+    )
     if given.alone is not None:
         import numpy as np
 
@@ -139,7 +141,7 @@ def _of_models(given: Namespace) -> "tuple[FunctionModel, Query]":
 
 def _report(given: Namespace, model: "FunctionModel", query: "Query", found: "Predictions") -> None:
     from slowpath.contention.report import (
-        Answer,
+        PredictionReport,
         predictions_csv,
         predictions_json,
         predictions_parquet,
@@ -147,7 +149,7 @@ def _report(given: Namespace, model: "FunctionModel", query: "Query", found: "Pr
     )
 
     forms = {"json": predictions_json, "csv": predictions_csv}
-    answer = Answer(model, given.method, query, found, given.confidence)
+    answer = PredictionReport(model, given.method, query, found, given.confidence)
     if given.output is None:
         form = forms.get(given.format, predictions_text)
         out_lines(form(answer))
@@ -166,10 +168,10 @@ def _note_alone(
     given: Namespace, model: "FunctionModel", query: "Query", found: "Predictions"
 ) -> None:
     """Note a missing solo throughput, or one that contradicts the profile."""
-    from slowpath.contention.methods import contradicted
+    from slowpath.contention.methods import solo_notes
 
     if given.method != _SLOMO:
-        for against in contradicted(model, query, found, given.confidence / 100):
+        for against in solo_notes(model, query, found, given.confidence / 100):
             note(f"note: {query.file}: {against}")
     if given.method == _SLOMO and query.alone is None:
         note(
@@ -252,11 +254,13 @@ def _evaluated(given: Namespace, rows: "Rows", names: Sequence[str]) -> "list[Ev
     from slowpath.contention.memory.evaluation import Protocol
     from slowpath.contention.memory.evaluation import evaluate as measure
     from slowpath.contention.memory.recipes import RECIPES
-    from slowpath.contention.memory.selection import compared
+    from slowpath.contention.memory.selection import candidates_and_baselines
 
     protocol = Protocol(given.repetitions, given.confidence / 100)
     live = is_terminal(sys.stderr)
-    recipes = [RECIPES[name] for name in names] if names else [*compared(rows), None]
+    recipes = (
+        [RECIPES[name] for name in names] if names else [*candidates_and_baselines(rows), None]
+    )
     found = []
     for recipe in recipes:
         name = "chosen" if recipe is None else recipe.name

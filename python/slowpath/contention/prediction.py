@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from slowpath.contention.accelerator.round_robin import throughputs
 from slowpath.contention.accelerator.service import RequestTime
 from slowpath.contention.accelerator.waiting import waits_in
-from slowpath.contention.composition import Pattern, contention_at, together
+from slowpath.contention.composition import Pattern, contention_at, total_contention
 from slowpath.contention.execution_pattern import Detected, Reason, better_of
 from slowpath.contention.memory.intervals import TOGETHER
 from slowpath.contention.model import FunctionModel
@@ -152,12 +152,12 @@ def _memory(
     return np.exp(low), np.exp(middle), np.exp(high), outside
 
 
-Named = tuple[str, FunctionModel]
+NamedModel = tuple[str, FunctionModel]
 """The file of a model as the user named it, and the model."""
 
 
-def query_beside(
-    target: Named, others: Sequence[Named], traffic: tuple[float, float, float | None]
+def query_with_competitors(
+    target: NamedModel, others: Sequence[NamedModel], traffic: tuple[float, float, float | None]
 ) -> Query:
     """Return the query for `target` with the contention of all others together.
 
@@ -176,9 +176,9 @@ def query_beside(
     parts = []
     for other_file, other in others:
         own_contention = contention_of(other, other_file)
-        check_together(file, model, other_file, other)
+        check_compatible(file, model, other_file, other)
         parts.append(contention_at(own_contention, flows, size))
-    all_together = together(parts, names)
+    all_together = total_contention(parts, names)
     columns = _columns(flows, size, all_together)
     if model.request_time is None or mtbr is None:
         return Query(file, (model.name,), columns, None, None)
@@ -191,14 +191,16 @@ def query_beside(
     if users:
         parts.append(contention_at(contention_of(model, file), flows, size))
     for at, other, time in users:
-        beside = together([*parts[:at], *parts[at + 1 :]], names)
+        beside = total_contention([*parts[:at], *parts[at + 1 :]], names)
         clients.append((other.queues, time, _rate(other, _columns(flows, size, beside))))
     queued, them = _queued(clients, mtbr, size)
     asked = Query(file, (model.name,), columns, np.array([mtbr]), np.array([queued]))
     return asked._replace(clients=them if users else None)
 
 
-def check_together(file: str, model: FunctionModel, other_file: str, other: FunctionModel) -> None:
+def check_compatible(
+    file: str, model: FunctionModel, other_file: str, other: FunctionModel
+) -> None:
     """Check that two models are of the same device and have the same columns of contention.
 
     Raises:
@@ -265,7 +267,7 @@ _CONFIDENCE = 0.9
 """Coverage of the intervals, which are not used here."""
 
 
-def detected(model: FunctionModel, mixes: Mixes) -> Detected | None:
+def detect_pattern(model: FunctionModel, mixes: Mixes) -> Detected | None:
     """Detect the execution pattern from mixes with competitors for both resources.
 
     Returns None without such a mix, if the model lacks a resource, or if the match ratio of its
@@ -288,7 +290,7 @@ def _off(model: FunctionModel, mixes: Mixes) -> Floats:
     return np.asarray(np.abs(beside / alone * mixes.alone / mixes.throughput - 1))
 
 
-def decided(
+def choose_pattern(
     given: Pattern | None, declared: Pattern | None, found: Detected | None
 ) -> tuple[Pattern, Reason]:
     """Return the chosen pattern and the reason: given, surely detected, declared, or assumed."""

@@ -19,7 +19,7 @@ RESOURCES = ("memory", "accelerator")
 """Throughputs that each resource alone allows."""
 
 
-class Answer(NamedTuple):
+class PredictionReport(NamedTuple):
     """Predictions with their model, method and query."""
 
     model: FunctionModel
@@ -39,7 +39,7 @@ class Answer(NamedTuple):
         return self.method == "slowpath"
 
 
-def predictions_csv(answer: Answer) -> Iterator[str]:
+def predictions_csv(answer: PredictionReport) -> Iterator[str]:
     """Yield a line for each row of the query; `outside` has column names separated by spaces."""
     yield csv_line(COLUMNS)
     for row in _rows(answer):
@@ -47,13 +47,13 @@ def predictions_csv(answer: Answer) -> Iterator[str]:
         yield csv_line([*cells, " ".join(row["outside"])])
 
 
-def predictions_json(answer: Answer) -> Iterator[str]:
+def predictions_json(answer: PredictionReport) -> Iterator[str]:
     """Yield one JSON document."""
     confidence = answer.confidence / 100 if answer.intervals else None
     yield json_line({**_said(answer), "confidence": confidence, "predictions": _rows(answer)})
 
 
-def predictions_parquet(file: str, answer: Answer) -> None:
+def predictions_parquet(file: str, answer: PredictionReport) -> None:
     """Write the predictions as a table, and the rest of the JSON document as metadata.
 
     Raises:
@@ -66,7 +66,7 @@ def predictions_parquet(file: str, answer: Answer) -> None:
     write_columns(file, columns, {name: one for name, one in said.items() if one is not None})
 
 
-def _said(answer: Answer) -> dict[str, str | None]:
+def _said(answer: PredictionReport) -> dict[str, str | None]:
     """Return the properties that all predictions have in common."""
     origin = answer.model.memory.origin
     return {
@@ -80,7 +80,7 @@ def _said(answer: Answer) -> dict[str, str | None]:
     }
 
 
-def _rows(answer: Answer) -> list[dict[str, Any]]:
+def _rows(answer: PredictionReport) -> list[dict[str, Any]]:
     found = answer.found
     return [
         {
@@ -97,7 +97,7 @@ def _rows(answer: Answer) -> list[dict[str, Any]]:
     ]
 
 
-def predictions_text(answer: Answer) -> Iterator[Line]:
+def predictions_text(answer: PredictionReport) -> Iterator[Line]:
     """Yield a table of predictions, with model and method."""
     yield from _head(answer.model, answer.recipe)
     if answer.method != "slowpath":

@@ -19,7 +19,7 @@ from slowpath.contention.documents import Checked, SavedDetection, SavedModel, S
 from slowpath.contention.execution_pattern import Detected, Reason
 from slowpath.contention.memory.recipes import RECIPES, Kernels
 from slowpath.contention.memory.selection import Score
-from slowpath.contention.model import Choice, FunctionModel, Profiles, learn
+from slowpath.contention.model import FunctionModel, ModelChoice, Profiles, learn
 from slowpath.contention.saved_rows import (
     no_model,
     read_co_runs,
@@ -97,7 +97,7 @@ def read(file: str) -> FunctionModel:
     if recipe is None:
         raise InputError(file, f"has a recipe {document['recipe']!r}, which is not known here")
     scores = tuple(Score(one["recipe"], one["among"], one["beyond"]) for one in document["scores"])
-    choice = Choice(recipe, scores, np.array(document["end_errors"], dtype=float))
+    choice = ModelChoice(recipe, scores, np.array(document["end_errors"], dtype=float))
     profiles = _profiles(file, document)
     try:
         known = _kernels(file, document)

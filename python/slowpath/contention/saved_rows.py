@@ -13,7 +13,7 @@ from slowpath.contention.tables.columns import (
     CLIENT_QUEUES,
     CLIENT_TIME,
     COUNTERS,
-    DEVICES,
+    DMA,
     MTBR,
     REQUEST_TIME,
     SCORE,
@@ -21,7 +21,7 @@ from slowpath.contention.tables.columns import (
     THROUGHPUT,
     TRAFFIC,
     WORKING_SET,
-    wrong,
+    invalid_reason,
 )
 from slowpath.contention.tables.profiles import (
     AcceleratorProfile,
@@ -35,8 +35,7 @@ from slowpath.core.errors import InputError
 
 _BY_NAME = {one.name: one for one in ALL}
 _CONTENTION = tuple(
-    {one.name for one in (*TRAFFIC, *columns)}
-    for columns in (COUNTERS, (*COUNTERS, DEVICES), SCORE)
+    {one.name for one in (*TRAFFIC, *columns)} for columns in (COUNTERS, (*COUNTERS, DMA), SCORE)
 )
 _CO_RUNS = (CLIENT_QUEUES.name, CLIENT_TIME.name, ALONE.name, THROUGHPUT.name)
 _REQUESTS = ({MTBR.name, REQUEST_TIME.name}, {MTBR.name, REQUEST_TIME.name, SIZE.name})
@@ -138,7 +137,7 @@ def _origin(file: str, part: str, saved: SavedRows) -> Origin:
     of = saved["origin"]
     for name, column in (("cache_mb", WORKING_SET), ("mtbr", MTBR)):
         value = of[name]  # type: ignore[literal-required]
-        reason = None if value is None else wrong(column, value)
+        reason = None if value is None else invalid_reason(column, value)
         if reason is not None:
             raise no_model(file, f"{part}.origin.{name}: {reason}")
     return Origin(
@@ -166,7 +165,7 @@ def _columns(file: str, part: str, saved: SavedRows, allowed: Sequence[set[str]]
             reason = f"{part}.columns.{name} has {len(values)} values of {len(saved['rows'])} rows"
             raise no_model(file, reason)
         for row, value in zip(saved["rows"], values, strict=True):
-            why = wrong(_BY_NAME[name], value) if math.isfinite(value) else "is not finite"
+            why = invalid_reason(_BY_NAME[name], value) if math.isfinite(value) else "is not finite"
             if why is not None:
                 raise no_model(file, f"{part}, row {row}, column {name}: {why}")
     return {name: np.array(values, dtype=float) for name, values in saved["columns"].items()}

@@ -10,7 +10,7 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from slowpath.contention.composition import together
+from slowpath.contention.composition import total_contention
 from slowpath.core.engine.simulations import (
     ClientOutcome,
     SimulatedClient,
@@ -208,7 +208,9 @@ def levels_of(each: Iterable[tuple[Bench, ...]], settings: Settings) -> Levels:
         for bench, mix, found in zip(singles, mixes, run_all(mixes, settings), strict=True)
     }
     return {
-        some: together([alone[_single(one)] for one in some for _ in range(one.instances)], COLUMNS)
+        some: total_contention(
+            [alone[_single(one)] for one in some for _ in range(one.instances)], COLUMNS
+        )
         for some in wanted
     }
 

@@ -116,7 +116,7 @@ def learned(
     from slowpath.contention.memory.recipes import RECIPES
     from slowpath.contention.methods import widening
     from slowpath.contention.model import choose, learn
-    from slowpath.contention.prediction import decided, detected
+    from slowpath.contention.prediction import choose_pattern, detect_pattern
 
     profiles, mixes = _measured(tables)
     memory = profiles.memory
@@ -126,9 +126,9 @@ def learned(
         fit_request_time(profiles.accelerator)
     recipe = None if given.recipe is None else RECIPES[read_recipe(given.recipe)]
     model = learn(profiles, choose(memory, recipe), queues=given.queues or 1)
-    found = None if mixes is None else detected(model, mixes)
+    found = None if mixes is None else detect_pattern(model, mixes)
     said = None if declared is None else declared.pattern
-    pattern, why = decided(given.pattern, said, found)
+    pattern, why = choose_pattern(given.pattern, said, found)
     model = model._replace(pattern=pattern, why=why)
     return model if mixes is None else model._replace(widening=widening(model, mixes))
 

@@ -38,7 +38,7 @@ class Parser(argparse.ArgumentParser):
         raise SystemExit(status)
 
 
-class Say(argparse.Action):
+class PrintAction(argparse.Action):
     """An option that prints the result of `const(parser)` and exits.
 
     Unlike argparse's own help and version options, it reports a failed write.
@@ -77,7 +77,7 @@ _HELP = option(
     GENERAL,
     "-h",
     "--help",
-    action=Say,
+    action=PrintAction,
     nargs=0,
     const=Parser.format_help,
     help="Show this message and exit.",

@@ -30,29 +30,29 @@ class Place(NamedTuple):
         raise InputError(f"{self.file}:{self.line}", f"{self.key}: {why}" if self.key else why)
 
 
-class Marked(NamedTuple):
+class Spanned(NamedTuple):
     """A value and its position."""
 
     place: Place
-    value: "str | list[Marked] | dict[str, Marked]"
+    value: "str | list[Spanned] | dict[str, Spanned]"
 
 
-def called(found: Marked, key: str) -> Marked:
+def called(found: Spanned, key: str) -> Spanned:
     """Return the value, and all values in it, with another key, such as a name for an index."""
     return _renamed(found, len(found.place.key), key)
 
 
-def _renamed(found: Marked, length: int, key: str) -> Marked:
+def _renamed(found: Spanned, length: int, key: str) -> Spanned:
     place = found.place._replace(key=key + found.place.key[length:])
     if isinstance(found.value, list):
-        return Marked(place, [_renamed(one, length, key) for one in found.value])
+        return Spanned(place, [_renamed(one, length, key) for one in found.value])
     if isinstance(found.value, dict):
         renamed = {name: _renamed(one, length, key) for name, one in found.value.items()}
-        return Marked(place, renamed)
-    return Marked(place, found.value)
+        return Spanned(place, renamed)
+    return Spanned(place, found.value)
 
 
-def read_marked(file: str, text: str) -> Marked:
+def read_spanned(file: str, text: str) -> Spanned:
     """Read the single document of a YAML file.
 
     Raises:
@@ -84,17 +84,17 @@ def _yaml() -> Any:  # noqa: ANN401 - a module
     return yaml
 
 
-def _marked(node: Any, file: str, key: str, above: set[int]) -> Marked:  # noqa: ANN401 - PyYAML's
+def _marked(node: Any, file: str, key: str, above: set[int]) -> Spanned:  # noqa: ANN401 - PyYAML's
     place = Place(file, node.start_mark.line + 1, key)
     if id(node) in above:
         place.refuse("contains itself")
     within = above | {id(node)}
     if node.id == "scalar":
-        return Marked(place, _whole(place, str(node.value)))
+        return Spanned(place, _whole(place, str(node.value)))
     if node.id == "sequence":
         parts = enumerate(node.value, 1)
-        return Marked(place, [_marked(one, file, f"{key}[{at}]", within) for at, one in parts])
-    table = dict[str, Marked]()
+        return Spanned(place, [_marked(one, file, f"{key}[{at}]", within) for at, one in parts])
+    table = dict[str, Spanned]()
     for name, one in node.value:
         there = Place(file, name.start_mark.line + 1, key)
         if name.id != "scalar":
@@ -104,7 +104,7 @@ def _marked(node: Any, file: str, key: str, above: set[int]) -> Marked:  # noqa:
             there._replace(key=inner).refuse("stands here twice")
         _whole(there, str(name.value))
         table[name.value] = _marked(one, file, inner, within)
-    return Marked(place, table)
+    return Spanned(place, table)
 
 
 def _whole(place: Place, text: str) -> str:
@@ -132,7 +132,7 @@ class _Token(NamedTuple):
     text: str
 
 
-def read_marked_json(file: str, text: str) -> Marked:
+def read_marked_json(file: str, text: str) -> Spanned:
     """Read the value of a JSON file; numbers, true, false and null stay text.
 
     Raises:
@@ -163,24 +163,24 @@ def _tokens(text: str) -> Iterator[_Token]:
         line += text.count("\n", found.start(1), found.end())
 
 
-def _json_spanned(token: _Token, tokens: Iterator[_Token], file: str, key: str) -> Marked:
+def _json_spanned(token: _Token, tokens: Iterator[_Token], file: str, key: str) -> Spanned:
     place = Place(file, token.line, key)
     if token.text == "[":
-        return Marked(place, [*_items(tokens, file, key)])
+        return Spanned(place, [*_items(tokens, file, key)])
     if token.text == "{":
-        return Marked(place, _table(tokens, file, key))
-    return Marked(place, _word(place, token.text))
+        return Spanned(place, _table(tokens, file, key))
+    return Spanned(place, _word(place, token.text))
 
 
-def _items(tokens: Iterator[_Token], file: str, key: str) -> Iterator[Marked]:
+def _items(tokens: Iterator[_Token], file: str, key: str) -> Iterator[Spanned]:
     for at, token in enumerate(tokens, 1):
         if token.text == "]":
             return
         yield _json_spanned(token, tokens, file, f"{key}[{at}]")
 
 
-def _table(tokens: Iterator[_Token], file: str, key: str) -> dict[str, Marked]:
-    table = dict[str, Marked]()
+def _table(tokens: Iterator[_Token], file: str, key: str) -> dict[str, Spanned]:
+    table = dict[str, Spanned]()
     for token in tokens:
         if token.text == "}":
             break
@@ -203,10 +203,10 @@ def _word(place: Place, token: str) -> str:
     return word
 
 
-Table = dict[str, Marked]
+Table = dict[str, Spanned]
 
 
-def table(found: Marked, needed: Sequence[str], optional: Sequence[str] = ()) -> Table:
+def table(found: Spanned, needed: Sequence[str], optional: Sequence[str] = ()) -> Table:
     """Return a table that has the needed keys and may have the optional ones.
 
     Raises:
@@ -224,7 +224,7 @@ def table(found: Marked, needed: Sequence[str], optional: Sequence[str] = ()) ->
     return found.value
 
 
-def words_of(found: Marked) -> Table:
+def mapping(found: Spanned) -> Table:
     """Return a table with arbitrary keys.
 
     Raises:
@@ -235,7 +235,7 @@ def words_of(found: Marked) -> Table:
     return found.value
 
 
-def items(found: Marked) -> list[Marked]:
+def items(found: Spanned) -> list[Spanned]:
     """Return a list.
 
     Raises:
@@ -246,7 +246,7 @@ def items(found: Marked) -> list[Marked]:
     return found.value
 
 
-def text(found: Marked) -> str:
+def text(found: Spanned) -> str:
     """Return a text without surrounding white space.
 
     Raises:
@@ -257,7 +257,7 @@ def text(found: Marked) -> str:
     return found.value.strip()
 
 
-def name(found: Marked) -> str:
+def name(found: Spanned) -> str:
     """Return a name that is also valid as the name of a directory.
 
     Raises:
@@ -269,7 +269,7 @@ def name(found: Marked) -> str:
     return word
 
 
-def word(found: Marked, allowed: Iterable[str]) -> str:
+def word(found: Spanned, allowed: Iterable[str]) -> str:
     """Return a word that is one of the allowed ones.
 
     Raises:
@@ -281,7 +281,7 @@ def word(found: Marked, allowed: Iterable[str]) -> str:
     return said
 
 
-def whole(said: str) -> int | None:
+def parse_integer(said: str) -> int | None:
     """Return the integer that a text represents; None if it is not a non-negative integer."""
     if not re.fullmatch(r"[0-9][0-9_]*(\.[0-9]+)?([eE][+]?[0-9]{1,2})?", said):
         return None
@@ -289,7 +289,7 @@ def whole(said: str) -> int | None:
     return int(value) if value.is_integer() else None
 
 
-def decimal(found: Marked, least: float, most: float = math.inf) -> float:
+def decimal(found: Spanned, least: float, most: float = math.inf) -> float:
     """Return a number within limits, which can have a fraction.
 
     Raises:
@@ -330,14 +330,14 @@ class Word(NamedTuple):
 Parameter = Number | Word
 
 
-def number(found: Marked, limits: Number) -> int:
+def number(found: Spanned, limits: Number) -> int:
     """Return an integer within limits; notations such as `1e6` and `100_000` are allowed.
 
     Raises:
         InputError: if the value is not an integer, or beyond its limits.
     """
     said = text(found)
-    value = whole(said)
+    value = parse_integer(said)
     if value is None:
         allowed = f"from {limits.least:,} to {limits.most:,}"
         found.place.refuse(f"{said!r} is no whole number {allowed}")
@@ -348,7 +348,7 @@ def number(found: Marked, limits: Number) -> int:
     return value
 
 
-def setting(found: Marked, parameter: Parameter) -> int | str:
+def setting(found: Spanned, parameter: Parameter) -> int | str:
     """Return the value of a parameter.
 
     Raises:

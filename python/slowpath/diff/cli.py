@@ -15,15 +15,15 @@ FORMATS = {
 
 
 def _diff(given: Namespace) -> int:
-    from slowpath.diff.filters import Allowed
-    from slowpath.diff.pairs import Sides
+    from slowpath.diff.filters import AllowOptions
+    from slowpath.diff.pairs import DiffInputs
     from slowpath.diff.run import DiffOptions, diff
 
-    allowed = Allowed(given.allow_new, given.allow_gone)
+    allowed = AllowOptions(given.allow_new, given.allow_gone)
     options = DiffOptions.of_words(
         load(FORMATS[given.format]), given.filter, given.sort, given.fail_on, given.lines
     )
-    sides = Sides(given.old, given.new, written_options(given, [given.old, given.new]))
+    sides = DiffInputs(given.old, given.new, written_options(given, [given.old, given.new]))
     return diff(sides, options._replace(allowed=allowed))
 
 

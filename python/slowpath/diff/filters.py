@@ -231,7 +231,7 @@ class Gate(NamedTuple):
 _ALLOW = ("--allow-new", "--allow-gone")
 
 
-class Allowed(NamedTuple):
+class AllowOptions(NamedTuple):
     """Options that let programs on one side only pass gates on missing values."""
 
     new: bool = False
@@ -259,7 +259,7 @@ class Allowed(NamedTuple):
         return ""
 
 
-_NONE = Allowed()
+_NONE = AllowOptions()
 
 
 class Failure(NamedTuple):
@@ -271,7 +271,9 @@ class Failure(NamedTuple):
     unknown: bool  # the value is N/A
 
 
-def failures(rows: Sequence[Row], gates: Sequence[Gate], allowed: Allowed = _NONE) -> list[Failure]:
+def failures(
+    rows: Sequence[Row], gates: Sequence[Gate], allowed: AllowOptions = _NONE
+) -> list[Failure]:
     """Return the programs that fail gates; guaranteed values count whether exact or not."""
     found = []
     for row in rows:

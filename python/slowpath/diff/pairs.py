@@ -140,7 +140,7 @@ def _setting(result: Result) -> str:
     return f"target {result['target']}, metric {result['metric']}{cores}"
 
 
-class Sides(NamedTuple):
+class DiffInputs(NamedTuple):
     """The files to compare, and the analysis options as typed."""
 
     old: str
@@ -170,7 +170,7 @@ class _Opened(NamedTuple):
     problem: OptionError | None  # reason why no program was selected
 
 
-def load_sides(sides: Sides) -> tuple[Side, Side]:
+def load_sides(sides: DiffInputs) -> tuple[Side, Side]:
     """Read or analyse both sides.
 
     Raises:

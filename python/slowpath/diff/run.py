@@ -10,7 +10,7 @@ from slowpath.core.programs.selection import Selection
 from slowpath.core.terminal import Line, error, note, out_lines
 from slowpath.diff.columns import Row, change_of, make_row
 from slowpath.diff.filters import (
-    Allowed,
+    AllowOptions,
     Comparison,
     Failure,
     Filter,
@@ -25,7 +25,7 @@ from slowpath.diff.filters import (
     sort_rows,
 )
 from slowpath.diff.lines import changed_lines
-from slowpath.diff.pairs import Pair, Side, Sides, load_sides, match_programs
+from slowpath.diff.pairs import DiffInputs, Pair, Side, load_sides, match_programs
 from slowpath.diff.report import Report
 
 Writer = Callable[[Report], Iterable[Line]]
@@ -41,7 +41,7 @@ class DiffOptions(NamedTuple):
     orders: Sequence[Order]
     gates: Sequence[Gate]
     lines: int  # maximum number of changed lines per direction and program
-    allowed: Allowed = Allowed()
+    allowed: AllowOptions = AllowOptions()
 
     @staticmethod
     def of_words(
@@ -65,7 +65,7 @@ def _read(option: str, read: Callable[[str], T], text: str) -> T:
         raise OptionError(option, str(problem)) from None
 
 
-def diff(sides: Sides, options: DiffOptions) -> ExitCode:
+def diff(sides: DiffInputs, options: DiffOptions) -> ExitCode:
     """Compare two files and print the differences.
 
     Raises:
@@ -116,7 +116,9 @@ def _check_columns(options: DiffOptions, rows: Sequence[Row]) -> None:
             raise OptionError(option, str(problem)) from None
 
 
-def _reproduce(sides: Sides, old: Side, new: Side, failure: Failure, flags: Sequence[str]) -> str:
+def _reproduce(
+    sides: DiffInputs, old: Side, new: Side, failure: Failure, flags: Sequence[str]
+) -> str:
     """Return the shell command that reproduces a failure."""
     pair, options = failure.row.pair, list[str]()
     written = sides.written

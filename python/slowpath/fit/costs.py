@@ -18,7 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowpath.fit.metrics import Metric
-from slowpath.fit.templates.template import Batch, Cap, Curve, Floats, Indices, Template, pieces_of
+from slowpath.fit.templates.template import (
+    Batch,
+    Curve,
+    Floats,
+    Indices,
+    ParameterFloor,
+    Template,
+    pieces_of,
+)
 
 FEWEST = 3
 """Points of a segment, but for those on the way between two others."""
@@ -32,13 +40,13 @@ _STEEP = 8.0
 _LEAST_STEEP = 0.02
 
 
-class Rules(NamedTuple):
+class Restrictions(NamedTuple):
     """Which functions are allowed, and how they are judged."""
 
     metric: Metric | None = None  # errors by it are wanted, too
     sign: int = 0  # 1: may only rise, -1: only fall
     non_negative: bool = False
-    cap: Cap | None = None  # parameters are no smaller
+    cap: ParameterFloor | None = None  # parameters are no smaller
 
     def fitted(self, template: Template, batch: Batch) -> Floats:
         """The values of a template that is fitted to each piece."""
@@ -74,7 +82,7 @@ def enough(template: Template, batch: Batch, points: int) -> NDArray[np.bool_]:
     return batch.lengths >= least
 
 
-def on_the_way(curve: Curve) -> NDArray[np.bool_]:
+def in_transition(curve: Curve) -> NDArray[np.bool_]:
     """Which points are neither of what is before them nor of what is behind, but between.
 
     They may be a segment by themselves. Whether a change from one point to the next is one that
@@ -103,7 +111,7 @@ _FEWEST = 5
 """Points without which neighbours do not tell the spread."""
 
 
-def surprise(
+def deviance(
     loss: Floats, points: Indices, rank: int, usual: float, known: float = USUAL
 ) -> Floats:
     """Twice the negative logarithm of the likelihood, but for what is the same for all cuts.
@@ -143,7 +151,7 @@ _MANY = 2_000_000
 
 _INSIDE = 2
 """Cuts of an earlier search that a piece may have inside, such as those near its ends."""
-_NO_RULES = Rules()
+_NO_RULES = Restrictions()
 
 
 class Piece(NamedTuple):
@@ -165,7 +173,7 @@ class Costs:
         curve: Curve,
         cuts: Sequence[int],
         templates: Sequence[Template],
-        rules: Rules = _NO_RULES,
+        rules: Restrictions = _NO_RULES,
         found: Sequence[int] = (),
     ) -> None:
         """Fits all templates to all pieces.
@@ -179,7 +187,7 @@ class Costs:
         """
         self.cuts, self.templates = list(cuts), templates
         self._rules, self._points = rules, len(curve.x)
-        between = np.append(0, np.cumsum(on_the_way(curve)))
+        between = np.append(0, np.cumsum(in_transition(curve)))
         least = min(FEWEST, len(curve.x))
         rank = np.searchsorted(np.sort(found), self.cuts)
         whole = (0, len(self.cuts) - 1)
@@ -281,7 +289,7 @@ class Costs:
             those = np.array([n for n, one in enumerate(self.templates) if one.rank == rank])
             best = self.losses[those].argmin(axis=0)
             least = self.losses[those[best], np.arange(len(self.pairs))]
-            loss[number, at, to] = surprise(least, points, rank, usual, self.known)
+            loss[number, at, to] = deviance(least, points, rank, usual, self.known)
             which[number, at, to] = those[best]
         return loss, which
 

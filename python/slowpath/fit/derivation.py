@@ -9,7 +9,7 @@ from slowpath.fit import outliers, selection
 from slowpath.fit.costs import (
     DETAILED,
     Costs,
-    Rules,
+    Restrictions,
     all_cuts,
     closer,
     extrema,
@@ -18,11 +18,11 @@ from slowpath.fit.costs import (
 )
 from slowpath.fit.metrics import METRICS
 from slowpath.fit.options import Options
-from slowpath.fit.parts import Part, fitted_at_points, part_of, sensible, stays_near
+from slowpath.fit.parts import FittedSegment, fitted_at_points, part_of, sensible, stays_near
 from slowpath.fit.points import Series
-from slowpath.fit.segments import Found, dynamic, exhaustive
+from slowpath.fit.segments import Segmentation, dynamic, exhaustive
 from slowpath.fit.templates.catalogue import TEMPLATES, WHOLE
-from slowpath.fit.templates.template import Cap
+from slowpath.fit.templates.template import ParameterFloor
 from slowpath.fit.templates.terms import templates_over
 
 _SIGNS = {"increasing": 1, "decreasing": -1}
@@ -35,12 +35,12 @@ _ROUNDS = 3
 class Derived(NamedTuple):
     """Segments with functions, and the curve with outliers weighed."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[FittedSegment, ...]
     series: Series
     outliers: int
 
 
-Look = Callable[[], None]
+StepCallback = Callable[[], None]
 """Called between steps, each of which takes less than a second."""
 
 
@@ -48,14 +48,14 @@ def _away() -> None:
     """Look at nothing."""
 
 
-def derive(series: Series, options: Options, look: Look = _away) -> Derived:
+def derive(series: Series, options: Options, look: StepCallback = _away) -> Derived:
     """Return the model of a curve; `look` is called between steps."""
-    counts = outliers.alone(series)
+    counts = outliers.weights_by_neighbours(series)
     now = series._replace(scale=series.scale / counts)
     parts = _segments(now, options, look)
     for _ in range(_ROUNDS):
         lengths = [part.piece.end - part.piece.begin for part in parts]
-        again = outliers.of_model(fitted_at_points(parts, series), series, lengths)
+        again = outliers.weights_by_model(fitted_at_points(parts, series), series, lengths)
         if np.array_equal(again < 1, counts < 1):
             break
         counts = again
@@ -64,7 +64,7 @@ def derive(series: Series, options: Options, look: Look = _away) -> Derived:
     return Derived(parts, now, int((counts < 1).sum()))
 
 
-def _segments(series: Series, options: Options, look: Look) -> tuple[Part, ...]:
+def _segments(series: Series, options: Options, look: StepCallback) -> tuple[FittedSegment, ...]:
     """The best segments; with very many points, first roughly, then ever closer."""
     look()
     cuts = all_cuts(series.curve)
@@ -88,12 +88,12 @@ def _segments(series: Series, options: Options, look: Look) -> tuple[Part, ...]:
 
 def _best(
     series: Series, cuts: Sequence[int], options: Options, found: Sequence[int] = ()
-) -> tuple[Part, ...]:
+) -> tuple[FittedSegment, ...]:
     """The best segments with these cuts, whose functions make sense between the points.
 
     `found` are the cuts of a rougher search.
     """
-    rules = Rules(
+    rules = Restrictions(
         METRICS[options.metric] if options.select == "margins" else None,
         0 if options.monotone is None else _SIGNS[options.monotone],
         options.non_negative,
@@ -124,14 +124,16 @@ def _best(
             costs.forbid(piece)
 
 
-def _cap(series: Series, least: float) -> Cap | None:
+def _cap(series: Series, least: float) -> ParameterFloor | None:
     """The limit of parameters, in units in which nothing is far from one."""
     if least == 0:
         return None
-    return Cap(least, float(np.abs(series.x).max()), float(np.median(series.level)) or 1.0)
+    return ParameterFloor(
+        least, float(np.abs(series.x).max()), float(np.median(series.level)) or 1.0
+    )
 
 
-def _select(costs: Costs, options: Options) -> Found:
+def _select(costs: Costs, options: Options) -> Segmentation:
     """By the chosen rule.
 
     Where neighbours do not tell the usual spread, the segments found so far do, again and again.

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from slowpath.fit.costs import Piece
 from slowpath.fit.documents import FittedModel, Segment
-from slowpath.fit.parts import Part
+from slowpath.fit.parts import FittedSegment
 from slowpath.fit.points import PointsError, check_sizes
 from slowpath.fit.templates.catalogue import BY_NAME
 from slowpath.fit.templates.template import Floats
@@ -71,7 +71,7 @@ class _Evaluated:
     def __init__(self, segment: Segment, model: FittedModel) -> None:
         self.segment, self.model = segment, model
         parameters = np.array([one["value"] for one in segment["parameters"]])
-        self.part = Part(
+        self.part = FittedSegment(
             Piece(0, 0, 0),
             BY_NAME[segment["template"]] if segment["terms"] is None else Terms(segment["terms"]),
             parameters,

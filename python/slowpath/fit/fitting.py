@@ -15,7 +15,7 @@ from slowpath.fit.evaluation import evaluate
 from slowpath.fit.held_out import FOLDS, HeldOut, errors, held_out, judged, left_out
 from slowpath.fit.intervals import Spread, spread_of
 from slowpath.fit.options import Options
-from slowpath.fit.parts import Part
+from slowpath.fit.parts import FittedSegment
 from slowpath.fit.points import (
     Points,
     PointsError,
@@ -34,14 +34,14 @@ _AS_WELL = 1.1
 """An error so many times the least is nearly as small."""
 
 
-Watch = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 """Called between steps with the number of the model that is derived, and the most there can be."""
 
 
 class _Steps:
     """Counts models, of the whole and with points left out, for somebody who watches."""
 
-    def __init__(self, watch: Watch | None, options: Options) -> None:
+    def __init__(self, watch: ProgressCallback | None, options: Options) -> None:
         self._watch = watch
         self._done = 0
         each = FOLDS if options.hold_out else 0
@@ -59,7 +59,9 @@ class _Steps:
             self._watch(self._done, self._most)
 
 
-def fit(points: Points, options: Options | None = None, watch: Watch | None = None) -> FittedModel:
+def fit(
+    points: Points, options: Options | None = None, watch: ProgressCallback | None = None
+) -> FittedModel:
     """Return the model of the points.
 
     Raises:
@@ -201,7 +203,7 @@ def _document(points: Points, options: Options, derived: Derived, spread: Spread
     }
 
 
-def _limits(parts: Sequence[Part], options: Options) -> list[Limits]:
+def _limits(parts: Sequence[FittedSegment], options: Options) -> list[Limits]:
     """Between which values each segment stays: none steps back behind the ones before."""
     found: list[Limits] = []
     least = 0.0 if options.non_negative else -math.inf
@@ -223,7 +225,7 @@ def _known(limit: float) -> float | None:
 
 
 def _segment(
-    part: Part, covariance: Floats, noise: float, quantile: float, limits: Limits
+    part: FittedSegment, covariance: Floats, noise: float, quantile: float, limits: Limits
 ) -> Segment:
     certain = part.piece.end - part.piece.begin > part.template.rank
     widths = quantile * np.sqrt(np.maximum(np.diag(covariance), 0))

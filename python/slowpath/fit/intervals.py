@@ -17,7 +17,7 @@ import numpy as np
 from slowpath.fit.costs import FINEST
 from slowpath.fit.options import Options
 from slowpath.fit.outliers import usual_in
-from slowpath.fit.parts import Part, at_points
+from slowpath.fit.parts import FittedSegment, at_points
 from slowpath.fit.points import Points, Series
 from slowpath.fit.templates.template import Floats
 
@@ -59,7 +59,9 @@ class _Residuals(NamedTuple):
     leverage: Floats  # of the points that were fitted, as 1/sqrt(1 - h) for each measured one
 
 
-def spread_of(parts: Sequence[Part], series: Series, points: Points, options: Options) -> Spread:
+def spread_of(
+    parts: Sequence[FittedSegment], series: Series, points: Points, options: Options
+) -> Spread:
     """How sure parameters are, and how single measurements spread."""
     residuals = _usual([_residuals(part, series, points) for part in parts])
     ranks = [part.template.rank for part in parts]
@@ -113,7 +115,7 @@ def _noise_quantiles(pool: Floats, confidence: float, freedom: int) -> tuple[flo
     return min(float(low), 0.0), max(float(high), 0.0)
 
 
-def _shared(part: Part, series: Series, shared: Floats) -> Floats:
+def _shared(part: FittedSegment, series: Series, shared: Floats) -> Floats:
     """Return the joint deviations of a part's points, scaled like residuals: a row for each."""
     rows = range(part.piece.begin, part.piece.end)
     moved = np.array([shared[series.row == row].mean(axis=0) for row in rows])
@@ -143,7 +145,7 @@ def _solution(slopes: Floats) -> Floats:
     return np.asarray(np.linalg.pinv(slopes / norms, rcond=_SAME) / norms[:, None])
 
 
-def _residuals(part: Part, series: Series, points: Points) -> _Residuals:
+def _residuals(part: FittedSegment, series: Series, points: Points) -> _Residuals:
     inside = slice(part.piece.begin, part.piece.end)
     x, others = at_points(part, series)
     scale = series.scale[inside]

@@ -22,7 +22,7 @@ _LEAST = 0.01
 """Relative differences below are no reason to think a point wrong."""
 
 
-def alone(series: Series) -> Floats:
+def weights_by_neighbours(series: Series) -> Floats:
     """How much each point counts, by its neighbours; 1 but for outliers."""
     x, y, size = series.x, series.y, len(series.x)
     if size < _FEWEST or series.others is not None:
@@ -35,7 +35,7 @@ def alone(series: Series) -> Floats:
     return np.where([False, *beyond, False], _counts(apart, float(np.median(apart))), 1.0)
 
 
-def of_model(fitted: Floats, series: Series, lengths: Sequence[int]) -> Floats:
+def weights_by_model(fitted: Floats, series: Series, lengths: Sequence[int]) -> Floats:
     """How much each point counts, by a model with segments of so many points.
 
     A segment whose points spread more than those of others has no more outliers for that.

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.fit.costs import Piece, Rules
+from slowpath.fit.costs import Piece, Restrictions
 from slowpath.fit.points import Series
 from slowpath.fit.templates.template import Batch, Curve, Floats, Template, pieces_of
 from slowpath.fit.templates.terms import Terms
@@ -22,10 +22,10 @@ _FAR = 1e9
 _CALLS = 200
 _FURTHEST = 10.0
 """Parameters that become so many times as large run away, since the points do not tell them."""
-_NO_RULES = Rules()
+_NO_RULES = Restrictions()
 
 
-class Part(NamedTuple):
+class FittedSegment(NamedTuple):
     """A segment with a fitted function."""
 
     piece: Piece
@@ -48,7 +48,9 @@ class Part(NamedTuple):
         return self.template.slopes(self.parameters, x - self.origin)
 
 
-def part_of(series: Series, piece: Piece, template: Template, rules: Rules = _NO_RULES) -> Part:
+def part_of(
+    series: Series, piece: Piece, template: Template, rules: Restrictions = _NO_RULES
+) -> FittedSegment:
     """A segment, fitted.
 
     That is done in units in which numbers are around one: in others, steps of the final fit would
@@ -74,7 +76,7 @@ def part_of(series: Series, piece: Piece, template: Template, rules: Rules = _NO
         found = rules.raised(template, found)
     first = float(x[0])
     begin = first if template.origin_at_start else 0.0
-    return Part(piece, template, found, begin, first, float(x[-1]))
+    return FittedSegment(piece, template, found, begin, first, float(x[-1]))
 
 
 def _polished(template: Template, parameters: Floats, batch: Batch, x: Floats) -> Floats:
@@ -93,7 +95,7 @@ def _polished(template: Template, parameters: Floats, batch: Batch, x: Floats) -
     return np.asarray(found.x) if better and near else parameters
 
 
-def sensible(part: Part, series: Series, rules: Rules) -> bool:
+def sensible(part: FittedSegment, series: Series, rules: Restrictions) -> bool:
     """Whether the function is finite and obeys the rules, between the points, too."""
     if series.others is not None:
         return bool(np.isfinite(part.parameters).all())
@@ -105,7 +107,7 @@ def sensible(part: Part, series: Series, rules: Rules) -> bool:
     return bool(np.isfinite(values).all() and np.isfinite(part.parameters).all())
 
 
-def stays_near(part: Part, series: Series) -> bool:
+def stays_near(part: FittedSegment, series: Series) -> bool:
     """Whether the function is near the four nearest points, everywhere between points."""
     if series.others is not None:
         return True
@@ -117,7 +119,7 @@ def stays_near(part: Part, series: Series) -> bool:
     return bool(((values >= low - room) & (values <= high + room)).all())
 
 
-def _between_points(part: Part, series: Series) -> Floats:
+def _between_points(part: FittedSegment, series: Series) -> Floats:
     """The values of the function at the points, and at places between them."""
     with np.errstate(all="ignore"):
         return part.value(between(series.x[part.piece.begin : part.piece.end]))
@@ -140,12 +142,12 @@ def between(x: Floats) -> Floats:
     return np.append((x[:-1, None] + np.diff(x)[:, None] * shares).ravel(), x[-1])
 
 
-def at_points(part: Part, series: Series) -> tuple[Floats, Floats | None]:
+def at_points(part: FittedSegment, series: Series) -> tuple[Floats, Floats | None]:
     """The x that a part was fitted to, and the other columns."""
     inside = slice(part.piece.begin, part.piece.end)
     return series.x[inside], None if series.others is None else series.others[inside]
 
 
-def fitted_at_points(parts: Sequence[Part], series: Series) -> Floats:
+def fitted_at_points(parts: Sequence[FittedSegment], series: Series) -> Floats:
     """What the parts yield at the points that they were fitted to."""
     return np.concatenate([part.value(*at_points(part, series)) for part in parts])

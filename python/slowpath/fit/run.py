@@ -4,7 +4,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from slowpath.bound.progress import Shown
+from slowpath.bound.progress import ProgressLines
 from slowpath.core.errors import ExitCode, InputError, OptionError
 from slowpath.core.inputs import write_error
 from slowpath.core.pictures import check_picture
@@ -102,7 +102,7 @@ def _watched(given: Namespace, points: "Points", options: "Options") -> FittedMo
     """Derive the model; standard error shows how far that is."""
     from slowpath.fit.fitting import fit as derive
 
-    shown = Shown(given.file)
+    shown = ProgressLines(given.file)
     faster = "" if given.search == "extrema" else ", --search extrema is faster"
 
     def look(number: int, most: int) -> None:

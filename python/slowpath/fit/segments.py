@@ -18,14 +18,14 @@ from slowpath.fit.costs import Costs, Piece
 from slowpath.fit.templates.template import Floats, Indices
 
 
-class Found(NamedTuple):
+class Segmentation(NamedTuple):
     """Segments that cover all points, and their surprise; or error, where that is judged."""
 
     loss: float
     pieces: tuple[Piece, ...]
 
 
-Frontier: TypeAlias = dict[tuple[int, int], Found]
+Frontier: TypeAlias = dict[tuple[int, int], Segmentation]
 """By number of segments and sum of ranks."""
 
 
@@ -56,7 +56,7 @@ def dynamic(costs: Costs, most: int) -> Frontier:
         best = now
         for ranks in np.flatnonzero(np.isfinite(best[:, size - 1])):
             pieces = _trace(costs, which, steps, int(ranks))
-            frontier[number, int(ranks)] = Found(float(best[ranks, size - 1]), pieces)
+            frontier[number, int(ranks)] = Segmentation(float(best[ranks, size - 1]), pieces)
     return frontier
 
 
@@ -96,7 +96,7 @@ def exhaustive(costs: Costs, most: int) -> Frontier:
             known = frontier.get((number, ranks))
             if np.isfinite(found) and (known is None or found < known.loss):
                 pieces = tuple(_pieces(costs, which, bounds[least], places))
-                frontier[number, ranks] = Found(found, pieces)
+                frontier[number, ranks] = Segmentation(found, pieces)
     return frontier
 
 

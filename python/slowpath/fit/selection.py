@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowpath.fit.costs import Costs, Piece
-from slowpath.fit.segments import Found, Frontier
+from slowpath.fit.segments import Frontier, Segmentation
 from slowpath.fit.templates.template import Floats, Indices
 
 CUT = 2.0
@@ -32,7 +32,7 @@ PREDICTIONS = 0.5
 """What a parameter costs where only predictions count, however many points there are."""
 
 
-def score(found: Found, segments: int, ranks: int, points: int, each: float) -> float:
+def score(found: Segmentation, segments: int, ranks: int, points: int, each: float) -> float:
     """The criterion; the least one is best. Infinite where nothing is left to tell the spread."""
     size = ranks + CUT * (segments - 1)
     return found.loss + size * each if size + 2 < points else math.inf
@@ -40,7 +40,7 @@ def score(found: Found, segments: int, ranks: int, points: int, each: float) -> 
 
 def best_by_criterion(
     frontier: Frontier, points: int, segments: int | None, each: float | None = None
-) -> Found:
+) -> Segmentation:
     """The model with the least criterion, of those with so many segments.
 
     Where there are none, of those with the number that is closest to it; where there are too few
@@ -63,7 +63,7 @@ FEW = 4
 _BY_CHANCE = 0.05
 
 
-def best_by_f_test(costs: Costs) -> Found:
+def best_by_f_test(costs: Costs) -> Segmentation:
     """One segment, with the function of the lowest rank that no other is clearly better than."""
     from scipy.special import fdtrc
 
@@ -81,7 +81,7 @@ def best_by_f_test(costs: Costs) -> Found:
         ratio = (losses[chosen] / losses[other] - 1) / more * left
         if fdtrc(more, left, max(float(ratio), 0.0)) < _BY_CHANCE:
             chosen = other
-    return Found(float(losses[chosen]), (Piece(0, points, chosen),))
+    return Segmentation(float(losses[chosen]), (Piece(0, points, chosen),))
 
 
 def _least(losses: Floats, among: NDArray[np.bool_]) -> int:
@@ -99,7 +99,9 @@ class Margins(NamedTuple):
         return error + max(error * self.relative, self.least)
 
 
-def best_by_margins(costs: Costs, margins: Margins, most: int, segments: int | None) -> Found:
+def best_by_margins(
+    costs: Costs, margins: Margins, most: int, segments: int | None
+) -> Segmentation:
     """The model that the rule selects, of those with up to so many segments."""
     error, chosen = _templates(costs, margins)
     found = _combined(costs, error, chosen, most)
@@ -125,7 +127,7 @@ def _templates(costs: Costs, margins: Margins) -> tuple[Floats, Indices]:
 
 def _combined(
     costs: Costs, error: Floats, chosen: Indices, most: int
-) -> dict[tuple[int, int], Found]:
+) -> dict[tuple[int, int], Segmentation]:
     """For each number of segments and each sum of ranks over points, the least error (Eq. 4)."""
     size, points = len(costs.cuts), costs.cuts[-1]
     ranks = [template.rank for template in costs.templates]
@@ -147,7 +149,7 @@ def _combined(
         best = now
         for rank in np.flatnonzero(np.isfinite(best[size - 1])):
             pieces = _trace(costs, chosen, steps, int(rank))
-            found[number, int(rank)] = Found(float(best[size - 1, rank]), pieces)
+            found[number, int(rank)] = Segmentation(float(best[size - 1, rank]), pieces)
     return found
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from slowpath.core.engine.errors import MapsFile
     from slowpath.core.programs.sources import Clang
     from slowpath.insights.source.sources import Source
-    from slowpath.insights.trace.request import Setting
+    from slowpath.insights.trace.request import RunSettings
 
 
 TRAFFIC = "Traffic"
@@ -80,7 +80,7 @@ SETUP = option(
 _NAME = re.compile(r"[\w:.$~]+")
 
 
-def check_traced(given: Namespace) -> None:
+def require_trace(given: Namespace) -> None:
     """Check that no option of a run is given without a trace.
 
     Raises:
@@ -125,14 +125,16 @@ def split_setup(setup: list[str] | None) -> tuple[list[str], list[str]]:
     return functions, [one for one in setup if one not in functions]
 
 
-def setting_of(given: Namespace, maps: "MapsFile | None") -> "Setting":
+def run_settings(given: Namespace, maps: "MapsFile | None") -> "RunSettings":
     """Return the settings of a run from the options."""
     from slowpath.insights.source.framework import SETUP as CODE
-    from slowpath.insights.trace.request import Setting
+    from slowpath.insights.trace.request import RunSettings
 
     functions, code = split_setup(given.setup)
     setup = (*functions, *([CODE] if code else []))
-    return Setting(given.entry, given.config, given.packets, given.strip, given.blocks, maps, setup)
+    return RunSettings(
+        given.entry, given.config, given.packets, given.strip, given.blocks, maps, setup
+    )
 
 
 _ANALYSIS = "Analysis"

@@ -59,7 +59,9 @@ def _lines(form: str, forms: Forms[Report], report: Report) -> Iterable[Line | s
     return [*forms[form](report), *made]
 
 
-def warn_of_guesses(file: str, what: str, unusual: Sequence[tuple[str, Sequence[str]]]) -> None:
+def warn_of_extrapolation(
+    file: str, what: str, unusual: Sequence[tuple[str, Sequence[str]]]
+) -> None:
     """Warn about items that differ from all measured ones.
 
     Args:

@@ -12,7 +12,7 @@ from typing import NamedTuple, NoReturn
 
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_program, text_of
-from slowpath.core.spanned import Marked, called, items, text, words_of
+from slowpath.core.spanned import Spanned, called, items, mapping, text
 
 _GZIP = b"\x1f\x8b"
 _COMPRESSED = ".gz"
@@ -34,7 +34,7 @@ def read_csv(file: str) -> tuple[tuple[str, ...], list[Row]]:
     Raises:
         InputError: when the file cannot be read or is not a table.
     """
-    text = unpacked(file).removeprefix("\ufeff")
+    text = read_decompressed(file).removeprefix("\ufeff")
     if text.lstrip().startswith(("{", "[")):
         raise InputError(
             file, "line 1: is JSON; a CSV table is wanted, with names of columns first"
@@ -63,7 +63,7 @@ def read_json_lines(file: str) -> list[Row]:
         InputError: when the file cannot be read, or a line is not an object.
     """
     found = []
-    for number, line in enumerate(unpacked(file).removeprefix("\ufeff").split("\n"), 1):
+    for number, line in enumerate(read_decompressed(file).removeprefix("\ufeff").split("\n"), 1):
         if not line.strip():
             continue
         try:
@@ -79,7 +79,7 @@ def read_json_lines(file: str) -> list[Row]:
     return found
 
 
-def unpacked(file: str) -> str:
+def read_decompressed(file: str) -> str:
     """Read the text of a file, which may be compressed with gzip.
 
     Raises:
@@ -146,15 +146,15 @@ def _refuse(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number of JSON")
 
 
-def named(found: Marked, kind: str, above: str = "") -> list[Marked]:
+def named_tables(found: Spanned, kind: str, above: str = "") -> list[Spanned]:
     """Return the tables of a list; later errors locate each table by its name.
 
     Raises:
         InputError: when `found` is not a list of tables with names, or two names are equal.
     """
-    known = dict[str, Marked]()
+    known = dict[str, Spanned]()
     for one in items(found):
-        name = words_of(one).get("name")
+        name = mapping(one).get("name")
         if name is None:
             one.place.refuse("lacks name")
         said = text(name)

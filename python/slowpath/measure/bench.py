@@ -115,7 +115,7 @@ Additions = tuple[float, float]
 """Nanoseconds of a dependent addition, and of an independent one."""
 
 
-class Paced(NamedTuple):
+class CpuSpeed(NamedTuple):
     """The speed of a CPU."""
 
     clock_hz: int
@@ -138,7 +138,7 @@ class PaceMeter:
         self._rounds += [self._additions(_RUNS) for _ in range(_ROUNDS)]
         self._next = time.monotonic() + _EVERY
 
-    def paced(self) -> Paced | None:
+    def paced(self) -> CpuSpeed | None:
         """Return the medians of all readings, or None if they are too few or disturbed.
 
         The median rather than the best reading describes the conditions of the measurement.
@@ -149,4 +149,4 @@ class PaceMeter:
         independent = statistics.median(one[1] for one in self._rounds)
         if dependent <= 0 or independent <= 0:
             return None
-        return Paced(round(1e9 / dependent), dependent / independent)
+        return CpuSpeed(round(1e9 / dependent), dependent / independent)

@@ -9,7 +9,7 @@ from slowpath.measure.bench import ColdBench
 from slowpath.measure.documents import ColdPath, MeasuredPath, MeasuredProgram
 from slowpath.measure.machine.processor import Cache
 from slowpath.measure.programs import PreparedProgram
-from slowpath.measure.sampling import Measured, Quota, Told, measure
+from slowpath.measure.sampling import Measured, ProgressCallbacks, StopCriteria, measure
 from slowpath.measure.statistics import Estimate, estimate
 
 _LOADS = 3
@@ -33,8 +33,8 @@ def measure_cold(
     station: kernel.Station,
     program: PreparedProgram,
     cache_bytes: int | None,
-    quota: Quota,
-    told: Told,
+    quota: StopCriteria,
+    told: ProgressCallbacks,
 ) -> None:
     """Measure on cold caches the paths that were measured on hot ones, and store the result."""
     found: list[_Found] = []
@@ -48,7 +48,7 @@ def measure_cold(
             path["cold_reason"] = "interrupted before it was measured"
         else:
             try:
-                found.append(_Found(path, kernel.cool_case(station, case, cache_bytes)))
+                found.append(_Found(path, kernel.find_cold_case(station, case, cache_bytes)))
             except InputError as problem:
                 path["cold_reason"] = problem.reason
     if not found or cache_bytes is None:

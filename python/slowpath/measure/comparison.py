@@ -11,7 +11,7 @@ from slowpath.core.engine import kernel, objects
 from slowpath.core.errors import DisagreementError, InputError
 from slowpath.measure.documents import ComparedPath, ComparedVersions, MeasuredProgram
 from slowpath.measure.programs import PreparedProgram, measure_together
-from slowpath.measure.sampling import Measured, Progress, Quota, ratio
+from slowpath.measure.sampling import Measured, Progress, StopCriteria, ratio
 from slowpath.measure.statistics import Estimate
 
 FEWEST_LOADS = 10
@@ -65,10 +65,10 @@ def same_packet(
 
 
 def until_decided(
-    quota: Quota,
+    quota: StopCriteria,
     programs: tuple[PreparedProgram, PreparedProgram],
     decided: Callable[[ComparedPath], bool],
-) -> Quota:
+) -> StopCriteria:
     """Return the quota, extended until the slowest paths' comparison is decided."""
 
     def enough(subjects: Sequence[Measured | None]) -> bool:
@@ -108,7 +108,7 @@ def compare(
     station: kernel.Station,
     programs: tuple[PreparedProgram, PreparedProgram],
     same: SamePacket,
-    quota: Quota,
+    quota: StopCriteria,
     go_on: Callable[[Progress], bool],
 ) -> ComparedVersions:
     """Measure two programs in turns, store the times in their records, and compare.

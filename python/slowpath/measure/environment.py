@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from typing import TypedDict
 
 from slowpath.core.engine import identity
-from slowpath.measure.bench import Paced
-from slowpath.measure.machine.counters import Counters, left_out, read_counters
+from slowpath.measure.bench import CpuSpeed
+from slowpath.measure.machine.counters import Counters, read_counters, without_pause
 from slowpath.measure.machine.files import Files
 from slowpath.measure.machine.host import Host, host
 from slowpath.measure.machine.kernel import KernelFacts, kernel_facts
@@ -74,7 +74,7 @@ class Watch:
         """Resume the run for the duration of the context."""
         if self._paused is not None:
             now = self._read()
-            self._before = left_out(self._before, self._paused, now)
+            self._before = without_pause(self._before, self._paused, now)
             if not self._begun:
                 self._before = self._before._replace(frequency_hz=now.frequency_hz)
             self._paused = None
@@ -87,7 +87,7 @@ class Watch:
     def _read(self) -> Counters:
         return read_counters(self._files, self._cpu, self._thread)
 
-    def end(self, paced: Paced | None = None) -> Environment:
+    def end(self, paced: CpuSpeed | None = None) -> Environment:
         """Return the record of the run; call again after a longer run."""
         # Read the counters first: the other reads are not part of the run.
         after = self._read() if self._paused is None else self._paused
@@ -102,7 +102,7 @@ class Watch:
         }
 
 
-def _pace(paced: Paced | None) -> Pace | None:
+def _pace(paced: CpuSpeed | None) -> Pace | None:
     if paced is None:
         return None
     return {

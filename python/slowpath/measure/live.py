@@ -14,8 +14,8 @@ from typing import NamedTuple, Protocol
 from slowpath.core.engine import kernel
 from slowpath.core.errors import InputError
 from slowpath.measure.documents import LivePath, MeasuredPath, MeasuredProgram
-from slowpath.measure.programs import PreparedProgram, without
-from slowpath.measure.sampling import DISTURBED, Progress, Quota, Told
+from slowpath.measure.programs import PreparedProgram, mark_unmeasured
+from slowpath.measure.sampling import DISTURBED, Progress, ProgressCallbacks, StopCriteria
 from slowpath.measure.statistics import Estimate, estimate, quantile
 
 _UNDISTURBED = 0.1  # fastest share of the busy loop's samples, which count as undisturbed
@@ -108,7 +108,9 @@ class _Timed(NamedTuple):
 _Key = tuple[int, int]
 
 
-def measure_live(bench: LiveBench, quota: Quota, go_on: Callable[[Progress], bool]) -> LiveOutcome:
+def measure_live(
+    bench: LiveBench, quota: StopCriteria, go_on: Callable[[Progress], bool]
+) -> LiveOutcome:
     """Measure all paths of a bench until the result is precise, or `go_on` returns false."""
     started = time.monotonic()
     sampler, look = _Sampler(bench), quota.fewest_loads
@@ -310,8 +312,8 @@ def measure_program_live(
     station: kernel.Station,
     program: PreparedProgram,
     batch: int,
-    quota: Quota,
-    told: Told,
+    quota: StopCriteria,
+    told: ProgressCallbacks,
 ) -> None:
     """Measure the paths on live packets, and store their times in the record.
 
@@ -337,7 +339,7 @@ def measure_program_live(
             continue
         rows.append(row)
     if not cases:
-        without(program)
+        mark_unmeasured(program)
         return
     crowded: list[str] = []
     outcome = measure_live(LiveKernelBench(station, cases, batch), quota, told.measuring)

@@ -15,7 +15,7 @@ from slowpath.core.schema.results import PathResult, Witness
 from slowpath.measure.bench import KernelBench
 from slowpath.measure.conclusions import conclude, conclude_where, warnings_of
 from slowpath.measure.documents import LaterPath, MeasuredPath, MeasuredProgram, action_name
-from slowpath.measure.sampling import Measured, Outcome, Progress, Quota, measure
+from slowpath.measure.sampling import Measured, Outcome, Progress, StopCriteria, measure
 from slowpath.measure.stretches import break_down
 
 BETWEEN = 6
@@ -55,7 +55,7 @@ class LaterCase(NamedTuple):
     case: kernel.Case
 
 
-def later_path(later: kernel.Later) -> LaterPath:
+def later_path(later: kernel.SubsequentPackets) -> LaterPath:
     """Return the record of later packets before they are timed."""
     return {
         "instructions": later.instructions,
@@ -84,20 +84,20 @@ def _target() -> targets.Target:
     return choose_target(CALIBRATED)
 
 
-class Predicted(NamedTuple):
+class Prediction(NamedTuple):
     """The predicted time of a path in nanoseconds."""
 
     run: float  # one iteration of the kernel's loop, including the program
     program: float  # part that the program adds to an iteration
 
 
-def predicted(case: kernel.Case) -> Predicted | None:
+def predict(case: kernel.Case) -> Prediction | None:
     """Predict the time of one run; None if the path depends on replaced helper results."""
     flow = estimates.flow(case)
     if flow is None:
         return None
     run, empty = estimates.nanoseconds([flow, _empty()], _target())
-    return Predicted(run, max(0.0, run - empty))
+    return Prediction(run, max(0.0, run - empty))
 
 
 @cache
@@ -228,7 +228,7 @@ def _prepare_path(
         row["error"] = problem.reason
         return
     row["action"] = action_name(case.action)
-    prediction = predicted(case)
+    prediction = predict(case)
     if prediction is not None:
         row["predicted_ns"], row["predicted_program_ns"] = prediction
     row["arrangement"] = "restored" if case.arrangement == "restored" else "repeated"
@@ -243,7 +243,7 @@ def _prepare_path(
     program.witnesses.append(path["witness"])
 
 
-class Together(NamedTuple):
+class JointOutcome(NamedTuple):
     """The results of programs that were measured in turns."""
 
     outcome: Outcome | None  # None: nothing to measure
@@ -260,10 +260,10 @@ class Together(NamedTuple):
 def measure_together(
     station: kernel.Station,
     programs: Sequence[PreparedProgram],
-    quota: Quota,
+    quota: StopCriteria,
     go_on: Callable[[Progress], bool],
     extra: Sequence[kernel.Case] = (),
-) -> Together:
+) -> JointOutcome:
     """Measure all paths of all programs in turns, and store the times in their records.
 
     Paths of later packets that differ from the first packet's path are measured too. So are the
@@ -275,11 +275,11 @@ def measure_together(
     cases = [case for program in programs for case in program.cases]
     if not cases and not extra:
         for program in programs:
-            without(program)
+            mark_unmeasured(program)
         rows_of: list[list[Measured | None]] = [
             [None] * len(each.record["paths"]) for each in programs
         ]
-        return Together(None, rows_of, [None] * len(extra))
+        return JointOutcome(None, rows_of, [None] * len(extra))
     later = [each for program in programs for each in program.later]
     bench = KernelBench(station, [*cases, *(each.case for each in later), *extra])
     outcome = measure(bench, quota, go_on)
@@ -294,17 +294,17 @@ def measure_together(
         _fill(program.record, outcome, rows)
         subjects.append(rows)
         if not program.cases:
-            without(program)
+            mark_unmeasured(program)
     for each in later:
         subject, measured = next(left)
         fill_later(each.record, measured, outcome.why(subject))
-    return Together(outcome, subjects, [measured for _, measured in left])
+    return JointOutcome(outcome, subjects, [measured for _, measured in left])
 
 
 def add_breakdown(
     station: kernel.Station,
     program: PreparedProgram,
-    quota: Quota,
+    quota: StopCriteria,
     go_on: Callable[[Progress], bool],
 ) -> None:
     """Divide the time of the slowest path, and store the breakdown in the record."""
@@ -326,7 +326,7 @@ def add_breakdown(
     record["conclusion"] = " ".join(each for each in sentences if each is not None) or None
 
 
-def without(program: PreparedProgram) -> None:
+def mark_unmeasured(program: PreparedProgram) -> None:
     """Store the reason why no path of a program was measured."""
     record = program.record
     if record["error"] is None:

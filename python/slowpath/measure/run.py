@@ -43,7 +43,7 @@ from slowpath.measure.programs import (
 from slowpath.measure.report import comparison_csv, comparison_report, csv_report, text_report
 from slowpath.measure.report_live import live_csv_report, live_text_report
 from slowpath.measure.report_traces import trace_csv, trace_report
-from slowpath.measure.sampling import Progress, Quota, Told
+from slowpath.measure.sampling import Progress, ProgressCallbacks, StopCriteria
 from slowpath.measure.settings import (
     VERSIONS,
     Settings,
@@ -54,7 +54,7 @@ from slowpath.measure.settings import (
     is_decided,
     watched_cpu,
 )
-from slowpath.measure.traces import AskedTrace, PreparedTrace, finish_trace, prepare_trace
+from slowpath.measure.traces import PreparedTrace, TraceRequest, finish_trace, prepare_trace
 
 
 class LiveLine(terminal.LiveLine):
@@ -99,9 +99,9 @@ class Measuring:
         self._pace = PaceMeter(lambda runs: kernel.pace(station, pace, runs))
 
     @property
-    def quota(self) -> Quota:
+    def quota(self) -> StopCriteria:
         """Criteria for the end of the measurement of one program."""
-        return Quota(self.settings.precision, self.settings.seconds)
+        return StopCriteria(self.settings.precision, self.settings.seconds)
 
     def prepared(self, analysed: Analysed, line: LiveLine) -> PreparedProgram:
         """Run the paths of a program once, and prepare them for timing."""
@@ -359,7 +359,7 @@ class _Run:
         quota, batch = self._measuring.quota, self._settings.live
         go_on = self._measuring.go_on(line)
         if batch is not None:
-            told = Told(self._measuring.going(line), go_on)
+            told = ProgressCallbacks(self._measuring.going(line), go_on)
             measure_program_live(self._station, program, batch, quota, told)
             return
         extra = [] if trace is None else trace.cases
@@ -380,7 +380,7 @@ class _Run:
             line.show(doing)
             return not self._stopping.asked
 
-        asked = AskedTrace(self._settings.pcap, self._measuring.maps)
+        asked = TraceRequest(self._settings.pcap, self._measuring.maps)
         trace = prepare_trace(self._station, analysed, asked, program, going)
         program.record["trace"] = trace.record
         return trace
@@ -389,7 +389,7 @@ class _Run:
         if self._settings.cache == "hot" or self._stopping.asked:
             return
         caches = processor(Files(), watched_cpu(self._station))["caches"]
-        told = Told(self._measuring.going(line), self._measuring.go_on(line))
+        told = ProgressCallbacks(self._measuring.going(line), self._measuring.go_on(line))
         measure_cold(self._station, program, last_level(caches), self._measuring.quota, told)
 
     def _take_apart(self, program: PreparedProgram, line: LiveLine) -> None:

@@ -100,7 +100,7 @@ class Bench(Protocol):
         """Load programs anew; those of the previous part are no longer used."""
 
 
-class Quota(NamedTuple):
+class StopCriteria(NamedTuple):
     """Criteria for the end of a measurement."""
 
     precision: float  # half the length of intervals relative to the mean
@@ -160,7 +160,7 @@ class _Timed(NamedTuple):
     busy: float
 
 
-def measure(bench: Bench, quota: Quota, go_on: Callable[["Progress"], bool]) -> Outcome:
+def measure(bench: Bench, quota: StopCriteria, go_on: Callable[["Progress"], bool]) -> Outcome:
     """Measure all subjects of a bench until the result is precise, or `go_on` returns false.
 
     The precision is checked rarely: stopping as soon as an interval happens to be narrow would make
@@ -193,7 +193,7 @@ class Progress(NamedTuple):
     widest: float | None  # half the longest interval relative to its mean
 
 
-class Told(NamedTuple):
+class ProgressCallbacks(NamedTuple):
     """Progress callbacks that return false to stop."""
 
     preparing: Callable[[int, int], bool]  # arguments: prepared paths, all paths
@@ -323,7 +323,7 @@ class Sampler:
                 wholes[subject] = None if wrapped else whole
         return Observation(wholes, nets, empties)
 
-    def is_precise(self, quota: Quota) -> tuple[bool, float | None]:
+    def is_precise(self, quota: StopCriteria) -> tuple[bool, float | None]:
         """Return whether all intervals are narrow enough, and the widest relative to its mean."""
         _, subjects, _ = self._evaluated()
         asked = [
@@ -340,7 +340,7 @@ class Sampler:
             widest = max(widest, known.interval.half_width / known.value)
         return widest <= quota.precision, widest
 
-    def decides(self, quota: Quota) -> bool:
+    def decides(self, quota: StopCriteria) -> bool:
         """Return true if the values so far decide the caller's question."""
         return quota.decided is None or quota.decided(self._evaluated()[1])
 

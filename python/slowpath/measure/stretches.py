@@ -16,11 +16,11 @@ from slowpath.core.engine import kernel
 from slowpath.core.errors import InputError
 from slowpath.measure.bench import KernelBench
 from slowpath.measure.documents import Breakdown, MeasuredStretch
-from slowpath.measure.sampling import Measured, Outcome, Progress, Quota, measure
+from slowpath.measure.sampling import Measured, Outcome, Progress, StopCriteria, measure
 from slowpath.measure.statistics import Estimate, estimate
 
 
-class Beginnings(NamedTuple):
+class PrefixTimes(NamedTuple):
     """The observation of one load, beyond an empty program; None if all samples were disturbed."""
 
     path: float | None  # ns of the path without checks
@@ -35,7 +35,7 @@ class Parts(NamedTuple):
     parts: list[Estimate | None]
 
 
-def take_apart(loads: Sequence[Beginnings], questions: Sequence[int]) -> Parts:
+def stretch_times(loads: Sequence[PrefixTimes], questions: Sequence[int]) -> Parts:
     """Compute the times of stretches from independent loads.
 
     `questions` has the number of checks executed up to the end of each stretch. The time of one
@@ -66,7 +66,7 @@ def break_down(
     station: kernel.Station,
     case: kernel.Case,
     rank: int | None,
-    quota: Quota,
+    quota: StopCriteria,
     go_on: Callable[[Progress], bool],
 ) -> Breakdown:
     """Divide the time of a path into stretches; `rank` is the rank of the path."""
@@ -87,7 +87,7 @@ def break_down(
         breakdown["error"] = problem.reason
         return breakdown
     questions = [stretch.questions for stretch in stretches]
-    parts = take_apart(_loads(outcome), questions)
+    parts = stretch_times(_loads(outcome), questions)
     breakdown["loads"] = outcome.loads
     if parts.whole is None:
         breakdown["error"] = outcome.why(0)
@@ -100,7 +100,7 @@ def break_down(
     return breakdown
 
 
-def _loads(outcome: Outcome) -> list[Beginnings]:
+def _loads(outcome: Outcome) -> list[PrefixTimes]:
     baseline = 0.0 if outcome.baseline is None else outcome.baseline.value
 
     def net(measured: Measured | None, load: int) -> float | None:
@@ -110,7 +110,7 @@ def _loads(outcome: Outcome) -> list[Beginnings]:
     loads = []
     for number in range(outcome.loads):
         path, *ends = [net(measured, number) for measured in outcome.subjects]
-        loads.append(Beginnings(path, ends))
+        loads.append(PrefixTimes(path, ends))
     return loads
 
 

@@ -19,7 +19,7 @@ from slowpath.measure.documents import (
     TracePath,
     action_name,
 )
-from slowpath.measure.programs import PreparedProgram, Together
+from slowpath.measure.programs import JointOutcome, PreparedProgram
 from slowpath.measure.sampling import Measured
 from slowpath.measure.statistics import estimate
 
@@ -29,7 +29,7 @@ _TURN = 100
 """Milliseconds between two checks whether to go on running packets."""
 
 
-class AskedTrace(NamedTuple):
+class TraceRequest(NamedTuple):
     """A requested trace."""
 
     file: str
@@ -48,7 +48,7 @@ class PreparedTrace(NamedTuple):
 def prepare_trace(
     station: kernel.Station,
     analysed: Analysed,
-    asked: AskedTrace,
+    asked: TraceRequest,
     program: PreparedProgram,
     going: Callable[[str], bool],
 ) -> PreparedTrace:
@@ -221,7 +221,7 @@ def _prepare_path(
     trace.numbers.append(place)
 
 
-def finish_trace(trace: PreparedTrace, program: PreparedProgram, together: Together) -> None:
+def finish_trace(trace: PreparedTrace, program: PreparedProgram, together: JointOutcome) -> None:
     """Store the times of a trace's paths in its record; its cases are the extra ones."""
     record = trace.record
     timed: list[tuple[TracePath, Measured]] = []
@@ -235,7 +235,7 @@ def finish_trace(trace: PreparedTrace, program: PreparedProgram, together: Toget
         row["low_ns"], row["high_ns"] = run.interval.known
         row["program_ns"], row["runs"] = measured.net.value, measured.runs
         timed.append((row, measured))
-    record["mix"] = mixed([(row["share"], measured) for row, measured in timed])
+    record["mix"] = mean_cost([(row["share"], measured) for row, measured in timed])
     slowest = record["slowest"]
     if slowest is not None:
         slowest["measured_ns"] = record["paths"][slowest["path"] - 1]["measured_ns"]
@@ -250,7 +250,7 @@ def _time(paths: Sequence[MeasuredPath]) -> float | None:
     return paths[0]["measured_ns"] if paths else None
 
 
-def mixed(shares: Sequence[tuple[float, Measured]]) -> TraceMix | None:
+def mean_cost(shares: Sequence[tuple[float, Measured]]) -> TraceMix | None:
     """Return the mean cost of packets whose paths have these shares; None if there are none.
 
     All paths are in every load, so each load has a mean of its own; these are the independent

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from slowpath.core.engine import identity, objects
 from slowpath.core.errors import ExitCode, InputError, worst
-from slowpath.core.jobs.isolated_job import Errand
+from slowpath.core.jobs.isolated_job import IsolatedJob
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.printable import json_line
@@ -117,7 +117,7 @@ def _shown(choice: _Chosen, options: ShowOptions, btf: KernelBtf, stopping: Stop
 
     shown = list[BpfObject]()
     try:
-        with Errand(work, options.memory) as errand:
+        with IsolatedJob(work, options.memory) as errand:
             stopped = errand.run(None, stopping, lambda message: shown.append(_read(message)))
     except InputError as problem:
         return failed_object(choice.file, problem.reason)

@@ -118,7 +118,7 @@ _USUAL = "packetrate"
 """Default metric of targets with rates."""
 
 
-class Asked(NamedTuple):
+class SweepRequest(NamedTuple):
     """The sweep that the command line requests."""
 
     file: str
@@ -127,7 +127,7 @@ class Asked(NamedTuple):
     counting: Request  # for the slowest path, by BPF instructions
 
 
-def read_asked(given: Namespace) -> Asked:
+def read_sweep_request(given: Namespace) -> SweepRequest:
     """Build the sweep from the options.
 
     Raises:
@@ -157,7 +157,7 @@ def read_asked(given: Namespace) -> Asked:
     until = requests[0].until
     asked = [*requests, read_request([file], counting)]
     asked = [one._replace(until=until, clang=one.clang._replace(until=until)) for one in asked]
-    return Asked(file, definitions, asked[:-1], asked[-1])
+    return SweepRequest(file, definitions, asked[:-1], asked[-1])
 
 
 def _on(written: WrittenOptions, name: str, target: Target) -> WrittenOptions:

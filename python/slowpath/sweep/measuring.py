@@ -14,7 +14,7 @@ from slowpath.measure.bench import PaceMeter
 from slowpath.measure.environment import Environment
 from slowpath.measure.machine.processor import chosen_cpu
 from slowpath.measure.programs import PreparedProgram, measure_together, prepare_program, slowest
-from slowpath.measure.sampling import Progress, Quota
+from slowpath.measure.sampling import Progress, StopCriteria
 from slowpath.sweep.documents import SweptTime
 
 _PRECISION = 0.01
@@ -59,7 +59,7 @@ class Measuring:
             return not self._stopping.asked
 
         watch = environment.begin(self._cpu, thread=self._station.thread)
-        measure_together(self._station, programs, Quota(_PRECISION, seconds), go_on)
+        measure_together(self._station, programs, StopCriteria(_PRECISION, seconds), go_on)
         return watch.end(pace.paced())
 
 

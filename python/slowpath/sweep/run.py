@@ -17,11 +17,11 @@ from slowpath.core.schema.provenance import provenance_lines
 from slowpath.core.terminal import error, note, out, out_lines
 from slowpath.measure import disturbances
 from slowpath.measure.environment import Environment
-from slowpath.sweep.definitions import Asked, points, read_asked
+from slowpath.sweep.definitions import SweepRequest, points, read_sweep_request
 from slowpath.sweep.documents import Sweep, SweptProgram
 from slowpath.sweep.measuring import Measuring, measuring, time_of, unmeasured
 from slowpath.sweep.report import csv_report, text_report
-from slowpath.sweep.sweeping import LiveLine, Sweeping, Swept
+from slowpath.sweep.sweeping import LiveLine, SweepRun, Swept
 
 _SECONDS = 20.0
 """Default time to measure all programs together, in seconds."""
@@ -35,7 +35,7 @@ def sweep(given: Namespace) -> ExitCode:
         InputError: if the source or a file of an option cannot be read, clang is missing, or the
             plot cannot be drawn.
     """
-    asked = read_asked(given)
+    asked = read_sweep_request(given)
     if given.plot is not None:
         _check_picture(given.plot, asked.file)
     with heeding_signals() as stopping, _opened(given, stopping) as (measured, why):
@@ -51,7 +51,7 @@ class _Run:
     def __init__(
         self,
         given: Namespace,
-        asked: Asked,
+        asked: SweepRequest,
         stopping: Stopping,
         measured: Measuring | None,
         why: str | None,
@@ -76,7 +76,7 @@ class _Run:
     def all_of(self) -> "_Run":
         """Run the sweep and return self."""
         with LiveLine(len(self._points)) as line:
-            sweeping = Sweeping(self._asked, self._stopping, line, self._measuring)
+            sweeping = SweepRun(self._asked, self._stopping, line, self._measuring)
             found = list(self._swept(sweeping))
             self._measure(found, line)
         self.document["programs"] = [one.record for one in found]
@@ -85,7 +85,7 @@ class _Run:
         self._codes += [*sweeping.codes, sweeping.unmatched.complain()]
         return self
 
-    def _swept(self, sweeping: Sweeping) -> Iterator[Swept]:
+    def _swept(self, sweeping: SweepRun) -> Iterator[Swept]:
         for done, point in enumerate(self._points):
             yield from sweeping.programs(done, point)
             if self._stopping.asked:
@@ -182,7 +182,7 @@ def _check_picture(file: str, source: str) -> None:
     read_option("--plot", lambda path: check_not_a_program(path, [source]), file)
 
 
-def _draw(file: str, asked: Asked, programs: Sequence[SweptProgram]) -> None:
+def _draw(file: str, asked: SweepRequest, programs: Sequence[SweptProgram]) -> None:
     from slowpath.sweep.report import draw
 
     try:

@@ -17,7 +17,7 @@ from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.schema.derived import estimate_notes, is_count
 from slowpath.core.schema.results import Result
 from slowpath.measure.programs import PreparedProgram
-from slowpath.sweep.definitions import Asked, Point, flags, words
+from slowpath.sweep.definitions import Point, SweepRequest, flags, words
 from slowpath.sweep.documents import SweptProgram, SweptResult
 from slowpath.sweep.measuring import Measuring, unmeasured
 
@@ -53,11 +53,11 @@ class Swept(NamedTuple):
     prepared: PreparedProgram | None
 
 
-class Sweeping:
+class SweepRun:
     """A sweep in progress, with the exit codes so far."""
 
     def __init__(
-        self, asked: Asked, stopping: Stopping, line: LiveLine, measuring: Measuring | None
+        self, asked: SweepRequest, stopping: Stopping, line: LiveLine, measuring: Measuring | None
     ) -> None:
         """Prepare the sweep; nothing is compiled yet."""
         self._asked, self._stopping, self._line = asked, stopping, line

@@ -12,13 +12,13 @@ from slowpath.calibrate.core_model.parameters import (
     PIPELINE,
     UNITS,
     Parameters,
-    first,
     interval,
     latency,
     overlap,
     pipeline,
     queue,
     returns_are_predicted,
+    start_values,
 )
 from slowpath.calibrate.experiments.documents import IMPRECISE
 from slowpath.core.engine import targets
@@ -88,7 +88,7 @@ def timing_text(
 def documented() -> Parameters:
     """Return the core parameters of the documented machine; missing ones have start values."""
     timing = tomllib.loads(targets.target_text(NAME) or "")["timing"]
-    found = first() | {name: float(timing["core"][name]) for name in (*CORE, *COUNTS)}
+    found = start_values() | {name: float(timing["core"][name]) for name in (*CORE, *COUNTS)}
     for unit in UNITS:
         known = timing["unit"][unit]
         found[latency(unit)] = float(known["latency_cycles"])

@@ -22,8 +22,8 @@ from slowpath.calibrate.core_model.description import (
     target_text,
     timing_text,
 )
-from slowpath.calibrate.core_model.observations import Observation, Prices
-from slowpath.calibrate.core_model.parameters import PARAMETERS, Parameters, clipped, first
+from slowpath.calibrate.core_model.observations import Observation, PriceModel
+from slowpath.calibrate.core_model.parameters import PARAMETERS, Parameters, clipped, start_values
 from slowpath.core.engine import estimates, targets
 from slowpath.core.schema.results import USUAL_ENDS
 from slowpath.measure.statistics import quantile
@@ -66,7 +66,7 @@ class _Fit:
 
         self._machine = machine
         self._flows = [one.flow for one in seen]
-        self._prices = Prices(seen)
+        self._prices = PriceModel(seen)
         self._matrix = self._prices.matrix()
         self._cycles = self._in_cycles([one.ns for one in seen])
         many = Counter(one.experiment for one in seen)
@@ -289,7 +289,7 @@ def fit(
     def leap(start: Parameters) -> _Found:
         return search.leap(start, go_on, _part(progress, next(stages)))
 
-    begun = (leap(start) for start in (first(), _nearest(documented())))
+    begun = (leap(start) for start in (start_values(), _nearest(documented())))
     best = min(begun, key=lambda found: found.loss)
     luck = random.Random(0)  # noqa: S311 - no secret
     for _ in range(_RESTARTS):

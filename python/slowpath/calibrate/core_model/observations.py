@@ -147,7 +147,7 @@ def _sized(name: str) -> str | None:
     return f"{helper} bytes" if helper in _BY_BYTES else None
 
 
-class Prices:
+class PriceModel:
     """Linear model of call prices: a row for each observation, a column for each price."""
 
     def __init__(self, seen: Sequence[Observation]) -> None:

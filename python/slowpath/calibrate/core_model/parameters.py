@@ -109,7 +109,7 @@ PARAMETERS: dict[str, Parameter] = {
 }
 
 
-def first() -> Parameters:
+def start_values() -> Parameters:
     """Return the start of the search."""
     return {name: parameter.first for name, parameter in PARAMETERS.items()}
 

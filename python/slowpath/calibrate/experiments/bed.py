@@ -30,7 +30,7 @@ class Job(NamedTuple):
     say: Callable[[str], None]  # receives a description of the current step
 
 
-class Measured(NamedTuple):
+class BlockResult(NamedTuple):
     """Result of measuring one block of an experiment."""
 
     samples: list[Sample]
@@ -42,10 +42,10 @@ class Measured(NamedTuple):
     """Paths of programs as a core sees them, by names such as `component-16` and `baseline-16`."""
 
 
-class Station(Protocol):
+class TestBedSession(Protocol):
     """An open test bed."""
 
-    def measure(self, job: Job) -> Measured:
+    def measure(self, job: Job) -> BlockResult:
         """Measure one block of an experiment, or the part of it for which there is time.
 
         Raises:
@@ -53,7 +53,7 @@ class Station(Protocol):
         """
 
 
-class Bed(Protocol):
+class TestBed(Protocol):
     """A test bed."""
 
     @property
@@ -90,7 +90,7 @@ class Bed(Protocol):
             InputError: with the reason.
         """
 
-    def open(self, limits: Limits, stopping: Stopping) -> AbstractContextManager[Station]:
+    def open(self, limits: Limits, stopping: Stopping) -> AbstractContextManager[TestBedSession]:
         """Prepare the test bed for measurements.
 
         Raises:

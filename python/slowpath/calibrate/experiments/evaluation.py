@@ -22,10 +22,10 @@ from slowpath.calibrate.experiments.documents import (
 )
 from slowpath.calibrate.experiments.folder import ExperimentFolder, write
 from slowpath.calibrate.experiments.samples import (
+    joint_deviations,
     points_csv,
-    points_from,
-    shared_spread,
     standard_error,
+    summarise,
 )
 from slowpath.calibrate.experiments.specification import Experiment, settings_at
 from slowpath.core.inputs import write_error
@@ -49,8 +49,8 @@ def evaluate(folder: ExperimentFolder) -> CalibratedExperiment:
     """
     experiment, measurement = folder.experiment(), folder.measurement()
     samples = folder.samples()
-    points = points_from(samples, exact=measurement["exact"])
-    document = _document(experiment, measurement, points, shared_spread(samples))
+    points = summarise(samples, exact=measurement["exact"])
+    document = _document(experiment, measurement, points, joint_deviations(samples))
     write(folder.path / "model.json", json.dumps(document, indent=1) + "\n")
     if points:
         parameter = document["parameter"]
@@ -87,7 +87,7 @@ def _document(
     }
 
 
-def picture(folder: ExperimentFolder, document: ModelDocument) -> None:
+def plot(folder: ExperimentFolder, document: ModelDocument) -> None:
     """Plot points and model into the directory, if there is a model.
 
     Raises:
@@ -188,5 +188,5 @@ def _leave_signals() -> None:
 def _evaluated(path: Path) -> CalibratedExperiment:
     folder = ExperimentFolder(path)
     found = evaluate(folder)
-    picture(folder, found["result"])
+    plot(folder, found["result"])
     return found

@@ -278,7 +278,7 @@ class Record(NamedTuple):
         return self._replace(notes=list(dict.fromkeys([*self.notes, note])))
 
 
-def recorded(folder: ExperimentFolder) -> Record:
+def read_record(folder: ExperimentFolder) -> Record:
     """Return the record of the completely measured blocks in a directory.
 
     Raises:

@@ -13,27 +13,27 @@ from slowpath.calibrate.experiments.specification import (
     ComponentPart,
     Experiment,
     Header,
-    How,
     Metric,
     Scale,
     Sweep,
     Traffic,
+    ValueOrder,
     Variation,
 )
 from slowpath.core.errors import OptionError
 from slowpath.core.inputs import read_text
 from slowpath.core.spanned import (
-    Marked,
     Number,
+    Spanned,
     items,
+    mapping,
     name,
     number,
-    read_marked,
+    read_spanned,
     setting,
     table,
     text,
     word,
-    words_of,
 )
 
 METRICS = ("ns", "cycles", "instructions")
@@ -69,7 +69,7 @@ def read_experiment(file: str, content: str) -> Experiment:
         UnavailableError: when PyYAML is not installed.
     """
     whole = table(
-        read_marked(file, content),
+        read_spanned(file, content),
         ("schema", "name", "description", "metrics", "traffic", "component"),
         ("baseline", "testbeds"),
     )
@@ -91,20 +91,20 @@ def read_experiment(file: str, content: str) -> Experiment:
     return experiment
 
 
-def _metrics(found: Marked) -> list[Metric]:
+def _metrics(found: Spanned) -> list[Metric]:
     metrics = [cast("Metric", word(one, METRICS)) for one in items(found)]
     if not metrics or len({*metrics}) < len(metrics):
         found.place.refuse(f"names each of {', '.join(METRICS)} at most once, and one at least")
     return metrics
 
 
-def _component(found: Marked) -> ComponentPart:
+def _component(found: Spanned) -> ComponentPart:
     part = table(found, ("kind", "sweep"), ("fixed",))
     kind = word(part["kind"], COMPONENTS)
     known = COMPONENTS[kind]
     sweep = _sweep(part["sweep"], known)
     fixed = dict[str, int | str]()
-    for key, one in words_of(part["fixed"]).items() if "fixed" in part else ():
+    for key, one in mapping(part["fixed"]).items() if "fixed" in part else ():
         if key == sweep["parameter"]:
             one.place.refuse("is swept; it cannot be fixed, too")
         if key not in known.parameters:
@@ -117,7 +117,7 @@ def _parameters(component: Component) -> str:
     return f"there are {', '.join(component.parameters)}" if component.parameters else "it has none"
 
 
-def _sweep(found: Marked, component: Component) -> Sweep:
+def _sweep(found: Spanned, component: Component) -> Sweep:
     part = table(found, ("parameter", "first", "last"), ("points", "scale"))
     numbers = {key: one for key, one in component.parameters.items() if isinstance(one, Number)}
     limits = {**numbers, SIZE: SIZES}
@@ -136,7 +136,7 @@ def _sweep(found: Marked, component: Component) -> Sweep:
     }
 
 
-def _traffic(found: Marked, component: ComponentPart) -> Traffic:
+def _traffic(found: Spanned, component: ComponentPart) -> Traffic:
     part = table(found, ("size", "headers"), ("vary",))
     size = number(part["size"], SIZES)
     headers = [cast("Header", word(one, HEADERS)) for one in items(part["headers"])]
@@ -159,7 +159,7 @@ def _traffic(found: Marked, component: ComponentPart) -> Traffic:
     return {"size": size, "headers": headers, "vary": vary}
 
 
-def _variation(found: Marked, component: ComponentPart, size: int) -> Variation:
+def _variation(found: Spanned, component: ComponentPart, size: int) -> Variation:
     part = table(found, ("offset", "bytes", "how", "values"))
     offset = number(part["offset"], Number("offset", 0, size - 1, 0))
     count = number(part["bytes"], Number("bytes", 1, 4, 4))
@@ -168,14 +168,14 @@ def _variation(found: Marked, component: ComponentPart, size: int) -> Variation:
     values: int | str = text(part["values"])
     parameters = COMPONENTS[component["kind"]].parameters
     if isinstance(parameters.get(str(values)), Number):
-        how = cast("How", word(part["how"], ("random", "sequence")))
+        how = cast("ValueOrder", word(part["how"], ("random", "sequence")))
         return {"offset": offset, "bytes": count, "how": how, "values": values}
     if not str(values)[:1].isdigit():
         numbers = [key for key, one in parameters.items() if isinstance(one, Number)]
         named = f", or one of {', '.join(numbers)}" if numbers else ""
         part["values"].place.refuse(f"{values!r} is neither a number{named}")
     limits = Number("values", 1, 1 << (8 * count), 1)
-    how = cast("How", word(part["how"], ("random", "sequence")))
+    how = cast("ValueOrder", word(part["how"], ("random", "sequence")))
     return {"offset": offset, "bytes": count, "how": how, "values": number(part["values"], limits)}
 
 

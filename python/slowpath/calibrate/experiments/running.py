@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
 
-from slowpath.calibrate.experiments.bed import Bed, Job, Limits, Measured, Station
+from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits, TestBed, TestBedSession
 from slowpath.calibrate.experiments.documents import State
-from slowpath.calibrate.experiments.folder import Block, Record, RunFolder, RunSettings, recorded
-from slowpath.calibrate.experiments.specification import Experiment, Metric, points_of
+from slowpath.calibrate.experiments.folder import Block, Record, RunFolder, RunSettings, read_record
+from slowpath.calibrate.experiments.specification import Experiment, Metric, swept_values
 from slowpath.core.engine import identity
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
@@ -27,7 +27,7 @@ _AGAIN, _LEAST_AGAIN = 0.1, 3
 """Limit for repeated blocks: this share of all blocks, or this number if it is greater."""
 
 
-class Audience(NamedTuple):
+class RunCallbacks(NamedTuple):
     """Receiver of progress, and source of stop requests."""
 
     stopping: Stopping
@@ -45,7 +45,7 @@ def run_settings(bed: str, limits: Limits, names: Sequence[str]) -> RunSettings:
     }
 
 
-def metric_on(bed: Bed, experiment: Experiment) -> Metric | None:
+def metric_on(bed: TestBed, experiment: Experiment) -> Metric | None:
     """Return the first requested metric that a test bed yields; None if it only writes programs.
 
     Raises:
@@ -66,21 +66,21 @@ def metric_on(bed: Bed, experiment: Experiment) -> Metric | None:
     return wanted[0] if wanted else None
 
 
-def blocks_left(folder: RunFolder, bed: Bed, experiments: Sequence[Experiment]) -> int:
+def blocks_left(folder: RunFolder, bed: TestBed, experiments: Sequence[Experiment]) -> int:
     """Return the number of blocks that a run has yet to measure.
 
     Raises:
         InputError: when a file in the directory is damaged.
     """
-    return sum(bed.blocks - recorded(folder.of(one["name"])).blocks for one in experiments)
+    return sum(bed.blocks - read_record(folder.of(one["name"])).blocks for one in experiments)
 
 
 def run(
     folder: RunFolder,
-    bed: Bed,
+    bed: TestBed,
     experiments: Sequence[Experiment],
     limits: Limits,
-    audience: Audience,
+    audience: RunCallbacks,
 ) -> Iterator[str]:
     """Measure experiments; yield the name of an experiment after each of its blocks is written.
 
@@ -134,17 +134,17 @@ class _Running:
         self,
         experiment: Experiment,
         folder: RunFolder,
-        bed: Bed,
-        station: Station,
-        audience: Audience,
+        bed: TestBed,
+        station: TestBedSession,
+        audience: RunCallbacks,
     ) -> None:
         self.name = experiment["name"]
         self._into = folder.of(self.name)
         self._bed, self._station, self._stopping = bed, station, audience.stopping
         metric = metric_on(bed, experiment) or "ns"
         say = partial(audience.say, self.name)
-        self._job = Job(experiment, metric, points_of(experiment), self._into.programs, say)
-        self.record = recorded(self._into)
+        self._job = Job(experiment, metric, swept_values(experiment), self._into.programs, say)
+        self.record = read_record(self._into)
 
     def paces(self) -> list[tuple[int, float]]:
         """Return the blocks with a known pace, each with its instructions per cycle."""
@@ -174,7 +174,7 @@ class _Running:
             self.record = self.record.with_note(note)
             self._write(self.record.blocks, complete=True)
 
-    def _block(self) -> tuple[Measured, Block]:
+    def _block(self) -> tuple[BlockResult, Block]:
         begun, started = datetime.now(UTC), time.monotonic()
         measured = self._measured()
         date = begun.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -182,15 +182,15 @@ class _Running:
         seconds = time.monotonic() - started
         return measured, Block(measured.samples, measured.errors, *rest, date, seconds)
 
-    def _measured(self) -> Measured:
+    def _measured(self) -> BlockResult:
         job = self._job
         try:
             return self._station.measure(job)
         except InputError as problem:
-            return Measured([], dict.fromkeys(job.points, problem.reason), complete=True)
+            return BlockResult([], dict.fromkeys(job.points, problem.reason), complete=True)
         except KeyboardInterrupt:  # during a compilation
             self._stopping.ask()
-            return Measured([], {}, complete=False)
+            return BlockResult([], {}, complete=False)
 
     def _write(self, blocks: int, *, complete: bool) -> None:
         bed, record = self._bed, self.record
@@ -221,7 +221,7 @@ class _Running:
         )
 
 
-def _state(bed: Bed, record: Record, *, complete: bool) -> State:
+def _state(bed: TestBed, record: Record, *, complete: bool) -> State:
     if not complete:
         return "partial"
     if not bed.metrics:

@@ -42,7 +42,7 @@ def read_samples(text: str) -> list[Sample]:
     return samples
 
 
-def points_from(samples: Sequence[Sample], *, exact: bool) -> list[Point]:
+def summarise(samples: Sequence[Sample], *, exact: bool) -> list[Point]:
     """Return the mean costs of samples, by ascending value of the parameter."""
     by_value = dict[int, list[Sample]]()
     for sample in samples:
@@ -75,7 +75,7 @@ def standard_error(point: Point) -> float | None:
     return half / half_width(point["observations"]) if half > 0 else 0.0
 
 
-def shared_spread(samples: Sequence[Sample]) -> list[list[float]]:
+def joint_deviations(samples: Sequence[Sample]) -> list[list[float]]:
     """Return the joint deviations of costs: a row for each point, a column for each block.
 
     The product of two rows is the covariance of two means. A disturbance of the machine affects all

@@ -8,7 +8,7 @@ from slowpath.core.spanned import Number
 
 Metric = Literal["ns", "cycles", "instructions"]
 Header = Literal["ethernet", "ipv4", "ipv6", "udp", "tcp", "vxlan"]
-How = Literal["random", "sequence"]
+ValueOrder = Literal["random", "sequence"]
 Scale = Literal["linear", "log"]
 Baseline = Literal["without", "empty"]
 
@@ -20,7 +20,7 @@ class Variation(TypedDict):
     """Offset of the first byte, in bytes from the start of the Ethernet header."""
     bytes: int
     """Number of bytes, from 1 to 4."""
-    how: How
+    how: ValueOrder
     """Order of the values."""
     values: int | str
     """Number of different values, or the name of a parameter with this number."""
@@ -84,7 +84,7 @@ class Experiment(TypedDict):
     """Test beds that may run the experiment; absent: all that support the component."""
 
 
-Settings = dict[str, int | str]
+ParameterValues = dict[str, int | str]
 """Value of each parameter of a component, and of `size`."""
 
 
@@ -102,23 +102,23 @@ def values_of(sweep: Sweep, step: int = 1) -> list[int]:
     return sorted({first, last, *(value for value in rounded if first < value < last)})
 
 
-def points_of(experiment: Experiment) -> list[int]:
+def swept_values(experiment: Experiment) -> list[int]:
     """Return the values of an experiment's swept parameter."""
     sweep = experiment["component"]["sweep"]
     swept = COMPONENTS[experiment["component"]["kind"]].parameters.get(sweep["parameter"])
     return values_of(sweep, swept.step if isinstance(swept, Number) else 1)
 
 
-def settings_at(experiment: Experiment, value: int) -> Settings:
+def settings_at(experiment: Experiment, value: int) -> ParameterValues:
     """Return the values of all parameters at one value of the swept parameter."""
     part = experiment["component"]
-    settings: Settings = {SIZE: experiment["traffic"]["size"]}
+    settings: ParameterValues = {SIZE: experiment["traffic"]["size"]}
     for name, parameter in COMPONENTS[part["kind"]].parameters.items():
         settings[name] = parameter.usual if isinstance(parameter, Number) else parameter.words[0]
     return settings | part["fixed"] | {part["sweep"]["parameter"]: value}
 
 
-def number_of(settings: Settings, name: str) -> int:
+def numeric_value(settings: ParameterValues, name: str) -> int:
     """Return the value of a numeric parameter; 0 if the component lacks the parameter."""
     return int(settings.get(name, 0))
 

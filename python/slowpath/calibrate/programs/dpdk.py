@@ -9,17 +9,17 @@ from pathlib import Path
 from slowpath.calibrate.experiments.components import COMPONENTS, SIZE
 from slowpath.calibrate.experiments.specification import (
     Experiment,
-    Settings,
-    points_of,
+    ParameterValues,
     settings_at,
+    swept_values,
 )
 from slowpath.calibrate.programs.packet import (
     SPREAD,
-    check_together,
-    headers_end,
+    check_parameters,
     key_offset,
     packet_of,
-    refuse,
+    payload_offset,
+    reject,
 )
 from slowpath.calibrate.programs.template import expand
 from slowpath.core.spanned import Word
@@ -48,31 +48,31 @@ def dpdk_program(experiment: Experiment) -> str:
         InputError: when parameters do not fit together, or DPDK has no equivalent.
     """
     part = experiment["component"]
-    sweep, points = part["sweep"], points_of(experiment)
+    sweep, points = part["sweep"], swept_values(experiment)
     if sweep["parameter"] == SIZE:
-        refuse(experiment, "dpdk sweeps parameters of components, not the packet size")
+        reject(experiment, "dpdk sweeps parameters of components, not the packet size")
     for value in points:
-        check_together(experiment, settings_at(experiment, value))
+        check_parameters(experiment, settings_at(experiment, value))
     settings = settings_at(experiment, points[0])
     key, word = _METHODS.get(part["kind"], ("", None))
     if word is not None and settings[key] != word:
-        refuse(experiment, f"dpdk has {key}: {word} only")
+        reject(experiment, f"dpdk has {key}: {word} only")
     if part["kind"] == "table-lpm":
         _check_addresses(experiment, settings)
     return expand(FOLDER, f"{part['kind']}.c", driver_names(experiment))
 
 
-def _check_addresses(experiment: Experiment, settings: Settings) -> None:
+def _check_addresses(experiment: Experiment, settings: ParameterValues) -> None:
     if experiment["component"]["sweep"]["parameter"] == "key_bytes":
-        refuse(experiment, "dpdk has other tables for other key_bytes; it cannot sweep them")
+        reject(experiment, "dpdk has other tables for other key_bytes; it cannot sweep them")
     if settings["key_bytes"] not in _ADDRESSES:
-        refuse(experiment, f"dpdk has key_bytes: 4 or 16 only, not {settings['key_bytes']}")
+        reject(experiment, f"dpdk has key_bytes: 4 or 16 only, not {settings['key_bytes']}")
 
 
 def driver_names(experiment: Experiment) -> dict[str, int | str]:
     """Return the template values that all self-timing programs share."""
     part, vary = experiment["component"], experiment["traffic"]["vary"]
-    sweep, points = part["sweep"], points_of(experiment)
+    sweep, points = part["sweep"], swept_values(experiment)
     settings = settings_at(experiment, points[0])
     packet = packet_of(experiment, int(settings[SIZE]))
     return {
@@ -83,7 +83,7 @@ def driver_names(experiment: Experiment) -> dict[str, int | str]:
         "points": ", ".join(map(str, points)),
         "swept": sweep["parameter"],
         "key_offset": key_offset(experiment),
-        "payload": headers_end(experiment),
+        "payload": payload_offset(experiment),
         "stride": -(-len(packet) // _LINE) * _LINE,
         "packet": ", ".join(map(str, packet)),
         "vary": int(bool(vary)),
@@ -95,7 +95,7 @@ def driver_names(experiment: Experiment) -> dict[str, int | str]:
     }
 
 
-def _declared(kind: str, settings: Settings, swept: str) -> str:
+def _declared(kind: str, settings: ParameterValues, swept: str) -> str:
     """Declare the parameters in C: the swept one as a variable, the others as constants."""
     numbers = [
         name for name, one in COMPONENTS[kind].parameters.items() if not isinstance(one, Word)

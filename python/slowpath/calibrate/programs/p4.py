@@ -11,21 +11,21 @@ from slowpath.calibrate.experiments.components import SIZE, YES
 from slowpath.calibrate.experiments.reading import HEADERS
 from slowpath.calibrate.experiments.specification import (
     Experiment,
-    Settings,
-    number_of,
+    ParameterValues,
+    numeric_value,
     settings_at,
 )
 from slowpath.calibrate.programs.packet import (
     SPREAD,
     TYPE,
-    check_together,
-    headers_end,
+    check_parameters,
+    fixed_key_bytes,
     key_offset,
-    key_rest,
     packet_of,
+    payload_offset,
     prefix_of,
     prefix_shape,
-    refuse,
+    reject,
 )
 from slowpath.calibrate.programs.template import expand
 
@@ -44,7 +44,7 @@ class Layers(NamedTuple):
 def layers_of(experiment: Experiment) -> Layers:
     """Return the headers in front of the key; all headers if the component has no key."""
     keyed = experiment["component"]["kind"] in _KEYED
-    end = key_offset(experiment) if keyed else headers_end(experiment)
+    end = key_offset(experiment) if keyed else payload_offset(experiment)
     headers, at = list[tuple[str, str]](), 0
     for header in experiment["traffic"]["headers"]:
         if at + HEADERS[header] > end:
@@ -92,39 +92,39 @@ def p4_program(experiment: Experiment, value: int, *, component: bool) -> P4Prog
         InputError: when parameters do not fit together, or v1model has no equivalent.
     """
     part, settings = experiment["component"], settings_at(experiment, value)
-    check_together(experiment, settings)
+    check_parameters(experiment, settings)
     _check(experiment, settings)
     role = f"{part['sweep']['parameter']} = {value}"
     names = {**settings, **_names(experiment, settings), "component": int(component)}
     names["role"] = role if component else f"{role}, without the component"
     text = expand(FOLDER, f"{part['kind']}.p4", names)
-    shape = number_of(settings, "headers"), number_of(settings, "header_bytes")
+    shape = numeric_value(settings, "headers"), numeric_value(settings, "header_bytes")
     parser = shape if part["kind"] == "parser" else None
     entries = _entries(experiment, settings) if component else ""
-    return P4Program(text, entries, packet_of(experiment, number_of(settings, SIZE), parser))
+    return P4Program(text, entries, packet_of(experiment, numeric_value(settings, SIZE), parser))
 
 
-def _check(experiment: Experiment, settings: Settings) -> None:
+def _check(experiment: Experiment, settings: ParameterValues) -> None:
     """Reject parameters that v1model does not support."""
     if settings.get("map", "hash") != "hash":
-        refuse(experiment, f"v1model has no tables like {settings['map']}")
-    if number_of(settings, "repeats") > 1:
-        refuse(experiment, "v1model applies a table once")
+        reject(experiment, f"v1model has no tables like {settings['map']}")
+    if numeric_value(settings, "repeats") > 1:
+        reject(experiment, "v1model applies a table once")
     operation = settings.get("operation")
     if experiment["component"]["kind"] == "arithmetic" and operation not in _EXPRESSIONS:
-        refuse(experiment, f"v1model has no {operation}; there are {', '.join(_EXPRESSIONS)}")
+        reject(experiment, f"v1model has no {operation}; there are {', '.join(_EXPRESSIONS)}")
 
 
-def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:
+def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int | str]:
     """Return the template values other than the parameters."""
     kind, layers = experiment["component"]["kind"], layers_of(experiment)
-    headers, size = number_of(settings, "headers"), number_of(settings, "header_bytes")
-    fields = number_of(settings, "fields")
+    headers, size = numeric_value(settings, "headers"), numeric_value(settings, "header_bytes")
+    fields = numeric_value(settings, "fields")
     own = headers if kind in _OWN else 0
     if kind == "field-writes" and settings["where"] == "header":
-        own, size = number_of(settings, "writes"), 2
-    key = number_of(settings, "key_bytes") or 4
-    shape = prefix_shape(number_of(settings, "prefix_bits"))
+        own, size = numeric_value(settings, "writes"), 2
+    key = numeric_value(settings, "key_bytes") or 4
+    shape = prefix_shape(numeric_value(settings, "prefix_bits"))
     taken_off = [f"packet.extract(h.own[{number}]);" for number in range(own)]
     extracted = [f"packet.extract(h.{name});" for _, name in layers.headers]
     if kind == "field-writes":
@@ -146,11 +146,11 @@ def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:
         "front": int(kind == "push"),
         "fields": fields,
         "rest_bits": max(8 * size - 16 - 16 * fields, 0),
-        "metadata": number_of(settings, "writes") if settings.get("where") == "metadata" else 0,
+        "metadata": numeric_value(settings, "writes") if settings.get("where") == "metadata" else 0,
         "recirculated": int(kind == "recirculate"),
-        "value_bits": 8 * number_of(settings, "value_bytes") or 64,
-        "entries": number_of(settings, "entries") or 1,
-        "tables": number_of(settings, "tables"),
+        "value_bits": 8 * numeric_value(settings, "value_bytes") or 64,
+        "entries": numeric_value(settings, "entries") or 1,
+        "tables": numeric_value(settings, "tables"),
         "miss_bit": 8 * key - 25,
         "number": " ++ ".join(_key_bits(8 * at + 8, 8 * at) for at in range(key - 4, key)),
         "own_bits": shape.bits,
@@ -175,14 +175,16 @@ def _address(others: int, front: int) -> str:
     return " ++ ".join([*before, "number", *behind])
 
 
-def _entries(experiment: Experiment, settings: Settings) -> str:
+def _entries(experiment: Experiment, settings: ParameterValues) -> str:
     """Return the commands that fill the tables, one for each entry."""
     kind = experiment["component"]["kind"]
     if kind not in TABLES:
         return ""
-    numbers, lines = range(number_of(settings, "entries")), list[str]()
-    rest = key_rest(experiment, number_of(settings, SIZE), number_of(settings, "key_bytes"))
-    for table in range(number_of(settings, "tables")):
+    numbers, lines = range(numeric_value(settings, "entries")), list[str]()
+    rest = fixed_key_bytes(
+        experiment, numeric_value(settings, SIZE), numeric_value(settings, "key_bytes")
+    )
+    for table in range(numeric_value(settings, "tables")):
         command = f"table_add Ingress.table{table} Ingress.hit"
         for number in numbers:
             last = number == numbers[-1]
@@ -190,9 +192,9 @@ def _entries(experiment: Experiment, settings: Settings) -> str:
     return "\n".join([*lines, ""])
 
 
-def _entry(kind: str, settings: Settings, rest: bytes, number: int, *, last: bool) -> str:
+def _entry(kind: str, settings: ParameterValues, rest: bytes, number: int, *, last: bool) -> str:
     if kind == "table-lpm":
-        bits = number_of(settings, "prefix_bits")
+        bits = numeric_value(settings, "prefix_bits")
         return f"0x{prefix_of(number, bits, rest).hex()}/{bits} => 1"
     if kind == "table-ternary":
         # The first bit of a packet's key is never set, so only the last entry matches.

@@ -4,7 +4,7 @@ from typing import NamedTuple, NoReturn
 
 from slowpath.calibrate.experiments.components import SIZE, YES
 from slowpath.calibrate.experiments.reading import HEADERS
-from slowpath.calibrate.experiments.specification import Experiment, Settings, number_of
+from slowpath.calibrate.experiments.specification import Experiment, ParameterValues, numeric_value
 from slowpath.core.errors import InputError
 
 TYPE = 0x1000
@@ -14,7 +14,7 @@ _VXLAN = b"\x12\xb5"  # UDP port
 _PROTOCOLS = {"udp": 17, "tcp": 6}
 
 
-def headers_end(experiment: Experiment) -> int:
+def payload_offset(experiment: Experiment) -> int:
     """Return the number of bytes in front of the payload."""
     return sum(HEADERS[header] for header in experiment["traffic"]["headers"])
 
@@ -22,10 +22,10 @@ def headers_end(experiment: Experiment) -> int:
 def key_offset(experiment: Experiment) -> int:
     """Return the offset of the table key: the bytes that vary, or else the payload."""
     vary = experiment["traffic"]["vary"]
-    return vary[0]["offset"] if vary else headers_end(experiment)
+    return vary[0]["offset"] if vary else payload_offset(experiment)
 
 
-def key_rest(experiment: Experiment, size: int, key_bytes: int) -> bytes:
+def fixed_key_bytes(experiment: Experiment, size: int, key_bytes: int) -> bytes:
     """Return the key bytes after the first 4, which are the same in all packets of `size` bytes."""
     where = key_offset(experiment)
     return packet_of(experiment, size)[where + 4 : where + key_bytes]
@@ -112,7 +112,7 @@ def prefix_of(number: int, bits: int, others: bytes) -> bytes:
     return (address >> behind << behind).to_bytes(size, "big")
 
 
-def drawn_values(experiment: Experiment, settings: Settings) -> int:
+def varied_value_count(experiment: Experiment, settings: ParameterValues) -> int:
     """Return the number of different values of the bytes that vary; 1 if none vary."""
     vary = experiment["traffic"]["vary"]
     if not vary:
@@ -129,57 +129,61 @@ _CSUM_DIFF = 512
 """Maximum number of bytes that `bpf_csum_diff` sums up (MAX_BPF_STACK)."""
 
 
-def check_together(experiment: Experiment, settings: Settings) -> None:
+def check_parameters(experiment: Experiment, settings: ParameterValues) -> None:
     """Reject parameters that do not fit together.
 
     Raises:
         InputError: with the name of the experiment and the reason.
     """
-    kind, size, payload = experiment["component"]["kind"], settings[SIZE], headers_end(experiment)
-    headers, each = number_of(settings, "headers"), number_of(settings, "header_bytes")
+    kind, size, payload = (
+        experiment["component"]["kind"],
+        settings[SIZE],
+        payload_offset(experiment),
+    )
+    headers, each = numeric_value(settings, "headers"), numeric_value(settings, "header_bytes")
     where = key_offset(experiment)
     needed = {
         "forward": 14,
         "parser": payload + headers * each,
         "pop": headers * each + 14,
         "push": each,
-        "table-exact": where + number_of(settings, "key_bytes"),
-        "table-lpm": where + number_of(settings, "key_bytes"),
-        "table-ternary": where + number_of(settings, "key_bytes"),
-        "field-writes": payload + 2 * number_of(settings, "writes")
+        "table-exact": where + numeric_value(settings, "key_bytes"),
+        "table-lpm": where + numeric_value(settings, "key_bytes"),
+        "table-ternary": where + numeric_value(settings, "key_bytes"),
+        "field-writes": payload + 2 * numeric_value(settings, "writes")
         if settings.get("where") == "header"
         else 2,
         "memory": 0,
-        "checksum": payload + number_of(settings, "bytes"),
-        "copy": payload + number_of(settings, "bytes"),
+        "checksum": payload + numeric_value(settings, "bytes"),
+        "copy": payload + numeric_value(settings, "bytes"),
         "helper": payload + 4,
         "mixture": payload + 256,
     }.get(kind, where + 4)
     if needed > int(size):
-        refuse(experiment, f"packets of {size} bytes are too short, {needed} are needed")
+        reject(experiment, f"packets of {size} bytes are too short, {needed} are needed")
     if kind == "push" and headers * each > _HEADROOM:
-        refuse(experiment, f"{headers * each} bytes are too many before a packet; {_HEADROOM} fit")
-    if kind == "parser" and 2 + 2 * number_of(settings, "fields") > each:
-        refuse(experiment, f"{settings['fields']} fields do not fit into headers of {each} bytes")
-    summed = number_of(settings, "bytes")
+        reject(experiment, f"{headers * each} bytes are too many before a packet; {_HEADROOM} fit")
+    if kind == "parser" and 2 + 2 * numeric_value(settings, "fields") > each:
+        reject(experiment, f"{settings['fields']} fields do not fit into headers of {each} bytes")
+    summed = numeric_value(settings, "bytes")
     if kind == "checksum" and settings["method"] == "helper" and summed > _CSUM_DIFF:
-        refuse(experiment, f"the helper sums up to {_CSUM_DIFF} bytes, not {summed}")
-    entries, bits = number_of(settings, "entries") or 1, number_of(settings, "prefix_bits")
-    width = 8 * number_of(settings, "key_bytes")
+        reject(experiment, f"the helper sums up to {_CSUM_DIFF} bytes, not {summed}")
+    entries, bits = numeric_value(settings, "entries") or 1, numeric_value(settings, "prefix_bits")
+    width = 8 * numeric_value(settings, "key_bytes")
     if kind == "table-lpm" and bits > width:
-        refuse(experiment, f"addresses of {width} bits have no prefixes of {bits} bits")
+        reject(experiment, f"addresses of {width} bits have no prefixes of {bits} bits")
     if kind == "table-lpm" and entries > 1 << (prefix_shape(bits).bits - 1):
-        refuse(experiment, f"there are no {entries:,} prefixes of {bits} bits")
-    if settings.get("helper") == "trace_printk" and number_of(settings, "arguments") > _PRINTED:
-        refuse(experiment, f"trace_printk prints {_PRINTED} numbers at most; trace_vprintk more")
-    drawn = drawn_values(experiment, settings)
+        reject(experiment, f"there are no {entries:,} prefixes of {bits} bits")
+    if settings.get("helper") == "trace_printk" and numeric_value(settings, "arguments") > _PRINTED:
+        reject(experiment, f"trace_printk prints {_PRINTED} numbers at most; trace_vprintk more")
+    drawn = varied_value_count(experiment, settings)
     if kind != "table-ternary" and settings.get("hit", YES) == YES and drawn > entries:
-        refuse(experiment, f"{drawn:,} values vary, and there are {entries:,} entries to find")
+        reject(experiment, f"{drawn:,} values vary, and there are {entries:,} entries to find")
     if kind == "table-ternary" and experiment["traffic"]["vary"]:
-        refuse(experiment, "the last entry is looked for; nothing can vary")
+        reject(experiment, "the last entry is looked for; nothing can vary")
 
 
-def refuse(experiment: Experiment, why: str) -> NoReturn:
+def reject(experiment: Experiment, why: str) -> NoReturn:
     """Reject an experiment with a reason.
 
     Raises:

@@ -11,22 +11,28 @@ from slowpath.calibrate.experiments.components import SIZE, YES
 from slowpath.calibrate.experiments.reading import HEADERS
 from slowpath.calibrate.experiments.specification import (
     Experiment,
-    Settings,
-    number_of,
-    points_of,
+    ParameterValues,
+    numeric_value,
     settings_at,
+    swept_values,
 )
 from slowpath.calibrate.programs.dpdk import driver_names
 from slowpath.calibrate.programs.p4 import TABLES, layers_of
-from slowpath.calibrate.programs.packet import TYPE, check_together, key_offset, packet_of, refuse
-from slowpath.calibrate.programs.swx_expected import DESTINATION, FRESH, INITIAL, filled, sent
+from slowpath.calibrate.programs.packet import TYPE, check_parameters, key_offset, packet_of, reject
+from slowpath.calibrate.programs.swx_expected import (
+    DESTINATION,
+    FRESH,
+    INITIAL,
+    expected_packet,
+    input_packet,
+)
 from slowpath.calibrate.programs.template import expand
 
 WORDS = 63
 """Maximum number of 32-bit words in a header: SWX has 8 bits for its size and for offsets."""
 
 
-class Own(NamedTuple):
+class ComponentHeaders(NamedTuple):
     """Headers that only the component uses: their declarations, and the ones to parse."""
 
     structs: str
@@ -34,32 +40,32 @@ class Own(NamedTuple):
     parsed: list[str]  # names of the headers that the parser extracts
 
 
-def own_headers(kind: str, settings: Settings) -> Own:
+def own_headers(kind: str, settings: ParameterValues) -> ComponentHeaders:
     """Return the headers that only the component uses."""
-    count, size = number_of(settings, "headers"), 8 * number_of(settings, "header_bytes")
-    fields = number_of(settings, "fields")
+    count, size = numeric_value(settings, "headers"), 8 * numeric_value(settings, "header_bytes")
+    fields = numeric_value(settings, "fields")
     if kind in ("parser", "push", "pop"):
         widths = [("type", 16), *((f"field{at}", 16) for at in range(fields))]
         rest = size - 16 * len(widths)
         own = [("own_t", f"own{at}") for at in range(count)]
         struct = _struct("own_t", [*widths, ("rest", rest)] if rest else widths)
-        return Own(struct, own, [name for _, name in own])
+        return ComponentHeaders(struct, own, [name for _, name in own])
     if kind == "field-writes" and settings["where"] == "header":
-        widths = [(f"field{at}", 16) for at in range(number_of(settings, "writes"))]
-        return Own(_struct("own_t", widths), [("own_t", "own0")], ["own0"])
+        widths = [(f"field{at}", 16) for at in range(numeric_value(settings, "writes"))]
+        return ComponentHeaders(_struct("own_t", widths), [("own_t", "own0")], ["own0"])
     if kind == "checksum":
-        return _words(number_of(settings, "bytes") // 4)
-    return Own("", [], [])
+        return _words(numeric_value(settings, "bytes") // 4)
+    return ComponentHeaders("", [], [])
 
 
-def _words(count: int) -> Own:
+def _words(count: int) -> ComponentHeaders:
     """Split `count` 32-bit words into headers of at most `WORDS` words."""
     structs, headers = [_struct("fresh_t", [("word", 32)])], [("fresh_t", "fresh")]
     for number, first in enumerate(range(0, count, WORDS)):
         words = min(WORDS, count - first)
         structs.append(_struct(f"words{number}_t", [(f"word{at}", 32) for at in range(words)]))
         headers.append((f"words{number}_t", f"words{number}"))
-    return Own("\n\n".join(structs), headers, [name for _, name in headers[1:]])
+    return ComponentHeaders("\n\n".join(structs), headers, [name for _, name in headers[1:]])
 
 
 def _struct(name: str, fields: list[tuple[str, int]]) -> str:
@@ -77,7 +83,7 @@ INSTRUCTIONS = {
 _SUMS = ["m.sum", "m.sum0", "m.sum1", "m.sum2"]
 
 
-def metadata(kind: str, settings: Settings) -> list[str]:
+def metadata(kind: str, settings: ParameterValues) -> list[str]:
     """Return declarations of the metadata fields other than the port and the result."""
     if kind == "arithmetic":
         return ["bit<64> operand", *(f"bit<64> sum{at}" for at in range(3))]
@@ -87,30 +93,30 @@ def metadata(kind: str, settings: Settings) -> list[str]:
         return ["bit<32> at", "bit<64> value"]
     if kind == "field-writes":
         beside = settings["where"] == "metadata"
-        fields = range(number_of(settings, "writes") if beside else 0)
+        fields = range(numeric_value(settings, "writes") if beside else 0)
         return ["bit<16> value", *(f"bit<16> field{at}" for at in fields)]
     return []
 
 
-def parser_names(settings: Settings) -> dict[str, int | str]:
+def parser_names(settings: ParameterValues) -> dict[str, int | str]:
     """Return the labels and header types of the component `parser`, as template values.
 
     Label `OWN<i>_END` marks the first instruction after the type checks of header i.
     """
-    headers, fields = number_of(settings, "headers"), number_of(settings, "fields")
+    headers, fields = numeric_value(settings, "headers"), numeric_value(settings, "fields")
     ends = {at: "" if fields else f"OWN{at}_END : " for at in range(headers)}
     names: dict[str, int | str] = {"entry0": "", "first0": "OWN${i}_END : "}
     names |= {f"entry{at + 1}": end for at, end in ends.items()}
     names |= {f"first{at}": "" for at in range(1, fields)}
     # No header in a packet has one of these types.
-    names |= {f"other{at}": 0x1000 + at for at in range(number_of(settings, "branches"))}
+    names |= {f"other{at}": 0x1000 + at for at in range(numeric_value(settings, "branches"))}
     swapped = int.from_bytes(TYPE.to_bytes(2, "little"), "big")
     return names | {"leave": ends.get(headers - 1, ""), "type": swapped}
 
 
-def body_names(kind: str, settings: Settings) -> dict[str, int | str]:
+def body_names(kind: str, settings: ParameterValues) -> dict[str, int | str]:
     """Return the template values in which the repeated lines of a component differ."""
-    count = number_of(settings, "count")
+    count = numeric_value(settings, "count")
     if kind == "arithmetic":
         pattern = INSTRUCTIONS[str(settings["operation"])]
         sums = _SUMS[: 1 if settings["dependent"] == YES else None]
@@ -128,11 +134,11 @@ def body_names(kind: str, settings: Settings) -> dict[str, int | str]:
             }
         return names
     if kind == "checksum":
-        words = number_of(settings, "bytes") // 4
+        words = numeric_value(settings, "bytes") // 4
         named = {f"word{at}": f"h.words{at // WORDS}.word{at % WORDS}" for at in range(words)}
         return {"words": words, "pieces": -(-words // WORDS), "fresh": FRESH} | named
     if kind == "field-writes":
-        writes, where = number_of(settings, "writes"), settings["where"]
+        writes, where = numeric_value(settings, "writes"), settings["where"]
         place = "h.own0" if where == "header" else "m"
         written = {f"written{at}": f"{place}.field{at}" for at in range(writes)}
         return {"read": f"{place}.field{writes - 1}", **written}
@@ -182,7 +188,7 @@ def swx_driver(experiment: Experiment) -> str:
         InputError: when parameters do not fit together, or SWX has no equivalent.
     """
     part = experiment["component"]
-    for value in points_of(experiment):
+    for value in swept_values(experiment):
         _check(experiment, settings_at(experiment, value))
     names = driver_names(experiment) | {
         "pipeline": 1,
@@ -203,9 +209,9 @@ def swx_pipelines(experiment: Experiment, value: int) -> Pipelines:
     part, settings = experiment["component"], settings_at(experiment, value)
     _check(experiment, settings)
     kind, role = part["kind"], f"{part['sweep']['parameter']} = {value}"
-    shape = number_of(settings, "headers"), number_of(settings, "header_bytes")
+    shape = numeric_value(settings, "headers"), numeric_value(settings, "header_bytes")
     plain = packet_of(experiment, int(settings[SIZE]), shape if kind == "parser" else None)
-    packet = filled(experiment, settings, plain)
+    packet = input_packet(experiment, settings, plain)
 
     def pipeline(*, component: bool) -> Pipeline:
         names = {**settings, **_names(experiment, settings), "component": int(component)}
@@ -214,28 +220,28 @@ def swx_pipelines(experiment: Experiment, value: int) -> Pipelines:
         text = expand(FOLDER, "empty.part" if empty else f"{kind}.spec", names)
         if empty:
             return Pipeline(text, packet)
-        return Pipeline(text, sent(experiment, settings, packet, component=component))
+        return Pipeline(text, expected_packet(experiment, settings, packet, component=component))
 
     return Pipelines(pipeline(component=True), pipeline(component=False), packet)
 
 
-def _check(experiment: Experiment, settings: Settings) -> None:
+def _check(experiment: Experiment, settings: ParameterValues) -> None:
     """Reject parameters that SWX pipelines do not support."""
-    check_together(experiment, settings)
+    check_parameters(experiment, settings)
     kind = experiment["component"]["kind"]
     key, words = _LACKING.get(kind, ("", ()))
     if key and settings[key] not in words:
-        refuse(experiment, f"dpdk-swx has {key}: {', '.join(words)} only, not {settings[key]}")
+        reject(experiment, f"dpdk-swx has {key}: {', '.join(words)} only, not {settings[key]}")
     layers = layers_of(experiment)
     if experiment["traffic"]["vary"] and not layers.keyed:
-        refuse(experiment, "dpdk-swx varies only what tables and state are asked for")
+        reject(experiment, "dpdk-swx varies only what tables and state are asked for")
     if layers.keyed and key_offset(experiment) < _ETHERNET:
-        refuse(experiment, "dpdk-swx parses the Ethernet header, and the key begins in it")
+        reject(experiment, "dpdk-swx parses the Ethernet header, and the key begins in it")
     if layers.split > _LONGEST:
-        refuse(experiment, f"dpdk-swx has no headers of {layers.split} bytes in front of the key")
+        reject(experiment, f"dpdk-swx has no headers of {layers.split} bytes in front of the key")
 
 
-def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:
+def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int | str]:
     """Return the template values other than the parameters."""
     kind, layers = experiment["component"]["kind"], layers_of(experiment)
     own = own_headers(kind, settings)
@@ -252,13 +258,13 @@ def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:
         "extractions": "\n".join(f"\textract h.{name}" for name in parsed),
         "emissions": "\n".join(f"\temit h.{name}" for name in parsed),
         "keyed": int(layers.keyed),
-        "key_bits": 8 * (number_of(settings, "key_bytes") or 4),
+        "key_bits": 8 * (numeric_value(settings, "key_bytes") or 4),
         "split": int(layers.split > 0),
         "split_bits": 8 * layers.split,
         "match": _MATCHES.get(kind, ""),
-        "tables": number_of(settings, "tables"),
-        "repeats": number_of(settings, "repeats"),
-        "value_words": number_of(settings, "value_bytes") // 8 or 1,
+        "tables": numeric_value(settings, "tables"),
+        "repeats": numeric_value(settings, "repeats"),
+        "value_words": numeric_value(settings, "value_bytes") // 8 or 1,
         "initial": INITIAL if settings.get("operation") == "read" else 0,
         **{f"{name}_t": int(f"{name}_t" in dict(layers.headers)) for name in HEADERS},
         **parser_names(settings),

@@ -12,23 +12,23 @@ from typing import NamedTuple
 from slowpath.calibrate.experiments.components import SIZE, YES
 from slowpath.calibrate.experiments.specification import (
     Experiment,
-    Settings,
-    number_of,
+    ParameterValues,
+    numeric_value,
     settings_at,
 )
 from slowpath.calibrate.programs.mixture import mixture
 from slowpath.calibrate.programs.packet import (
     SPREAD,
     TYPE,
-    check_together,
-    drawn_values,
-    headers_end,
+    check_parameters,
+    fixed_key_bytes,
     key_offset,
-    key_rest,
     packet_of,
+    payload_offset,
     prefix_of,
     prefix_shape,
-    refuse,
+    reject,
+    varied_value_count,
 )
 from slowpath.calibrate.programs.template import expand
 
@@ -59,7 +59,7 @@ _FEW = ("devmap", "devmap_hash", "cpumap", "xskmap")
 """Map types with few entries and 4-byte values."""
 
 
-def helper_names(settings: Settings) -> dict[str, int | str]:
+def helper_names(settings: ParameterValues) -> dict[str, int | str]:
     """Return the template values for calls of a kernel helper: its map and arguments."""
     helper, kind = str(settings.get("helper", "")), str(settings.get("map", ""))
     if helper in _BY_MAP or helper == "redirect_map":
@@ -76,9 +76,9 @@ def helper_names(settings: Settings) -> dict[str, int | str]:
         "helper_plain": int(helper in _PLAIN),
         "helper_tail": int(helper in ("xdp_shrink_tail", "xdp_grow_tail")),
         "helper_record": int(helper in ("perf_event_output", "ringbuf_output")),
-        "text": "x" * (number_of(settings, "bytes") - 1),
-        "numbers": " %u" * number_of(settings, "arguments"),
-        "record_words": number_of(settings, "bytes") // 8,
+        "text": "x" * (numeric_value(settings, "bytes") - 1),
+        "numbers": " %u" * numeric_value(settings, "arguments"),
+        "record_words": numeric_value(settings, "bytes") // 8,
     }
 
 
@@ -94,7 +94,7 @@ Maps = dict[str, list[Entry]]
 _NONE = "0" * 8
 
 
-def maps_of(experiment: Experiment, settings: Settings, text: str) -> Maps:
+def maps_of(experiment: Experiment, settings: ParameterValues, text: str) -> Maps:
     """Return the content of each map that the text of a program defines."""
     maps: Maps = {}
     for name, entries in _TABLES.get(experiment["component"]["kind"], _no_tables)(
@@ -111,58 +111,60 @@ def _little(value: int, size: int) -> str:
     return value.to_bytes(size, "little").hex()
 
 
-def _value(settings: Settings) -> str:
+def _value(settings: ParameterValues) -> str:
     """Return the value of an entry: 1 as a little-endian number."""
-    return _little(1, number_of(settings, "value_bytes"))
+    return _little(1, numeric_value(settings, "value_bytes"))
 
 
-def _rest(experiment: Experiment, settings: Settings) -> bytes:
+def _rest(experiment: Experiment, settings: ParameterValues) -> bytes:
     """Return the key bytes that are the same in all entries."""
-    return key_rest(experiment, number_of(settings, SIZE), number_of(settings, "key_bytes"))
+    return fixed_key_bytes(
+        experiment, numeric_value(settings, SIZE), numeric_value(settings, "key_bytes")
+    )
 
 
 Tables = Iterator[tuple[str, list[Entry]]]
 
 
-def _tables(settings: Settings, found: list[Entry]) -> Tables:
+def _tables(settings: ParameterValues, found: list[Entry]) -> Tables:
     """Put the same entries into all tables."""
-    for table in range(number_of(settings, "tables")):
+    for table in range(numeric_value(settings, "tables")):
         yield f"table{table}", found
 
 
-def _no_tables(_experiment: Experiment, _settings: Settings) -> Tables:
+def _no_tables(_experiment: Experiment, _settings: ParameterValues) -> Tables:
     yield from ()
 
 
-def _exact(experiment: Experiment, settings: Settings) -> Tables:
+def _exact(experiment: Experiment, settings: ParameterValues) -> Tables:
     value, rest = _value(settings), _rest(experiment, settings).hex()
     found = [
         {"key": _little(at, 4) + rest, "value": value}
-        for at in range(number_of(settings, "entries"))
+        for at in range(numeric_value(settings, "entries"))
     ]
     yield from _tables(settings, found)
 
 
-def _array(_experiment: Experiment, settings: Settings) -> Tables:
+def _array(_experiment: Experiment, settings: ParameterValues) -> Tables:
     value = _value(settings)
-    found = range(number_of(settings, "entries"))
+    found = range(numeric_value(settings, "entries"))
     yield "table", [{"key": _little(at, 4), "value": value} for at in found]
 
 
-def _lpm(experiment: Experiment, settings: Settings) -> Tables:
-    bits, value = number_of(settings, "prefix_bits"), _value(settings)
+def _lpm(experiment: Experiment, settings: ParameterValues) -> Tables:
+    bits, value = numeric_value(settings, "prefix_bits"), _value(settings)
     rest = _rest(experiment, settings)
-    found = [prefix_of(at, bits, rest) for at in range(number_of(settings, "entries"))]
+    found = [prefix_of(at, bits, rest) for at in range(numeric_value(settings, "entries"))]
     key = _little(bits, 4)
     yield from _tables(settings, [{"key": key + one.hex(), "value": value} for one in found])
 
 
-def _ternary(experiment: Experiment, settings: Settings) -> Tables:
-    entries, masks = number_of(settings, "entries"), number_of(settings, "masks")
+def _ternary(experiment: Experiment, settings: ParameterValues) -> Tables:
+    entries, masks = numeric_value(settings, "entries"), numeric_value(settings, "masks")
     rest, value = _rest(experiment, settings), _value(settings)
     high = 1 << 31  # never set in packets, so only the last entry matches
     if settings["method"] == "linear":
-        whole = "ff" * number_of(settings, "key_bytes")
+        whole = "ff" * numeric_value(settings, "key_bytes")
         rules = [whole + _little(high | at, 4) + rest.hex() for at in range(entries - 1)]
         rules.append(_little(high, 4) + bytes(len(rest) + 4 + len(rest)).hex())
         found = [{"key": _little(at, 4), "value": rule + value} for at, rule in enumerate(rules)]
@@ -173,19 +175,22 @@ def _ternary(experiment: Experiment, settings: Settings) -> Tables:
     yield from _tables(settings, found)
 
 
-def _state(_experiment: Experiment, settings: Settings) -> Tables:
-    size = 8 * number_of(settings, "accesses")
-    found = range(number_of(settings, "entries"))
+def _state(_experiment: Experiment, settings: ParameterValues) -> Tables:
+    size = 8 * numeric_value(settings, "accesses")
+    found = range(numeric_value(settings, "entries"))
     yield "state", [{"key": _little(at, 4), "value": _little(0, size)} for at in found]
 
 
-def _copy(_experiment: Experiment, settings: Settings) -> Tables:
-    yield "state", [{"key": _NONE, "value": _little(0, number_of(settings, "bytes"))}]
+def _copy(_experiment: Experiment, settings: ParameterValues) -> Tables:
+    yield "state", [{"key": _NONE, "value": _little(0, numeric_value(settings, "bytes"))}]
 
 
-def _helper(experiment: Experiment, settings: Settings) -> Tables:
+def _helper(experiment: Experiment, settings: ParameterValues) -> Tables:
     """Fill the map of a helper such that lookups and updates hit; other helpers get empty maps."""
-    packet, payload = packet_of(experiment, number_of(settings, SIZE)), headers_end(experiment)
+    packet, payload = (
+        packet_of(experiment, numeric_value(settings, SIZE)),
+        payload_offset(experiment),
+    )
     kind, helper = settings["map"], settings["helper"]
     if kind in _WITHOUT_CONTENT or helper not in ("map_lookup_elem", "map_update_elem"):
         yield "table", []
@@ -202,7 +207,7 @@ def _helper(experiment: Experiment, settings: Settings) -> Tables:
 _WITHOUT_CONTENT = ("devmap", "devmap_hash", "cpumap", "xskmap")
 
 
-_TABLES: dict[str, Callable[[Experiment, Settings], Tables]] = {
+_TABLES: dict[str, Callable[[Experiment, ParameterValues], Tables]] = {
     "table-exact": _exact,
     "table-array": _array,
     "table-lpm": _lpm,
@@ -236,7 +241,7 @@ class XdpProgram(NamedTuple):
     packet: bytes
 
 
-def kinds() -> list[str]:
+def components_with_template() -> list[str]:
     """Return the components that have a template."""
     return sorted(path.name.removesuffix(".bpf.c") for path in FOLDER.glob("*.bpf.c"))
 
@@ -249,46 +254,46 @@ def xdp_program(experiment: Experiment, value: int, *, component: bool) -> XdpPr
     """
     part = experiment["component"]
     settings = settings_at(experiment, value)
-    check_together(experiment, settings)
+    check_parameters(experiment, settings)
     if settings.get("method") == "acl":
-        refuse(experiment, "method: acl is for dpdk; XDP programs have linear and tuples")
+        reject(experiment, "method: acl is for dpdk; XDP programs have linear and tuples")
     values = {**settings, **_names(experiment, settings), "component": int(component)}
     role = f"{part['sweep']['parameter']} = {value}"
     values["role"] = role if component else f"{role}, without the component"
     text = expand(FOLDER, f"{part['kind']}.bpf.c", values)
     maps = json.dumps(maps_of(experiment, settings, text), separators=(",", ":")) + "\n"
-    shape = number_of(settings, "headers"), number_of(settings, "header_bytes")
+    shape = numeric_value(settings, "headers"), numeric_value(settings, "header_bytes")
     parser = shape if part["kind"] == "parser" else None
-    return XdpProgram(text, maps, packet_of(experiment, number_of(settings, SIZE), parser))
+    return XdpProgram(text, maps, packet_of(experiment, numeric_value(settings, SIZE), parser))
 
 
 def empty_program(experiment: Experiment, value: int) -> XdpProgram:
     """Return a program that does nothing, with the packet of a point."""
-    size = number_of(settings_at(experiment, value), SIZE)
+    size = numeric_value(settings_at(experiment, value), SIZE)
     titles = {"title": experiment["description"], "experiment": experiment["name"]}
     text = expand(FOLDER, "empty.c", {**titles, "role": "an empty program"})
     return XdpProgram(text, "{}\n", packet_of(experiment, size))
 
 
-def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:
+def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int | str]:
     """Return the template values other than the parameters."""
-    count, key = number_of(settings, "count"), number_of(settings, "key_bytes") or 4
-    vary, size = experiment["traffic"]["vary"], number_of(settings, "bytes") // 4
+    count, key = numeric_value(settings, "count"), numeric_value(settings, "key_bytes") or 4
+    vary, size = experiment["traffic"]["vary"], numeric_value(settings, "bytes") // 4
     kind = experiment["component"]["kind"]
     map_type = str(settings.get("map", "")).upper()
-    entries = number_of(settings, "entries")
-    copied = number_of(settings, "bytes") // 8
-    front, own_bits = prefix_shape(number_of(settings, "prefix_bits"))
+    entries = numeric_value(settings, "entries")
+    copied = numeric_value(settings, "bytes") // 8
+    front, own_bits = prefix_shape(numeric_value(settings, "prefix_bits"))
     return {
         "title": experiment["description"],
         "experiment": experiment["name"],
-        "payload": headers_end(experiment),
+        "payload": payload_offset(experiment),
         "key_offset": key_offset(experiment),
         "key_bits": 8 * key,
         "key_words": key // 4,
         "other_words": key // 4 - 1,
-        "value_words": number_of(settings, "value_bytes") // 8,
-        "header_words": number_of(settings, "header_bytes") // 4,
+        "value_words": numeric_value(settings, "value_bytes") // 8,
+        "header_words": numeric_value(settings, "header_bytes") // 4,
         "words": copied if kind == "copy" else size,
         "quarters": count // 4,
         "rest": 0 if settings.get("dependent") == YES else count % 4,
@@ -301,11 +306,11 @@ def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:
         "front": front,
         "own_bits": own_bits,
         "behind": key - 4 - front,
-        "turns": number_of(settings, "turns") or count // 64,
+        "turns": numeric_value(settings, "turns") or count // 64,
         "mixture": "\n\t".join(mixture(str(settings["mix"]), count)) if kind == "mixture" else "",
         "hit": settings.get("hit", YES),
         "vary": int(bool(vary)),
         "how": vary[0]["how"] if vary else "",
-        "values": drawn_values(experiment, settings),
+        "values": varied_value_count(experiment, settings),
         **helper_names(settings),
     }

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from slowpath.bound.analyst import RunContext, Session
 from slowpath.bound.options import WrittenOptions, read_request
-from slowpath.calibrate.experiments.bed import Job, Limits, Measured
+from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits
 from slowpath.calibrate.experiments.documents import Sample
-from slowpath.calibrate.experiments.specification import Experiment, Metric, points_of
-from slowpath.calibrate.programs.xdp import ENTRY, kinds, xdp_program
+from slowpath.calibrate.experiments.specification import Experiment, Metric, swept_values
+from slowpath.calibrate.programs.xdp import ENTRY, components_with_template, xdp_program
 from slowpath.calibrate.testbeds.xdp_files import FLAGS, Written, XdpFiles
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
@@ -23,7 +23,7 @@ _SECONDS = 20.0
 """Time limit for the analysis of one program."""
 
 
-class Counted(NamedTuple):
+class ComputedTestBed(NamedTuple):
     """A test bed that computes costs."""
 
     name: str
@@ -42,11 +42,11 @@ class Counted(NamedTuple):
 
     def kinds(self) -> Sequence[str]:
         """Return the supported components, see `Bed.kinds`."""
-        return kinds()
+        return components_with_template()
 
     def check(self, experiment: Experiment) -> None:
         """Reject unsupported experiments, see `Bed.check`."""
-        xdp_program(experiment, points_of(experiment)[0], component=True)
+        xdp_program(experiment, swept_values(experiment)[0], component=True)
 
     @contextmanager
     def open(self, limits: Limits, stopping: Stopping) -> "Iterator[_Station]":
@@ -55,7 +55,7 @@ class Counted(NamedTuple):
         yield _Station(self, stopping)
 
 
-EBPF = Counted(
+EBPF = ComputedTestBed(
     "ebpf",
     "Instructions of XDP programs, counted",
     ("instructions",),
@@ -63,7 +63,7 @@ EBPF = Counted(
     "instructions",
     None,
 )
-AGILIO = Counted(
+AGILIO = ComputedTestBed(
     "agilio-cx-2x40",
     "XDP programs on the Agilio CX 2x40, cycles by its cost model",
     ("cycles",),
@@ -79,15 +79,15 @@ def _of_any_packet(experiment: Experiment) -> Experiment:
 
 
 class _Station:
-    def __init__(self, bed: Counted, stopping: Stopping) -> None:
+    def __init__(self, bed: ComputedTestBed, stopping: Stopping) -> None:
         self._bed, self._stopping = bed, stopping
 
-    def measure(self, job: Job) -> Measured:
+    def measure(self, job: Job) -> BlockResult:
         files = XdpFiles(_of_any_packet(job.experiment), job.folder)
         samples, errors, known = list[Sample](), dict[int, str](), dict[str, float]()
         for value in job.points:
             if self._stopping.asked:
-                return Measured(samples, errors, complete=False)
+                return BlockResult(samples, errors, complete=False)
             job.say(f"computing {job.experiment['component']['sweep']['parameter']} = {value:,}")
             try:
                 pair = files.pair(value)
@@ -96,7 +96,7 @@ class _Station:
             except InputError as problem:
                 if not self._stopping.asked:  # a stop aborts the analysis; that is not an error
                     errors[value] = problem.reason
-        return Measured(samples, errors, complete=not self._stopping.asked)
+        return BlockResult(samples, errors, complete=not self._stopping.asked)
 
     def _cost(self, written: Written, known: dict[str, float]) -> float:
         """Return the cost of the slowest path of a program.

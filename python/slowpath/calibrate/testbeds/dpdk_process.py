@@ -15,9 +15,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from slowpath.calibrate.experiments.bed import Job, Limits, Measured
+from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits
 from slowpath.calibrate.experiments.documents import IMPRECISE, Sample
-from slowpath.calibrate.experiments.samples import points_from
+from slowpath.calibrate.experiments.samples import summarise
 from slowpath.core.errors import InputError, UnavailableError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.measure import environment
@@ -99,7 +99,7 @@ class Runner:
         self._limits, self._stopping = limits, stopping
         self._cpu = chosen_cpu(limits.cpu)
 
-    def measure(self, job: Job) -> Measured:
+    def measure(self, job: Job) -> BlockResult:
         """Measure an experiment, see `Station.measure`."""
         name, program = job.experiment["name"], self._write(job)
         job.say("compiling")
@@ -123,7 +123,7 @@ class Runner:
                     process.kill()
         if not run.samples and not run.errors and not self._stopping.asked:
             raise InputError(name, f"its program on DPDK failed: {said or 'it said nothing'}")
-        return Measured(run.samples, run.errors, not self._stopping.asked, where, run.notes())
+        return BlockResult(run.samples, run.errors, not self._stopping.asked, where, run.notes())
 
     def _compile(self, source: Path) -> None:
         flags = self._flags
@@ -200,7 +200,7 @@ class _Run:
         if self.visits < self._look:
             return False
         self._look += max(1, self._look // 2)
-        points = points_from(self.samples, exact=False)
+        points = summarise(self.samples, exact=False)
         widths = [
             (one["high"] - one["low"]) / 2 / one["program"]
             for one in points

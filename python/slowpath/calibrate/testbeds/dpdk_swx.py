@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from slowpath.calibrate.experiments.bed import Job, Limits
 from slowpath.calibrate.experiments.folder import write
-from slowpath.calibrate.experiments.specification import Experiment, Metric, points_of
+from slowpath.calibrate.experiments.specification import Experiment, Metric, swept_values
 from slowpath.calibrate.programs.swx import kinds, swx_driver, swx_pipelines
 from slowpath.calibrate.testbeds.dpdk_process import Program, Runner, opened
 from slowpath.core.jobs.stopping import Stopping
@@ -32,7 +32,7 @@ class DpdkSwx(NamedTuple):
     def check(self, experiment: Experiment) -> None:
         """Reject unsupported experiments, see `Bed.check`."""
         swx_driver(experiment)
-        swx_pipelines(experiment, points_of(experiment)[0])
+        swx_pipelines(experiment, swept_values(experiment)[0])
 
     @contextmanager
     def open(self, limits: Limits, stopping: Stopping) -> Iterator[Runner]:

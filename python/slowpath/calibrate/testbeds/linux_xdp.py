@@ -9,18 +9,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from slowpath.calibrate.experiments.bed import Job, Limits, Measured
+from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits
 from slowpath.calibrate.experiments.documents import IMPRECISE, Sample
-from slowpath.calibrate.experiments.specification import Experiment, Metric, points_of
-from slowpath.calibrate.programs.xdp import kinds, xdp_program
-from slowpath.calibrate.testbeds.xdp_cases import Cases, Room
+from slowpath.calibrate.experiments.specification import Experiment, Metric, swept_values
+from slowpath.calibrate.programs.xdp import components_with_template, xdp_program
+from slowpath.calibrate.testbeds.xdp_cases import CaseBudget, Cases
 from slowpath.calibrate.testbeds.xdp_files import Compiler
 from slowpath.core.engine import kernel
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.measure import environment
 from slowpath.measure.bench import KernelBench, PaceMeter
 from slowpath.measure.machine.processor import chosen_cpu
-from slowpath.measure.sampling import Outcome, Progress, Quota, measure
+from slowpath.measure.sampling import Outcome, Progress, StopCriteria, measure
 
 
 class LinuxXdp(NamedTuple):
@@ -37,11 +37,11 @@ class LinuxXdp(NamedTuple):
 
     def kinds(self) -> Sequence[str]:
         """Return the supported components, see `Bed.kinds`."""
-        return kinds()
+        return components_with_template()
 
     def check(self, experiment: Experiment) -> None:
         """Reject unsupported experiments, see `Bed.check`."""
-        xdp_program(experiment, points_of(experiment)[0], component=True)
+        xdp_program(experiment, swept_values(experiment)[0], component=True)
 
     @contextmanager
     def open(self, limits: Limits, stopping: Stopping) -> "Iterator[_Station]":
@@ -74,15 +74,15 @@ class _Station:
         self._pace = kernel.load_pace(station)
         self._compiler = compiler
         self._cases = dict[str, Cases]()
-        self._room = Room()
+        self._room = CaseBudget()
 
-    def measure(self, job: Job) -> Measured:
+    def measure(self, job: Job) -> BlockResult:
         cases = self._cases_of(job)
         if not cases.prepare(job.say, lambda: self._stopping.asked):
-            return Measured([], cases.errors, complete=False)
+            return BlockResult([], cases.errors, complete=False)
         errors = dict(cases.errors)
         if not cases.pairs:
-            return Measured([], errors, complete=True)
+            return BlockResult([], errors, complete=True)
         pace = PaceMeter(lambda runs: kernel.pace(self._station, self._pace, runs))
 
         def go_on(progress: Progress) -> bool:
@@ -95,14 +95,14 @@ class _Station:
         bench = KernelBench(self._station, cases.ready())
         # Averaging over all blocks narrows the interval to the requested precision.
         precision = self._limits.precision * BED.blocks**0.5
-        quota = Quota(precision, self._limits.seconds / BED.blocks, _FEWEST_LOADS)
+        quota = StopCriteria(precision, self._limits.seconds / BED.blocks, _FEWEST_LOADS)
         outcome = measure(bench, quota, go_on)
         where = watch.end(pace.paced())
         cases.let_go()
         samples = list(_samples(outcome, cases.pairs, errors))
         notes = [] if outcome.precise or self._stopping.asked else [IMPRECISE]
         complete = not self._stopping.asked
-        return Measured(samples, errors, complete, where, notes, _paths(cases))
+        return BlockResult(samples, errors, complete, where, notes, _paths(cases))
 
     def _cases_of(self, job: Job) -> Cases:
         name = job.experiment["name"]

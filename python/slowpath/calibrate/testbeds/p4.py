@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from slowpath.calibrate.experiments.bed import Job, Limits, Measured
+from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits
 from slowpath.calibrate.experiments.folder import write
-from slowpath.calibrate.experiments.specification import Experiment, Metric, points_of
+from slowpath.calibrate.experiments.specification import Experiment, Metric, swept_values
 from slowpath.calibrate.programs.p4 import kinds, p4_program
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
@@ -37,7 +37,7 @@ class P4(NamedTuple):
 
     def check(self, experiment: Experiment) -> None:
         """Reject unsupported experiments, see `Bed.check`."""
-        p4_program(experiment, points_of(experiment)[0], component=True)
+        p4_program(experiment, swept_values(experiment)[0], component=True)
 
     @contextmanager
     def open(self, limits: Limits, stopping: Stopping) -> "Iterator[_Writer]":
@@ -54,13 +54,13 @@ class _Writer:
         self._stopping = stopping
         self._compiler = shutil.which(_COMPILER)
 
-    def measure(self, job: Job) -> Measured:
+    def measure(self, job: Job) -> BlockResult:
         """Write the programs of all points; the result has no samples."""
         errors = dict[int, str]()
         parameter = job.experiment["component"]["sweep"]["parameter"]
         for value in job.points:
             if self._stopping.asked:
-                return Measured([], errors, complete=False)
+                return BlockResult([], errors, complete=False)
             job.say(f"writing {parameter} = {value:,}")
             try:
                 for component in (True, False):
@@ -69,7 +69,7 @@ class _Writer:
             except InputError as problem:
                 errors[value] = problem.reason
         checked = f"{_COMPILER} takes them" if self._compiler else f"there is no {_COMPILER} here"
-        return Measured([], errors, complete=True, notes=[f"Programs were written; {checked}."])
+        return BlockResult([], errors, complete=True, notes=[f"Programs were written; {checked}."])
 
     def _write(self, job: Job, value: int, name: str, *, component: bool) -> None:
         program = p4_program(job.experiment, value, component=component)

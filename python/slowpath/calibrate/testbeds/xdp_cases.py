@@ -19,7 +19,7 @@ _ROOM = 64 << 20
 ten times as much memory."""
 
 
-class Room:
+class CaseBudget:
     """Memory budget for map content of kept cases."""
 
     def __init__(self) -> None:
@@ -44,7 +44,9 @@ class _Origin(NamedTuple):
 class Cases:
     """The cases of an experiment, each program once."""
 
-    def __init__(self, station: kernel.Station, compiler: Compiler, job: Job, room: Room) -> None:
+    def __init__(
+        self, station: kernel.Station, compiler: Compiler, job: Job, room: CaseBudget
+    ) -> None:
         self._station, self._compiler, self._room = station, compiler, room
         self._points = job.points
         self._parameter = job.experiment["component"]["sweep"]["parameter"]

@@ -60,9 +60,9 @@ class XdpFiles:
     def _written(self, value: int, *, component: bool) -> Written:
         name, program = self._made(value, component=component)
         for known in self._known:
-            if known.program._replace(text=bare(known.program.text)) == program._replace(
-                text=bare(program.text)
-            ):
+            if known.program._replace(
+                text=without_first_comment(known.program.text)
+            ) == program._replace(text=without_first_comment(program.text)):
                 return known
         source = self._source(name)
         write(source, program.text)
@@ -87,7 +87,7 @@ class XdpFiles:
         return f"{name}.without", xdp_program(experiment, value, component=False)
 
 
-def bare(text: str) -> str:
+def without_first_comment(text: str) -> str:
     """Return the text of a program without its first comment, which names the point."""
     return text.partition("*/")[2]
 
@@ -121,7 +121,7 @@ class Compiler:
 
     def begin(self, written: Written) -> "Future[Compiled]":
         """Start to compile a program; the future raises an `InputError` if clang fails."""
-        text = bare(written.program.text)
+        text = without_first_comment(written.program.text)
         if text not in self._known:
             self._known[text] = self._threads.submit(_compiled, written.file)
         return self._known[text]

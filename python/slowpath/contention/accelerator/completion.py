@@ -28,7 +28,13 @@ from numpy.typing import NDArray
 from slowpath.contention.accelerator import waiting
 from slowpath.contention.accelerator.round_robin import UnsettledError
 from slowpath.contention.accelerator.service import CoRun, IdentificationError
-from slowpath.contention.accelerator.waiting import Others, Waits, taken, waited, waits_of
+from slowpath.contention.accelerator.waiting import (
+    Others,
+    Waits,
+    others_round_time,
+    wait_per_packet,
+    waits_of,
+)
 
 Floats = NDArray[np.float64]
 
@@ -111,7 +117,7 @@ def beside_all(function: Completion, elsewhere: Floats, others: Sequence[Others]
     """
     elsewhere = np.maximum(elsewhere, 0.0)
     alone = 1 / function.solo + elsewhere
-    theirs = [taken(one) for one in others]
+    theirs = [others_round_time(one) for one in others]
     step = _SPAN / waiting.STEPS * (alone + sum(theirs))
     requests = [_requests(*pair, step) for pair in zip(function.accelerators, others, strict=True)]
     waits = np.zeros((len(others), len(alone)))
@@ -119,11 +125,11 @@ def beside_all(function: Completion, elsewhere: Floats, others: Sequence[Others]
     for turn in range(_TURNS):
         before, part = waits.copy(), 1.0 if turn < _WHOLE_TURNS else _PART
         for at, one in enumerate(function.accelerators):
-            left = waiting.left(_away(function, at, elsewhere, spread, step), requests[at])
+            left = waiting.residual_time(_away(function, at, elsewhere, spread, step), requests[at])
             rest = function.rest[at].at(theirs[at])
             full = np.maximum(waiting.mean(left) * step + rest, 0.0)
             without = alone + waits.sum(axis=0) - waits[at]
-            new = waited(without, np.full_like(alone, one.own), full, others[at])
+            new = wait_per_packet(without, np.full_like(alone, one.own), full, others[at])
             waits[at] += part * (new - waits[at])
             often = np.divide(new, full, out=np.zeros_like(full), where=full > 0)[:, None]
             spread[at] += part * (often * left - spread[at])
@@ -138,10 +144,10 @@ def _expected(function: Completion, at: int, measured: Waits) -> Floats:
     time = measured.taken
     step = _SPAN / waiting.STEPS * (1 / function.solo + time)
     one = function.accelerators[at]
-    requests = waiting.counted(time / step, one.least / step, one.grain / step)
+    requests = waiting.poisson_times(time / step, one.least / step, one.grain / step)
     nowhere = [waiting.fixed(np.zeros_like(time)) for _ in function.accelerators]
     away = _away(function, at, np.zeros_like(time), nowhere, step)
-    return waiting.mean(waiting.left(away, requests)) * step
+    return waiting.mean(waiting.residual_time(away, requests)) * step
 
 
 def _away(
@@ -149,11 +155,11 @@ def _away(
 ) -> Floats:
     """Return the distribution of the time that the function is away from an accelerator."""
     itself = 1 / function.solo - sum(one.own for one in function.accelerators) + elsewhere
-    found = waiting.scattered(itself / step, function.scatter * itself / step)
+    found = waiting.normal_times(itself / step, function.scatter * itself / step)
     for number, one in enumerate(function.accelerators):
         if number != at:
-            own = waiting.counted(one.own / step, one.least / step, one.grain / step)
-            found = waiting.together(waiting.together(found, own), waits[number])
+            own = waiting.poisson_times(one.own / step, one.least / step, one.grain / step)
+            found = waiting.convolved(waiting.convolved(found, own), waits[number])
     return found
 
 
@@ -165,6 +171,6 @@ def _requests(accelerator: Accelerator, others: Others, step: Floats) -> Floats:
         number = there[:, client]
         time = number * others.request_time[:, client]
         least = np.minimum(number * accelerator.least, time)
-        each = waiting.counted(time / step, least / step, accelerator.grain / step)
-        found = waiting.together(found, each)
+        each = waiting.poisson_times(time / step, least / step, accelerator.grain / step)
+        found = waiting.convolved(found, each)
     return found

@@ -65,7 +65,7 @@ def fixed(time: Floats) -> Floats:
     return found
 
 
-def scattered(time: Floats, deviation: Floats) -> Floats:
+def normal_times(time: Floats, deviation: Floats) -> Floats:
     """Return normal distributions with the given means in steps, by row, cut off at zero."""
     off = np.arange(STEPS) - time[:, None]
     width = np.maximum(deviation, 1e-3)[:, None]
@@ -76,7 +76,7 @@ def scattered(time: Floats, deviation: Floats) -> Floats:
     return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
-def counted(mean: Floats, least: Floats, grain: Floats) -> Floats:
+def poisson_times(mean: Floats, least: Floats, grain: Floats) -> Floats:
     """Return the distribution of `least` plus a Poisson number of times `grain`.
 
     Args:
@@ -95,7 +95,7 @@ def counted(mean: Floats, least: Floats, grain: Floats) -> Floats:
     return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
-def together(first: Floats, second: Floats) -> Floats:
+def convolved(first: Floats, second: Floats) -> Floats:
     """Return the distribution of the sum of two independent times."""
     both = np.fft.rfft(first, _SIZE) * np.fft.rfft(second, _SIZE)
     found = np.maximum(np.fft.irfft(both, _SIZE)[:, : 2 * STEPS], 0.0)
@@ -108,7 +108,7 @@ def mean(times: Floats) -> Floats:
     return np.asarray(times @ np.arange(STEPS))
 
 
-def left(away: Floats, requests: Floats) -> Floats:
+def residual_time(away: Floats, requests: Floats) -> Floats:
     """Return the distribution of the remaining time of the request in progress at a return.
 
     Args:
@@ -194,17 +194,17 @@ def beside(solo: Floats, request_time: Floats, waits: Waits, others: Others) -> 
         Packets per unit of time, by row.
     """
     alone = 1 / solo
-    wait = waits.at(taken(others))
-    return np.asarray(1 / (alone + waited(alone, request_time, wait, others)))
+    wait = waits.at(others_round_time(others))
+    return np.asarray(1 / (alone + wait_per_packet(alone, request_time, wait, others)))
 
 
-def taken(others: Others) -> Floats:
+def others_round_time(others: Others) -> Floats:
     """Return the time that others take in a round in which all of them have a request, by row."""
     there = np.where(others.rate > 0, others.queues * others.request_time, 0.0)
     return np.asarray(there.sum(axis=-1))
 
 
-def waited(alone: Floats, request_time: Floats, wait: Floats, others: Others) -> Floats:
+def wait_per_packet(alone: Floats, request_time: Floats, wait: Floats, others: Others) -> Floats:
     """Return the time per packet in which a function waits for its requests.
 
     Args:
@@ -306,6 +306,6 @@ def waits_in(waits: Waits, query: Query, alone: Floats, own: Floats) -> Floats:
         rate = np.where(queued > 0, np.inf, 0.0)[:, None]
         clients = Clients(np.ones_like(rate), np.maximum(queued, _TINY)[:, None], rate)
     others = Others(*clients)
-    there = taken(others)
-    found = waited(alone, np.minimum(own, _MOST * alone), waits.at(there), others)
+    there = others_round_time(others)
+    found = wait_per_packet(alone, np.minimum(own, _MOST * alone), waits.at(there), others)
     return np.where(there > 0, np.maximum(found, 0.0), 0.0)

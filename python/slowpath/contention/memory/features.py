@@ -118,7 +118,7 @@ def accesses(columns: Columns) -> Floats:
     return columns["l2crd"] + columns["l2cwr"]
 
 
-def pressure(columns: Columns, cache_mb: float) -> Floats:
+def cache_misses(columns: Columns, cache_mb: float) -> Floats:
     """Return the accesses per second that miss the competitors' share of the cache."""
     working_set = np.maximum(columns["wss_mb"], _FLOORS["wss_mb"])
     beyond = np.clip(1 - _SHARE * cache_mb / working_set, 0, 1)
@@ -149,7 +149,7 @@ def _access_kind(columns: Columns, cache_mb: float) -> list[Feature]:
 
 
 def _pressure(columns: Columns, cache_mb: float) -> list[Feature]:
-    return [Feature("pressure", np.sqrt(pressure(columns, cache_mb)), falls=True)]
+    return [Feature("pressure", np.sqrt(cache_misses(columns, cache_mb)), falls=True)]
 
 
 def lines_moved(columns: Columns) -> Floats:
@@ -159,7 +159,7 @@ def lines_moved(columns: Columns) -> Floats:
 
 
 def _bus(columns: Columns, cache_mb: float) -> list[Feature]:
-    together = pressure(columns, cache_mb) + lines_moved(columns)
+    together = cache_misses(columns, cache_mb) + lines_moved(columns)
     return [*_pressure(columns, cache_mb), Feature("bus", together, falls=True)]
 
 

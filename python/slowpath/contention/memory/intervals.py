@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from slowpath.contention.memory.features import Columns, Rows, columns_of, logarithm
 from slowpath.contention.memory.folds import grouped_folds, groups
-from slowpath.contention.memory.recipes import Kernels, Stage, fit_stage
+from slowpath.contention.memory.recipes import Kernels, MemoryStage, fit_stage
 
 Floats = NDArray[np.float64]
 
@@ -34,8 +34,8 @@ _FOLDS = 10
 class Conformal(NamedTuple):
     """Models and residuals of folds, which determine intervals."""
 
-    whole: Stage  # trained on all rows
-    stages: tuple[Stage, ...]  # one for each fold, trained without it
+    whole: MemoryStage  # trained on all rows
+    stages: tuple[MemoryStage, ...]  # one for each fold, trained without it
     fold: NDArray[np.intp]  # index of the fold of each training row
     residuals: Floats  # |log measured - log predicted| when held out, divided by its spread
 
@@ -47,7 +47,7 @@ class Conformal(NamedTuple):
         return -_upper(off - predicted, confidence), _upper(predicted + off, confidence)
 
 
-def conformal(whole: Stage, rows: Rows, known: Sequence[Kernels] | None = None) -> Conformal:
+def conformal(whole: MemoryStage, rows: Rows, known: Sequence[Kernels] | None = None) -> Conformal:
     """Train a model for each fold, and return its residuals on the held-out rows.
 
     Args:

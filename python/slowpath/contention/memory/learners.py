@@ -81,7 +81,7 @@ class Learner(Protocol):
         """Return predictions for other rows."""
 
 
-class Unsure(Protocol):
+class ProbabilisticLearner(Protocol):
     """A regressor that predicts a standard deviation, too."""
 
     def predict(self, x: Floats, /, *, return_std: Literal[True]) -> tuple[Floats, Floats]:
@@ -194,4 +194,4 @@ LEARNERS: Mapping[str, Build] = {
 _ROUGHNESS: Mapping[str, Roughness] = {"smooth process": 1.5, "rough process": 0.5}
 
 UNSURE = frozenset(_ROUGHNESS)
-"""Names of learners that are `Unsure`."""
+"""Names of learners that are `ProbabilisticLearner`."""

@@ -15,7 +15,7 @@ from slowpath.contention.memory.learners import (
     LEARNERS,
     UNSURE,
     Learner,
-    Unsure,
+    ProbabilisticLearner,
     kernel_of,
     with_kernel,
 )
@@ -125,7 +125,7 @@ class _Fitted(NamedTuple):
     most: Floats
 
 
-class Stage(NamedTuple):
+class MemoryStage(NamedTuple):
     """A trained recipe."""
 
     recipe: Recipe
@@ -154,7 +154,7 @@ class Stage(NamedTuple):
         return np.asarray(np.sqrt((spread**2).mean(axis=0) + middle.var(axis=0)))
 
 
-def fit_stage(recipe: Recipe, rows: Rows, known: Kernels | None = None) -> Stage:
+def fit_stage(recipe: Recipe, rows: Rows, known: Kernels | None = None) -> MemoryStage:
     """Train a recipe on rows; the same rows give the same stage.
 
     Args:
@@ -167,10 +167,12 @@ def fit_stage(recipe: Recipe, rows: Rows, known: Kernels | None = None) -> Stage
     """
     kernels = [None] * len(recipe.members) if known is None else known
     members = zip(recipe.members, kernels, strict=True)
-    return Stage(recipe, rows.cache_mb, tuple(_fit(one, rows, kernel) for one, kernel in members))
+    return MemoryStage(
+        recipe, rows.cache_mb, tuple(_fit(one, rows, kernel) for one, kernel in members)
+    )
 
 
-def sees(member: Member, rows: Rows) -> tuple[object, ...]:
+def training_key(member: Member, rows: Rows) -> tuple[object, ...]:
     """Return a key that is equal for members with the same training data.
 
     The names of feature sets do not matter: in rows without counters, a score replaces all sets of
@@ -208,7 +210,7 @@ def _unsure(fitted: _Fitted, columns: Columns, cache_mb: float) -> tuple[Floats,
     """Return a member's predicted logarithm, and its standard deviation."""
     if not _count(columns):
         return np.empty(0), np.empty(0)
-    learner = cast("Unsure", fitted.learner)
+    learner = cast("ProbabilisticLearner", fitted.learner)
     return learner.predict(_seen(fitted, columns, cache_mb), return_std=True)
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from slowpath.contention.memory.features import Rows, accesses, columns_of
 from slowpath.contention.memory.folds import Mask, grouped_folds, groups, relative
-from slowpath.contention.memory.recipes import RECIPES, Member, Recipe, fit_stage, sees
+from slowpath.contention.memory.recipes import RECIPES, Member, Recipe, fit_stage, training_key
 
 Floats = NDArray[np.float64]
 
@@ -79,10 +79,10 @@ class Selection(NamedTuple):
 
 def candidates(rows: Rows) -> list[Recipe]:
     """Return the recipes to select from; those with DMA traffic if the rows vary in it."""
-    return [one for one in compared(rows) if not one.baseline]
+    return [one for one in candidates_and_baselines(rows) if not one.baseline]
 
 
-def compared(rows: Rows) -> list[Recipe]:
+def candidates_and_baselines(rows: Rows) -> list[Recipe]:
     """Return these recipes, and the baselines."""
     devices = bool(np.ptp(rows.columns.get("dma_mb", np.zeros(1))) > 0)
     return [one for one in RECIPES.values() if one.baseline or one.devices == devices]
@@ -153,7 +153,7 @@ class _HeldOut:
 
     def _predicted(self, recipe: Recipe, member: Member, held_out: Mask) -> Floats:
         """Return logarithms predicted by a member; members with equal data train once."""
-        key = sees(member, self._rows), held_out.tobytes()
+        key = training_key(member, self._rows), held_out.tobytes()
         found = self._known.get(key)
         if found is None:
             alone = recipe._replace(members=(member,))

@@ -62,7 +62,7 @@ def drawn(fleet: Fleet, length: int, seed: tuple[int, int]) -> Arrivals:
 Mix = tuple[int, ...]
 
 
-class Truth(NamedTuple):
+class GroundTruth(NamedTuple):
     """Throughput of functions in mixes and alone (mixes of one)."""
 
     file: str

@@ -111,7 +111,7 @@ def measured(
     return Measured(file, known, float(np.sqrt(squares / freedom)), freedom)
 
 
-class Nearby:
+class MonotonicBounds:
     """Bounds from measured mixes: more neighbours never make a function faster."""
 
     def __init__(self, mixes: Sequence[Mix], kept: Floats) -> None:
@@ -199,7 +199,7 @@ def _variance(parts: Floats, rows: Rows) -> Floats:
     return found
 
 
-class Learnt:
+class ErrorModel:
     """Learnt prediction errors."""
 
     def __init__(self, mixes: Sequence[Mix], off: Floats, variance: Floats, functions: int) -> None:

@@ -145,7 +145,7 @@ def _total(x: Sequence[Any], weights: Floats) -> Any:  # noqa: ANN401 - OR-tools
     return sum(int(weights[at]) * x[at] for at in map(int, np.flatnonzero(weights)))
 
 
-def carried_out(plan: Plan, shares: Shares, arrivals: Arrivals) -> Placement:
+def assign(plan: Plan, shares: Shares, arrivals: Arrivals) -> Placement:
     """Assign arrivals to the places of a plan: larger promises to places that keep more."""
     slots: dict[int, list[tuple[float, int]]] = {}
     nic = 0

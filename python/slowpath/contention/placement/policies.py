@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from slowpath.contention.placement.fleet import Arrivals, Fleet, possible_mixes
 from slowpath.contention.placement.prices import Demand, Prices
-from slowpath.contention.placement.shares import Predicted
+from slowpath.contention.placement.shares import PredictedShares
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -39,21 +39,21 @@ arrivals; this is its denominator. Four is as often as the time for all sequence
 often is no better."""
 _SAME = 1e-9
 """Smaller differences of prices are rounding errors."""
-AWAY = -1
+TURNED_AWAY = -1
 """The NIC of an arrival that was turned away."""
 
 
 class Placement(NamedTuple):
     """NICs of all arrivals."""
 
-    nic: Places  # NIC of each arrival, or `AWAY`
+    nic: Places  # NIC of each arrival, or `TURNED_AWAY`
     nics: int  # number of NICs in use
 
 
 class Nics:
     """State of the NICs in use."""
 
-    def __init__(self, fleet: Fleet, most: int, predicted: Predicted) -> None:
+    def __init__(self, fleet: Fleet, most: int, predicted: PredictedShares) -> None:
         self.count = 0
         self.free = np.full(most, fleet.cores)
         self.mix = np.zeros(most, dtype=np.intp)  # rows of the table of shares
@@ -83,7 +83,7 @@ class Nics:
 
     def after(self, nics: Iterable[int], function: int) -> Places:
         """Return the mixes of NICs after adding a function; NICs not in use count as empty."""
-        now = [int(self.mix[nic]) if nic < self.count else AWAY for nic in nics]
+        now = [int(self.mix[nic]) if nic < self.count else TURNED_AWAY for nic in nics]
         new = [at for at in dict.fromkeys(now) if (at, function) not in self._after]
         if new:
             table = self._predicted.shares.mixes
@@ -131,7 +131,7 @@ def _contention_aware(nics: Nics, function: int, sla: float) -> int | None:
 class _BidPrice:
     """The NIC, in use or new, whose free places lose the least value."""
 
-    def __init__(self, fleet: Fleet, predicted: Predicted, expected: int | None) -> None:
+    def __init__(self, fleet: Fleet, predicted: PredictedShares, expected: int | None) -> None:
         mixes = possible_mixes(fleet)
         predicted.fill(mixes)
         self._demand = Demand(fleet)
@@ -171,7 +171,7 @@ class _BidPrice:
         self._prices.renew(self._demand.futures(left), nics.mix[used], nics.promised[used])
 
 
-POLICIES: Mapping[str, Callable[[Fleet, Predicted, int | None], Choose]] = {
+POLICIES: Mapping[str, Callable[[Fleet, PredictedShares, int | None], Choose]] = {
     "monopolise": lambda *_: _monopolise,
     "greedy": lambda *_: _greedy,
     "contention-aware": lambda *_: _contention_aware,
@@ -181,11 +181,11 @@ POLICIES: Mapping[str, Callable[[Fleet, Predicted, int | None], Choose]] = {
 _PREDICTING = ("contention-aware", "bid-price")
 
 
-def place(
+def row_of(
     fleet: Fleet,
     arrivals: Arrivals,
     policy: str,
-    predicted: Predicted,
+    predicted: PredictedShares,
     expected: int | None = None,
 ) -> Placement:
     """Place a sequence; `expected` is the total number of arrivals, if known.
@@ -196,7 +196,7 @@ def place(
     choose, knows = POLICIES[policy](fleet, predicted, expected), policy in _PREDICTING
     most = min(len(arrivals.function), fleet.most or len(arrivals.function))
     nics = Nics(fleet, most, predicted)
-    where = np.full(len(arrivals.function), AWAY, dtype=np.intp)
+    where = np.full(len(arrivals.function), TURNED_AWAY, dtype=np.intp)
     for at, (function, sla) in enumerate(zip(arrivals.function, arrivals.sla, strict=True)):
         nic = choose(nics, int(function), float(sla))
         if nic is None:

@@ -32,7 +32,7 @@ NONE = -1
 """Level of a place that keeps no promise."""
 
 
-class Wanted(NamedTuple):
+class ExpectedArrivals(NamedTuple):
     """Expected arrivals by function and promise; promises of a function ascend."""
 
     function: Places
@@ -56,7 +56,7 @@ class Column(NamedTuple):
     """Places of a NIC, present or possible: their number and their level, by function."""
 
     places: Floats  # `[column, function]`
-    levels: Places  # rows of `Wanted`
+    levels: Places  # rows of `ExpectedArrivals`
 
 
 class Grown(NamedTuple):
@@ -70,11 +70,11 @@ class Cover(NamedTuple):
     """Solution with the fewest NICs."""
 
     nics: Floats  # number of new NICs with each mix
-    prices: Floats  # price of a place, by row of `Wanted`
+    prices: Floats  # price of a place, by row of `ExpectedArrivals`
     total: float  # number of new NICs
 
 
-def cover(wanted: Wanted, mixes: Column, grown: Sequence[Grown] = ()) -> Cover:
+def cover(wanted: ExpectedArrivals, mixes: Column, grown: Sequence[Grown] = ()) -> Cover:
     """Solve the linear program for mixes of new NICs and for NICs in use.
 
     Promises that no mix keeps are left out: such an arrival gets its own NIC, where its promise can
@@ -104,7 +104,7 @@ def cover(wanted: Wanted, mixes: Column, grown: Sequence[Grown] = ()) -> Cover:
 
 
 def _matrix(rows: int, column: Column) -> Any:  # noqa: ANN401 - SciPy has no types
-    """Return the places of columns, by row of `Wanted`."""
+    """Return the places of columns, by row of `ExpectedArrivals`."""
     from scipy.sparse import coo_array
 
     at, function = np.nonzero((column.places > 0) & (column.levels != NONE))
@@ -112,7 +112,7 @@ def _matrix(rows: int, column: Column) -> Any:  # noqa: ANN401 - SciPy has no ty
     return coo_array((column.places[at, function], where), shape=(rows, len(column.places)))
 
 
-def _handed_down(wanted: Wanted) -> Any:  # noqa: ANN401 - SciPy has no types
+def _handed_down(wanted: ExpectedArrivals) -> Any:  # noqa: ANN401 - SciPy has no types
     """Return columns that move a place from a promise to the next smaller one."""
     from scipy.sparse import coo_array
 
@@ -123,7 +123,7 @@ def _handed_down(wanted: Wanted) -> Any:  # noqa: ANN401 - SciPy has no types
     return coo_array((values, where), shape=(len(wanted.function), len(taken)))
 
 
-def _keepable(wanted: Wanted, mixes: Column) -> NDArray[np.bool_]:
+def _keepable(wanted: ExpectedArrivals, mixes: Column) -> NDArray[np.bool_]:
     """Return true for promises that some mix keeps."""
     highest = np.where(mixes.places > 0, mixes.levels, NONE).max(axis=0, initial=NONE)
     kept: NDArray[np.bool_] = np.arange(len(wanted.function)) <= highest[wanted.function]
@@ -153,19 +153,19 @@ class Demand:
         key = function, promise
         self._come[key] = self._come.get(key, 0) + 1
 
-    def expected(self, arrivals: float) -> Wanted:
+    def expected(self, arrivals: float) -> ExpectedArrivals:
         """Return the expected number of each function and promise among the given arrivals."""
         keys = sorted(self._come)
         come = np.array([self._come[key] for key in keys], dtype=float)
         declared = np.array([self._declared.get(key, 0.0) for key in keys])
         weights = come + _trust(declared, come) * declared
-        return Wanted(
+        return ExpectedArrivals(
             np.array([function for function, _ in keys], dtype=np.intp),
             np.array([promise for _, promise in keys]),
             weights * arrivals / weights.sum(),
         )
 
-    def futures(self, arrivals: int) -> list[Wanted]:
+    def futures(self, arrivals: int) -> list[ExpectedArrivals]:
         """Return several random samples of the given number of arrivals."""
         mean = self.expected(arrivals)
         shares = mean.arrivals / mean.arrivals.sum()
@@ -209,7 +209,7 @@ class Prices:
         self._values = dict[int, Floats]()
         self._worth = np.zeros_like(self._counts)
 
-    def renew(self, futures: Sequence[Wanted], rows: Places, promised: Floats) -> None:
+    def renew(self, futures: Sequence[ExpectedArrivals], rows: Places, promised: Floats) -> None:
         """Compute prices for expected arrivals, given mixes and promises of the NICs in use.
 
         All futures have the same functions and promises. Their prices are averaged, because the

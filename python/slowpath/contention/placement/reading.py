@@ -14,14 +14,14 @@ import numpy as np
 from slowpath.contention import saved
 from slowpath.contention.mixes import Kind
 from slowpath.contention.model import FunctionModel
-from slowpath.contention.placement.fleet import Arrivals, Fleet, Function, Mix, Truth
+from slowpath.contention.placement.fleet import Arrivals, Fleet, Function, GroundTruth, Mix
 from slowpath.contention.placement.measured import Measured, measured
-from slowpath.contention.prediction import check_together, contention_of
+from slowpath.contention.prediction import check_compatible, contention_of
 from slowpath.contention.tables.cells import Table, read_cells
 from slowpath.contention.tables.columns import ATTRIBUTES, THROUGHPUT, Column, column_of, has
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_text
-from slowpath.core.spanned import Marked, Place, decimal, read_marked, table, text, words_of
+from slowpath.core.spanned import Place, Spanned, decimal, mapping, read_spanned, table, text
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 _MOST_CORES, _MOST_NICS = 1024, 10**6
@@ -40,16 +40,16 @@ def read_fleet(file: str) -> Fleet:
         InputError: if the file, or a model that it names, cannot be used.
         UnavailableError: if PyYAML is not installed.
     """
-    whole = table(read_marked(file, read_text(file)), ("nics", "functions"))
+    whole = table(read_spanned(file, read_text(file)), ("nics", "functions"))
     nics = table(whole["nics"], ("cores",), ("device", "count"))
     cores = _whole(nics["cores"], _MOST_CORES)
     device = text(nics["device"]) if "device" in nics else None
     models = dict[str, FunctionModel]()
-    functions = [_function(name, one, models) for name, one in words_of(whole["functions"]).items()]
+    functions = [_function(name, one, models) for name, one in mapping(whole["functions"]).items()]
     if not functions:
         whole["functions"].place.refuse("has no function")
     for one in functions:
-        place = words_of(whole["functions"])[one.name].place
+        place = mapping(whole["functions"])[one.name].place
         _check(one, functions[0], device, place)
         if one.cores > cores:
             place.refuse(f"takes {one.cores} cores, and a NIC has {cores}")
@@ -57,7 +57,7 @@ def read_fleet(file: str) -> Fleet:
     return Fleet(file, device, cores, count, tuple(functions))
 
 
-def _function(name: str, found: Marked, models: dict[str, FunctionModel]) -> Function:
+def _function(name: str, found: Spanned, models: dict[str, FunctionModel]) -> Function:
     if not _NAME.fullmatch(name):
         found.place.refuse("is no name; use letters, digits, dots, hyphens and underscores")
     part = table(found, ("model", "cores", "traffic", "sla"), ("solo",))
@@ -80,7 +80,7 @@ def _function(name: str, found: Marked, models: dict[str, FunctionModel]) -> Fun
     return Function(name, kind, _whole(part["cores"], _MOST_CORES), _promises(part["sla"]), solo)
 
 
-def _solo(found: Marked, model: FunctionModel) -> float:
+def _solo(found: Spanned, model: FunctionModel) -> float:
     """Return the solo throughput, in the unit of the model."""
     value = decimal(found, THROUGHPUT.least, THROUGHPUT.most)
     far = far_from(model, value)
@@ -98,7 +98,7 @@ def far_from(model: FunctionModel, throughput: float) -> str | None:
     return f"{throughput:g} is far from what the model is of, {seen}; is it in another unit?"
 
 
-def _promises(found: Marked) -> tuple[float, ...]:
+def _promises(found: Spanned) -> tuple[float, ...]:
     """Return one share, or several to draw from."""
     each = found.value if isinstance(found.value, list) else [found]
     if not each:
@@ -109,7 +109,7 @@ def _promises(found: Marked) -> tuple[float, ...]:
     return shares
 
 
-def _whole(found: Marked, most: int) -> int:
+def _whole(found: Spanned, most: int) -> int:
     value = decimal(found, 1, most)
     if not value.is_integer():
         found.place.refuse(f"{value:g} is no whole number")
@@ -123,7 +123,7 @@ def _check(one: Function, first: Function, device: str | None, place: Place) -> 
         place.refuse(f"{one.kind.file} is of device {of!r}; the NICs are {device!r}")
     try:
         contention_of(one.kind.model, one.kind.file)
-        check_together(first.kind.file, first.kind.model, one.kind.file, one.kind.model)
+        check_compatible(first.kind.file, first.kind.model, one.kind.file, one.kind.model)
     except InputError as problem:
         place.refuse(f"{problem.file} {problem.reason}")
 
@@ -204,7 +204,7 @@ _Rows = dict[Mix, dict[int, list[float]]]
 """Throughputs by mix and function, in the order of the rows."""
 
 
-def read_truth(file: str, fleet: Fleet) -> Truth:
+def read_truth(file: str, fleet: Fleet) -> GroundTruth:
     """Read measured or simulated throughputs of mixes: one row for each function of a mix.
 
     Raises:
@@ -213,7 +213,7 @@ def read_truth(file: str, fleet: Fleet) -> Truth:
     found = read_cells(file)
     rows = _rows(found, fleet, several=False)
     _check_alone(file, rows, range(len(fleet.functions)), fleet)
-    return Truth(
+    return GroundTruth(
         file, {mix: {at: one for at, (one,) in values.items()} for mix, values in rows.items()}
     )
 

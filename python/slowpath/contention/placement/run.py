@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         SequenceOutcome,
         SuggestionReport,
     )
-    from slowpath.contention.placement.running import Fleets
+    from slowpath.contention.placement.running import SequenceInputs
 
 
 def run_place(given: Namespace) -> ExitCode:
@@ -68,8 +68,8 @@ def _placed(given: Namespace, policies: tuple[str, ...]) -> "PlacementReport":
         read_measured,
         read_truth,
     )
-    from slowpath.contention.placement.running import Fleets, run, summary
-    from slowpath.contention.placement.shares import Predicted
+    from slowpath.contention.placement.running import SequenceInputs, run, summary
+    from slowpath.contention.placement.shares import PredictedShares
 
     fleet = read_fleet(given.fleet)
     arrivals = None if given.arrivals is None else read_arrivals(given.arrivals, fleet)
@@ -77,8 +77,8 @@ def _placed(given: Namespace, policies: tuple[str, ...]) -> "PlacementReport":
     measured = None
     if given.measured is not None:
         measured = read_measured(given.measured, fleet, given.noise)
-    predicted = Predicted(fleet, given.sure, measured)
-    fleets = Fleets(fleet, predicted, truth, policies, not given.no_reference, given.expect)
+    predicted = PredictedShares(fleet, given.sure, measured)
+    fleets = SequenceInputs(fleet, predicted, truth, policies, not given.no_reference, given.expect)
     found = _drawn(given, fleets) if arrivals is None else [run(fleets, arrivals)]
     return {
         "slowpath": identity.version(),
@@ -94,7 +94,7 @@ def _placed(given: Namespace, policies: tuple[str, ...]) -> "PlacementReport":
     }
 
 
-def _drawn(given: Namespace, fleets: "Fleets") -> "list[SequenceOutcome]":
+def _drawn(given: Namespace, fleets: "SequenceInputs") -> "list[SequenceOutcome]":
     from slowpath.contention.placement.running import Drawn, run_drawn
     from slowpath.core.jobs.pool import open_pool
 

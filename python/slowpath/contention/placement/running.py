@@ -20,10 +20,17 @@ from slowpath.contention.placement.documents import (
     Reference,
     SequenceOutcome,
 )
-from slowpath.contention.placement.fleet import Arrivals, Fleet, Mix, Truth, drawn, possible_mixes
-from slowpath.contention.placement.optimum import Plan, carried_out, fewest
-from slowpath.contention.placement.policies import AWAY, POLICIES, Placement, place
-from slowpath.contention.placement.shares import Predicted, Shares, measured_shares
+from slowpath.contention.placement.fleet import (
+    Arrivals,
+    Fleet,
+    GroundTruth,
+    Mix,
+    drawn,
+    possible_mixes,
+)
+from slowpath.contention.placement.optimum import Plan, assign, fewest
+from slowpath.contention.placement.policies import POLICIES, TURNED_AWAY, Placement, row_of
+from slowpath.contention.placement.shares import PredictedShares, Shares, measured_shares
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.pool import Pool
 
@@ -34,7 +41,7 @@ class Judge(NamedTuple):
     """The source of the shares that functions really keep: measured, or else predicted."""
 
     shares: Shares
-    predicted: Predicted | None  # predictions, if models judge
+    predicted: PredictedShares | None  # predictions, if models judge
 
     def known(self, mixes: Sequence[Mix]) -> set[Mix]:
         """Return the mixes with known shares."""
@@ -61,7 +68,7 @@ def mixes_of(placement: Placement, arrivals: Arrivals) -> list[Mix]:
     """Return the final mix of each NIC."""
     found: defaultdict[int, list[int]] = defaultdict(list)
     for nic, function in zip(placement.nic, arrivals.function, strict=True):
-        if nic != AWAY:
+        if nic != TURNED_AWAY:
             found[int(nic)].append(int(function))
     return [tuple(sorted(found[at])) for at in range(placement.nics)]
 
@@ -72,9 +79,9 @@ def judge(placement: Placement, arrivals: Arrivals, by: Judge) -> Judged:
     known = by.known(mixes)
     count = len(arrivals.function)
     kept, throughput = np.full(count, np.nan), np.full(count, np.nan)
-    rows = [by.shares.place(mix) if mix in known else AWAY for mix in mixes]
+    rows = [by.shares.place(mix) if mix in known else TURNED_AWAY for mix in mixes]
     for at, (nic, function) in enumerate(zip(placement.nic, arrivals.function, strict=True)):
-        if nic != AWAY and rows[nic] != AWAY:
+        if nic != TURNED_AWAY and rows[nic] != TURNED_AWAY:
             kept[at] = by.shares.kept[rows[nic], function]
             throughput[at] = by.shares.throughput[rows[nic], function]
     return Judged(kept, throughput, kept < arrivals.sla)
@@ -88,12 +95,12 @@ _AHEAD = 20_000
 """Maximum number of mixes predicted in advance, once for all processes."""
 
 
-class Fleets(NamedTuple):
+class SequenceInputs(NamedTuple):
     """Common inputs of all sequences, sent to workers."""
 
     fleet: Fleet
-    predicted: Predicted
-    truth: Truth | None
+    predicted: PredictedShares
+    truth: GroundTruth | None
     policies: tuple[str, ...]
     reference: bool  # true if the best plan is needed
     expected: int | None = None  # number of arrivals announced to policies
@@ -112,7 +119,9 @@ class Drawn(NamedTuple):
     seed: tuple[int, int]
 
 
-def run_drawn(fleets: Fleets, sequences: Sequence[Drawn], pool: Pool) -> list[SequenceOutcome]:
+def run_drawn(
+    fleets: SequenceInputs, sequences: Sequence[Drawn], pool: Pool
+) -> list[SequenceOutcome]:
     """Run random sequences.
 
     Raises:
@@ -130,11 +139,11 @@ def run_drawn(fleets: Fleets, sequences: Sequence[Drawn], pool: Pool) -> list[Se
     return pool.map(_run_drawn, fleets, sequences)
 
 
-def _run_drawn(fleets: Fleets, sequence: Drawn) -> SequenceOutcome:
+def _run_drawn(fleets: SequenceInputs, sequence: Drawn) -> SequenceOutcome:
     return run(fleets, drawn(fleets.fleet, sequence.length, sequence.seed), each=False)
 
 
-def run(fleets: Fleets, arrivals: Arrivals, *, each: bool = True) -> SequenceOutcome:
+def run(fleets: SequenceInputs, arrivals: Arrivals, *, each: bool = True) -> SequenceOutcome:
     """Run a sequence under all policies; with `each`, report the NIC of each arrival.
 
     Raises:
@@ -150,11 +159,11 @@ def run(fleets: Fleets, arrivals: Arrivals, *, each: bool = True) -> SequenceOut
     outcomes = []
     for policy in fleets.policies:
         if policy != OPTIMAL:
-            placement = place(fleets.fleet, arrivals, policy, fleets.predicted, fleets.expected)
+            placement = row_of(fleets.fleet, arrivals, policy, fleets.predicted, fleets.expected)
         elif planned is None:
             raise InputError(fleets.fleet.file, "no plan was found in which all promises are kept")
         else:
-            placement = carried_out(planned, fleets.predicted.shares, arrivals)
+            placement = assign(planned, fleets.predicted.shares, arrivals)
         found = judge(placement, arrivals, by)
         outcome = _outcome(policy, placement, found, best if fleets.reference else None)
         if each:
@@ -166,7 +175,7 @@ def run(fleets: Fleets, arrivals: Arrivals, *, each: bool = True) -> SequenceOut
     return {"arrivals": len(arrivals.function), "reference": reference, "policies": outcomes}
 
 
-def _planned(fleets: Fleets, arrivals: Arrivals, by: Judge) -> Plan | None:
+def _planned(fleets: SequenceInputs, arrivals: Arrivals, by: Judge) -> Plan | None:
     """Return the best plan from mixes with known shares."""
     counts = np.bincount(arrivals.function, minlength=len(fleets.fleet.functions))
     mixes = possible_mixes(fleets.fleet, counts)
@@ -175,7 +184,7 @@ def _planned(fleets: Fleets, arrivals: Arrivals, by: Judge) -> Plan | None:
 
 
 def _outcome(policy: str, placement: Placement, found: Judged, best: Plan | None) -> PolicyOutcome:
-    away = int((placement.nic == AWAY).sum())
+    away = int((placement.nic == TURNED_AWAY).sum())
     return {
         "policy": policy,
         "nics": placement.nics,
@@ -193,7 +202,7 @@ def _placed(fleet: Fleet, arrivals: Arrivals, placement: Placement, found: Judge
             "row": row,
             "function": fleet.names[arrivals.function[at]],
             "sla": float(arrivals.sla[at]),
-            "nic": None if placement.nic[at] == AWAY else int(placement.nic[at]) + 1,
+            "nic": None if placement.nic[at] == TURNED_AWAY else int(placement.nic[at]) + 1,
             "throughput": _known(found.throughput[at]),
             "kept": _known(found.kept[at]),
             "broken": bool(found.broken[at]),

@@ -12,8 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowpath.contention.mixes import Kind, predict_mixes
-from slowpath.contention.placement.fleet import Fleet, Mix, Truth
-from slowpath.contention.placement.measured import LEAST, Learnt, Measured, Nearby, rows_of
+from slowpath.contention.placement.fleet import Fleet, GroundTruth, Mix
+from slowpath.contention.placement.measured import (
+    LEAST,
+    ErrorModel,
+    Measured,
+    MonotonicBounds,
+    rows_of,
+)
 from slowpath.core.jobs.pool import Pool
 
 Floats = NDArray[np.float64]
@@ -69,7 +75,7 @@ class Shares:
         self.mixes.append(mix)
 
 
-class Predicted:
+class PredictedShares:
     """Shares that models predict on demand; measured mixes have their measured shares."""
 
     def __init__(
@@ -83,8 +89,8 @@ class Predicted:
         functions = len(fleet.functions)
         self.shares = Shares(functions)
         self._asked = _Asked(tuple(one.kind for one in fleet.functions), sure)
-        self._nearby: Nearby | None = None
-        self._learnt: Learnt | None = None
+        self._nearby: MonotonicBounds | None = None
+        self._learnt: ErrorModel | None = None
         alone = [(at,) for at in range(functions)]
         found = _predict(self._asked, alone)
         self._solo = np.array([_solo(fleet, measured, found, at) for at in range(functions)])
@@ -93,12 +99,12 @@ class Predicted:
             for mix in known:
                 values = {at: one.throughput for at, one in measured.known[mix].items()}
                 self.shares.add(mix, *_row(functions, measured.kept(mix, sure), values))
-            self._nearby = Nearby(known, self.shares.kept.copy())
+            self._nearby = MonotonicBounds(known, self.shares.kept.copy())
             self._learnt = self._learnt_from(measured)
         there = self.shares.missing(alone)
         self._take(there, found.of([at for (at,) in there]))
 
-    def _learnt_from(self, measured: Measured) -> Learnt | None:
+    def _learnt_from(self, measured: Measured) -> ErrorModel | None:
         """Learn prediction errors from measured mixes; None with too few measurements."""
         mixes = [mix for mix in measured.known if len(mix) > 1]
         predicted = _predict(self._asked._replace(sure=None), mixes).kept / self._solo
@@ -115,7 +121,7 @@ class Predicted:
         variance = np.array(
             [measured.variance(mixes[at], of) for at, of in zip(mix, rows.function, strict=True)]
         )
-        return Learnt(mixes, off, variance, len(self._solo))
+        return ErrorModel(mixes, off, variance, len(self._solo))
 
     def places(self, mixes: Sequence[Mix]) -> Places:
         """Return the rows of mixes in the table, after predicting missing ones."""
@@ -195,7 +201,7 @@ def _predict(asked: _Asked, mixes: Sequence[Mix]) -> _Predicted:
     return _Predicted(throughput, kept, guesses)
 
 
-def measured_shares(truth: Truth, functions: int) -> Shares:
+def measured_shares(truth: GroundTruth, functions: int) -> Shares:
     """Return the shares in measured mixes."""
     shares = Shares(functions)
     for mix, values in truth.known.items():

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowpath.contention.placement.fleet import Fleet, Mix, counts_of, possible_mixes
-from slowpath.contention.placement.measured import Measured, Nearby
+from slowpath.contention.placement.measured import Measured, MonotonicBounds
 from slowpath.contention.placement.prices import Column, Cover, Demand, cover
-from slowpath.contention.placement.shares import Predicted
+from slowpath.contention.placement.shares import PredictedShares
 
 Floats = NDArray[np.float64]
 
@@ -81,14 +81,14 @@ class _Known:
         self._mixes = possible_mixes(fleet)
         self._wanted = Demand(fleet).expected(ARRIVALS)
         self._counts = counts_of(self._mixes, len(fleet.functions))
-        self._sure = self._shares(Predicted(fleet, sure, measured))
-        self._likely = self._shares(Predicted(fleet, None, measured))
+        self._sure = self._shares(PredictedShares(fleet, sure, measured))
+        self._likely = self._shares(PredictedShares(fleet, None, measured))
         there = set() if measured is None else set(measured.known)
         self.unmeasured = [
             at for at, mix in enumerate(self._mixes) if len(mix) > 1 and mix not in there
         ]
 
-    def _shares(self, predicted: Predicted) -> Floats:
+    def _shares(self, predicted: PredictedShares) -> Floats:
         rows = predicted.places(self._mixes)
         return predicted.shares.kept[rows]
 
@@ -97,7 +97,9 @@ class _Known:
         kept = self._sure
         if trusted:
             likely = self._likely[trusted]
-            kept = Nearby([self._mixes[at] for at in trusted], likely).limit(self._mixes, kept)
+            kept = MonotonicBounds([self._mixes[at] for at in trusted], likely).limit(
+                self._mixes, kept
+            )
             kept[trusted] = likely
         levels = self._wanted.levels(kept)
         return _Planned(kept, cover(self._wanted, Column(self._counts, levels)))

@@ -79,7 +79,7 @@ def disturbed(block: Block) -> bool:
     return False
 
 
-def in_turns(
+def measure_interleaved(
     mix: Runs,
     timing: Timing,
     go_on: Callable[[], None] = lambda: None,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from slowpath.contention.profiling.bubble_score import probe_bytes
-from slowpath.contention.profiling.mixes import Places
+from slowpath.contention.profiling.mixes import CpuAssignment
 from slowpath.contention.profiling.setup import Setup
 from slowpath.core.engine import neighbours
 from slowpath.core.engine.kernel import Kernel, open_kernel
@@ -30,7 +30,7 @@ class Machine(NamedTuple):
     """CPUs and caches of this machine, and access to its kernel."""
 
     name: str
-    places: Places
+    places: CpuAssignment
     cache_bytes: int
     probe_bytes: int
     kernel: Kernel | None  # loader of XDP programs; None without one
@@ -57,7 +57,7 @@ def this_machine(setup: Setup) -> Machine:
     private = max((size for level, size in sizes if level < cache[0]), default=0)
     probe = min(max(probe_bytes(cache[1], private), least), most)
     kernel = None if setup.function.program is None else open_kernel()
-    return Machine(facts["model"] or "this host", Places(cpus), cache[1], probe, kernel)
+    return Machine(facts["model"] or "this host", CpuAssignment(cpus), cache[1], probe, kernel)
 
 
 _LOOKS = 60
@@ -81,7 +81,7 @@ _Look = tuple[float, bool]
 """Handover time of a cache line, and whether a loop is slower while the other CPU runs one."""
 
 
-class Surroundings:
+class CpuMonitor:
     """Observations of two CPUs.
 
     Their right placement has the fastest handover, except for one core: competitors should contend

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from slowpath.contention.profiling.setup import Function
-from slowpath.core.engine.neighbours import Fed
+from slowpath.core.engine.neighbours import ProgramWithTraffic
 
 
 class Traffic(NamedTuple):
@@ -63,15 +63,15 @@ class Measured(NamedTuple):
 Spec = dict[str, object]
 
 
-class Sides(NamedTuple):
+class MixSpec(NamedTuple):
     """Subjects and competitors of a mix."""
 
     subjects: list[Spec]
     competitors: list[Spec]
-    programs: tuple[Fed, ...] = ()  # XDP programs among them
+    programs: tuple[ProgramWithTraffic, ...] = ()  # XDP programs among them
 
 
-class Places(NamedTuple):
+class CpuAssignment(NamedTuple):
     """CPUs of threads.
 
     The function is on the first CPU, a competitor on the second. The accelerator of a pipeline is
@@ -91,7 +91,9 @@ class Places(NamedTuple):
         return self.cpus[1]
 
 
-def kinds_of_mixes(function: Function, places: Places, *, memory: bool, client: bool) -> list[str]:
+def kinds_of_mixes(
+    function: Function, places: CpuAssignment, *, memory: bool, client: bool
+) -> list[str]:
     """Return the possible kinds of mixes on these CPUs: `memory`, `accelerator`, `both`."""
     found = ["memory"] if memory else []
     if client:
@@ -102,7 +104,7 @@ def kinds_of_mixes(function: Function, places: Places, *, memory: bool, client: 
     return found
 
 
-def mix_of(function: Function, point: Point, places: Places) -> Sides:
+def mix_of(function: Function, point: Point, places: CpuAssignment) -> MixSpec:
     """Return the threads of a point: the function beside its competitors.
 
     A pipeline beside a competitor for memory only runs its header stage alone. The memory model
@@ -114,22 +116,24 @@ def mix_of(function: Function, point: Point, places: Places) -> Sides:
     if point.client is not None:
         subject["clients"] = [_client(point.client)]
     if point.memory is None:
-        return Sides([subject], [], programs)
+        return MixSpec([subject], [], programs)
     third = function.pattern == "pipeline" and not headers_only
     cpu = places.cpus[2] if third else places.other
-    return Sides([subject], [mem_bench(point.memory, cpu)], programs)
+    return MixSpec([subject], [mem_bench(point.memory, cpu)], programs)
 
 
-def probed(function: Function, traffic: Traffic, places: Places, probe_bytes: int) -> Sides:
+def probed(
+    function: Function, traffic: Traffic, places: CpuAssignment, probe_bytes: int
+) -> MixSpec:
     """Return the probe beside a function that runs in the place of a competitor."""
-    swapped = Places([places.other, places.function])
+    swapped = CpuAssignment([places.other, places.function])
     headers_only = function.pattern == "pipeline"
     competitor = _function(function, traffic, swapped, headers_only=headers_only)
     programs = _programs(function, traffic)
-    return Sides([probe(probe_bytes, places.function)], [competitor], programs)
+    return MixSpec([probe(probe_bytes, places.function)], [competitor], programs)
 
 
-def accelerator_alone(function: Function, traffic: Traffic, cpu: int) -> Sides:
+def accelerator_alone(function: Function, traffic: Traffic, cpu: int) -> MixSpec:
     """Return the accelerator of a function, saturated by that function's requests."""
     subject: Spec = {
         "kind": "accelerator",
@@ -137,16 +141,16 @@ def accelerator_alone(function: Function, traffic: Traffic, cpu: int) -> Sides:
         "service": function.service,
         "traffic": _traffic(traffic),
     }
-    return Sides([subject], [])
+    return MixSpec([subject], [])
 
 
-def client_alone(function: Function, client: Client, places: Places) -> Sides:
+def client_alone(function: Function, client: Client, places: CpuAssignment) -> MixSpec:
     """Return the accelerator in its place in mixes, saturated by a client's requests."""
     traffic = Traffic(1, client.size, client.mtbr)
     return accelerator_alone(function, traffic, accelerator_cpu(function, places))
 
 
-def accelerator_cpu(function: Function, places: Places) -> int:
+def accelerator_cpu(function: Function, places: CpuAssignment) -> int:
     """Return the CPU of a function's accelerator."""
     return places.other if function.pattern == "pipeline" else places.function
 
@@ -162,7 +166,7 @@ def mem_bench(competitor: MemBench, cpu: int) -> Spec:
     return {"kind": "memory", "cpu": cpu, "bytes": size, "touch": touch, "rate": rate}
 
 
-def _programs(function: Function, traffic: Traffic) -> tuple[Fed, ...]:
+def _programs(function: Function, traffic: Traffic) -> tuple[ProgramWithTraffic, ...]:
     """Return the function's XDP program, if any."""
     if function.program is None:
         return ()
@@ -173,10 +177,12 @@ def _programs(function: Function, traffic: Traffic) -> tuple[Fed, ...]:
         "destination": destination,
         "destination_port": port,
     }
-    return (Fed(found, number, packets),)
+    return (ProgramWithTraffic(found, number, packets),)
 
 
-def _function(function: Function, traffic: Traffic, places: Places, *, headers_only: bool) -> Spec:
+def _function(
+    function: Function, traffic: Traffic, places: CpuAssignment, *, headers_only: bool
+) -> Spec:
     if function.program is not None:
         return {"kind": "given", "cpu": places.function, "work": 0}
     spec: Spec = {

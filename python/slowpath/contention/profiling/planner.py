@@ -12,7 +12,7 @@ from slowpath.contention.profiling.mixes import Client, Measured, MemBench, Poin
 from slowpath.contention.profiling.setup import MemoryRange, PlanRecord, Setup, Span, TrafficRange
 
 
-class Known(NamedTuple):
+class MachineProperties(NamedTuple):
     """Properties of the machine known before the first point."""
 
     spread: float | None  # noise floor: relative standard deviation

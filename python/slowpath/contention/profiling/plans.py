@@ -20,8 +20,8 @@ import numpy as np
 from slowpath.contention.profiling.adaptive import Settings, active, adaptive
 from slowpath.contention.profiling.mixes import Measured, MemBench, Point, Traffic
 from slowpath.contention.profiling.planner import (
-    Known,
     ListPlanner,
+    MachineProperties,
     Planner,
     listed,
     memory_configurations,
@@ -53,7 +53,7 @@ def is_other(at: int, kinds: Sequence[str]) -> bool:
     return at % _SIX > _SIX - len(kinds)
 
 
-def threshold(known: Known) -> float:
+def threshold(known: MachineProperties) -> float:
     """Return the least difference, as a share, that noise does not explain."""
     usual = Settings().changes
     return usual if known.spread is None else max(usual, _SURE * known.spread)
@@ -90,7 +90,7 @@ class AskingPlanner:
         self,
         setup: Setup,
         kinds: Sequence[str],
-        known: Known,
+        known: MachineProperties,
         configurations: Sequence[MemBench],
         draw: random.Random,
     ) -> None:
@@ -134,7 +134,7 @@ class AskingPlanner:
         # If the space is exhausted before the quota, the other kinds continue.
         return next(sources[0], None) or next(sources[1], None)
 
-    def _begun(self, known: Known, quota: int) -> Plan:
+    def _begun(self, known: MachineProperties, quota: int) -> Plan:
         effort, traffic = self._setup.effort, self._setup.traffic
         if effort.plan == "active":
             scores = [known.score(one) for one in self._configurations]
@@ -196,7 +196,7 @@ class AskingPlanner:
         ]
 
 
-def planner(setup: Setup, kinds: Sequence[str], known: Known) -> Planner:
+def planner(setup: Setup, kinds: Sequence[str], known: MachineProperties) -> Planner:
     """Return the planner of a setup for these kinds of mixes; `memory` is first, if included."""
     effort = setup.effort
     draw = random.Random(effort.seed)  # noqa: S311 - no secret

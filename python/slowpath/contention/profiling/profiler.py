@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from slowpath.contention.profiling import bubble_score, mixes
-from slowpath.contention.profiling.blocks import Timing, Turns, in_turns
-from slowpath.contention.profiling.machine import Machine, Surroundings
+from slowpath.contention.profiling.blocks import Timing, Turns, measure_interleaved
+from slowpath.contention.profiling.machine import CpuMonitor, Machine
 from slowpath.contention.profiling.mixes import Measured, MemBench, Point, Rate, Traffic
-from slowpath.contention.profiling.planner import Known, Planner, between, middle
+from slowpath.contention.profiling.planner import MachineProperties, Planner, between, middle
 from slowpath.contention.profiling.setup import PlanRecord, Setup, Span
 from slowpath.core.engine.neighbours import Mix
 from slowpath.core.errors import StoppedError
@@ -86,9 +86,9 @@ class Profiling:
         kinds = ("alone", "beside", *(["the client"] if setup.client is not None else []))
         blocks = effort.mixes * len(kinds) * effort.pairs
         away = 3 * blocks * (effort.block_seconds + effort.warm_seconds)
-        self._around = Surroundings((machine.places.function, machine.places.other), away)
+        self._around = CpuMonitor((machine.places.function, machine.places.other), away)
 
-    def run(self, planned: Callable[[Known], Planner]) -> Found:
+    def run(self, planned: Callable[[MachineProperties], Planner]) -> Found:
         """Measure everything, until the planner has no more points, or a stop is requested.
 
         Args:
@@ -110,7 +110,7 @@ class Profiling:
             return scores[competitor]
 
         points = list[Measured]()
-        planner, stopped = planned(Known(noise.spread, score_of)), False
+        planner, stopped = planned(MachineProperties(noise.spread, score_of)), False
         try:
             while (point := planner.next(points)) is not None:
                 if point.memory is not None:
@@ -150,15 +150,17 @@ class Profiling:
         turns = self._turns(mixes.mix_of(function, point, places), client)
         return Measured(point, turns.alone, turns.beside, turns.competitor, turns.reference)
 
-    def _turns(self, sides: mixes.Sides, reference: mixes.Sides | None = None) -> Turns:
+    def _turns(self, sides: mixes.MixSpec, reference: mixes.MixSpec | None = None) -> Turns:
         self._go_on()
         other = None if reference is None else self._mix(reference)
-        turns = in_turns(self._mix(sides), self._timing, self._go_on, self._around, other)
+        turns = measure_interleaved(
+            self._mix(sides), self._timing, self._go_on, self._around, other
+        )
         rates = (turns.alone, turns.beside, turns.reference)
         self._disturbed += sum(rate.disturbed for rate in rates if rate is not None)
         return turns
 
-    def _mix(self, sides: mixes.Sides) -> Mix:
+    def _mix(self, sides: mixes.MixSpec) -> Mix:
         stopping, kernel = self._audience.stopping, self._machine.kernel
         return Mix(sides.subjects, sides.competitors, stopping, sides.programs, kernel)
 
@@ -188,7 +190,7 @@ class Profiling:
         """Measure the probe on the function's CPU, beside a competitor on the other."""
         places = self._machine.places
         probe = mixes.probe(self._machine.probe_bytes, places.function)
-        return self._turns(mixes.Sides([probe], [mixes.mem_bench(competitor, places.other)]))
+        return self._turns(mixes.MixSpec([probe], [mixes.mem_bench(competitor, places.other)]))
 
     def _requests(self, size: int, ratios: Span) -> tuple[RequestRow, ...]:
         """Measure request times of payloads of this size, by match ratio."""

@@ -31,12 +31,12 @@ from slowpath.core.programs.loading import load_program
 from slowpath.core.programs.selection import meant_by
 from slowpath.core.programs.sources import Clang
 from slowpath.core.spanned import (
-    Marked,
     Number,
+    Spanned,
     items,
     name,
     number,
-    read_marked,
+    read_spanned,
     table,
     text,
     word,
@@ -45,7 +45,7 @@ from slowpath.core.spanned import (
 _PORT = Number("port", 0, 65_535, 53)
 
 
-def read_program(found: Marked, folder: Path) -> Program:
+def read_program(found: Spanned, folder: Path) -> Program:
     """Read a program of a BPF object or C source; `folder` is that of the description.
 
     Raises:
@@ -70,7 +70,7 @@ def read_program(found: Marked, folder: Path) -> Program:
     )
 
 
-def _address(found: Marked) -> str:
+def _address(found: Spanned) -> str:
     said = text(found)
     try:
         return str(IPv4Address(said))
@@ -122,7 +122,7 @@ def read_setup(file: str, content: str) -> Setup:
     if not content.strip():
         raise InputError(f"{file}:1", "is empty; docs/contention.md says what it has")
     whole = table(
-        read_marked(file, content),
+        read_spanned(file, content),
         ("schema", "name", "function", "traffic", "competitors"),
         ("effort", "cpus"),
     )
@@ -142,7 +142,7 @@ def read_setup(file: str, content: str) -> Setup:
     )
 
 
-def _cpus(found: Marked) -> tuple[int, ...]:
+def _cpus(found: Spanned) -> tuple[int, ...]:
     """Return the CPUs; each thread uses a different one."""
     cpus = tuple(number(one, _CPU) for one in items(found))
     if len({*cpus}) < len(cpus):
@@ -150,7 +150,7 @@ def _cpus(found: Marked) -> tuple[int, ...]:
     return cpus
 
 
-def _function(called: str, found: Marked, folder: Path) -> Function:
+def _function(called: str, found: Spanned, folder: Path) -> Function:
     if isinstance(found.value, dict) and "xdp" in found.value:
         program = read_program(table(found, ("xdp",))["xdp"], folder)
         return Function(called, (), None, "run-to-completion", _QUEUE.usual, program)
@@ -172,7 +172,7 @@ def _function(called: str, found: Marked, folder: Path) -> Function:
     )
 
 
-def _stage(found: Marked) -> Stage:
+def _stage(found: Spanned) -> Stage:
     if isinstance(found.value, str):
         said = word(found, (*_SIMPLE, *_SIZED))
         if said in _SIMPLE:
@@ -187,7 +187,7 @@ def _stage(found: Marked) -> Stage:
     return {said: {key: _optional(table(parameters, (), (key,)), key, limits)}}
 
 
-def _traffic(found: Marked, function: Function) -> TrafficRange:
+def _traffic(found: Spanned, function: Function) -> TrafficRange:
     keys = ("flow_count", "packet_size_bytes")
     parts = table(found, keys, ("mtbr",))
     if function.service is None and "mtbr" in parts:
@@ -201,7 +201,7 @@ def _traffic(found: Marked, function: Function) -> TrafficRange:
 
 
 def _competitors(
-    found: Marked, function: Function
+    found: Spanned, function: Function
 ) -> tuple[MemoryRange | None, ClientRange | None]:
     parts = table(found, (), ("memory", "accelerator"))
     memory, client = parts.get("memory"), parts.get("accelerator")
@@ -215,7 +215,7 @@ def _competitors(
     )
 
 
-def _memory(found: Marked) -> MemoryRange:
+def _memory(found: Spanned) -> MemoryRange:
     parts = table(found, ("working_set_bytes",), ("rate", "touch", "configurations"))
     rate, touch = parts.get("rate"), parts.get("touch")
     touches = _TOUCHES if touch is None else tuple(word(one, _TOUCHES) for one in items(touch))
@@ -229,7 +229,7 @@ def _memory(found: Marked) -> MemoryRange:
     )
 
 
-def _client(found: Marked) -> ClientRange:
+def _client(found: Spanned) -> ClientRange:
     parts = table(found, (), ("packet_size_bytes", "mtbr", "rate", "queues"))
     mtbr, rate = parts.get("mtbr"), parts.get("rate")
     return ClientRange(
@@ -243,7 +243,7 @@ def _client(found: Marked) -> ClientRange:
 _EFFORT = ("mixes", "pairs", "block_ms", "warm_ms", "repetitions", "plan", "seed")
 
 
-def _effort(parts: dict[str, Marked], memory: MemoryRange | None) -> Effort:
+def _effort(parts: dict[str, Spanned], memory: MemoryRange | None) -> Effort:
     plan = parts.get("plan")
     said = cast("Plan", PLANS[0] if plan is None else word(plan, PLANS))
     if plan is not None and said in ASKING and memory is None:
@@ -259,7 +259,7 @@ def _effort(parts: dict[str, Marked], memory: MemoryRange | None) -> Effort:
     )
 
 
-def _span(found: Marked, limits: Number) -> Span:
+def _span(found: Spanned, limits: Number) -> Span:
     """Read one number, or the least and the greatest of a range."""
     if not isinstance(found.value, list):
         value = number(found, limits)
@@ -270,5 +270,5 @@ def _span(found: Marked, limits: Number) -> Span:
     return Span(ends[0], ends[1])
 
 
-def _optional(parts: dict[str, Marked], key: str, limits: Number) -> int:
+def _optional(parts: dict[str, Spanned], key: str, limits: Number) -> int:
     return number(parts[key], limits) if key in parts else limits.usual

@@ -68,7 +68,7 @@ COUNTERS = (
     Column("memwr", "1/s", "writes to data memory", 1e14, zero=True),
     WORKING_SET,
 )
-DEVICES = Column(
+DMA = Column(
     "dma_mb",
     "MB/s",
     "what network and accelerators move to and from memory for the competitors",
@@ -104,7 +104,7 @@ ATTRIBUTES = {"flows": FLOWS, "size": SIZE, "mtbr": MTBR}
 """Traffic columns by their names in options."""
 CLIENTS = (CLIENT_QUEUES, CLIENT_TIME, CLIENT_RATE)
 ALL = (
-    *(*TRAFFIC, MTBR, *COUNTERS, DEVICES, *SCORE),
+    *(*TRAFFIC, MTBR, *COUNTERS, DMA, *SCORE),
     *(THROUGHPUT, ALONE, REQUEST_TIME, QUEUED, *CLIENTS),
 )
 """All columns."""
@@ -137,7 +137,7 @@ def optional_column(table: Table, column: Column) -> Floats:
 def _check(table: Table, column: Column) -> None:
     """Check that the column exists and has the right unit."""
     if column.name not in table.header:
-        raise missing(table, column)
+        raise missing_column_error(table, column)
     unit = table.remarks.get(f"unit {column.name}")
     if column.unit and unit is not None and unit != column.unit:
         reason = f"is in {unit[:40]}; profiles have it in {column.unit}"
@@ -146,7 +146,7 @@ def _check(table: Table, column: Column) -> None:
 
 def _number(table: Table, at: int, column: Column) -> float:
     value = table.number(at, column.name)
-    why = wrong(column, value)
+    why = invalid_reason(column, value)
     if why is not None:
         raise table.error(at, column.name, why)
     return value
@@ -166,11 +166,11 @@ def has(table: Table, column: Column) -> bool:
     if column.name in table.header:
         return True
     if _meant(table, column) is not None:
-        raise missing(table, column)
+        raise missing_column_error(table, column)
     return False
 
 
-def missing(table: Table, column: Column) -> InputError:
+def missing_column_error(table: Table, column: Column) -> InputError:
     """Return the error for a missing column, with its meaning and the columns of the table."""
     unit = f" ({column.meaning}, in {column.unit})" if column.unit else f" ({column.meaning})"
     meant = _meant(table, column)
@@ -191,7 +191,7 @@ def _meant(table: Table, column: Column) -> str | None:
     return None
 
 
-def wrong(column: Column, value: float) -> str | None:
+def invalid_reason(column: Column, value: float) -> str | None:
     """Return the reason why a value is invalid in a column; None if it is valid."""
     if value < 0:
         return f"{value:g} is negative; {column.meaning} cannot be"

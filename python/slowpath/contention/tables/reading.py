@@ -28,7 +28,7 @@ from slowpath.contention.tables.columns import (
     CLIENT_TIME,
     CLIENTS,
     COUNTERS,
-    DEVICES,
+    DMA,
     MTBR,
     QUEUED,
     REQUEST_TIME,
@@ -294,7 +294,7 @@ def read_query(file: str, like: MemoryProfile, *, accelerator: bool) -> Query:
         InputError: if the file cannot be used.
     """
     table = read_cells(file)
-    wanted = [one for one in (*TRAFFIC, *COUNTERS, DEVICES, *SCORE) if one.name in like.columns]
+    wanted = [one for one in (*TRAFFIC, *COUNTERS, DMA, *SCORE) if one.name in like.columns]
     check_same(like.origin, stated_origin(table))
     check_times(table, like.origin.unit)
     columns = columns_of(table, wanted)
@@ -313,7 +313,7 @@ def read_query(file: str, like: MemoryProfile, *, accelerator: bool) -> Query:
 
 def _contention(table: Table) -> Sequence[Column]:
     if not has(table, SCORE[0]):
-        return (*COUNTERS, DEVICES) if has(table, DEVICES) else COUNTERS
+        return (*COUNTERS, DMA) if has(table, DMA) else COUNTERS
     counters = [one.name for one in COUNTERS if one.name in table.header]
     if counters:
         reason = f"has a column {SCORE[0].name!r}, which stands for counters, beside counters"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slowpath import _core
-from slowpath.core.engine.errors import as_text, of_file
+from slowpath.core.engine.errors import as_text, errors_as_file_errors
 from slowpath.core.engine.objects import Subject
 from slowpath.core.engine.targets import Target
 from slowpath.core.jobs.stopping import Stopping
@@ -77,7 +77,7 @@ def compile_messages(
     stop = _core.Stop(options.deadline_seconds, options.memory_bytes)
     subject = subject._replace(file=as_text(subject.file))
     asked = (subject, target, options._asdict(), stop)
-    with of_file(subject.file), stopping.calling(stop.set):
+    with errors_as_file_errors(subject.file), stopping.calling(stop.set):
         yield ("compiled", _core.compile_program(*asked))
         if verify:
             yield ("verified", _core.verify_program(*asked))
@@ -102,7 +102,7 @@ def compiled(subject: Subject, target: Target, options: Options, stopping: Stopp
     """
     stop = _core.Stop(options.deadline_seconds, options.memory_bytes)
     file = as_text(subject.file)
-    with of_file(file), stopping.calling(stop.set):
+    with errors_as_file_errors(file), stopping.calling(stop.set):
         try:
             text = _core.compile_program(
                 subject._replace(file=file), target, options._asdict(), stop

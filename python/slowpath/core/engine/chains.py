@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 
 from slowpath import _core
 from slowpath.core.engine.analyses import Message
-from slowpath.core.engine.current_stage import LOOK, Meanwhile
-from slowpath.core.engine.errors import MapsFile, of_file, of_files
+from slowpath.core.engine.current_stage import POLL_SECONDS, BackgroundWork
+from slowpath.core.engine.errors import MapsFile, errors_as_file_errors, errors_as_maps_errors
 from slowpath.core.engine.objects import Btf, Object
 from slowpath.core.jobs.stopping import Stopping
 
@@ -23,7 +23,7 @@ def read_chain(file: str, text: str) -> Chain:
     Raises:
         InputError: if the description is invalid.
     """
-    with of_file(file):
+    with errors_as_file_errors(file):
         return _core.Chain(text)
 
 
@@ -47,7 +47,7 @@ def configured(
     Raises:
         InputError: if a variable or section does not exist, or a value does not fit.
     """
-    with of_file(file):
+    with errors_as_file_errors(file):
         try:
             return chain.configured(members, list(variables), maps)
         except _core.Error as problem:
@@ -98,11 +98,11 @@ def combine(
     Raises:
         InputError: if the objects do not fit together.
     """
-    with of_file(subject.file):
+    with errors_as_file_errors(subject.file):
         return subject.chain.combine(name, subject.objects, device, list(compiled), known)
 
 
-class Known(NamedTuple):
+class ChainKnowledge(NamedTuple):
     """Known facts about arriving packets, and known initial content of maps of a chain."""
 
     assumed: Sequence[str] = ()  # facts about arriving packets, in words
@@ -111,7 +111,7 @@ class Known(NamedTuple):
     generations: Sequence[tuple[int, str]] = ()  # maps of rewritten programs that hold zero
 
 
-def known_start(subject: ChainSubject, known: Known) -> KnownStart:
+def known_start(subject: ChainSubject, known: ChainKnowledge) -> KnownStart:
     """Read this knowledge for the original programs of a chain.
 
     Raises:
@@ -119,7 +119,7 @@ def known_start(subject: ChainSubject, known: Known) -> KnownStart:
     """
     text = known.maps.text if known.maps else ""
     given = (list(known.assumed), text, set(known.frozen), list(known.generations))
-    with of_files(subject.file, known.maps):
+    with errors_as_maps_errors(subject.file, known.maps):
         return subject.chain.known_start(subject.objects, *given)
 
 
@@ -131,11 +131,11 @@ def combine_for(
     Raises:
         InputError: if the programs do not fit together.
     """
-    with of_file(subject.file):
+    with errors_as_file_errors(subject.file):
         return subject.chain.combine_for(name, subject.objects, member, list(compiled), known)
 
 
-def arriving(
+def with_arriving_packets(
     subject: ChainSubject,
     name: str,
     member: int,
@@ -149,12 +149,14 @@ def arriving(
     Raises:
         InputError: if the programs of a dispatcher cannot be ordered.
     """
-    start = known_start(subject, Known()) if known is None else known
-    with of_file(subject.file):
+    start = known_start(subject, ChainKnowledge()) if known is None else known
+    with errors_as_file_errors(subject.file):
         return subject.chain.arriving(name, subject.objects, member, list(compiled), start)
 
 
-def as_compiled(subject: ChainSubject, member: int, compiled: Sequence[int]) -> list[str]:
+def equivalence_conditions(
+    subject: ChainSubject, member: int, compiled: Sequence[int]
+) -> list[str]:
     """Return the conditions under which the programs `compiled` behave like their BPF programs.
 
     The conditions are for packets on their way to program number `member`; one sentence each.
@@ -162,17 +164,17 @@ def as_compiled(subject: ChainSubject, member: int, compiled: Sequence[int]) -> 
     Raises:
         InputError: if the programs of a dispatcher cannot be ordered.
     """
-    with of_file(subject.file):
+    with errors_as_file_errors(subject.file):
         return subject.chain.as_compiled(subject.objects, member, list(compiled))
 
 
-def way_to(subject: ChainSubject, member: int) -> list[tuple[int, list[int]]]:
+def upstream_programs(subject: ChainSubject, member: int) -> list[tuple[int, list[int]]]:
     """Return the programs before a program, each with the return values that pass packets on.
 
     Raises:
         InputError: if the programs of a dispatcher cannot be ordered.
     """
-    with of_file(subject.file):
+    with errors_as_file_errors(subject.file):
         return subject.chain.way_to(subject.objects, member)
 
 
@@ -182,7 +184,7 @@ def start_maps(subject: ChainSubject, maps: MapsFile) -> dict[str, list[object]]
     Raises:
         InputError: if the file cannot be read, or does not fit the maps.
     """
-    with of_files(subject.file, maps):
+    with errors_as_maps_errors(subject.file, maps):
         said: dict[str, dict[str, list[object]]] = json.loads(
             subject.chain.start_maps(subject.objects, maps.text)
         )
@@ -233,7 +235,7 @@ def verify(verifying: Verifying, file: str, stopping: Stopping) -> str:
         InputError: if one of the programs cannot be linked or analysed.
     """
     stop = _core.Stop(verifying.deadline_seconds, verifying.memory_bytes)
-    with of_file(file), stopping.calling(stop.set):
+    with errors_as_file_errors(file), stopping.calling(stop.set):
         asked = (*verifying.both, list(verifying.assumed), verifying.btf, stop, verifying.receive)
         if verifying.behind is None:
             return _core.verify(*asked)
@@ -249,8 +251,8 @@ def rewrite_messages(
     Each message `rewritten` replaces the one before. It has a document (`docs/json.md`), the object
     of each program (None: not rewritten), the fused program (`FusedObject`), test inputs of each
     program (`Rehearsed.covers`), and the control-flow graphs as JSON text if requested. Messages
-    `doing` have the current stage (`Doing`). A deadline or a request to stop ends the work with the
-    results so far.
+    `doing` have the current stage (`StageProgress`). A deadline or a request to stop ends the
+    work with the results so far.
 
     Raises:
         InputError: if a program cannot be linked, or facts or content of maps cannot be read.
@@ -260,7 +262,7 @@ def rewrite_messages(
     asked = (subject.objects, how, subject.btf, stop)
     maps = rewriting.maps.text if rewriting.maps else None
     known = (list(rewriting.assumed), maps, rewriting.receive)
-    with of_files(subject.file, rewriting.maps), stopping.calling(stop.set):
+    with errors_as_maps_errors(subject.file, rewriting.maps), stopping.calling(stop.set):
         for said in subject.chain.rewrite(*asked, *known):
             if said is not None:
                 yield ("rewritten", *said)
@@ -278,7 +280,7 @@ def read_topology(file: str, text: str) -> Topology:
     Raises:
         InputError: if the description is invalid.
     """
-    with of_file(file):
+    with errors_as_file_errors(file):
         return _core.Topology(text)
 
 
@@ -311,14 +313,14 @@ def plan_messages(
     """Find the variants of programs that pay on the paths of a network.
 
     The message `planned` has a document (`docs/json.md`), and the object of each variant in it.
-    Messages before it have the current stage (`Doing`). A deadline or a request to stop ends the
-    work with the results so far.
+    Messages before it have the current stage (`StageProgress`). A deadline or a request to stop
+    ends the work with the results so far.
 
     Raises:
         InputError: if a program cannot be linked.
     """
     stop = _core.Stop(planning.deadline_seconds, planning.memory_bytes)
-    with of_file(subject.file), stopping.calling(stop.set):
+    with errors_as_file_errors(subject.file), stopping.calling(stop.set):
 
         def work() -> tuple[str, list[bytes]]:
             return subject.topology.plan(
@@ -334,7 +336,7 @@ def plan_messages(
                 identity=planning.identity,
             )
 
-        planned = Meanwhile(work)
-        while not planned.wait(LOOK):
+        planned = BackgroundWork(work)
+        while not planned.wait(POLL_SECONDS):
             yield ("doing", *stop.doing)
         yield ("planned", *planned.result())

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
-LOOK = 0.1
+POLL_SECONDS = 0.1
 """Seconds between two updates of the current stage."""
 
 
-class Doing(NamedTuple):
+class StageProgress(NamedTuple):
     """Current stage of the engine's work."""
 
     subject: str  # object of the work, such as the name of a program; empty: not stated
@@ -18,7 +18,7 @@ class Doing(NamedTuple):
     unit: str  # unit of `done`; empty: nothing is counted
 
 
-class Meanwhile(Generic[T]):
+class BackgroundWork(Generic[T]):
     """Work on another thread."""
 
     def __init__(self, work: Callable[[], T]) -> None:

@@ -17,7 +17,7 @@ class MapsFile(NamedTuple):
 
 
 @contextmanager
-def of_file(file: str) -> Iterator[None]:
+def errors_as_file_errors(file: str) -> Iterator[None]:
     """Convert an error of the engine into an error of a file, with all reasons.
 
     Raises:
@@ -34,13 +34,13 @@ def of_file(file: str) -> Iterator[None]:
 
 
 @contextmanager
-def of_files(file: str, maps: MapsFile | None) -> Iterator[None]:
+def errors_as_maps_errors(file: str, maps: MapsFile | None) -> Iterator[None]:
     """Convert errors as `of_file` does; errors of map content name the maps file and the line.
 
     Raises:
         InputError: if the engine reports an error.
     """
-    with of_file(file):
+    with errors_as_file_errors(file):
         try:
             yield
         except _core.Error as problem:

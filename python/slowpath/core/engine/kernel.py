@@ -19,7 +19,7 @@ class RewrittenRefusedError(InputError):
 
 
 @contextmanager
-def of_the_kernel() -> Iterator[None]:
+def errors_as_kernel_errors() -> Iterator[None]:
     """Convert errors of the engine into errors of the running kernel."""
     try:
         yield
@@ -94,7 +94,7 @@ def cut_case(station: Station, case: Case) -> tuple[list[Stretch], list[int]]:
     Raises:
         InputError: if the path's instructions are unknown, or the kernel rejects the cut program.
     """
-    with of_the_kernel():
+    with errors_as_kernel_errors():
         return _core.stretches(station, case)
 
 
@@ -104,7 +104,7 @@ def load_cases(station: Station, cases: Sequence[Case]) -> Load:
     Raises:
         InputError: if the kernel rejects one of them.
     """
-    with of_the_kernel():
+    with errors_as_kernel_errors():
         return station.load(list(cases))
 
 
@@ -117,16 +117,16 @@ def sample(station: Station, load: Load, subject: int, repeat: int) -> tuple[int
     Raises:
         InputError: if the kernel does not run the program.
     """
-    with of_the_kernel():
+    with errors_as_kernel_errors():
         return station.sample(load, subject, repeat)
 
 
-Later = _core.Later  # behaviour of the packets after the first one
+SubsequentPackets = _core.Later  # behaviour of the packets after the first one
 Cold = _core.Cold
 """A path that many flows take; from `cool_case`."""
 
 
-def cool_case(station: Station, case: Case, cache_bytes: int) -> Cold:
+def find_cold_case(station: Station, case: Case, cache_bytes: int) -> Cold:
     """Find many flows that take the path of a case and touch more memory than `cache_bytes`.
 
     `cache_bytes` is the size of the last-level cache.
@@ -134,7 +134,7 @@ def cool_case(station: Station, case: Case, cache_bytes: int) -> Cold:
     Raises:
         InputError: if there are no such flows, with the reason.
     """
-    with of_the_kernel():
+    with errors_as_kernel_errors():
         return station.cool(case, cache_bytes)
 
 
@@ -144,7 +144,7 @@ def load_cold(station: Station, cases: Sequence[Cold]) -> Load:
     Raises:
         InputError: if the kernel rejects one of them.
     """
-    with of_the_kernel():
+    with errors_as_kernel_errors():
         return station.load_cold(list(cases))
 
 
@@ -172,7 +172,7 @@ def load_live_cases(station: Station, cases: Sequence[LiveCase]) -> LiveLoad:
     Raises:
         InputError: if the kernel rejects one of them.
     """
-    with of_the_kernel():
+    with errors_as_kernel_errors():
         return _core.LiveLoad(station, list(cases))
 
 
@@ -189,7 +189,7 @@ def sample_live(
     Raises:
         InputError: if the kernel does not run the programs.
     """
-    with of_the_kernel():
+    with errors_as_kernel_errors():
         return load.sample(station, asked, frames, batch)
 
 
@@ -203,7 +203,7 @@ def load_busy(station: Station) -> Busy:
     Raises:
         InputError: if the kernel rejects it.
     """
-    with of_the_kernel():
+    with errors_as_kernel_errors():
         return station.load_busy()
 
 
@@ -213,7 +213,7 @@ def sample_busy(station: Station, busy: Busy, repeat: int) -> tuple[int, int, in
     Raises:
         InputError: if the kernel does not run it.
     """
-    with of_the_kernel():
+    with errors_as_kernel_errors():
         return station.sample_busy(busy, repeat)
 
 
@@ -227,7 +227,7 @@ def load_pace(station: Station) -> Pace:
     Raises:
         InputError: if the kernel rejects one of them.
     """
-    with of_the_kernel():
+    with errors_as_kernel_errors():
         return station.load_pace()
 
 
@@ -240,7 +240,7 @@ def pace(station: Station, programs: Pace, repeat: int) -> tuple[float, float]:
     Raises:
         InputError: if the kernel does not run the programs.
     """
-    with of_the_kernel():
+    with errors_as_kernel_errors():
         return station.pace(programs, repeat)
 
 
@@ -315,7 +315,7 @@ def advance_trace(station: Station, trace: Trace, milliseconds: int) -> bool:
     Raises:
         InputError: if no further packet can be run.
     """
-    with of_the_kernel():
+    with errors_as_kernel_errors():
         return trace.advance(station, milliseconds)
 
 

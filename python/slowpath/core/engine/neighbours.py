@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypedDict
 
 from slowpath import _core
-from slowpath.core.engine.errors import of_file
+from slowpath.core.engine.errors import errors_as_file_errors
 from slowpath.core.errors import StoppedError, UnavailableError
 from slowpath.core.jobs.stopping import Stopping
 
@@ -16,7 +16,7 @@ Object = _core.Object
 _HERE = "this machine"
 
 
-class Fed(NamedTuple):
+class ProgramWithTraffic(NamedTuple):
     """An XDP program with its traffic."""
 
     content: Object
@@ -77,7 +77,7 @@ class Mix:
         subjects: Sequence[Mapping[str, object]],
         competitors: Sequence[Mapping[str, object]],
         stopping: Stopping,
-        programs: Sequence[Fed] = (),
+        programs: Sequence[ProgramWithTraffic] = (),
         kernel: Kernel | None = None,
     ) -> None:
         """Allocate packets, tables and working sets as `slowpath_neighbours::MixSpec` describes.
@@ -92,7 +92,7 @@ class Mix:
         spec = json.dumps({"subjects": subjects, "competitors": competitors})
         fed = [(one.content, one.program, json.dumps(one.traffic)) for one in programs]
         stop = _core.Stop(None, None)
-        with of_file(_HERE), stopping.calling(stop.set):
+        with errors_as_file_errors(_HERE), stopping.calling(stop.set):
             try:
                 self._mix = _core.Mix(spec, stop, kernel, fed)
             except _core.Error:
@@ -110,7 +110,7 @@ class Mix:
             InputError: if a thread cannot run.
         """
         stop = _core.Stop(None, None)
-        with of_file(_HERE), self._stopping.calling(stop.set):
+        with errors_as_file_errors(_HERE), self._stopping.calling(stop.set):
             text = self._mix.block(beside, warm, seconds, stop)
         if text is None:
             raise StoppedError(_HERE, "stopped")
@@ -142,7 +142,7 @@ def surroundings(one: int, other: int) -> Surroundings:
     Raises:
         UnavailableError: if this process may not use one of them.
     """
-    with of_file(_HERE):
+    with errors_as_file_errors(_HERE):
         found: Surroundings = json.loads(_core.surroundings(one, other))
     return found
 

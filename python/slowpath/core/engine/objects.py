@@ -5,7 +5,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from slowpath import _core
-from slowpath.core.engine.errors import MapsFile, as_text, of_file, of_files
+from slowpath.core.engine.errors import (
+    MapsFile,
+    as_text,
+    errors_as_file_errors,
+    errors_as_maps_errors,
+)
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
 
@@ -50,7 +55,7 @@ def read_object(file: str, data: bytes) -> Object:
     Raises:
         InputError: if the object cannot be read.
     """
-    with of_file(file):
+    with errors_as_file_errors(file):
         return _core.Object(data)
 
 
@@ -66,7 +71,7 @@ def configured(file: str, found: Object, variables: list[str], maps: str | None)
     Raises:
         InputError: if a variable or section does not exist, or a value does not fit.
     """
-    with of_file(file):
+    with errors_as_file_errors(file):
         try:
             return found.configured(variables, maps)
         except _core.Error as problem:
@@ -82,7 +87,7 @@ def read_btf(file: str, data: bytes) -> Btf:
     Raises:
         InputError: if they cannot be read.
     """
-    with of_file(file):
+    with errors_as_file_errors(file):
         return _core.Btf(data)
 
 
@@ -111,7 +116,7 @@ def run_maps(
     Raises:
         InputError: if `maps` cannot be read, or does not fit the maps of the object.
     """
-    with of_files(file, maps):
+    with errors_as_maps_errors(file, maps):
         said: dict[str, dict[str, list[dict[str, str | int]]]] = json.loads(
             found.run_maps("" if maps is None else maps.text)
         )
@@ -127,7 +132,7 @@ def show(file: str, found: Object, view: View, stopping: Stopping) -> str:
     programs, btf, listing, seconds, memory = view
     stop = _core.Stop(None, memory)
     asked = (as_text(file), found, programs, btf, stop)
-    with of_file(file), stopping.calling(stop.set):
+    with errors_as_file_errors(file), stopping.calling(stop.set):
         return _core.show(*asked, listing=listing, deadline_seconds=seconds)
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, NotRequired, TypedDict
 
 from slowpath import _core
-from slowpath.core.engine.current_stage import LOOK, Doing, Meanwhile
-from slowpath.core.engine.kernel import Kernel, RewrittenRefusedError, of_the_kernel
+from slowpath.core.engine.current_stage import POLL_SECONDS, BackgroundWork, StageProgress
+from slowpath.core.engine.kernel import Kernel, RewrittenRefusedError, errors_as_kernel_errors
 from slowpath.core.engine.objects import Object
 from slowpath.core.jobs.stopping import Stopping
 
@@ -116,7 +116,7 @@ def rehearse(
     chain: Rehearsed,
     rehearsing: Rehearsing,
     stopping: Stopping,
-    look: Callable[[Doing], None] = lambda _: None,
+    look: Callable[[StageProgress], None] = lambda _: None,
 ) -> RehearsalReport:
     """Run packets through a chain that ends with the original and the rewritten program; time both.
 
@@ -135,13 +135,13 @@ def rehearse(
     packets_and_maps = (list(chain.seeds), chain.maps, chain.covers)
     asked = (stages, chain.original, chain.rewritten, *packets_and_maps)
     more = (chain.more, list(chain.assumed), frames, receive)
-    with of_the_kernel(), stopping.calling(stop.set):
-        running = Meanwhile(
+    with errors_as_kernel_errors(), stopping.calling(stop.set):
+        running = BackgroundWork(
             lambda: _core.rehearse(kernel, *asked, packets, arbitrary, rounds, stop, *more)
         )
         try:
-            while not running.wait(LOOK):
-                look(Doing(*stop.doing))
+            while not running.wait(POLL_SECONDS):
+                look(StageProgress(*stop.doing))
         except BaseException:
             stop.set()
             raise

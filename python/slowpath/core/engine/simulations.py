@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NotRequired, TypedDict, cast
 
 from slowpath import _core
-from slowpath.core.engine.errors import of_file
+from slowpath.core.engine.errors import errors_as_file_errors
 
 _NAMED = "simulation"
 """Name of a run in errors, in place of a file."""
@@ -95,7 +95,7 @@ def simulate(runs: Sequence[SimulatedRun], threads: int = 1) -> list[SimulatedOu
     Raises:
         InputError: if a run has an unknown function, too few cores, or an invalid number.
     """
-    with of_file(_NAMED):
+    with errors_as_file_errors(_NAMED):
         found = _core.simulate_nic(json.dumps(list(runs)), threads)
     return cast("list[SimulatedOutcome]", json.loads(found))
 

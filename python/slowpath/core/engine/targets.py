@@ -38,7 +38,7 @@ def described_target(name: str, text: str) -> Target:
     return _core.Target(as_text(name), text)
 
 
-def made(described: Description) -> Target:
+def target_of(described: Description) -> Target:
     """Return the target of a description."""
     name, text = described
     return builtin_target(name) if text is None else described_target(name, text)

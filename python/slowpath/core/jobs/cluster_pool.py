@@ -19,12 +19,12 @@ from typing import Any, TypeVar
 from slowpath.core.errors import OptionError, UnavailableError
 from slowpath.core.jobs.ordered import (
     NO_OBSERVER,
-    Asked,
+    IgnoringStop,
     PoolObserver,
-    Unasked,
-    Undone,
+    StopRequested,
+    Unfinished,
+    all_results,
     in_order,
-    plainly,
 )
 
 Common = TypeVar("Common")
@@ -67,16 +67,16 @@ class ClusterPool:
         Raises:
             UnavailableError: if workers die repeatedly, or cannot do this work.
         """
-        found = self.each(Unasked(work), common, items)
-        return plainly(found, "workers of the cluster die again and again")
+        found = self.each(IgnoringStop(work), common, items)
+        return all_results(found, "workers of the cluster die again and again")
 
     def each(
         self,
-        work: Callable[[Common, Item, Asked], Result],
+        work: Callable[[Common, Item, StopRequested], Result],
         common: Common,
         items: Sequence[Item],
         audience: PoolObserver = NO_OBSERVER,
-    ) -> Generator[Result | Undone, None, None]:
+    ) -> Generator[Result | Unfinished, None, None]:
         """Call `work` for each item and yield the results in order; see `Pool`.
 
         Raises:
@@ -92,7 +92,7 @@ class _Workers:
     def __init__(
         self,
         client: Any,  # noqa: ANN401
-        work: Callable[[Any, Any, Asked], Any],
+        work: Callable[[Any, Any, StopRequested], Any],
         common: object,
     ) -> None:
         self._client = client
@@ -156,7 +156,9 @@ def _end(run: str) -> None:
     _ended.add(run)
 
 
-def _call(shared: tuple[Callable[[Any, Any, Asked], Any], Any], item: object, run: str) -> Any:  # noqa: ANN401
+def _call(
+    shared: tuple[Callable[[Any, Any, StopRequested], Any], Any], item: object, run: str
+) -> Any:  # noqa: ANN401
     from distributed import get_worker
 
     worker: Any = get_worker()

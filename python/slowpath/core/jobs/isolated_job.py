@@ -6,20 +6,20 @@ from types import TracebackType
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.jobs.job import Message, Send
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.core.jobs.supervision import Worker, await_job
+from slowpath.core.jobs.supervision import ProcessWorker, await_job
 
 Work = Callable[[float | None, Stopping], Iterator[Message]]
 """A function that works within a number of seconds, if limited, and yields messages."""
 
 
-class Errand:
+class IsolatedJob:
     """Work in a process with limits on time and memory; a crash does not affect the command."""
 
     def __init__(self, work: Work, memory: int | None) -> None:
         """Prepare the process; `memory` is its limit in bytes."""
-        self._worker = Worker([_job(work)], lambda: memory)
+        self._worker = ProcessWorker([_job(work)], lambda: memory)
 
-    def __enter__(self) -> "Errand":
+    def __enter__(self) -> "IsolatedJob":
         return self
 
     def __exit__(

@@ -13,7 +13,7 @@ Job = Callable[[float | None, Send, Stopping], None]
 """Work with a limit in seconds that sends messages; its owner recognises the last message."""
 
 
-class Lost(Exception):  # noqa: N818 - an event, not always an error
+class WorkerLostError(Exception):
     """The worker ended in the middle of a job."""
 
     def __init__(self, status: int, text: str) -> None:
@@ -27,7 +27,7 @@ class Lost(Exception):  # noqa: N818 - an event, not always an error
         return self.status == -signal.SIGKILL or "memory allocation of" in self.text
 
 
-class Doer(Protocol):
+class JobWorker(Protocol):
     """A worker that runs jobs one after the other."""
 
     def start(self, number: int, seconds: float | None) -> None:

@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 
 from slowpath.core.jobs.ordered import (
     NO_OBSERVER,
-    Asked,
+    IgnoringStop,
     PoolObserver,
-    Unasked,
-    Undone,
+    StopRequested,
+    Unfinished,
+    all_results,
     in_order,
-    plainly,
 )
 
 Common = TypeVar("Common")
@@ -51,16 +51,16 @@ class LocalPool:
             UnavailableError: if workers die repeatedly.
         """
         reason = "worker processes die again and again, perhaps for want of memory"
-        found = self.each(Unasked(work), common, items)
-        return plainly(found, f"{reason}; try fewer of them with --jobs")
+        found = self.each(IgnoringStop(work), common, items)
+        return all_results(found, f"{reason}; try fewer of them with --jobs")
 
     def each(
         self,
-        work: Callable[[Common, Item, Asked], Result],
+        work: Callable[[Common, Item, StopRequested], Result],
         common: Common,
         items: Sequence[Item],
         audience: PoolObserver = NO_OBSERVER,
-    ) -> Generator[Result | Undone, None, None]:
+    ) -> Generator[Result | Unfinished, None, None]:
         """Call `work` for each item and yield the results in order; see `Pool`."""
         jobs = min(self._jobs, len(items))
         if jobs > 1:
@@ -74,13 +74,15 @@ class LocalPool:
             return
         for at, item in enumerate(items):
             audience.look(at)
-            yield Undone(died=False) if audience.asked() else work(common, item, audience.asked)
+            yield Unfinished(died=False) if audience.asked() else work(common, item, audience.asked)
 
 
 class _Lanes:
     """Independent processes, each with one item at a time: a crash loses only that item."""
 
-    def __init__(self, jobs: int, work: Callable[[Any, Any, Asked], Any], common: object) -> None:
+    def __init__(
+        self, jobs: int, work: Callable[[Any, Any, StopRequested], Any], common: object
+    ) -> None:
         # A new interpreter is safe; a fork would copy the state of library threads here.
         context = multiprocessing.get_context("spawn")
         # Closing our end of a pipe signals all workers: to finish early (`asked`), or to exit
@@ -135,7 +137,7 @@ _kept: list[Any] = []
 
 
 def _keep(
-    work: Callable[[Any, Any, Asked], Any],
+    work: Callable[[Any, Any, StopRequested], Any],
     common: object,
     asked: Connection,
     gone: Connection,

@@ -20,14 +20,14 @@ _GRACE = 3.0
 """Seconds after a stop request in which work can still deliver its results."""
 _ALL_DIE = "all worker processes die"
 
-Asked = Callable[[], bool]
+StopRequested = Callable[[], bool]
 """Function that returns true if the work has to end with its results so far; long work polls it."""
 
 
 class PoolObserver(NamedTuple):
     """The caller that waits for results."""
 
-    asked: Asked = lambda: False
+    asked: StopRequested = lambda: False
     look: Callable[[int], None] = lambda _done: None
     """Callback with the number of finished items, about ten times a second."""
 
@@ -36,7 +36,7 @@ NO_OBSERVER = PoolObserver()
 """An observer that ignores progress and never stops the work."""
 
 
-class Undone(NamedTuple):
+class Unfinished(NamedTuple):
     """An item without a result: its worker died in each attempt, or the work was stopped."""
 
     died: bool
@@ -85,7 +85,7 @@ class Crew(Protocol):
 
 def in_order(
     crew: Crew, items: Sequence[Any], audience: PoolObserver, attempts: int
-) -> Iterator[Any | Undone]:
+) -> Iterator[Any | Unfinished]:
     """Yield the results of a crew in the order of the items; retry items whose worker died.
 
     `attempts` is the maximum number of attempts for an item.
@@ -101,8 +101,8 @@ def in_order(
         work.leave()
 
 
-def plainly(
-    found: Iterator[Any | Undone], reason: str = "worker processes die again and again"
+def all_results(
+    found: Iterator[Any | Unfinished], reason: str = "worker processes die again and again"
 ) -> list[Any]:
     """Return all results.
 
@@ -111,19 +111,19 @@ def plainly(
     """
     results = []
     for one in found:
-        if isinstance(one, Undone):
+        if isinstance(one, Unfinished):
             raise UnavailableError(reason)
         results.append(one)
     return results
 
 
-class Unasked:
+class IgnoringStop:
     """Adapter for work that ignores stop requests; workers get it as a pickled object."""
 
     def __init__(self, work: Callable[[Any, Any], Any]) -> None:
         self._work = work
 
-    def __call__(self, common: object, item: object, _asked: Asked) -> Any:  # noqa: ANN401
+    def __call__(self, common: object, item: object, _asked: StopRequested) -> Any:  # noqa: ANN401
         """Call the work without the stop request."""
         return self._work(common, item)
 
@@ -146,7 +146,7 @@ class _Work:
         self._asked: float | None = None  # time of the stop request
         self._looked = 0.0
 
-    def awaited(self, at: int) -> Any | Undone:  # noqa: ANN401
+    def awaited(self, at: int) -> Any | Unfinished:  # noqa: ANN401
         while at not in self._found:
             self._step()
         return self._found.pop(at)
@@ -202,9 +202,9 @@ class _Work:
             if self._asked is None and self._died[at] < self._attempts:
                 self._again.append(at)
                 return
-            self._found[at] = Undone(died=True)
+            self._found[at] = Unfinished(died=True)
             return
         self._done += 1
 
     def _give_up(self, items: Sequence[int]) -> None:
-        self._found.update((at, Undone(died=self._died[at] > 0)) for at in items)
+        self._found.update((at, Unfinished(died=self._died[at] > 0)) for at in items)

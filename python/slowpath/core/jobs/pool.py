@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
 from slowpath.core.errors import OptionError
-from slowpath.core.jobs.ordered import NO_OBSERVER, Asked, PoolObserver, Undone
+from slowpath.core.jobs.ordered import NO_OBSERVER, PoolObserver, StopRequested, Unfinished
 
 Common = TypeVar("Common")
 Item = TypeVar("Item")
@@ -40,11 +40,11 @@ class Pool(Protocol):
 
     def each(
         self,
-        work: Callable[[Common, Item, Asked], Result],
+        work: Callable[[Common, Item, StopRequested], Result],
         common: Common,
         items: Sequence[Item],
         audience: PoolObserver = NO_OBSERVER,
-    ) -> Generator[Result | Undone, None, None]:
+    ) -> Generator[Result | Unfinished, None, None]:
         """Call `work` for each item; yield each result once it and all earlier ones are finished.
 
         After a stop request of `audience`, running items end with their results so far, and no

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from types import FrameType
 
-from slowpath.core.jobs.job import Doer, Job, Lost, Message
+from slowpath.core.jobs.job import Job, JobWorker, Message, WorkerLostError
 from slowpath.core.jobs.stopping import Stopping
 
 _LENGTH = 8  # bytes of the length that precedes each message
@@ -35,7 +35,7 @@ Memory = Callable[[], int | None]
 """Function that returns the memory limit of the process in bytes; called in the process."""
 
 
-class Worker:
+class ProcessWorker:
     """A worker that runs jobs in another process; if that dies, the next job gets a new one."""
 
     def __init__(self, jobs: Sequence[Job], memory: Memory) -> None:
@@ -57,10 +57,10 @@ class Worker:
             Lost: if the process has ended.
         """
         if self._process is None:
-            raise Lost(0, "no job was started")
+            raise WorkerLostError(0, "no job was started")
         try:
             return self._process.receive(seconds)
-        except Lost:
+        except WorkerLostError:
             self._process = None
             raise
 
@@ -131,13 +131,13 @@ class _Process:
         del self._buffer[:end]
         return message
 
-    def _lost(self) -> Lost:
+    def _lost(self) -> WorkerLostError:
         status = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
         text = ""
         if self._errors >= 0:
             text = os.pread(self._errors, _CHUNK, 0).decode(errors="replace").strip()
         self._close()
-        return Lost(status, text)
+        return WorkerLostError(status, text)
 
     def signal(self, number: int) -> None:
         os.kill(self._pid, number)
@@ -219,7 +219,7 @@ _POLL_SECONDS = 0.1
 """Seconds between two checks of deadlines and stop requests."""
 
 
-class Ending:
+class EarlyEnd:
     """Early end of a job, before its last message."""
 
     def __init__(self, reason: str, *, defect: bool = False) -> None:
@@ -229,12 +229,12 @@ class Ending:
 
 
 def await_job(
-    worker: Doer,
+    worker: JobWorker,
     seconds: float | None,
     stopping: Stopping,
     take: Callable[[Message], bool],
     look: Callable[[], None] = lambda: None,
-) -> Ending | None:
+) -> EarlyEnd | None:
     """Wait for the end of a started job, for at most `seconds`; return None if it is finished.
 
     `take` gets the messages and returns true for the last one. `look` is called ten times a second.
@@ -255,22 +255,22 @@ def await_job(
                 if deadline is not None and now > deadline + _GRACE:
                     return _ended(worker, "deadline")
                 look()
-        except Lost as lost:
+        except WorkerLostError as lost:
             return _lost(lost)
         except BaseException:
             worker.kill()
             raise
 
 
-def _ended(worker: Doer, reason: str) -> Ending:
+def _ended(worker: JobWorker, reason: str) -> EarlyEnd:
     worker.kill()
-    return Ending(reason)
+    return EarlyEnd(reason)
 
 
-def _lost(lost: Lost) -> Ending:
+def _lost(lost: WorkerLostError) -> EarlyEnd:
     if lost.is_memory:
-        return Ending("memory limit")
+        return EarlyEnd("memory limit")
     if lost.status == -signal.SIGSEGV:
-        return Ending("out of stack")
+        return EarlyEnd("out of stack")
     how = lost.text.splitlines()[-1] if lost.text else f"exit status {lost.status}"
-    return Ending(how, defect=True)
+    return EarlyEnd(how, defect=True)

@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 
-from slowpath.core.jobs.job import Job, Lost, Message
+from slowpath.core.jobs.job import Job, Message, WorkerLostError
 from slowpath.core.jobs.stopping import Stopping
 
 
@@ -19,19 +19,19 @@ class _Queue:
     """A queue of messages between two threads; importing the module `queue` takes long."""
 
     def __init__(self) -> None:
-        self._messages = deque[Message | Lost]()
+        self._messages = deque[Message | WorkerLostError]()
         self._count = threading.Semaphore(0)
 
-    def put(self, message: Message | Lost) -> None:
+    def put(self, message: Message | WorkerLostError) -> None:
         self._messages.append(message)
         self._count.release()
 
-    def get(self, seconds: float) -> Message | Lost | None:
+    def get(self, seconds: float) -> Message | WorkerLostError | None:
         return self._messages.popleft() if self._count.acquire(timeout=seconds) else None
 
 
-class Companion:
-    """A worker that runs jobs on a thread; see `Worker`."""
+class ThreadWorker:
+    """A worker that runs jobs on a thread; see `ProcessWorker`."""
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self._jobs = jobs
@@ -49,7 +49,7 @@ class Companion:
             try:
                 job(seconds, messages.put, stopping)
             except BaseException as defect:  # noqa: BLE001 - the owner reports it
-                messages.put(Lost(1, f"{type(defect).__name__}: {defect}"))
+                messages.put(WorkerLostError(1, f"{type(defect).__name__}: {defect}"))
 
         threading.Thread(target=work, daemon=True).start()
 
@@ -60,7 +60,7 @@ class Companion:
             Lost: if the job has failed.
         """
         message = self._messages.get(seconds)
-        if isinstance(message, Lost):
+        if isinstance(message, WorkerLostError):
             raise message
         return message
 

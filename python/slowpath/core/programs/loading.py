@@ -36,7 +36,7 @@ def load_program(file: str, clang: Clang) -> bytes:
 _RUNNING = "/sys/kernel/btf/vmlinux"
 
 
-class CarriedBtf(NamedTuple):
+class SerializedBtf(NamedTuple):
     """Kernel types in a form that can be sent to another machine, which has another kernel."""
 
     file: str
@@ -59,7 +59,7 @@ class KernelBtf:
         self._btf = None if self._data is None else objects.read_btf(self.file, self._data)
         self._tried = self._given
 
-    def carried(self, *, needed: bool) -> CarriedBtf:
+    def carried(self, *, needed: bool) -> SerializedBtf:
         """Return the types in a form that can be sent to another machine."""
         data = self._data
         if needed and not self._given:
@@ -67,10 +67,10 @@ class KernelBtf:
                 data = read_program(_RUNNING)
             except InputError:
                 data = None
-        return CarriedBtf(self.file, data, self._given)
+        return SerializedBtf(self.file, data, self._given)
 
     @classmethod
-    def arrived(cls, carried: CarriedBtf) -> "KernelBtf":
+    def arrived(cls, carried: SerializedBtf) -> "KernelBtf":
         """Restore types that another machine sent; the local kernel's types are not read."""
         found = cls(None)
         found.file, found._given, found._tried = carried.file, carried.given, True

@@ -38,14 +38,14 @@ class Rate(NamedTuple):
     metric: Metric
 
 
-class Most(NamedTuple):
+class CountLimit(NamedTuple):
     """An upper limit of a count, and its metric."""
 
     value: int
     metric: str  # such as `memory-accesses`
 
 
-Requirement = Rate | Most
+Requirement = Rate | CountLimit
 """A requirement for a guarantee; `slowpath.bound.requirement` reads and checks it."""
 
 

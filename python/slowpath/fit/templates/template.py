@@ -170,7 +170,7 @@ class Template(Protocol):
         """How it is written, with the names of the parameters and `x`."""
 
 
-class Cap(NamedTuple):
+class ParameterFloor(NamedTuple):
     """How small parameters may be."""
 
     least: float

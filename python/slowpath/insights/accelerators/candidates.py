@@ -5,11 +5,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 import llvmlite.binding as llvm
 
-from slowpath.insights.accelerators.library_calls import Use
+from slowpath.insights.accelerators.library_calls import LibraryUse
 from slowpath.insights.accelerators.sequences import innermost, words
 from slowpath.insights.sandbox.externals import is_allowed
-from slowpath.insights.sandbox.native import callable_function
-from slowpath.insights.source.calls import reached
+from slowpath.insights.sandbox.native import has_callable_prototype
+from slowpath.insights.source.calls import reachable_functions
 from slowpath.insights.source.framework import SUPPORT, is_ours
 from slowpath.insights.source.framework_calls import framework
 from slowpath.insights.source.functions import Function, loops
@@ -65,7 +65,7 @@ def own(functions: Mapping[str, Function]) -> list[str]:
     ]
 
 
-def of_headers(functions: Mapping[str, Function], used: Sequence[Use]) -> list[str]:
+def of_headers(functions: Mapping[str, Function], used: Sequence[LibraryUse]) -> list[str]:
     """Return functions of slowpath's headers that a source calls and an engine may replace.
 
     Functions of the card's framework are excluded, because no core runs them: hash table lookups.
@@ -78,7 +78,7 @@ def of_headers(functions: Mapping[str, Function], used: Sequence[Use]) -> list[s
         if name in named
         and _comes_along(one)
         and (looks_up(one) or (not _is_method(one) and _computes(one)))
-        and not any(inner in apart for inner in reached(functions, name))
+        and not any(inner in apart for inner in reachable_functions(functions, name))
     ]
 
 
@@ -130,9 +130,9 @@ def why_not(functions: Mapping[str, Function], name: str) -> str | None:
     function = functions[name]
     if function.variadic:
         return "takes any number of arguments"
-    if not callable_function(function):
+    if not has_callable_prototype(function):
         return "takes or returns what is neither a number nor an address"
-    for inner in sorted(reached(functions, name), key=lambda one: (one != name, one)):
+    for inner in sorted(reachable_functions(functions, name), key=lambda one: (one != name, one)):
         assembly = functions[inner].assembly
         if assembly is not False:
             whose = "" if inner == name else f"calls {functions[inner].shown}, which "
@@ -144,7 +144,9 @@ def why_not(functions: Mapping[str, Function], name: str) -> str | None:
 
 def outside(functions: Mapping[str, Function], name: str, known: frozenset[str]) -> list[str]:
     """Return functions that may be called but do not exist; a run ends at such a call."""
-    called = {one for inner in reached(functions, name) for one in functions[inner].calls}
+    called = {
+        one for inner in reachable_functions(functions, name) for one in functions[inner].calls
+    }
     return sorted(one for one in called - known if not is_allowed(one))
 
 

@@ -237,11 +237,11 @@ def _distance(bench: Bench, names: Sequence[str]) -> int:
 def parts(functions: Mapping[str, Function], proved: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield functions that do part of a proved function's work, each with that function."""
     from slowpath.insights.accelerators.candidates import toils
-    from slowpath.insights.source.calls import reached
+    from slowpath.insights.source.calls import reachable_functions
 
     seen = set(proved)
     for name in proved:
-        for inner in sorted(reached(functions, name) - seen):
+        for inner in sorted(reachable_functions(functions, name) - seen):
             if toils(functions[inner]):
                 seen.add(inner)
                 yield inner, name

@@ -26,8 +26,8 @@ from slowpath.insights.accelerators.proofs.routing import Roles
 from slowpath.insights.accelerators.proofs.routing_tables import lookup_attempts
 from slowpath.insights.accelerators.proofs.stream_ciphers import rc4_attempts
 from slowpath.insights.accelerators.singles import attempts, left_out, unfound, unproved
-from slowpath.insights.sandbox.trials import Attempt, Fates, Series
-from slowpath.insights.source.calls import reached
+from slowpath.insights.sandbox.trials import Attempt, CrashRecord, Series
+from slowpath.insights.source.calls import reachable_functions
 from slowpath.insights.source.metadata import Metadata
 from slowpath.insights.source.unit import Program
 
@@ -59,7 +59,7 @@ class Identification:
         roots = [one for one in begun if one in self.functions]
         if program.entry is not None:
             roots = [program.entry]
-        inside = {name for one in roots for name in reached(self.functions, one)}
+        inside = {name for one in roots for name in reachable_functions(self.functions, one)}
         asked = [name for name in users if not roots or name in inside]
         needed = bool(roots) or len(users) < len(self.functions)
         metadata = Metadata(str(program.module) if needed else "")
@@ -133,7 +133,7 @@ class Identification:
         return kept
 
     def _computes(self, name: str) -> bool:
-        return any(works(self.functions[one]) for one in reached(self.functions, name))
+        return any(works(self.functions[one]) for one in reachable_functions(self.functions, name))
 
     def _beginnings(self) -> list[str]:
         """Return functions without arguments that fill variables, and return."""
@@ -274,7 +274,7 @@ class Identification:
         named: Sequence[str],
         tried: Sequence[Attempt],
         before: Sequence[str],
-        fates: Fates | None = None,
+        fates: CrashRecord | None = None,
     ) -> Iterator[Found]:
         """Prove a group of functions, and yield the finding for each of those in `named`."""
         earlier = [one for one in before if one not in group]

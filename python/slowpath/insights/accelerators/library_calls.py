@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from slowpath.insights.accelerators.documents import Called
-from slowpath.insights.source.calls import only_through
+from slowpath.insights.source.calls import dominated_by
 from slowpath.insights.source.framework import is_support
 from slowpath.insights.source.functions import Function, Instruction
 from slowpath.insights.source.metadata import Metadata
@@ -20,7 +20,7 @@ _DEEPEST = 64
 """Limit on scopes, and on calls around an instruction."""
 
 
-class Use(NamedTuple):
+class LibraryUse(NamedTuple):
     """Instructions of a block that come from the headers, or from functions inlined there."""
 
     within: tuple[str, ...]
@@ -54,10 +54,12 @@ class _Frame(NamedTuple):
     support: bool
 
 
-def uses(functions: Mapping[str, Function], metadata: Metadata, names: Iterable[str]) -> list[Use]:
+def uses(
+    functions: Mapping[str, Function], metadata: Metadata, names: Iterable[str]
+) -> list[LibraryUse]:
     """Return the uses of headers and inlined functions in the functions `names`."""
     known = dict[int, list[_Frame]]()
-    found = Counter[Use]()
+    found = Counter[LibraryUse]()
     for name in names:
         for number, block in enumerate(functions[name].blocks):
             for one in block.instructions:
@@ -71,7 +73,7 @@ def uses(functions: Mapping[str, Function], metadata: Metadata, names: Iterable[
     return [one._replace(instructions=count) for one, count in found.items()]
 
 
-def told(use: Use, proved: Collection[str]) -> str | None:
+def credited_function(use: LibraryUse, proved: Collection[str]) -> str | None:
     """Return the header function that a use is credited to: the outermost that is proved."""
     return next((one for one in use.symbols if one in proved), None)
 
@@ -81,7 +83,7 @@ def _use(
     frames: Sequence[_Frame],
     one: Instruction,
     place: tuple[str, int],
-) -> Use | None:
+) -> LibraryUse | None:
     """Return the use of an instruction; None if it belongs only to the function itself."""
     own = next((at for at, frame in enumerate(frames) if not frame.support), None)
     if own is None:
@@ -98,7 +100,7 @@ def _use(
     if not symbols and not within:
         return None
     line = (frames[own].file, frames[own].line)
-    return Use(tuple(within), tuple(symbols), name, *line, *place, calls, 0)
+    return LibraryUse(tuple(within), tuple(symbols), name, *line, *place, calls, 0)
 
 
 def _frames(metadata: Metadata, location: int) -> list[_Frame]:
@@ -133,14 +135,16 @@ def _subprograms(metadata: Metadata, scope: int | None) -> Iterator[int]:
         scope = node.reference("scope")
 
 
-def places(functions: Mapping[str, Function], uses: Sequence[Use], symbol: str) -> list[Called]:
+def places(
+    functions: Mapping[str, Function], uses: Sequence[LibraryUse], symbol: str
+) -> list[Called]:
     """Return the lines of a source that call a function of the headers, in order."""
     return _lines(functions, [use for use in uses if symbol in use.symbols])
 
 
 def settled(
     functions: Mapping[str, Function],
-    uses: Sequence[Use],
+    uses: Sequence[LibraryUse],
     proved: Mapping[str, str | None],
     headers: Collection[str],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -155,13 +159,13 @@ def settled(
     inside = dict[str, str]()
     for name, part in proved.items():
         if name not in those and part is None:
-            inside.update(dict.fromkeys(only_through(calls, name), name))
+            inside.update(dict.fromkeys(dominated_by(calls, name), name))
     for name in those:
         mine = [use for use in uses if name in use.symbols]
-        free = list[Use]()
+        free = list[LibraryUse]()
         outer = ""
         for use in mine:
-            whole = told(use, those)
+            whole = credited_function(use, those)
             around = next((inside[one] for one in (use.caller, *use.within) if one in inside), None)
             if around is None and whole == name:
                 free.append(use)
@@ -174,7 +178,7 @@ def settled(
             yield name, {"part_of": functions[outer].shown}
 
 
-def _lines(functions: Mapping[str, Function], uses: Sequence[Use]) -> list[Called]:
+def _lines(functions: Mapping[str, Function], uses: Sequence[LibraryUse]) -> list[Called]:
     """Return each line once, with all functions that it calls."""
     found = dict[tuple[str, int], Called]()
     names = dict[tuple[str, int], dict[str, None]]()

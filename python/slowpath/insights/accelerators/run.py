@@ -20,7 +20,7 @@ from slowpath.insights.accelerators.documents import (
 from slowpath.insights.options import read_work
 from slowpath.insights.output import show, warn
 from slowpath.insights.source.sources import Source, is_source
-from slowpath.insights.source.unit import attempt, need_compiler
+from slowpath.insights.source.unit import require_llvmlite, run_in_worker
 
 
 def run(given: Namespace) -> ExitCode:
@@ -31,7 +31,7 @@ def run(given: Namespace) -> ExitCode:
         OptionError: if an option makes no sense.
         UnavailableError: if llvmlite is missing.
     """
-    need_compiler()
+    require_llvmlite()
     work = read_work(given)
 
     with heeding_signals() as stopping:
@@ -101,7 +101,7 @@ def examine(  # noqa: PLR0913, PLR0917 - the work, and its limits
     def work(seconds: float | None, stopping: Stopping) -> Iterator[Message]:
         return _work(source, (entry, begun), seconds, stopping)
 
-    stopped = attempt(source.file, work, (seconds, memory), stopping, take)
+    stopped = run_in_worker(source.file, work, (seconds, memory), stopping, take)
     report["stopped"] = stopped
     report["proved"].sort(key=lambda one: order.get(one["symbol"], 0))
     report["alike"].sort(key=lambda one: -one["confidence"])

@@ -8,11 +8,11 @@ from typing import Any
 
 from slowpath.core.terminal import first_few
 from slowpath.insights.accelerators.candidates import looks_up, outside, toils
-from slowpath.insights.accelerators.harness.bench import Bench, Bound
+from slowpath.insights.accelerators.harness.bench import Bench, BoundFunction
 from slowpath.insights.accelerators.harness.oracles import Oracle, digest_oracles
 from slowpath.insights.accelerators.harness.signatures import (
     MOST_PARAMETERS,
-    Reading,
+    Interpretation,
     Slot,
     number_for,
     polynomials,
@@ -26,7 +26,7 @@ from slowpath.insights.accelerators.harness.steps import (
     table_oracles,
     words_oracles,
 )
-from slowpath.insights.accelerators.library_calls import Use, told
+from slowpath.insights.accelerators.library_calls import LibraryUse, credited_function
 from slowpath.insights.accelerators.proofs.block_ciphers import (
     direct_attempts,
     number_attempts,
@@ -82,11 +82,11 @@ def left_out(
 
 
 def unfound(
-    function: Function, refused: str | None, uses: Sequence[Use], proved: Collection[str]
+    function: Function, refused: str | None, uses: Sequence[LibraryUse], proved: Collection[str]
 ) -> str | None:
     """Return why a library's lookup is not proved; None if it is proved, or is not a lookup."""
     mine = [use for use in uses if function.name in use.symbols]
-    if not looks_up(function) or all(told(use, proved) is not None for use in mine):
+    if not looks_up(function) or all(credited_function(use, proved) is not None for use in mine):
         return None
     if refused is not None:
         return f"was not run: it {refused}"
@@ -155,9 +155,9 @@ def constants(function: Function) -> tuple[int, ...]:
 
 
 def _digest(
-    bench: Bench, name: str, reading: Reading, numbers: tuple[int, ...]
+    bench: Bench, name: str, reading: Interpretation, numbers: tuple[int, ...]
 ) -> dict[str, Any] | None:
-    bound = Bound(bench, name, reading.binding)
+    bound = BoundFunction(bench, name, reading.binding)
     found = _first(digest_oracles(bound, reading), numbers) or prove_whole(bound, reading)
     named = polynomials(bench.functions[name])
     if found is None or found["kind"] != "crc" or not named:
@@ -165,16 +165,16 @@ def _digest(
     return _with_polynomial(bench, name, reading, found, named[0])
 
 
-def _sized(bench: Bench, name: str, reading: Reading) -> dict[str, Any] | None:
+def _sized(bench: Bench, name: str, reading: Interpretation) -> dict[str, Any] | None:
     """Prove a digest whose size is an argument."""
-    return prove_whole(Bound(bench, name, reading.binding), reading)
+    return prove_whole(BoundFunction(bench, name, reading.binding), reading)
 
 
 def _of_text(
-    bench: Bench, name: str, reading: Reading, numbers: tuple[int, ...]
+    bench: Bench, name: str, reading: Interpretation, numbers: tuple[int, ...]
 ) -> dict[str, Any] | None:
     """Prove a hash that ends at a zero byte, whatever its length argument is."""
-    for oracle in digest_oracles(Bound(bench, name, reading.binding), reading):
+    for oracle in digest_oracles(BoundFunction(bench, name, reading.binding), reading):
         oracle.text = True
         found = prove_hash(oracle, numbers)
         if found is not None:
@@ -183,9 +183,9 @@ def _of_text(
     return None
 
 
-def _blank(bench: Bench, name: str, reading: Reading) -> dict[str, Any] | None:
+def _blank(bench: Bench, name: str, reading: Interpretation) -> dict[str, Any] | None:
     """Prove a CRC whose register, in memory, has to start with zeros."""
-    bound = Bound(bench, name, reading.binding, blank=True)
+    bound = BoundFunction(bench, name, reading.binding, blank=True)
     for oracle in digest_oracles(bound, reading):
         found = prove_crc(oracle)
         if found is not None:
@@ -193,13 +193,13 @@ def _blank(bench: Bench, name: str, reading: Reading) -> dict[str, Any] | None:
     return None
 
 
-def _states(reading: Reading) -> bool:
+def _states(reading: Interpretation) -> bool:
     """Return true if a memory may be a register."""
     return reading.extent == "length" and any(one.role == "memory" for one in reading.binding)
 
 
 def _with_polynomial(
-    bench: Bench, name: str, reading: Reading, found: dict[str, Any], at: int
+    bench: Bench, name: str, reading: Interpretation, found: dict[str, Any], at: int
 ) -> dict[str, Any] | None:
     """Prove a CRC whose polynomial is an argument: a second polynomial must be recovered too."""
     parameter = bench.functions[name].parameters[at]
@@ -207,7 +207,7 @@ def _with_polynomial(
     binding = list(reading.binding)
     first, binding[at] = binding[at].value, Slot("number", other)
     changed = reading._replace(binding=tuple(binding))
-    again = _first(digest_oracles(Bound(bench, name, changed.binding), changed), ())
+    again = _first(digest_oracles(BoundFunction(bench, name, changed.binding), changed), ())
     values = [int(one["parameters"]["polynomial"], 16) for one in (found, again) if one]
     width = int(found["parameters"]["width"])
     said = parameter.described.name if parameter.described else ""

@@ -68,7 +68,7 @@ class Gap(NamedTuple):
     """Action that makes the advice possible; empty if there is none yet."""
 
 
-Said = Iterator[Advice | Gap]
+Findings = Iterator[Advice | Gap]
 
 
 class Placed(NamedTuple):

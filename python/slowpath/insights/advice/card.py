@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from statistics import fmean
 
-from slowpath.insights.advice.advice import Advice, Evidence, Gap, Placed, Said, Traced
+from slowpath.insights.advice.advice import Advice, Evidence, Findings, Gap, Placed, Traced
 from slowpath.insights.demands.documents import CardCores, CardNeighbour, CardPart, CardWork
 from slowpath.insights.output import percent
 from slowpath.insights.trace.documents import CountedMember, CountedStructure, CountsReport
@@ -110,7 +110,7 @@ _MEGA = 1e6
 _GIGA = 1e9
 
 
-def scaling(evidence: Evidence) -> Said:
+def scaling(evidence: Evidence) -> Findings:
     """Yield advice to use the number of cores where the curve bends, instead of all 60."""
     card, traced = evidence.card, evidence.traced
     if card is None or traced is None:
@@ -159,7 +159,7 @@ _SAME = 0.01
 """Share of solo throughput; neighbours with a smaller difference count as equal."""
 
 
-def sharing(evidence: Evidence) -> Said:
+def sharing(evidence: Evidence) -> Findings:
     """Yield advice to choose the neighbour with which the function keeps most throughput."""
     card, traced = evidence.card, evidence.traced
     if card is None or traced is None:

@@ -12,20 +12,20 @@ from typing import NamedTuple
 
 from slowpath.core.terminal import first_few
 from slowpath.insights.accelerators.documents import Accelerated, Alike, Called
-from slowpath.insights.accelerators.library_calls import Use, told
+from slowpath.insights.accelerators.library_calls import LibraryUse, credited_function
 from slowpath.insights.advice.advice import (
     Advice,
     Certainty,
     Evidence,
+    Findings,
     Gap,
-    Said,
     Traced,
     instructions,
 )
 from slowpath.insights.advice.pointers import Unknown
 from slowpath.insights.blocks.traced import in_llvm
 from slowpath.insights.output import percent, quantity, rounded
-from slowpath.insights.source.calls import led_to, only_through
+from slowpath.insights.source.calls import dominated_by, reachable_from
 
 _ALL = 1 - 1e-6
 """Share from which calls count as all calls, since counts are rounded."""
@@ -54,7 +54,7 @@ def of_function(evidence: Evidence, symbol: str, line: int) -> Part | None:
     if traced is None:
         return None
     statics = evidence.statics
-    symbols = only_through(statics.calls, symbol)
+    symbols = dominated_by(statics.calls, symbol)
     apart = in_llvm(traced.counts, "").instructions(symbols)
     here = [use for use in statics.uses if use.caller not in symbols and symbols & _inlined(use)]
     ran = any(one["symbol"] in symbols for one in traced.counts["blocks"])
@@ -77,7 +77,9 @@ def at_line(evidence: Evidence, symbol: str, file: str, line: int) -> Part | Non
     runs, proved = _runs(traced), {one["symbol"] for one in evidence.accelerators["proved"]}
     uses = [use for use in evidence.statics.uses if symbol in use.symbols]
     here = [
-        use for use in uses if (use.file, use.line) == (file, line) and told(use, proved) == symbol
+        use
+        for use in uses
+        if (use.file, use.line) == (file, line) and credited_function(use, proved) == symbol
     ]
     llvm = _executed((use for use in here if symbol in _inlined(use)), runs)
     everywhere = _executed((use for use in uses if symbol in _inlined(use)), runs)
@@ -88,7 +90,7 @@ def at_line(evidence: Evidence, symbol: str, file: str, line: int) -> Part | Non
 
 
 def _with_calls(
-    evidence: Evidence, traced: Traced, uses: Sequence[Use], own: tuple[float, float]
+    evidence: Evidence, traced: Traced, uses: Sequence[LibraryUse], own: tuple[float, float]
 ) -> Part:
     """Return a part that includes its share of the work of called functions of the headers.
 
@@ -98,7 +100,7 @@ def _with_calls(
     llvm, cycles = own
     runs, shared = _runs(traced), False
     for called in {use.symbols[-1] for use in uses if use.calls}:
-        symbols = only_through(evidence.statics.calls, called)
+        symbols = dominated_by(evidence.statics.calls, called)
         those = [use for use in uses if use.calls and use.symbols[-1] == called]
         apart = _apart(traced, called, those)
         share = _share(traced, called, _executed(those, runs)) if apart is None else apart
@@ -108,7 +110,7 @@ def _with_calls(
     return Part(llvm, cycles, shared)
 
 
-def _apart(traced: Traced, symbol: str, uses: Sequence[Use]) -> float | None:
+def _apart(traced: Traced, symbol: str, uses: Sequence[LibraryUse]) -> float | None:
     """Return the share of a function's instructions that ran in some of its calls.
 
     Return None if its calls were not counted separately.
@@ -134,12 +136,12 @@ def _runs(traced: Traced) -> _Runs:
     return {(one["symbol"], one["number"]): one["per_packet"] for one in traced.counts["blocks"]}
 
 
-def _executed(uses: Iterable[Use], runs: _Runs) -> float:
+def _executed(uses: Iterable[LibraryUse], runs: _Runs) -> float:
     """Return the executed instructions of uses per packet."""
     return sum(use.instructions * runs.get((use.caller, use.block), 0.0) for use in uses)
 
 
-def _inlined(use: Use) -> frozenset[str]:
+def _inlined(use: LibraryUse) -> frozenset[str]:
     """Return the functions whose code is in a use, without a function that it calls."""
     return frozenset((*use.within, *(use.symbols[:-1] if use.calls else use.symbols)))
 
@@ -160,7 +162,7 @@ def has_of_another(evidence: Evidence, one: Accelerated) -> bool:
     if not is_table(one) and "result" not in one["parameters"]:
         return False
     statics = evidence.statics
-    inside = led_to(statics.calls, [one["symbol"]]) - {one["symbol"]}
+    inside = reachable_from(statics.calls, [one["symbol"]]) - {one["symbol"]}
     return any(
         (other["symbol"] in inside or other["function"] in one["together"])
         and other["symbol"] != one["symbol"]
@@ -182,13 +184,13 @@ def is_slight(evidence: Evidence, one: Alike) -> bool:
     proved = [each for each in evidence.accelerators["proved"] if each["symbol"] != symbol]
     known = {each["symbol"] for each in proved}
     around = {name: [] if name in known else calls for name, calls in statics.calls.items()}
-    inside = led_to(around, [symbol])
+    inside = reachable_from(around, [symbol])
     if not (inside - known) & set(statics.toiling):
         return True
     part = of_function(evidence, symbol, one["line"])
     if part is None or not part.instructions:
         return False
-    alone = only_through(statics.calls, symbol)
+    alone = dominated_by(statics.calls, symbol)
     taken = 0.0
     for each in proved:
         if each["part_of"] is not None:
@@ -217,7 +219,7 @@ _STANDS = (
 _EACH = "each call of it is taken to take as much as the others; "
 
 
-def accelerating(evidence: Evidence) -> Said:
+def accelerating(evidence: Evidence) -> Findings:
     """Yield advice for each function that is proved, or that looks like an accelerator's.
 
     Advice on library functions is given for each line of the source that calls them.
@@ -239,7 +241,7 @@ def accelerating(evidence: Evidence) -> Said:
         yield Gap("all functions for accelerators", why, "more time: --deadline")
 
 
-def _gaps(evidence: Evidence) -> Said:
+def _gaps(evidence: Evidence) -> Findings:
     """Yield functions that were not fully examined, and calls of unknown target."""
     left = evidence.accelerators["unexamined"]
     if left:

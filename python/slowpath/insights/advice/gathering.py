@@ -13,12 +13,12 @@ from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.sources import Clang
-from slowpath.insights.accelerators.library_calls import Use
+from slowpath.insights.accelerators.library_calls import LibraryUse
 from slowpath.insights.accelerators.run import examine
 from slowpath.insights.advice.advice import Evidence, Placed, Traced
 from slowpath.insights.advice.card import work_of
 from slowpath.insights.advice.pointers import Unknown
-from slowpath.insights.advice.statics import Statics, begun, statics_of
+from slowpath.insights.advice.statics import Statics, first_functions, statics_of
 from slowpath.insights.blocks.traced import Executed, Trace, executed, in_llvm
 from slowpath.insights.demands.documents import CardUse
 from slowpath.insights.layout.documents import ElementLayout
@@ -26,11 +26,11 @@ from slowpath.insights.layout.reading import elements_of
 from slowpath.insights.layout.run import WIDTH
 from slowpath.insights.layout.run import advise as arrange
 from slowpath.insights.placement.reading import Standing, cases_of, read_standing
-from slowpath.insights.source.calls import led_to, own_of
+from slowpath.insights.source.calls import reachable_from, source_functions
 from slowpath.insights.source.sources import Source, is_xdp
-from slowpath.insights.source.unit import attempt
+from slowpath.insights.source.unit import run_in_worker
 from slowpath.insights.trace.problems import CAPACITIES
-from slowpath.insights.trace.request import Allowance, Setting
+from slowpath.insights.trace.request import RunLimits, RunSettings
 from slowpath.insights.trace.running import Run, run_source
 from slowpath.insights.trace.xdp_sources import load_runnable
 
@@ -44,14 +44,14 @@ _EXAMINING = 0.9
 """Share of the remaining time for the search for accelerators; the placement gets the rest."""
 
 
-class Asked(NamedTuple):
+class AdviceRequest(NamedTuple):
     """Input of a report."""
 
     source: Source
     clang: Clang
     """Compiler settings of the source."""
     traffic: str | None
-    setting: Setting
+    setting: RunSettings
     seconds: float | None
     """Time limit for the whole report; None for no limit."""
     memory: int | None
@@ -61,7 +61,7 @@ class Asked(NamedTuple):
     """File with the current memory of structures."""
 
 
-def gather(asked: Asked, stopping: Stopping) -> Evidence:
+def gather(asked: AdviceRequest, stopping: Stopping) -> Evidence:
     """Collect the evidence about a source.
 
     Raises:
@@ -75,7 +75,7 @@ def gather(asked: Asked, stopping: Stopping) -> Evidence:
     standing = _standing(asked, statics)
     run: Run | None = None
     if asked.traffic is not None:
-        allowed = Allowance(_left(until), asked.memory)
+        allowed = RunLimits(_left(until), asked.memory)
         run = run_source(asked.source, asked.traffic, asked.setting, allowed, stopping)
         ran = _executed(asked, asked.traffic, run, _left(until), stopping)
         first = [one["symbol"] for one in run.report["functions"]]
@@ -83,7 +83,7 @@ def gather(asked: Asked, stopping: Stopping) -> Evidence:
         for one in statics.structures:  # the run has the size of allocated state
             one["size_bytes"] = counted.get(one["structure"], one["size_bytes"])
     # Examine targets of pointers, too; without known first functions, examine all.
-    first = sorted(led_to(statics.calls, first, statics.through)) if first else []
+    first = sorted(reachable_from(statics.calls, first, statics.through)) if first else []
     left = _left(until)
     seconds = left if left is None or run is None else _EXAMINING * left
     accelerators = examine(whole.source, None, seconds, asked.memory, stopping, first)
@@ -95,7 +95,7 @@ def gather(asked: Asked, stopping: Stopping) -> Evidence:
     return Evidence(asked.source.file, accelerators, statics, traced, use)
 
 
-def _neighbours(asked: Asked) -> "list[Neighbour]":
+def _neighbours(asked: AdviceRequest) -> "list[Neighbour]":
     from slowpath.insights.demands.assessment import card
     from slowpath.insights.demands.reading import numbered, read_neighbours
 
@@ -109,7 +109,7 @@ def _card(traced: Traced, others: "Sequence[Neighbour]") -> CardUse:
     return assess(card(), work_of(traced.counts, traced.placed), others)
 
 
-def _runnable(asked: Asked) -> Asked:
+def _runnable(asked: AdviceRequest) -> AdviceRequest:
     """Return the request with a source that runs: XDP programs compiled for BPF, with tables."""
     if not asked.source.compiled or not is_xdp(asked.source.file):
         return asked
@@ -121,7 +121,9 @@ def _left(until: float | None) -> float | None:
     return None if until is None else max(until - monotonic(), 0.1)
 
 
-def _statics(asked: Asked, seconds: float | None, stopping: Stopping) -> tuple[Statics, list[str]]:
+def _statics(
+    asked: AdviceRequest, seconds: float | None, stopping: Stopping
+) -> tuple[Statics, list[str]]:
     """Read static facts of the source, and the symbols of functions that packets reach first.
 
     A worker process reads the source, as it may crash.
@@ -131,35 +133,35 @@ def _statics(asked: Asked, seconds: float | None, stopping: Stopping) -> tuple[S
     def take(message: Message) -> None:
         match message:
             case ("read", first, said):
-                said["uses"] = [Use(*one) for one in said["uses"]]
+                said["uses"] = [LibraryUse(*one) for one in said["uses"]]
                 said["unknown"] = [Unknown(*one) for one in said["unknown"]]
                 found.append((Statics(**said), first))
 
     def work(_seconds: float | None, _stopping: Stopping) -> Iterator[Message]:
-        from slowpath.insights.source.modules import keep_loops
+        from slowpath.insights.source.modules import keep_crc_loops
         from slowpath.insights.source.unit import Program
 
-        keep_loops()
+        keep_crc_loops()
         program = Program(asked.source, asked.setting.entry)
-        if not own_of(program.functions):
+        if not source_functions(program.functions):
             raise InputError(asked.source.file, "has no function of its own")
         said = statics_of(program.module, program.functions, program.entry)
         # Messages must consist of plain tuples.
         plain = said._asdict() | {"uses": [tuple(one) for one in said.uses]}
         plain["unknown"] = [tuple(one) for one in said.unknown]
-        yield "read", begun(asked.source.file, program.functions, program.entry), plain
+        yield "read", first_functions(asked.source.file, program.functions, program.entry), plain
 
-    stopped = attempt(asked.source.file, work, (seconds, asked.memory), stopping, take)
+    stopped = run_in_worker(asked.source.file, work, (seconds, asked.memory), stopping, take)
     if not found:
         raise StoppedError(asked.source.file, f"{stopped or 'it'} before the source was read")
     return found[0]
 
 
 def _executed(
-    asked: Asked, traffic: str, run: Run, seconds: float | None, stopping: Stopping
+    asked: AdviceRequest, traffic: str, run: Run, seconds: float | None, stopping: Stopping
 ) -> Executed:
     """Return the blocks that ran, with card instructions, or else LLVM instructions."""
-    allowed = Allowance(None if seconds is None else seconds / 2, asked.memory)
+    allowed = RunLimits(None if seconds is None else seconds / 2, asked.memory)
     try:
         trace = Trace(traffic, asked.setting, allowed, run.report)
         return executed(asked.source, asked.clang, trace, stopping)
@@ -167,7 +169,7 @@ def _executed(
         return in_llvm(run.report, problem.reason)
 
 
-def _standing(asked: Asked, statics: Statics) -> Standing:
+def _standing(asked: AdviceRequest, statics: Statics) -> Standing:
     if asked.placement is None:
         return {}
     sizes = {one["structure"]: one["size_bytes"] for one in statics.structures}

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from slowpath.insights.advice.advice import Advice, Evidence, Gap, Placed, Said, cycles
+from slowpath.insights.advice.advice import Advice, Evidence, Findings, Gap, Placed, cycles
 from slowpath.insights.layout.documents import ElementLayout
 from slowpath.insights.output import quantity
 from slowpath.insights.placement.documents import PlacedPart
@@ -14,7 +14,7 @@ _NONE, _FREE = "variables", "variables that are in no struct"
 """Element name for the plain variables of a program, and their description in titles."""
 
 
-def packing(evidence: Evidence) -> Said:
+def packing(evidence: Evidence) -> Findings:
     """Yield advice for each structure that needs more accesses in the source's order."""
     traced = evidence.traced
     if traced is None:
@@ -102,7 +102,7 @@ _EQUAL = 1e-9
 """Relative difference below which costs count as equal."""
 
 
-def placing(evidence: Evidence) -> Said:
+def placing(evidence: Evidence) -> Findings:
     """Yield advice for each structure that should move, if the whole placement saves cycles."""
     traced = evidence.traced
     if traced is None:

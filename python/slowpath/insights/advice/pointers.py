@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from slowpath.insights.source.functions import Function, Instruction
 from slowpath.insights.source.metadata import Metadata
-from slowpath.insights.source.modules import enclosed, separated
-from slowpath.insights.source.operands import called
+from slowpath.insights.source.modules import bracketed_prefix, split_at_commas
+from slowpath.insights.source.operands import call_target
 
 _VARIABLE = re.compile(r'^@("(?:[^"\\]|\\.)*"|[\w.$-]+) = ([^\n]*)$', re.MULTILINE)
 _TEXT = re.compile(r'\bc"[^"]*"')
@@ -87,12 +87,12 @@ def _stored(function: Function) -> Iterator[tuple[str, set[str]]]:
 def _put(one: Instruction) -> Iterator[tuple[str, str]]:
     """Yield value and address of a store of a pointer, or both addresses of a copy."""
     if one.opcode == "store":
-        value, place, *_ = separated(one.text.removeprefix("store "))
+        value, place, *_ = split_at_commas(one.text.removeprefix("store "))
         if re.search(r"\bptr\b", value):
             yield value, place
     copied = _COPIED.search(one.text) if one.opcode == "call" else None
     if copied is not None:
-        place, value, *_ = separated(enclosed(copied[1])[1:-1])
+        place, value, *_ = split_at_commas(bracketed_prefix(copied[1])[1:-1])
         yield value, place
 
 
@@ -134,7 +134,7 @@ def _named(functions: Mapping[str, Function], function: Function) -> Iterator[st
     """Yield the functions whose address a function takes."""
     for block in function.blocks:
         for one in block.instructions:
-            target = called(one.text) if one.opcode in ("call", "invoke") else None
+            target = call_target(one.text) if one.opcode in ("call", "invoke") else None
             names = [name.strip('"') for name in _NAME.findall(one.text)]
             if target in names:
                 names.remove(target)
@@ -155,6 +155,6 @@ def _pointer(one: Instruction) -> _Shape | None:
     found = _CALL.match(one.text) if one.opcode in ("call", "invoke") else None
     if found is None or re.search(r"\basm\b", one.text):
         return None
-    inside = enclosed(found[3])[1:-1].strip()
-    arguments = [each.split()[0] for each in separated(inside)] if inside else []
+    inside = bracketed_prefix(found[3])[1:-1].strip()
+    arguments = [each.split()[0] for each in split_at_commas(inside)] if inside else []
     return found[1].split()[-1], tuple(arguments)

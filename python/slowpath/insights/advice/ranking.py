@@ -10,9 +10,9 @@ from slowpath.core.programs.sources import provenance
 from slowpath.insights.advice.advice import (
     Advice,
     Evidence,
+    Findings,
     Gap,
     Placed,
-    Said,
     Traced,
     assumptions,
     cycles,
@@ -34,7 +34,7 @@ from slowpath.insights.source.sources import is_source
 from slowpath.insights.trace.documents import CountedStructure
 
 
-def unsaid(evidence: Evidence) -> Said:
+def unsaid(evidence: Evidence) -> Findings:
     """Yield gaps: missing counts of instructions, and recursion, which the card lacks."""
     for name, place in evidence.statics.recursive:
         where = f" ({place})" if place else ""
@@ -58,7 +58,7 @@ def unsaid(evidence: Evidence) -> Said:
         )
 
 
-_ADVISING: Sequence[Callable[[Evidence], Said]] = (
+_ADVISING: Sequence[Callable[[Evidence], Findings]] = (
     accelerating,
     placing,
     packing,

@@ -5,9 +5,9 @@ from argparse import Namespace
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.inputs import check_output, check_page, write_text
 from slowpath.core.jobs.stopping import heeding_signals
-from slowpath.insights.options import check_traced, read_maps, read_work, setting_of
+from slowpath.insights.options import read_maps, read_work, require_trace, run_settings
 from slowpath.insights.output import show, warn
-from slowpath.insights.source.unit import need_compiler, need_numbers
+from slowpath.insights.source.unit import require_llvmlite, require_numpy
 
 
 def run(given: Namespace) -> ExitCode:
@@ -20,15 +20,15 @@ def run(given: Namespace) -> ExitCode:
         UnavailableError: when a package is missing.
     """
     _check(given)
-    need_compiler()
-    need_numbers()
+    require_llvmlite()
+    require_numpy()
     maps = read_maps(given)
     work = read_work(given)
-    from slowpath.insights.advice.gathering import Asked, gather
+    from slowpath.insights.advice.gathering import AdviceRequest, gather
     from slowpath.insights.advice.ranking import report_on
 
-    setting = setting_of(given, maps)
-    asked = Asked(
+    setting = run_settings(given, maps)
+    asked = AdviceRequest(
         work.source,
         work.clang,
         given.traffic,
@@ -63,7 +63,7 @@ def _check(given: Namespace) -> None:
     beside = given.beside or ()
     files = (given.file, given.traffic, given.maps, given.placement, *beside)
     check_output("--html", given.html, [one for one in files if one is not None])
-    check_traced(given)
+    require_trace(given)
     if given.traffic is None and given.placement is not None:
         raise OptionError("--placement", "changes what is counted; --traffic is missing")
     if given.traffic is None and beside:

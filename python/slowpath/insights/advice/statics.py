@@ -11,17 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
 from slowpath.core.errors import InputError
-from slowpath.insights.accelerators.library_calls import Use, uses
+from slowpath.insights.accelerators.library_calls import LibraryUse, uses
 from slowpath.insights.advice.pointers import Unknown, pointed, unknown
-from slowpath.insights.source.calls import led_to, own_of, recursive
-from slowpath.insights.source.entry import choose
+from slowpath.insights.source.calls import reachable_from, recursive, source_functions
+from slowpath.insights.source.entry import choose_entry
 from slowpath.insights.source.framework import is_ours
 from slowpath.insights.source.functions import Function, loops
 from slowpath.insights.source.layouts import Layouts, Variable
 from slowpath.insights.source.metadata import Line, Metadata
-from slowpath.insights.source.operands import touches
+from slowpath.insights.source.operands import accesses
 from slowpath.insights.trace.allocations import Allocations
-from slowpath.insights.trace.memory import Structure, survey
+from slowpath.insights.trace.memory import Structure, memory_map
 from slowpath.insights.trace.xdp_maps import tables_of
 
 _VALUE = re.compile(r"^(%\S+) = (\w+) (.*)$")
@@ -97,7 +97,7 @@ class Statics(NamedTuple):
     """Callees by function symbol; includes functions of the headers."""
     floating: str | None
     """Place of the first floating-point computation; None if there is none."""
-    uses: list[Use]
+    uses: list[LibraryUse]
     """Code of the headers and of inlined functions in the source's functions."""
     inlined: list[str]
     """Symbols of functions that are always inlined."""
@@ -137,9 +137,9 @@ def statics_of(
         at += size
     through = pointed(text, functions)
     calls = {name: sorted(one.calls) for name, one in functions.items()}
-    those = set(functions) if entry is None else led_to(calls, [entry], through)
+    those = set(functions) if entry is None else reachable_from(calls, [entry], through)
     own = [one for name, one in functions.items() if name in those and not one.supports]
-    structures = [one for one in survey(symbols, []).structures if not _comes_along(one)]
+    structures = [one for one in memory_map(symbols, []).structures if not _comes_along(one)]
     made = {one.name: one for one in Allocations(text, functions, metadata).all()}
     structures += [
         Structure(name, one.type, 0 if one.type is None else one.type.size, one.line, "")
@@ -170,7 +170,7 @@ def statics_of(
     )
 
 
-def begun(file: str, functions: Mapping[str, Function], entry: str | None) -> list[str]:
+def first_functions(file: str, functions: Mapping[str, Function], entry: str | None) -> list[str]:
     """Return the symbols of functions that packets may reach first; empty if any function may be.
 
     If the source does not determine one, all functions but `main` are returned, as `main` takes no
@@ -179,14 +179,14 @@ def begun(file: str, functions: Mapping[str, Function], entry: str | None) -> li
     if entry is not None:
         return [entry]
     try:
-        return [choose(file, functions, None).function.name]
+        return [choose_entry(file, functions, None).function.name]
     except InputError:
-        own = own_of(functions)
+        own = source_functions(functions)
         others = [name for name in own if functions[name].shown != "main"]
         return others if len(others) < len(own) else []
 
 
-def _toils(function: Function, metadata: Metadata, used: Sequence[Use]) -> bool:
+def _toils(function: Function, metadata: Metadata, used: Sequence[LibraryUse]) -> bool:
     """Return true if a function does bit operations outside of inlined header functions."""
     from slowpath.insights.accelerators.candidates import toils, without
 
@@ -224,7 +224,7 @@ def _accesses(function: Function, metadata: Metadata) -> Iterator[StaticAccess]:
             line = None if one.place is None else metadata.line(one.place)
             if line is None:
                 continue
-            for touch in touches(one.opcode, one.text):
+            for touch in accesses(one.opcode, one.text):
                 of = _base(touch.pointer, made, names)
                 if of is not None:
                     found[line, of, touch.kind] += 1

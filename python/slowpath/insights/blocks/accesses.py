@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from slowpath.insights.blocks.pointers import Kind, Provenance
 from slowpath.insights.source.functions import Block, Instruction
-from slowpath.insights.source.operands import arguments, called, parts, pointer, value, width
+from slowpath.insights.source.operands import arguments, call_target, parts, pointer, value, width
 
 _MOST = 8
 """Largest access of a BPF instruction in bytes."""
@@ -59,7 +59,7 @@ def _has_size(call: Instruction) -> bool:
 
 def _copied(call: Instruction, provenance: Provenance) -> Iterator[Access]:
     """Yield the accesses of a copy or fill with a constant length."""
-    name = called(call.text).name or ""
+    name = call_target(call.text).name or ""
     if not name.startswith(("llvm.mem", "memcpy", "memset", "memmove")):
         return
     given = arguments(call.text)
@@ -86,7 +86,7 @@ def calls(block: Block, own: Mapping[str, object]) -> Counter[str]:
     for one in block.instructions:
         if one.opcode != "call":
             continue
-        whom = called(one.text)
+        whom = call_target(one.text)
         if whom.helper is not None:
             found[f"helper {whom.helper}"] += 1
         elif _ASSEMBLY.search(one.text):
@@ -104,6 +104,6 @@ def counted(block: Block) -> int:
     """Return the number of instructions of a block, without phi instructions and markers."""
     return sum(
         one.opcode != "phi"
-        and not (one.opcode == "call" and (called(one.text).name or "").startswith(_NOTHING))
+        and not (one.opcode == "call" and (call_target(one.text).name or "").startswith(_NOTHING))
         for one in block.instructions
     )

@@ -13,7 +13,7 @@ _NAMED_BELOW = re.compile(r'^\s+#\s+%("[^"]*"|[\w.$-]+)\s*$')
 _CALLED = re.compile(r"^call ([A-Za-z_.$][\w.$]*)|^r\d+ = ([A-Za-z_.$][\w.$]*) ll$")
 
 
-class Placed(NamedTuple):
+class BpfInstruction(NamedTuple):
     """A BPF instruction."""
 
     block: str  # name of the LLVM block; empty if unknown
@@ -21,9 +21,9 @@ class Placed(NamedTuple):
     calls: str | None  # the symbol that it calls, or takes the address of
 
 
-def layout(assembler: str) -> dict[str, list[Placed]]:
+def layout(assembler: str) -> dict[str, list[BpfInstruction]]:
     """Return the instructions of each function, in order."""
-    found = dict[str, list[Placed]]()
+    found = dict[str, list[BpfInstruction]]()
     inside, block = None, ""
     for line in assembler.splitlines():
         head = _FUNCTION.match(line)
@@ -46,12 +46,14 @@ def layout(assembler: str) -> dict[str, list[Placed]]:
             called = _CALLED.match(text)
             wide = text.endswith(" ll") or " ll\t" in text or " ll " in text
             inside.append(
-                Placed(block, 2 if wide else 1, called[called.lastindex or 0] if called else None)
+                BpfInstruction(
+                    block, 2 if wide else 1, called[called.lastindex or 0] if called else None
+                )
             )
     return found
 
 
-def linked(entry: str, functions: dict[str, list[Placed]]) -> list[tuple[str, int]]:
+def linked(entry: str, functions: dict[str, list[BpfInstruction]]) -> list[tuple[str, int]]:
     """Return the functions of a program in order, with their first slots.
 
     The callees of a function follow it, each directly followed by its own callees (as in libbpf).

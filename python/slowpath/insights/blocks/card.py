@@ -15,7 +15,7 @@ from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.schema.compiled import Compiled
 from slowpath.core.schema.results import Refusal
-from slowpath.insights.blocks.block_map import Placed, linked
+from slowpath.insights.blocks.block_map import BpfInstruction, linked
 from slowpath.insights.blocks.documents import TARGET
 from slowpath.insights.blocks.elf import Code
 
@@ -50,7 +50,7 @@ def is_address(instruction: bytes) -> bool:
     return instruction[0] == _ADDRESS
 
 
-def goes_to_memory(instruction: bytes) -> bool:
+def is_memory_access(instruction: bytes) -> bool:
     """Return true for a memory access."""
     return instruction[0] & 7 <= _STORE and not is_address(instruction)
 
@@ -72,7 +72,7 @@ def depth(instructions: Iterable[bytes]) -> int:
     return -lowest
 
 
-def stands_in(instruction: bytes, used: int) -> bytes | None:
+def stand_in_for(instruction: bytes, used: int) -> bytes | None:
     """Return the stand-in for an instruction of a function that uses `used` bytes of stack.
 
     The stand-in has as many slots; None if there is none. For loads, it reads stack bytes that no
@@ -146,7 +146,7 @@ class Subject(NamedTuple):
     file: str
     number: int  # index in the object
     entry: str
-    functions: dict[str, list[Placed]]
+    functions: dict[str, list[BpfInstruction]]
     btf: objects.Btf | None
     verified: bool = True  # False: made from a function, which need not pass a verifier
 
@@ -197,7 +197,7 @@ class _Exchange:
                 called = _TAIL_CALL if is_tail_call(before) else one.calls
                 if not is_call(before) or called is None or called in own:
                     continue
-                instead = stands_in(before, self._depths[name])
+                instead = stand_in_for(before, self._depths[name])
                 if instead is not None:
                     self._code.exchange(name, slot, instead)
                     self._exchanged.add((name, slot))
@@ -238,10 +238,10 @@ class _Exchange:
         if reason == OF_ANY_KIND and not known:
             reason = _OF_NO_KIND
         before = self._code.instruction(*place)
-        instead = stands_in(before, self._depths[place[0]])
+        instead = stand_in_for(before, self._depths[place[0]])
         if instead is None or place in self._exchanged:
             where = refusal["place"] if slot == refusal["instruction"] else f"instruction {slot}"
             raise InputError(self._file, f"{where}: {reason}; nothing can stand in for it")
         self._code.exchange(*place, instead)
         self._exchanged.add(place)
-        self.done.append(Refused(*place, reason, goes_to_memory(before)))
+        self.done.append(Refused(*place, reason, is_memory_access(before)))

@@ -13,7 +13,7 @@ from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.loading import KernelBtf
 from slowpath.core.programs.selection import UNKNOWN
 from slowpath.insights.blocks import accesses, card
-from slowpath.insights.blocks.block_map import Placed, layout
+from slowpath.insights.blocks.block_map import BpfInstruction, layout
 from slowpath.insights.blocks.counting import Counted, counted
 from slowpath.insights.blocks.documents import (
     PredictedBlock,
@@ -24,8 +24,8 @@ from slowpath.insights.blocks.documents import (
     Uncounted,
 )
 from slowpath.insights.blocks.elf import Code
-from slowpath.insights.blocks.pointers import Kind, Language, Traced
-from slowpath.insights.source.bpf_steps import alone, lowered, programs
+from slowpath.insights.blocks.pointers import IrModule, Kind, Traced
+from slowpath.insights.source.bpf_steps import lowered, programs, without_other_programs
 from slowpath.insights.source.functions import Block, functions_of
 from slowpath.insights.source.map_types import with_known_maps
 
@@ -48,8 +48,8 @@ class Made(NamedTuple):
 class Module(NamedTuple):
     """A source in LLVM IR and as BPF object."""
 
-    language: Language
-    layout: dict[str, list[Placed]]
+    language: IrModule
+    layout: dict[str, list[BpfInstruction]]
     object: bytes
     programs: list[objects.ProgramInfo]
     exchanged: dict[str, str]  # reason by name of a map, for maps of replaced type
@@ -84,7 +84,7 @@ def counted_programs(
 
 def _alone(asked: Question, text: str, stopping: Stopping) -> PredictedProgram:
     """Count the requested program, compiled without the others."""
-    module = load(asked, alone(text, asked.entry or ""))
+    module = load(asked, without_other_programs(text, asked.entry or ""))
     return count(asked, module, module.programs[0], stopping)
 
 
@@ -117,11 +117,11 @@ def load(asked: Question, text: str) -> Module:
         raise InputError(asked.file, f"there is not {wanted}; {has}; {more}")
     placed = layout(made.assembler)
     check(asked.file, placed, Code(made.object))
-    language_ = Language(made.llvm, functions)
+    language_ = IrModule(made.llvm, functions)
     return Module(language_, placed, made.object, asked_for, exchanged.reasons)
 
 
-def check(file: str, placed: Mapping[str, list[Placed]], code: Code) -> None:
+def check(file: str, placed: Mapping[str, list[BpfInstruction]], code: Code) -> None:
     """Check that assembly and object have the same instructions.
 
     Raises:
@@ -184,7 +184,7 @@ def _take_out(blocks: dict[str, dict[str, Counted]], made: Made) -> int:
 
 
 def _function(
-    name: str, traced: Mapping[str, Traced], blocks: dict[str, Counted], language: Language
+    name: str, traced: Mapping[str, Traced], blocks: dict[str, Counted], language: IrModule
 ) -> PredictedFunction:
     one = traced[name]
     function = one.function
@@ -202,7 +202,7 @@ def _function(
 
 
 def _block(
-    block: Block | None, name: str, counts: Counted, traced: Traced, language: Language
+    block: Block | None, name: str, counts: Counted, traced: Traced, language: IrModule
 ) -> PredictedBlock:
     places = [] if block is None else [language.line(one.place) for one in block.instructions]
     line = next((place for place in places if place is not None), None)

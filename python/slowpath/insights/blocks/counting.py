@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from slowpath.core.errors import InputError
-from slowpath.insights.blocks.block_map import Placed
+from slowpath.insights.blocks.block_map import BpfInstruction
 from slowpath.insights.blocks.card import Lowered, Refused
 
 _CALL = re.compile(r"^call (bpf_\w+)")
@@ -34,7 +34,7 @@ class Counted:
 def counted(
     file: str,
     lowered: Lowered,
-    layout: Mapping[str, list[Placed]],
+    layout: Mapping[str, list[BpfInstruction]],
     exchanged: Mapping[str, str],
     called: Mapping[tuple[str, int], str],
 ) -> dict[str, dict[str, Counted]]:

@@ -8,15 +8,22 @@ import llvmlite.binding as llvm
 from slowpath.core.engine import objects
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.insights.blocks.block_map import Placed, layout, linked
-from slowpath.insights.blocks.card import is_call, stands_in
+from slowpath.insights.blocks.block_map import BpfInstruction, layout, linked
+from slowpath.insights.blocks.card import is_call, stand_in_for
 from slowpath.insights.blocks.counted import Made, Module, check, count
 from slowpath.insights.blocks.documents import PredictedProgram, Question, Uncounted
 from slowpath.insights.blocks.elf import Code
-from slowpath.insights.blocks.pointers import Kind, Language
+from slowpath.insights.blocks.pointers import IrModule, Kind
 from slowpath.insights.blocks.wrapping import APART, Wrapped, wrapped
-from slowpath.insights.source.bpf_steps import lowered, optimised, packed, read
-from slowpath.insights.source.entry import WAYS, Entry, Role, choose, wanted, with_given
+from slowpath.insights.source.bpf_steps import lowered, optimise_for_bpf, packed, read
+from slowpath.insights.source.entry import (
+    ACCEPTED_SIGNATURES,
+    Entry,
+    Role,
+    choose_entry,
+    packet_functions,
+    with_pointer_targets,
+)
 from slowpath.insights.source.framework_calls import RECEIVING
 from slowpath.insights.source.functions import functions_of
 from slowpath.insights.source.modules import variables_of
@@ -44,7 +51,7 @@ class Plain(NamedTuple):
     """LLVM IR as clang writes it."""
     read: str
     """LLVM IR as the LLVM of llvmlite writes it."""
-    language: Language
+    language: IrModule
     """`read` with its functions."""
     sizes: Mapping[str, int]
     """Sizes of variables in bytes."""
@@ -76,18 +83,18 @@ def load_plain(asked: Question) -> Plain:
     before = read(asked.file, asked.clang)
     functions = functions_of(_parsed(asked, before))
     entries, others = list[Entry](), list[tuple[str, Uncounted]]()
-    for name in wanted(asked.file, functions, asked.entry):
+    for name in packet_functions(asked.file, functions, asked.entry):
         try:
-            chosen = choose(asked.file, functions, name)
+            chosen = choose_entry(asked.file, functions, name)
             _check_called(asked.file, chosen)
             if asked.entry is None:
                 _check_bytes(asked.file, chosen)
             entries.append(chosen)
         except InputError as problem:
-            reason = problem.reason.removesuffix(f"; {WAYS}")
+            reason = problem.reason.removesuffix(f"; {ACCEPTED_SIGNATURES}")
             others.append((name, {"entry": functions[name].shown, "reason": reason}))
     roots = [one.function.name for one in entries] + [name for name, _ in others]
-    text = optimised(asked.file, before, roots, asked.clang)
+    text = optimise_for_bpf(asked.file, before, roots, asked.clang)
     module = _parsed(asked, text)
     after = functions_of(module)
     sizes, read_here = dict(variables_of(module)), str(module)
@@ -95,11 +102,11 @@ def load_plain(asked: Question) -> Plain:
     for one in entries:
         same = one._replace(function=after[one.function.name])
         try:
-            ready.append(with_given(asked.file, read_here, after, same))
+            ready.append(with_pointer_targets(asked.file, read_here, after, same))
         except InputError as problem:
             said: Uncounted = {"entry": one.function.shown, "reason": problem.reason}
             others.append((one.function.name, said))
-    return Plain(text, read_here, Language(read_here, after), sizes, ready, others)
+    return Plain(text, read_here, IrModule(read_here, after), sizes, ready, others)
 
 
 def counted_functions(
@@ -192,7 +199,7 @@ def count_entry(asked: Question, plain: Plain, entry: Entry, stopping: Stopping)
 
 
 def _stand_in(
-    placed: Mapping[str, list[Placed]], code: Code, framework: Mapping[str, str]
+    placed: Mapping[str, list[BpfInstruction]], code: Code, framework: Mapping[str, str]
 ) -> dict[tuple[str, int], str]:
     """Replace calls of functions without bodies by a helper's; return places and callees."""
     found = dict[tuple[str, int], str]()
@@ -201,7 +208,7 @@ def _stand_in(
         for one in instructions:
             before = code.instruction(name, at)
             if one.calls is not None and one.calls in framework and is_call(before):
-                instead = stands_in(before, 0)
+                instead = stand_in_for(before, 0)
                 if instead is not None:
                     code.exchange(name, at, instead)
                     found[name, at] = framework[one.calls]

@@ -25,7 +25,7 @@ class Predicted(NamedTuple):
     high: float  # to here
 
 
-class Model:
+class AdditiveModel:
     """The additive model."""
 
     def __init__(self, saved: Mapping[str, Any]) -> None:
@@ -53,16 +53,16 @@ def group(word: str) -> str:
     return " ".join(parts[:2]) if parts[0] in ("load", "store", "icmp", "address") else parts[0]
 
 
-def shipped_model() -> Model:
+def shipped_model() -> AdditiveModel:
     """Load the additive model that is shipped with slowpath."""
     text = files("slowpath.insights.blocks").joinpath("models/additive.json").read_text()
-    return Model(json.loads(text))
+    return AdditiveModel(json.loads(text))
 
 
 _STATE = frozenset({"element", "global", "table", "returned"})
 
 
-class Taken(NamedTuple):
+class Costs(NamedTuple):
     """Card instructions and memory accesses of a BPF instruction, or of a block."""
 
     instructions: float
@@ -71,18 +71,18 @@ class Taken(NamedTuple):
     unknown: float
 
 
-NOTHING = Taken(0.0, 0.0, 0.0, 0.0)
+NOTHING = Costs(0.0, 0.0, 0.0, 0.0)
 
 
-class Tree:
+class TreeModel:
     """The tree model."""
 
     def __init__(self, saved: Mapping[str, Any]) -> None:
         """Load the model from its JSON form."""
-        self._nodes = {words: Taken(*taken) for words, taken in saved["nodes"].items()}
+        self._nodes = {words: Costs(*taken) for words, taken in saved["nodes"].items()}
         self._errors: list[tuple[float, float, float]] = [tuple(one) for one in saved["errors"]]
 
-    def taken(self, words: Sequence[str]) -> Taken:
+    def taken(self, words: Sequence[str]) -> Costs:
         """Predict the costs of an instruction; `NOTHING` if its first word is unknown."""
         for count in range(len(words), 0, -1):
             found = self._nodes.get(" / ".join(words[:count]))
@@ -90,7 +90,7 @@ class Tree:
                 return found
         return NOTHING
 
-    def block(self, inside: Iterable[Described]) -> Taken:
+    def block(self, inside: Iterable[Described]) -> Costs:
         """Predict the costs of a block from its instructions."""
         instructions = packet = state = unknown = 0.0
         for one in inside:
@@ -104,7 +104,7 @@ class Tree:
                 state += taken.unknown
             else:
                 unknown += taken.unknown
-        return Taken(instructions, packet, state, unknown)
+        return Costs(instructions, packet, state, unknown)
 
     def interval(self, instructions: float) -> Predicted:
         """Return the interval of a prediction, from the errors in training."""
@@ -115,7 +115,7 @@ class Tree:
         return Predicted(instructions, instructions * low, instructions * high)
 
 
-def shipped_tree() -> Tree:
+def shipped_tree() -> TreeModel:
     """Load the tree that is shipped with slowpath."""
     text = files("slowpath.insights.blocks").joinpath("models/tree.json").read_text()
-    return Tree(json.loads(text))
+    return TreeModel(json.loads(text))

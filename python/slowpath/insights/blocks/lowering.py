@@ -22,9 +22,15 @@ from slowpath.insights.blocks.backend import assembler
 from slowpath.insights.blocks.machine.instructions import Assembled, assembled
 from slowpath.insights.blocks.machine.tokens import Described, described
 from slowpath.insights.blocks.machine.values import NUMBER, Context, Given, Pointee, Value, number
-from slowpath.insights.source.bpf_steps import CPU, LAYOUT, TRIPLE, language, named
+from slowpath.insights.source.bpf_steps import CPU, LAYOUT, TRIPLE, compile_to_ir, named
 from slowpath.insights.source.functions import Parameter, functions_of
-from slowpath.insights.source.modules import enclosed, keep_loops, read_module, separated, set_apart
+from slowpath.insights.source.modules import (
+    bracketed_prefix,
+    keep_crc_loops,
+    prevent_inlining,
+    read_module,
+    split_at_commas,
+)
 from slowpath.insights.source.sources import Source, load_source
 
 _MOST = 5
@@ -69,8 +75,8 @@ def _defined(line: str) -> list[str]:
     head = _DEFINE.match(line)
     if head is None:
         return [line]
-    inside = enclosed(line[head.end() :])
-    given = separated(inside[1:-1]) if inside != "()" else []
+    inside = bracketed_prefix(line[head.end() :])
+    given = split_at_commas(inside[1:-1]) if inside != "()" else []
     if len(given) <= _MOST or not line.rstrip().endswith("{"):
         return [line]
     rest = line[head.end() + len(inside) :]
@@ -88,8 +94,8 @@ def _called(line: str, stood: set[str]) -> str:
     found = _CALL.search(line)
     if found is None:
         return line
-    inside = enclosed(line[found.end() :])
-    given = separated(inside[1:-1])
+    inside = bracketed_prefix(line[found.end() :])
+    given = split_at_commas(inside[1:-1])
     memory = _MEMORY.match(found[2])
     if memory:
         return _copied(line, given, memory[1], stood)
@@ -140,7 +146,7 @@ def prepared(file: str, clang: Clang) -> Prepared:
     first: InputError | None = None
     if Path(file).suffix == ".c":
         try:
-            return Prepared(language(file, clang), for_bpf=True)
+            return Prepared(compile_to_ir(file, clang), for_bpf=True)
         except InputError as problem:
             first = problem
     try:
@@ -150,7 +156,7 @@ def prepared(file: str, clang: Clang) -> Prepared:
     text = _of_bpf(source)
     if text is not None:
         return Prepared(named(text), for_bpf=True)
-    keep_loops()
+    keep_crc_loops()
     module = read_module(source)
     text = retargeted(str(module))
     text = optimised(text) if source.compiled else str(llvm.parse_assembly(text))
@@ -184,7 +190,7 @@ def optimised(text: str) -> str:
     """
     module = llvm.parse_assembly(text)
     support = {one.name for one in functions_of(module).values() if one.supports}
-    set_apart(module, support.__contains__)
+    prevent_inlining(module, support.__contains__)
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=CPU, opt=2)

@@ -5,11 +5,11 @@ from collections.abc import Container, Iterable, Mapping
 from copy import copy
 from typing import Literal, NamedTuple
 
-from slowpath.insights.source.calls import reached
+from slowpath.insights.source.calls import reachable_functions
 from slowpath.insights.source.functions import Function, Instruction
 from slowpath.insights.source.metadata import Line, Metadata
-from slowpath.insights.source.modules import separated
-from slowpath.insights.source.operands import arguments, called, parts, pointer, result, value
+from slowpath.insights.source.modules import split_at_commas
+from slowpath.insights.source.operands import arguments, call_target, parts, pointer, result, value
 
 Kind = Literal["stack", "context", "packet", "state", "constant", "unknown"]
 """Target of a pointer.
@@ -84,7 +84,7 @@ class Provenance:
         return {"unknown"} if parts(made.text)[0].endswith("ptr") else set()
 
     def _called(self, text: str, seen: set[str]) -> set[Kind]:
-        whom = called(text)
+        whom = call_target(text)
         if whom.name is not None and whom.name.startswith(_PASSED):
             names = [value(part.rstrip(")")) for part in parts(text)]
             return set[Kind]().union(*(self._find(one, seen) for one in names if one))
@@ -124,7 +124,7 @@ class Traced(NamedTuple):
     provenance: Provenance
 
 
-class Language:
+class IrModule:
     """LLVM IR of a module, with its functions."""
 
     def __init__(self, text: str, functions: Mapping[str, Function]) -> None:
@@ -134,12 +134,14 @@ class Language:
         self._constants = {name.strip('"') for name in _CONSTANT.findall(text)}
         self._parameters = {
             name.strip('"'): [
-                found[1] if (found := _NAME.search(one)) else "" for one in separated(inside) if one
+                found[1] if (found := _NAME.search(one)) else ""
+                for one in split_at_commas(inside)
+                if one
             ]
             for name, inside in _HEAD.findall(text)
         }
 
-    def only(self, names: Container[str]) -> "Language":
+    def only(self, names: Container[str]) -> "IrModule":
         """Return the module with only these functions; all others count as external."""
         some = copy(self)
         some.functions = {name: one for name, one in self.functions.items() if name in names}
@@ -151,7 +153,7 @@ class Language:
 
     def traced(self, entry: str, kinds: list[Kind]) -> dict[str, Traced]:
         """Trace an entry and its callees; `kinds` has the targets of the entry's parameters."""
-        inside = reached(self.functions, entry)
+        inside = reachable_functions(self.functions, entry)
         given = {entry: [{kind} for kind in kinds]}
         given |= {name: [] for name in self.functions if name in inside and name != entry}
         for _ in range(_ROUNDS):
@@ -174,7 +176,7 @@ class Language:
         """Add the targets of arguments in a function to the parameters of its callees."""
         for block in one.function.blocks:
             for instruction in block.instructions:
-                name = called(instruction.text).name if instruction.opcode == "call" else None
+                name = call_target(instruction.text).name if instruction.opcode == "call" else None
                 if name is None or name not in given:
                     continue
                 for number, part in enumerate(arguments(instruction.text)):

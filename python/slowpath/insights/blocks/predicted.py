@@ -14,15 +14,15 @@ from slowpath.insights.blocks.documents import (
     Question,
 )
 from slowpath.insights.blocks.functions import POINTS, Plain, as_program
-from slowpath.insights.blocks.learnt import Model, Tree, shipped_model
+from slowpath.insights.blocks.learnt import AdditiveModel, TreeModel, shipped_model
 from slowpath.insights.blocks.lowering import Machine, Prepared, blocks, lower, prepared, value
 from slowpath.insights.blocks.machine.tokens import Described
 from slowpath.insights.blocks.machine.values import Context, Value
-from slowpath.insights.blocks.pointers import Kind, Language, Traced
+from slowpath.insights.blocks.pointers import IrModule, Kind, Traced
 from slowpath.insights.blocks.tokens import Describer, Said
 from slowpath.insights.blocks.wrapping import APART
 from slowpath.insights.source.calls import find_entry
-from slowpath.insights.source.entry import Entry, wanted
+from slowpath.insights.source.entry import Entry, packet_functions
 from slowpath.insights.source.framework_calls import RECEIVING
 from slowpath.insights.source.functions import Block, Function, Parameter, functions_of
 
@@ -34,8 +34,8 @@ _PACKETS = ("xdp_md", "Packet", "WritablePacket", "rte_mbuf", "rte_mbuf *")
 class Models(NamedTuple):
     """The learnt models."""
 
-    tree: Tree  # for BPF instructions
-    words: Model  # for LLVM IR without BPF instructions
+    tree: TreeModel  # for BPF instructions
+    words: AdditiveModel  # for LLVM IR without BPF instructions
 
 
 _CONTEXT = Value("context", Context(), 0)
@@ -45,7 +45,7 @@ _CONTEXT = Value("context", Context(), 0)
 class Lowered(NamedTuple):
     """A source in LLVM IR and lowered to BPF."""
 
-    language: Language
+    language: IrModule
     machine: Machine
     shown: dict[str, str]  # names of functions in the source
 
@@ -60,7 +60,7 @@ def predicted_programs(asked: Question) -> Iterator[PredictedProgram]:
     source, known = prepared(asked.file, asked.clang), models()
     all_ = functions_of(llvm.parse_assembly(source.text))
     module = _lowered(asked, source, all_)
-    for name in wanted(asked.file, all_, asked.entry):
+    for name in packet_functions(asked.file, all_, asked.entry):
         yield predict(module, find_entry(asked.file, module.language.functions, name), known)
 
 
@@ -84,7 +84,7 @@ def _lowered(asked: Question, source: Prepared, all_: Mapping[str, Function]) ->
     machine = lower(asked.file, source, asked.clang.until)
     own = {name: one for name, one in machine.functions.items() if name in functions}
     machine = machine._replace(functions=own)  # functions of the headers are calls of the framework
-    return Lowered(Language(source.text, functions), machine, shown)
+    return Lowered(IrModule(source.text, functions), machine, shown)
 
 
 def predict(module: Lowered, entry: str, known: Models) -> PredictedProgram:
@@ -188,7 +188,7 @@ def _function(
 
 
 def _from_machine(
-    block: Block | None, name: str, made: list[Described], module: Lowered, model: Tree
+    block: Block | None, name: str, made: list[Described], module: Lowered, model: TreeModel
 ) -> PredictedBlock:
     """Predict a block from its BPF instructions."""
     taken = model.block(made)
@@ -205,7 +205,7 @@ def _from_machine(
     return row
 
 
-def _from_words(block: Block, said: Said, module: Lowered, model: Model) -> PredictedBlock:
+def _from_words(block: Block, said: Said, module: Lowered, model: AdditiveModel) -> PredictedBlock:
     """Predict a block from LLVM IR, since the BPF back end rejects its function."""
     guess = model.predict(said.words)
     row = _described(block, said.block, module)

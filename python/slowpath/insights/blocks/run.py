@@ -30,9 +30,9 @@ from slowpath.insights.blocks.predicted import (
 )
 from slowpath.insights.options import read_limits
 from slowpath.insights.output import show, warn
-from slowpath.insights.source.bpf_steps import language, programs
+from slowpath.insights.source.bpf_steps import compile_to_ir, programs
 from slowpath.insights.source.sources import CPLUSPLUS, is_source, may_have_programs
-from slowpath.insights.source.unit import attempt, need_compiler
+from slowpath.insights.source.unit import require_llvmlite, run_in_worker
 
 
 def run(given: Namespace) -> ExitCode:
@@ -44,7 +44,7 @@ def run(given: Namespace) -> ExitCode:
         StoppedError: when the time was too short for any result.
         UnavailableError: when llvmlite is missing.
     """
-    need_compiler()
+    require_llvmlite()
     limits = read_limits(given)
 
     question = Question(given.file, given.entry, given.map_abi, limits.clang, given.model)
@@ -214,7 +214,7 @@ def _with_programs(asked: Question) -> str | None:
         return None
     seem = may_have_programs(asked.file)
     try:
-        text = language(asked.file, asked.clang)
+        text = compile_to_ir(asked.file, asked.clang)
     except StoppedError:
         raise
     except InputError:
@@ -257,7 +257,7 @@ def examine(
         for one in predictions(question, stopping):
             yield ("program" if "functions" in one else "uncounted"), one
 
-    stopped = attempt(question.file, work, (seconds, memory), stopping, take)
+    stopped = run_in_worker(question.file, work, (seconds, memory), stopping, take)
     if stopped is not None and not report["programs"] and not report["uncounted"]:
         raise StoppedError(question.file, f"{stopped} before any of it was predicted")
     report["stopped"] = stopped

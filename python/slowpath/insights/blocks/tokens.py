@@ -15,7 +15,7 @@ from slowpath.insights.blocks.pointers import Traced
 from slowpath.insights.source.functions import Block, Instruction
 from slowpath.insights.source.operands import (
     arguments,
-    called,
+    call_target,
     parts,
     pointer,
     result,
@@ -270,7 +270,7 @@ class Describer:
         return f"{one.opcode} {width(before)} {width(after)} {made}{same}{several}"
 
     def _call(self, one: Instruction) -> Iterator[str]:
-        whom, given = called(one.text), arguments(one.text)
+        whom, given = call_target(one.text), arguments(one.text)
         if whom.name and whom.name.startswith(_MARKS):
             return
         if whom.name and whom.name.startswith("llvm.mem"):

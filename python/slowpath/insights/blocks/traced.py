@@ -18,9 +18,9 @@ from slowpath.insights.source.framework import is_support
 from slowpath.insights.source.functions import Block, Function
 from slowpath.insights.source.metadata import Metadata
 from slowpath.insights.source.sources import Source
-from slowpath.insights.source.unit import attempt
+from slowpath.insights.source.unit import run_in_worker
 from slowpath.insights.trace.documents import CountsReport
-from slowpath.insights.trace.request import Allowance, Setting
+from slowpath.insights.trace.request import RunLimits, RunSettings
 from slowpath.insights.trace.running import run_source
 
 _DIGITS = 6
@@ -76,7 +76,7 @@ def _of_block(block: Block, metadata: Metadata, own: str) -> Inlined:
 _SHOWN = 4
 
 
-class Ran(NamedTuple):
+class ExecutedBlock(NamedTuple):
     """A block with its runs."""
 
     symbol: str
@@ -107,7 +107,7 @@ class Ran(NamedTuple):
 class Executed(NamedTuple):
     """The blocks of a run."""
 
-    blocks: list[Ran]
+    blocks: list[ExecutedBlock]
     on_card: bool
     """True if instructions were counted in code for the card; else they are LLVM instructions."""
     why: str
@@ -138,8 +138,8 @@ class Trace(NamedTuple):
     """A packet trace, with the settings and limits of the run."""
 
     file: str
-    setting: Setting
-    allowed: Allowance
+    setting: RunSettings
+    allowed: RunLimits
     usual: CountsReport
     """Counts of a run of the source as compiled for this machine."""
 
@@ -166,7 +166,7 @@ def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> 
         return _count(Question(source.file, setting.entry, "call", clang, "exact"), stopping)
 
     limits = (allowed.seconds, allowed.memory)
-    stopped = attempt(source.file, work, limits, stopping, found.append)
+    stopped = run_in_worker(source.file, work, limits, stopping, found.append)
     if stopped is not None or not found:
         raise InputError(source.file, f"{stopped or 'stopped'} before it was counted")
     _, symbol, text, said, refused = found[0]
@@ -186,7 +186,7 @@ def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> 
 def in_llvm(counts: CountsReport, why: str) -> Executed:
     """Return the blocks of a run with their LLVM instructions."""
     rows = [
-        Ran(
+        ExecutedBlock(
             *(one["symbol"], one["file"], one["line"], one["support"]),
             *(one["per_packet"], one["instructions"], []),
             {(one["file"], one["line"]): 1.0} if one["line"] else {},
@@ -196,7 +196,7 @@ def in_llvm(counts: CountsReport, why: str) -> Executed:
     return Executed(rows, False, why, [])
 
 
-def _rows(counts: CountsReport, said: dict[str, _Blocks]) -> list[Ran]:
+def _rows(counts: CountsReport, said: dict[str, _Blocks]) -> list[ExecutedBlock]:
     """Return the blocks with known costs; calls of the framework count for their callers."""
     found = []
     for one in counts["blocks"]:
@@ -205,7 +205,7 @@ def _rows(counts: CountsReport, said: dict[str, _Blocks]) -> list[Ran]:
         costs, within, lines = said[one["symbol"]]
         number = one["number"]
         found.append(
-            Ran(
+            ExecutedBlock(
                 *(one["symbol"], one["file"], one["line"], one["support"], one["per_packet"]),
                 costs[number],
                 [(frozenset(names), share) for names, share in within.get(str(number), [])],
@@ -219,9 +219,9 @@ def _count_programs(asked: Question, ran: frozenset[str], stopping: Stopping) ->
     """Count the XDP programs that `ran` (by symbol) in the worker process, like `_count`."""
     from slowpath.insights.blocks.block_map import linked
     from slowpath.insights.blocks.counted import count, load
-    from slowpath.insights.source.bpf_steps import language
+    from slowpath.insights.source.bpf_steps import compile_to_ir
 
-    module = load(asked, language(asked.file, asked.clang))
+    module = load(asked, compile_to_ir(asked.file, asked.clang))
     functions = module.language.functions
     costs, lacks = dict[str, _Blocks](), dict[str, None]()
     for program in module.programs:
@@ -240,7 +240,7 @@ def _count_programs(asked: Question, ran: frozenset[str], stopping: Stopping) ->
 def _count(asked: Question, stopping: Stopping) -> Iterator[Message]:
     """Count in the worker process: yield the entry's symbol, the module to run, and costs."""
     from slowpath.insights.blocks.functions import count_entry, load_plain
-    from slowpath.insights.source.bpf_steps import for_here
+    from slowpath.insights.source.bpf_steps import for_host
 
     plain = load_plain(asked)
     if len(plain.entries) != 1:
@@ -250,7 +250,7 @@ def _count(asked: Question, stopping: Stopping) -> Iterator[Message]:
     counted = count_entry(asked, plain, entry, stopping)
     functions, metadata = plain.language.functions, plain.language.metadata
     said, refused = _costs(counted.program, counted.symbols, functions, metadata)
-    text = for_here(plain.read)
+    text = for_host(plain.read)
     yield "counted", entry.function.name, text, said, refused
 
 

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from slowpath.core.errors import InputError
 from slowpath.insights.source.entry import Entry, Role
-from slowpath.insights.source.framework_calls import FETCHED, RECEIVE, as_called, framework
+from slowpath.insights.source.framework_calls import FETCHED, RECEIVE, framework, rewrite_line
 from slowpath.insights.source.functions import Function
-from slowpath.insights.source.modules import separated
-from slowpath.insights.source.pointer_parameters import Given
+from slowpath.insights.source.modules import split_at_commas
+from slowpath.insights.source.pointer_parameters import PointerTarget
 
 APART = "slowpath."
 """Name prefix of blocks that are not in the function."""
@@ -103,7 +103,7 @@ def _mbuf(kept: str) -> Iterator[str]:
         yield f"  store {kind} {initial}, ptr %{APART}at{number}, align {aligned}"
 
 
-def _lent(one: Given) -> str:
+def _lent(one: PointerTarget) -> str:
     """Return the variable that a further pointer points to."""
     if one.type is None:
         return "null"
@@ -315,7 +315,7 @@ class _Wrapping:
                 block = label[1].strip('"')
             if _DEBUGS.match(line):
                 continue
-            made = as_called(_EXTENDED.sub(r"\1", _DEBUG.sub("", line)))
+            made = rewrite_line(_EXTENDED.sub(r"\1", _DEBUG.sub("", line)))
             if made.apart is not None:
                 known = self._apart.setdefault((name, block), Counter())
                 known[f"{made.apart}; counted as unsigned"] += 1
@@ -342,7 +342,9 @@ class _Wrapping:
 
     def _head(self, parameters: str, kind: str, places: list[str], first: str) -> Iterator[str]:
         """Yield the wrapper's blocks, with all local variables of fixed size."""
-        names = [found[1] for one in separated(parameters) if (found := _PARAMETER.search(one))]
+        names = [
+            found[1] for one in split_at_commas(parameters) if (found := _PARAMETER.search(one))
+        ]
         if len(names) != len(self._entry.roles):
             raise InputError(self._file, "internal error: parameters are not understood")
         packet = _PACKETS.search(self._text) if self._entry.click else None

@@ -34,7 +34,7 @@ class Curves(NamedTuple):
     latency: Array  # cycles, same shape
 
 
-class Asked(NamedTuple):
+class Query(NamedTuple):
     """Functions and numbers of cores to predict."""
 
     file: str
@@ -76,7 +76,7 @@ def read_curves(file: str) -> Curves:
     return Curves(tuple(named), functions, table[..., 0], table[..., 1])
 
 
-def read_asked(file: str) -> Asked:
+def read_asked(file: str) -> Query:
     """Read a query.
 
     Raises:
@@ -88,7 +88,7 @@ def read_asked(file: str) -> Asked:
     places = {name: at for at, name in enumerate(named)}
     asked = [(places[_name(file, row)], _cores(file, row)) for row in rows]
     described = [values for _, values in named.values()]
-    return Asked(
+    return Query(
         file,
         tuple(named),
         functions_of(described),

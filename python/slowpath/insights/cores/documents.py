@@ -4,7 +4,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from slowpath.insights.cores.curves import Asked
+from slowpath.insights.cores.curves import Query
 from slowpath.insights.cores.groups import FUNCTIONS, PAIRS, Groups
 from slowpath.insights.cores.knee import CORES
 from slowpath.insights.cores.model import CoresModel, advised, predict
@@ -50,7 +50,7 @@ class CoresReport(TypedDict):
     points: list[Point]
 
 
-def points_of(model: CoresModel, asked: Asked) -> list[Point]:
+def points_of(model: CoresModel, asked: Query) -> list[Point]:
     """Return the prediction for each row of the query."""
     every = tuple(sorted({cores for _, cores in asked.rows}))
     found = predict(model, asked.functions, every)
@@ -67,7 +67,7 @@ def points_of(model: CoresModel, asked: Asked) -> list[Point]:
     ]
 
 
-def functions_of(model: CoresModel, asked: Asked, confidence: float) -> list[Knee]:
+def functions_of(model: CoresModel, asked: Query, confidence: float) -> list[Knee]:
     """Return the advice for each function."""
     found = advised(model, asked.functions, confidence)
     return [

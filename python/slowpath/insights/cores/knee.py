@@ -52,7 +52,7 @@ def scattered(spread: Array, draws: int) -> Array:
     return np.asarray(normal @ (vectors * np.sqrt(np.maximum(values, 0))).T)
 
 
-def among(found: NDArray[np.int64], confidence: float) -> Advice:
+def median_interval(found: NDArray[np.int64], confidence: float) -> Advice:
     """Return the median of knees, shape (draws, functions), and the interval for a confidence."""
     tail = (1 - confidence) / 2
     at = (0.5, tail, 1 - tail)
@@ -78,7 +78,7 @@ def advise(throughput: Array, spread: Array, confidence: float) -> Advice:
     half = scattered(spread, _DRAWS // 2)
     factors = np.exp(np.concatenate([half, -half]))[:, None, :]
     parts = [
-        among(knees(throughput[first : first + _BLOCK] * factors), confidence)
+        median_interval(knees(throughput[first : first + _BLOCK] * factors), confidence)
         for first in range(0, len(throughput), _BLOCK)
     ]
     return Advice(*(np.concatenate(one) for one in zip(*parts, strict=True)))

@@ -161,7 +161,7 @@ def learn(groups: Groups, pairs: Paired, seed: int = 0) -> PairsModel:
     count = groups.size
     known = works(groups.functions)
     one = amounts(known)
-    logs = np.log(pairs.throughput / _GIGA) - favour(groups, pairs)
+    logs = np.log(pairs.throughput / _GIGA) - position_bias(groups, pairs)
     alone = Measured(
         taken(one, alone_places(count)),
         np.full((4 * count, 1), float(GROUP_CORES)),
@@ -175,7 +175,7 @@ def learn(groups: Groups, pairs: Paired, seed: int = 0) -> PairsModel:
     return PairsModel(parameters, _latency(parameters, alone, known, groups), count)
 
 
-def favour(groups: Groups, pairs: Paired) -> Array:
+def position_bias(groups: Groups, pairs: Paired) -> Array:
     """Return the advantage of each position in a pair, as logarithms, shape (2,): +d and -d."""
     alone = groups.alone.throughput
     off = np.log(pairs.throughput) - np.log(np.stack([alone[:, FIRST], alone[:, SECOND]], -1))

@@ -15,13 +15,13 @@ from slowpath.insights.output import (
     check_output,
     percent,
     warn,
-    warn_of_guesses,
+    warn_of_extrapolation,
     write,
 )
-from slowpath.insights.source.unit import need_numbers
+from slowpath.insights.source.unit import require_numpy
 
 if TYPE_CHECKING:
-    from slowpath.insights.cores.curves import Asked
+    from slowpath.insights.cores.curves import Query
     from slowpath.insights.cores.groups import Groups
     from slowpath.insights.cores.model import CoresModel
     from slowpath.insights.cores.pairs import PairsModel
@@ -38,7 +38,7 @@ def run_cores(given: Namespace) -> ExitCode:
     if given.train is not None and given.traffic is not None:
         raise OptionError("--traffic", "is of the model without --train")
     check_output(given.output, [given.query, *([given.train] if given.train else [])])
-    need_numbers()
+    require_numpy()
     from slowpath.insights.cores.curves import read_asked
 
     asked = read_asked(given.query)
@@ -60,7 +60,7 @@ def _model(given: Namespace) -> "CoresModel":
     return learn(read_curves(given.train))
 
 
-def _report(given: Namespace, asked: "Asked", model: "CoresModel") -> "CoresReport":
+def _report(given: Namespace, asked: "Query", model: "CoresModel") -> "CoresReport":
     from slowpath.core.engine import identity
     from slowpath.insights.cores.documents import functions_of, points_of
     from slowpath.insights.cores.model import TRAFFIC
@@ -78,7 +78,7 @@ def _report(given: Namespace, asked: "Asked", model: "CoresModel") -> "CoresRepo
     }
 
 
-def _warn(asked: "Asked", report: "CoresReport") -> None:
+def _warn(asked: "Query", report: "CoresReport") -> None:
     """Warn about values outside the measured range."""
     beyond = sorted({one["cores"] for one in report["points"] if one["outside"]})
     if beyond:
@@ -86,7 +86,7 @@ def _warn(asked: "Asked", report: "CoresReport") -> None:
         text = f"{cores} cores are outside of the 24 to 60 that were measured; {GUESS}"
         warn(asked.file, text)
     unusual = [(one["function"], one["unusual"]) for one in report["functions"]]
-    warn_of_guesses(asked.file, "functions are", unusual)
+    warn_of_extrapolation(asked.file, "functions are", unusual)
 
 
 COLUMNS = ("function", "cores", "throughput_pps", "latency_cycles", "knee_cores")
@@ -144,7 +144,7 @@ def run_colocation(given: Namespace) -> ExitCode:
         UnavailableError: if a package is missing.
     """
     check_output(given.output, [given.query, *([given.train] if given.train else [])])
-    need_numbers()
+    require_numpy()
     from slowpath.insights.cores.groups import read_groups
 
     groups = read_groups(given.query)
@@ -152,7 +152,7 @@ def run_colocation(given: Namespace) -> ExitCode:
 
     write(given, {"csv": colocation_csv, "table": colocation_text}, report)
     unusual = [(one["group"], one["unusual"]) for one in report["groups"]]
-    warn_of_guesses(given.query, "groups have functions", unusual)
+    warn_of_extrapolation(given.query, "groups have functions", unusual)
     return ExitCode.FINE
 
 

@@ -14,7 +14,7 @@ from slowpath.insights.cores.groups import FUNCTIONS, Groups, Paired
 from slowpath.insights.cores.knee import CORES, at_cores, knees
 from slowpath.insights.cores.model import curves_of, inside
 from slowpath.insights.cores.network import works
-from slowpath.insights.cores.pairs import favour
+from slowpath.insights.cores.pairs import position_bias
 from slowpath.insights.cores.scores import FIRST, SECOND
 from slowpath.insights.demands.draws import DRAWS, WIDER, Draws, again, drawn, interval, throughput
 from slowpath.insights.demands.neighbours import of_columns
@@ -36,7 +36,7 @@ class Outcome(NamedTuple):
     share: Array  # measured throughput at the advised cores / greatest measured one
 
 
-class Way(NamedTuple):
+class Settings(NamedTuple):
     """Settings of predictions."""
 
     confidence: float  # confidence of intervals
@@ -44,7 +44,7 @@ class Way(NamedTuple):
     wider: float = WIDER
 
 
-def compared(fits: Fits, curves: Curves, way: Way, without: str | None = None) -> Outcome:
+def compared(fits: Fits, curves: Curves, way: Settings, without: str | None = None) -> Outcome:
     """Compare predictions for functions with measurements.
 
     Args:
@@ -67,7 +67,7 @@ def compared(fits: Fits, curves: Curves, way: Way, without: str | None = None) -
     )
 
 
-def left_out(fits: Fits, curves: Curves, way: Way) -> dict[str, Outcome]:
+def left_out(fits: Fits, curves: Curves, way: Settings) -> dict[str, Outcome]:
     """Compare functions with an element against prices learnt without it, for each element."""
     found = {}
     for element in ELEMENTS:
@@ -90,7 +90,7 @@ class Beside(NamedTuple):
     covered: Array  # 1 if the interval contains the measured share
 
 
-def beside_others(parameters: Array, groups: Groups, pairs: Paired, way: Way) -> Beside:
+def beside_others(parameters: Array, groups: Groups, pairs: Paired, way: Settings) -> Beside:
     """Predict members of published pairs as sources, beside neighbours known by columns.
 
     Functions are ordered by their position in the pair (first, second), then by group and pair.
@@ -104,7 +104,7 @@ def beside_others(parameters: Array, groups: Groups, pairs: Paired, way: Way) ->
     kept = beside(_needed(fits, own, way), others).own
     low, middle, high = interval(kept, way.confidence)
     # The position in a pair affects the throughput, which is an artefact of the measurement.
-    fair = pairs.throughput / np.exp(favour(groups, pairs))
+    fair = pairs.throughput / np.exp(position_bias(groups, pairs))
     alone = groups.alone.throughput
     measured = np.concatenate(
         [(fair[..., at] / alone[:, place]).ravel() for at, place in enumerate((FIRST, SECOND))]
@@ -147,7 +147,7 @@ def _has(functions: Functions, element: str) -> Array:
     return np.asarray(np.sum([work[name] for name in names], axis=0))
 
 
-def _needed(fits: Fits, functions: Functions, way: Way, without: str | None = None) -> Draws:
+def _needed(fits: Fits, functions: Functions, way: Settings, without: str | None = None) -> Draws:
     """Return demands from counts and prices, with the fitted demands of CRC calls."""
     prices = prices_of(fits.parameters, without)
     draws = drawn(prices, published(functions), draws=way.draws, wider=way.wider)

@@ -7,7 +7,7 @@ import numpy as np
 
 from slowpath.insights.cores.functions import Array
 from slowpath.insights.cores.groups import GROUP_CORES
-from slowpath.insights.cores.knee import CORES, Advice, among, knees, scattered
+from slowpath.insights.cores.knee import CORES, Advice, knees, median_interval, scattered
 from slowpath.insights.cores.queueing import Demands, solve
 from slowpath.insights.demands.draws import PLACES, Draws, interval, throughput, used
 
@@ -44,7 +44,7 @@ def advise(draws: Draws, noise: Array, confidence: float) -> Scaled:
     """
     rates = throughput(draws, CORES)
     found = knees(rates * np.exp(scattered(noise, len(rates)))[:, None, :])
-    return Scaled(among(found, confidence**_KNEES), limits_of(draws, rates[..., -1]))
+    return Scaled(median_interval(found, confidence**_KNEES), limits_of(draws, rates[..., -1]))
 
 
 def limits_of(draws: Draws, rates: Array) -> list[Mapping[str, float]]:

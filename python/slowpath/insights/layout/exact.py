@@ -16,7 +16,7 @@ from heapq import heappop, heappush
 from math import lcm
 from typing import NamedTuple
 
-from slowpath.insights.layout.problem import Order, Weighted
+from slowpath.insights.layout.problem import MergedElement, Order
 
 MOST = 600_000
 """Maximum number of steps, which takes seconds and 300 MB. A step appends a variable to a state;
@@ -57,7 +57,7 @@ class _Kind(NamedTuple):
     """Place value of one such variable in the first part of a state."""
 
 
-def best_order(of: Weighted, known: _Cost, most: int = MOST) -> Found:
+def best_order(of: MergedElement, known: _Cost, most: int = MOST) -> Found:
     """Return the order with the fewest accesses, and among these one with the fewest bytes.
 
     Args:
@@ -71,7 +71,7 @@ def best_order(of: Weighted, known: _Cost, most: int = MOST) -> Found:
 class _Search:
     """States reached so far, with their costs and predecessors."""
 
-    def __init__(self, of: Weighted, known: _Cost) -> None:
+    def __init__(self, of: MergedElement, known: _Cost) -> None:
         self.of = of
         self.known = known
         self.kinds = _kinds(of)
@@ -177,7 +177,7 @@ class _Search:
         return [next(members[at]) for at in reversed(kinds)]
 
 
-def _kinds(of: Weighted) -> list[_Kind]:
+def _kinds(of: MergedElement) -> list[_Kind]:
     alike = dict[tuple[int, int, int], list[int]]()
     for at, looks in enumerate(zip(of.sizes, of.aligns, of.masks, strict=True)):
         alike.setdefault(looks, []).append(at)

@@ -13,7 +13,7 @@ import math
 import random
 from collections.abc import Iterator, Sequence
 
-from slowpath.insights.layout.problem import Element, Order, Weighted, accesses
+from slowpath.insights.layout.problem import Element, MergedElement, Order, accesses
 
 STARTS = 8
 """Number of random starts."""
@@ -21,7 +21,7 @@ MOST = 2_000_000
 """Maximum work of all starts together, in variables of examined orders; it takes seconds."""
 
 
-def cost(of: Weighted, order: Order) -> tuple[int, int]:
+def cost(of: MergedElement, order: Order) -> tuple[int, int]:
     """Return the accesses of an order, and its bytes up to the end."""
     end = 0
     for at in order:
@@ -29,7 +29,7 @@ def cost(of: Weighted, order: Order) -> tuple[int, int]:
     return accesses(of, order), end
 
 
-def good_order(of: Weighted, starts: Sequence[Order], most: int = MOST) -> Order:
+def good_order(of: MergedElement, starts: Sequence[Order], most: int = MOST) -> Order:
     """Return the best order found, no worse than any start; at least one start is required."""
     dice = random.Random(0)  # noqa: S311 - a fixed seed, no secret
     drawn = [[*starts[0]] for _ in range(STARTS)]
@@ -55,7 +55,7 @@ def good_order(of: Weighted, starts: Sequence[Order], most: int = MOST) -> Order
     return best
 
 
-def tidied(of: Weighted, order: Order) -> Order:
+def tidied(of: MergedElement, order: Order) -> Order:
     """Swap neighbours into the source's order where the order does not become more expensive."""
     best = [*order]
     least = cost(of, best)
@@ -71,7 +71,7 @@ def tidied(of: Weighted, order: Order) -> Order:
     return best
 
 
-def _by_affinity(of: Weighted) -> Order:
+def _by_affinity(of: MergedElement) -> Order:
     """Order variables greedily: next is the variable with the most runs of common blocks."""
     left = [*range(len(of.sizes))]
     order = [max(left, key=lambda at: (of.weight(of.masks[at]), -at))] if left else []

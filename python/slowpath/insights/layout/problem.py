@@ -55,7 +55,7 @@ Order = Sequence[int]
 """Indices of the element's variables, each once."""
 
 
-class Weighted(NamedTuple):
+class MergedElement(NamedTuple):
     """An element prepared for one access width, with merged blocks."""
 
     sizes: Sequence[int]
@@ -79,7 +79,7 @@ class Weighted(NamedTuple):
         return found
 
 
-def weighted(element: Element, width: int) -> Weighted:
+def weighted(element: Element, width: int) -> MergedElement:
     """Merge the blocks that touch the same variables, and drop blocks that never run."""
     kinds = dict[frozenset[str], Fraction]()
     for block in element.blocks:
@@ -91,7 +91,7 @@ def weighted(element: Element, width: int) -> Weighted:
         sum(1 << at for at, touched in enumerate(kinds) if one.name in touched)
         for one in element.variables
     ]
-    return Weighted(
+    return MergedElement(
         [one.size for one in element.variables],
         [one.align for one in element.variables],
         masks,
@@ -102,7 +102,7 @@ def weighted(element: Element, width: int) -> Weighted:
     )
 
 
-def accesses(of: Weighted, order: Order) -> int:
+def accesses(of: MergedElement, order: Order) -> int:
     """Return the accesses of an order for each packet, in units of `1 / of.unit`."""
     total, end, fetched, window = 0, 0, 0, 0
     sizes, aligns, masks, width, weight = of.sizes, of.aligns, of.masks, of.width, of.weight

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from slowpath.core.inputs import read_text
-from slowpath.core.spanned import Marked, decimal, items, read_marked_json, table, text
+from slowpath.core.spanned import Spanned, decimal, items, read_marked_json, table, text
 from slowpath.insights.layout.problem import Block, Element, Order, Variable, natural_alignment
-from slowpath.insights.rows import named
+from slowpath.insights.rows import named_tables
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _TYPE = re.compile(r"[A-Za-z_][\w ]*[ *]*", re.ASCII)
@@ -51,27 +51,27 @@ def elements_of(file: str, content: str) -> DescribedFile:
     """
     whole = table(read_marked_json(file, content), ("elements",), ("about", "access_bytes"))
     width = _power(whole["access_bytes"]) if "access_bytes" in whole else None
-    elements = [_element(one) for one in named(whole["elements"], "element")]
+    elements = [_element(one) for one in named_tables(whole["elements"], "element")]
     if not elements:
         whole["elements"].place.refuse("has no element")
     return DescribedFile(width, elements)
 
 
-def _power(found: Marked) -> int:
+def _power(found: Spanned) -> int:
     value = decimal(found, 1, _ALIGN)
     if not value.is_integer() or int(value) & (int(value) - 1):
         found.place.refuse(f"{value:g} is no power of two")
     return int(value)
 
 
-def _whole(found: Marked, most: float) -> int:
+def _whole(found: Spanned, most: float) -> int:
     value = decimal(found, 1, most)
     if not value.is_integer():
         found.place.refuse(f"{value:g} is no whole number")
     return int(value)
 
 
-def _element(found: Marked) -> Described:
+def _element(found: Spanned) -> Described:
     keys = ("about", "field_bytes", "clusters", "published_field_order")
     one = table(found, ("name", "variables", "blocks"), keys)
     size = _whole(one["field_bytes"], _BYTES) if "field_bytes" in one else None
@@ -91,7 +91,7 @@ def _element(found: Marked) -> Described:
     return Described(Element(text(one["name"]), variables, blocks), clusters, published)
 
 
-def _variable(found: Marked, size: int | None) -> Variable:
+def _variable(found: Spanned, size: int | None) -> Variable:
     """Read a variable with its own size, or only a name, to which `size` applies."""
     if not isinstance(found.value, dict):
         if size is None:
@@ -109,14 +109,14 @@ def _variable(found: Marked, size: int | None) -> Variable:
     return Variable(_name(one["name"]), size, align, kind)
 
 
-def _name(found: Marked) -> str:
+def _name(found: Spanned) -> str:
     name = text(found)
     if not _NAME.fullmatch(name):
         found.place.refuse(f"{name[:40]!r} is no name of a variable in C")
     return name
 
 
-def _blocks(found: Marked, names: Sequence[str]) -> list[Block]:
+def _blocks(found: Spanned, names: Sequence[str]) -> list[Block]:
     blocks = dict[str, Block]()
     for at, each in enumerate(items(found), 1):
         block = _block(each, at, names)
@@ -126,21 +126,21 @@ def _blocks(found: Marked, names: Sequence[str]) -> list[Block]:
     return [*blocks.values()]
 
 
-def _block(found: Marked, number: int, names: Sequence[str]) -> Block:
+def _block(found: Spanned, number: int, names: Sequence[str]) -> Block:
     one = table(found, ("weight", "variables"), ("about", "name"))
     name = text(one["name"]) if "name" in one else f"block {number}"
     weight = decimal(one["weight"], 0, _MOST)
     return Block(name, weight, [_known(each, names) for each in items(one["variables"])])
 
 
-def _known(found: Marked, names: Sequence[str]) -> str:
+def _known(found: Spanned, names: Sequence[str]) -> str:
     name = text(found)
     if name not in names:
         found.place.refuse(f"{name[:40]!r} is no variable of this element")
     return name
 
 
-def _order(found: Marked, names: Sequence[str]) -> Order:
+def _order(found: Spanned, names: Sequence[str]) -> Order:
     order = list[int]()
     for each in items(found):
         at = names.index(_known(each, names))

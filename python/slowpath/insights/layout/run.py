@@ -20,9 +20,9 @@ from slowpath.insights.layout.heuristics import (
 )
 from slowpath.insights.layout.problem import (
     Element,
+    MergedElement,
     Order,
     Variable,
-    Weighted,
     accesses,
     offsets,
     size_of,
@@ -80,7 +80,7 @@ def layout(
 def by_clusters(element: Element, width: int, k: int | None = None) -> Order:
     """Return the order by the published clustering, with `k` or the best number of clusters."""
     vectors = access_vectors(element)
-    of: Weighted = weighted(element, width)
+    of: MergedElement = weighted(element, width)
     several = range(1, min(len(vectors), _MOST_CLUSTERS) + 1) if k is None else (k,)
     orders = [clustered(clusters(vectors, each)) for each in several]
     return min(orders, key=lambda order: accesses(of, order))

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.insights.placement.integer_program import Programme, matrix
+from slowpath.insights.placement.integer_program import IntegerProgram, matrix
 from slowpath.insights.placement.problem import Case
 from slowpath.insights.placement.units import Units
 
@@ -178,7 +178,7 @@ class Relaxed(NamedTuple):
     """By variable, lower bound of the cost of solutions in which the variable is 1 or more."""
 
 
-def relaxed(case: Case, found: Units, problem: Programme) -> Relaxed | None:
+def relaxed(case: Case, found: Units, problem: IntegerProgram) -> Relaxed | None:
     """Solve the relaxation of an integer program; None if it is infeasible or the solver fails."""
     from scipy.optimize import linprog
 
@@ -220,7 +220,7 @@ def relaxed(case: Case, found: Units, problem: Programme) -> Relaxed | None:
     return Relaxed(solved.x, bound, costs)
 
 
-def limited(problem: Programme, relaxation: Relaxed, known: float) -> Programme:
+def fix_variables(problem: IntegerProgram, relaxation: Relaxed, known: float) -> IntegerProgram:
     """Fix variables to 0 that only occur in solutions more expensive than `known`."""
     margin = _MARGIN * (abs(known) + abs(relaxation.bound))
     most = np.array(problem.most)

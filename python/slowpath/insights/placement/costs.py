@@ -11,7 +11,14 @@ import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from slowpath.insights.placement.problem import COPY, Access, Card, Case, Rates, Spread
+from slowpath.insights.placement.problem import (
+    COPY,
+    Access,
+    Card,
+    Case,
+    PartCounts,
+    ThroughputLimits,
+)
 
 WAITING = "waiting"
 COMPUTING = "computing"
@@ -29,7 +36,7 @@ def copy_price(card: Card, read: str, written: str, *, free: bool) -> float:
     return card.copy_cost.get(read, {}).get(written, 0.0 if free else math.inf)
 
 
-def costs(case: Case, spread: Spread, *, free: bool) -> list[float]:
+def costs(case: Case, spread: PartCounts, *, free: bool) -> list[float]:
     """Return the cost of each structure's accesses; a copy belongs to the structure that it reads.
 
     The cost is infinite if a structure is on a level without a price, unless this is free.
@@ -59,7 +66,7 @@ def _only(counts: Sequence[int]) -> int:
     return next(at for at, count in enumerate(counts) if count)
 
 
-def busy(case: Case, spread: Spread, rates: Rates) -> list[float]:
+def busy(case: Case, spread: PartCounts, rates: ThroughputLimits) -> list[float]:
     """Return the seconds for which a packet occupies each level; copies occupy both ends."""
     found = [0.0] * len(case.card.levels)
     each = accesses_by_structure(case)
@@ -83,7 +90,7 @@ def accesses_by_structure(case: Case) -> list[dict[str, float]]:
     return found
 
 
-def busy_seconds(rates: Rates, level: str, accesses: dict[str, float]) -> float:
+def busy_seconds(rates: ThroughputLimits, level: str, accesses: dict[str, float]) -> float:
     """Return the seconds for which accesses occupy a level; 0 for levels without bandwidth."""
     seconds = rates.busy.get(level, {})
     return math.fsum(seconds.get(operation, 0.0) * count for operation, count in accesses.items())
@@ -105,7 +112,7 @@ class Throughput(NamedTuple):
         return 1 / self.seconds if self.seconds else math.inf
 
 
-def throughput(case: Case, rates: Rates, spread: Spread, cost: float) -> Throughput:
+def throughput(case: Case, rates: ThroughputLimits, spread: PartCounts, cost: float) -> Throughput:
     """Return the throughput of a placement whose accesses have this cost for each packet."""
     memories = busy(case, spread, rates)
     seconds = {WAITING: (cost + rates.compute) / rates.clock / rates.contexts}
@@ -134,7 +141,7 @@ class Value(NamedTuple):
     """For the objective throughput, the cost; otherwise 0."""
 
 
-def value(case: Case, objective: Objective, spread: Spread, *, free: bool) -> Value:
+def value(case: Case, objective: Objective, spread: PartCounts, *, free: bool) -> Value:
     """Return the value of a placement; the objective `throughput` requires a case with rates."""
     cost = math.fsum(costs(case, spread, free=free))
     if objective == COST or case.rates is None:

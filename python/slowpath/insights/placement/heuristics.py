@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowpath.insights.placement.costs import Objective, value
-from slowpath.insights.placement.problem import Case, Spread
+from slowpath.insights.placement.problem import Case, PartCounts
 from slowpath.insights.placement.units import Units, spread_of, units
 
 Floats = NDArray[np.float64]
@@ -45,7 +45,7 @@ class _Parts(NamedTuple):
     capacity: Floats
 
 
-def descended(case: Case, start: Spread, *, free: bool) -> Spread | None:
+def local_search(case: Case, start: PartCounts, *, free: bool) -> PartCounts | None:
     """Return a good placement that fits; None if none was found, or there are too many parts."""
     parts = _parts(case, free=free)
     if len(parts.sizes) > _MOST:
@@ -157,12 +157,12 @@ def _cost(parts: _Parts, places: NDArray[np.int64]) -> float:
 _MOST_PLACEMENTS = 5000  # maximum number of examined placements
 
 
-def fits(case: Case, spread: Spread) -> bool:
+def fits(case: Case, spread: PartCounts) -> bool:
     """Return true if no level exceeds its capacity."""
     return all(room >= 0 for room in _free_room(case, spread))
 
 
-def _free_room(case: Case, spread: Spread) -> list[int]:
+def _free_room(case: Case, spread: PartCounts) -> list[int]:
     """Return the free bytes of each level, negative if it is overfull."""
     room = [case.card.capacity[level] for level in case.card.levels]
     for one, counts in zip(case.structures, spread, strict=True):
@@ -171,7 +171,7 @@ def _free_room(case: Case, spread: Spread) -> list[int]:
     return room
 
 
-def first_fit(case: Case, *, free: bool) -> Spread | None:
+def first_fit(case: Case, *, free: bool) -> PartCounts | None:
     """Place units, largest first, each on its then cheapest level; None if one fits nowhere."""
     found = units(case, free=free, alike=False)
     room = [case.card.capacity[level] for level in case.card.levels]
@@ -197,7 +197,7 @@ def first_fit(case: Case, *, free: bool) -> Spread | None:
     return spread_of(case, found, counts)
 
 
-def improved(case: Case, objective: Objective, start: Spread, *, free: bool) -> Spread:
+def improved(case: Case, objective: Objective, start: PartCounts, *, free: bool) -> PartCounts:
     """Return a placement that no move of a part, and no swap of two parts, improves."""
     best = [[*counts] for counts in start]
     known = value(case, objective, best, free=free)

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.insights.placement.problem import Case, Rates
+from slowpath.insights.placement.problem import Case, ThroughputLimits
 from slowpath.insights.placement.units import Units
 
 Floats = NDArray[np.float64]
@@ -48,7 +48,7 @@ class Row(NamedTuple):
     most: float
 
 
-class Programme(NamedTuple):
+class IntegerProgram(NamedTuple):
     """Integer program with variables of at least 0."""
 
     placed: Mapping[tuple[int, int], int]
@@ -77,7 +77,7 @@ class Programme(NamedTuple):
         return found
 
 
-def programme(case: Case, found: Units) -> Programme:
+def build_integer_program(case: Case, found: Units) -> IntegerProgram:
     """Return the integer program of a case; it has a row without terms if a unit fits nowhere."""
     written = _Written(found)
     for index in range(len(found.units)):
@@ -94,7 +94,7 @@ def programme(case: Case, found: Units) -> Programme:
         if count > 1:
             written.add_capacity(smallest, sum(capacity[level] for level in smallest))
     times, fixed = written.times(case.rates)
-    return Programme(
+    return IntegerProgram(
         written.placed,
         [*written.counted.values()],
         written.together,
@@ -202,7 +202,7 @@ class _Written:
             self.room[len(self.rows)] = levels
             self.rows.append(Row(sizes, 0.0, capacity))
 
-    def times(self, rates: Rates | None) -> tuple[list[Terms], list[float]]:
+    def times(self, rates: ThroughputLimits | None) -> tuple[list[Terms], list[float]]:
         """Return `Programme.times` and `Programme.fixed`."""
         if rates is None:
             return [], []
@@ -241,7 +241,7 @@ class Solved(NamedTuple):
 
 
 def least_cost(
-    problem: Programme, cuts: Sequence[Row], until: float, within: float | None = None
+    problem: IntegerProgram, cuts: Sequence[Row], until: float, within: float | None = None
 ) -> Solved | None:
     """Return the cheapest solution with a time between packets of at most `within`.
 
@@ -255,7 +255,7 @@ def least_cost(
     return _solved(problem, c, [*problem.rows, *cuts, *timed], until, scale)
 
 
-def _timed(problem: Programme, most: float) -> list[Row]:
+def _timed(problem: IntegerProgram, most: float) -> list[Row]:
     """Return rows that limit all times to `most`."""
     found = []
     for terms, fixed in zip(problem.times, problem.fixed, strict=False):
@@ -265,7 +265,7 @@ def _timed(problem: Programme, most: float) -> list[Row]:
     return [row for row in found if row.terms]
 
 
-def least_time(problem: Programme, cuts: Sequence[Row], until: float) -> Solved | None:
+def least_time(problem: IntegerProgram, cuts: Sequence[Row], until: float) -> Solved | None:
     """Return the solution with the least time between packets; None if infeasible."""
     largest = max((one for terms in problem.times for one in terms.values()), default=0.0)
     scale = (max(largest, *problem.fixed) or 1.0) / _TIMES
@@ -281,7 +281,7 @@ def least_time(problem: Programme, cuts: Sequence[Row], until: float) -> Solved 
 
 
 def _solved(
-    problem: Programme, c: Floats, rows: Sequence[Row], until: float, scale: float
+    problem: IntegerProgram, c: Floats, rows: Sequence[Row], until: float, scale: float
 ) -> Solved | None:
     from scipy.optimize import Bounds, LinearConstraint, milp
 

@@ -49,7 +49,7 @@ class Card(NamedTuple):
     """Price of a copy by the levels of the structures that are read and written."""
 
 
-class Rates(NamedTuple):
+class ThroughputLimits(NamedTuple):
     """Data for the throughput of a card, besides its prices."""
 
     clock: float
@@ -72,15 +72,15 @@ class Case(NamedTuple):
     name: str
     card: Card
     structures: Sequence[Structure]
-    rates: Rates | None = None
+    rates: ThroughputLimits | None = None
     """Data for throughput; None if the objective is cost."""
 
 
-Spread = Sequence[Sequence[int]]
+PartCounts = Sequence[Sequence[int]]
 """Placement: the number of each structure's parts on each level of the card."""
 
 
-class Before(NamedTuple):
+class StatedPlacement(NamedTuple):
     """A placement from the file, for comparison."""
 
     title: str
@@ -95,4 +95,4 @@ class Described(NamedTuple):
 
     case: Case
     scope: str
-    before: Sequence[Before]
+    before: Sequence[StatedPlacement]

@@ -6,27 +6,27 @@ from typing import NamedTuple
 
 from slowpath.core.inputs import read_text
 from slowpath.core.spanned import (
-    Marked,
+    Spanned,
     Table,
     decimal,
     items,
+    mapping,
     read_marked_json,
     table,
     text,
     word,
-    words_of,
 )
 from slowpath.insights.placement.problem import (
     COPY,
     Access,
-    Before,
     Card,
     Case,
     Described,
-    Rates,
+    StatedPlacement,
     Structure,
+    ThroughputLimits,
 )
-from slowpath.insights.rows import named
+from slowpath.insights.rows import named_tables
 
 _MOST = 1e18
 _BYTES = 2**62
@@ -71,7 +71,7 @@ def cases_of(file: str, content: str) -> list[Described]:
         ("about", "access_bytes", "copy_cost_from_to", *_RATES),
     )
     memories = _memories(whole)
-    cases = [_case(one, memories) for one in named(whole["cases"], "case")]
+    cases = [_case(one, memories) for one in named_tables(whole["cases"], "case")]
     if not cases:
         whole["cases"].place.refuse("has no case")
     return cases
@@ -86,16 +86,16 @@ def _memories(whole: Table) -> _Memories:
         whole["levels"].place.refuse("has no level")
     scopes = {
         name: {level: _bytes(one) for level, one in table(sizes, levels).items()}
-        for name, sizes in words_of(whole["capacity_bytes"]).items()
+        for name, sizes in mapping(whole["capacity_bytes"]).items()
     }
     if not scopes:
         whole["capacity_bytes"].place.refuse("has no scope")
     access_cost = {
         operation: _prices(prices, levels)
-        for operation, prices in words_of(whole["access_cost"]).items()
+        for operation, prices in mapping(whole["access_cost"]).items()
     }
     if COPY in access_cost:
-        words_of(whole["access_cost"])[COPY].place.refuse("copies are priced by copy_cost_from_to")
+        mapping(whole["access_cost"])[COPY].place.refuse("copies are priced by copy_cost_from_to")
     copies = table(whole["copy_cost_from_to"], (), levels) if "copy_cost_from_to" in whole else {}
     copy_cost = {level: _prices(one, levels) for level, one in copies.items()}
     clock = decimal(whole["clock_hz"], 1e-9, _MOST) if "clock_hz" in whole else None
@@ -111,18 +111,18 @@ def _memories(whole: Table) -> _Memories:
     return _Memories(levels, scopes, access_cost, copy_cost, clock, busy)
 
 
-def _bytes(found: Marked) -> int:
+def _bytes(found: Spanned) -> int:
     value = decimal(found, 0, _BYTES)
     if not value.is_integer():
         found.place.refuse(f"{value:g} is no whole number of bytes")
     return int(value)
 
 
-def _prices(found: Marked, levels: Sequence[str]) -> dict[str, float]:
+def _prices(found: Spanned, levels: Sequence[str]) -> dict[str, float]:
     return {level: decimal(one, 0, _MOST) for level, one in table(found, (), levels).items()}
 
 
-def _busy(found: Marked, operations: Sequence[str], each: float) -> dict[str, float]:
+def _busy(found: Spanned, operations: Sequence[str], each: float) -> dict[str, float]:
     """Return the seconds for an access by operation, from one bandwidth or one per operation."""
     if not isinstance(found.value, dict):
         return dict.fromkeys(operations, each / decimal(found, 1e-9, _MOST))
@@ -132,27 +132,31 @@ def _busy(found: Marked, operations: Sequence[str], each: float) -> dict[str, fl
     }
 
 
-def _case(found: Marked, memories: _Memories) -> Described:
+def _case(found: Spanned, memories: _Memories) -> Described:
     keys = ("about", "scope", "published", "placement", *_OF_A_CARD)
     case = table(found, ("name", "structures"), keys)
     scope = _scope(found, case, memories)
     card = Card(memories.levels, memories.scopes[scope], memories.access_cost, memories.copy_cost)
     above = f"{found.place.key}, "
-    described = named(case["structures"], "structure", above)
-    names = [text(words_of(one)["name"]) for one in described]
+    described = named_tables(case["structures"], "structure", above)
+    names = [text(mapping(one)["name"]) for one in described]
     structures = [_structure(one, names, card, scope) for one in described]
     rates = _rates(found, case, memories, structures)
     before = []
     if "published" in case:
         inner = table(case["published"], ("placement",), ("cost",))
         cost = decimal(inner["cost"], 0, _MOST) if "cost" in inner else None
-        before.append(Before("published", _levels(inner["placement"], names, memories), cost))
+        before.append(
+            StatedPlacement("published", _levels(inner["placement"], names, memories), cost)
+        )
     if "placement" in case:
-        before.append(Before("as it is", _levels(case["placement"], names, memories), None))
+        before.append(
+            StatedPlacement("as it is", _levels(case["placement"], names, memories), None)
+        )
     return Described(Case(text(case["name"]), card, structures, rates), scope, before)
 
 
-def _scope(found: Marked, case: Table, memories: _Memories) -> str:
+def _scope(found: Spanned, case: Table, memories: _Memories) -> str:
     if "scope" in case:
         return word(case["scope"], memories.scopes)
     if len(memories.scopes) > 1:
@@ -160,7 +164,7 @@ def _scope(found: Marked, case: Table, memories: _Memories) -> str:
     return next(iter(memories.scopes))
 
 
-def _structure(found: Marked, names: Sequence[str], card: Card, scope: str) -> Structure:
+def _structure(found: Spanned, names: Sequence[str], card: Card, scope: str) -> Structure:
     one = table(found, ("name", "size_bytes", "accesses"), ("about", "declared", "parts"))
     size, parts = _bytes(one["size_bytes"]), 1
     if "parts" in one:
@@ -177,7 +181,7 @@ def _structure(found: Marked, names: Sequence[str], card: Card, scope: str) -> S
     return Structure(text(one["name"]), size, accesses, parts)
 
 
-def _access(found: Marked, names: Sequence[str], card: Card) -> Access:
+def _access(found: Spanned, names: Sequence[str], card: Card) -> Access:
     one = table(found, ("operation", "count"), ("to",))
     operation = word(one["operation"], [*card.access_cost, COPY])
     count = decimal(one["count"], 0, _MOST)
@@ -193,14 +197,14 @@ def _access(found: Marked, names: Sequence[str], card: Card) -> Access:
     return Access(operation, count, to)
 
 
-def _levels(found: Marked, names: Sequence[str], memories: _Memories) -> dict[str, str]:
+def _levels(found: Spanned, names: Sequence[str], memories: _Memories) -> dict[str, str]:
     """Read a level for every structure."""
     return {name: word(one, memories.levels) for name, one in table(found, names).items()}
 
 
 def _rates(
-    found: Marked, case: Table, memories: _Memories, structures: Sequence[Structure]
-) -> Rates | None:
+    found: Spanned, case: Table, memories: _Memories, structures: Sequence[Structure]
+) -> ThroughputLimits | None:
     given = [key for key in _OF_A_CARD if key in case]
     if not given:
         return None
@@ -213,17 +217,17 @@ def _rates(
     wanted = decimal(case["rate"], 1e-9, _MOST) if "rate" in case else None
     contexts = cores * (_count(case["threads"]) if "threads" in case else 1)
     _check_bandwidth(found, memories, structures)
-    return Rates(memories.clock, contexts, memories.busy, compute, cores, wanted)
+    return ThroughputLimits(memories.clock, contexts, memories.busy, compute, cores, wanted)
 
 
-def _count(found: Marked) -> int:
+def _count(found: Spanned) -> int:
     value = decimal(found, 1, 1e6)
     if not value.is_integer():
         found.place.refuse(f"{value:g} is no whole number")
     return int(value)
 
 
-def _check_bandwidth(found: Marked, memories: _Memories, structures: Sequence[Structure]) -> None:
+def _check_bandwidth(found: Spanned, memories: _Memories, structures: Sequence[Structure]) -> None:
     """Check that levels with bandwidths have one for each operation in use."""
     used = {access.operation for one in structures for access in one.accesses if access.times}
     for level, busy in memories.busy.items():
@@ -239,7 +243,7 @@ def read_standing(file: str, sizes: Mapping[str, int], capacity: Mapping[str, in
         InputError: when the file is invalid, names an unknown structure or level, or exceeds the
             capacity of a level.
     """
-    found = words_of(read_marked_json(file, read_text(file)))
+    found = mapping(read_marked_json(file, read_text(file)))
     used = dict.fromkeys(capacity, 0)
     standing = dict[str, str]()
     for name, one in found.items():

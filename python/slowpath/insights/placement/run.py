@@ -26,15 +26,15 @@ from slowpath.insights.placement.documents import (
     Unpriced,
     UnpricedLevel,
 )
-from slowpath.insights.placement.problem import COPY, Before, Case, Described, Spread
+from slowpath.insights.placement.problem import COPY, Case, Described, PartCounts, StatedPlacement
 from slowpath.insights.placement.solving import OutOfTime, Placement, place
-from slowpath.insights.source.unit import need_numbers
+from slowpath.insights.source.unit import require_numpy
 
 if TYPE_CHECKING:
     from slowpath.insights.placement.documents import StatePlacement
 
 
-def without_price(case: Case, spread: Spread) -> dict[str, set[str]]:
+def without_price(case: Case, spread: PartCounts) -> dict[str, set[str]]:
     """Return the operations without a price, by level; copies count at the level that they read."""
     found = dict[str, set[str]]()
     at = {one.name: index for index, one in enumerate(case.structures)}
@@ -109,7 +109,7 @@ def _level(name: str, operations: set[str]) -> UnpricedLevel:
     return {"level": name, "operations": sorted(operations)}
 
 
-def _structures(case: Case, spread: Spread) -> list[str]:
+def _structures(case: Case, spread: PartCounts) -> list[str]:
     """Return the structures with accesses without a price."""
     each = costs(case, spread, free=False)
     return [one.name for one, cost in zip(case.structures, each, strict=True) if math.isinf(cost)]
@@ -156,7 +156,7 @@ class Asked(NamedTuple):
     advised: Placement
 
 
-def compared(asked: Asked, before: Sequence[Before]) -> Iterator[ComparedPlacement]:
+def compared(asked: Asked, before: Sequence[StatedPlacement]) -> Iterator[ComparedPlacement]:
     """Yield the placements of the file, all on the largest level, and the one of least cost."""
     case = asked.case
     for one in before:
@@ -175,14 +175,14 @@ def compared(asked: Asked, before: Sequence[Before]) -> Iterator[ComparedPlaceme
             yield _compared(asked, "least cost", least.spread)
 
 
-def _spread(case: Case, levels: list[str]) -> Spread:
+def _spread(case: Case, levels: list[str]) -> PartCounts:
     return [
         [one.parts if name == level else 0 for name in case.card.levels]
         for one, level in zip(case.structures, levels, strict=True)
     ]
 
 
-def _overfull(case: Case, spread: Spread) -> list[str]:
+def _overfull(case: Case, spread: PartCounts) -> list[str]:
     return [
         level
         for at, level in enumerate(case.card.levels)
@@ -190,7 +190,7 @@ def _overfull(case: Case, spread: Spread) -> list[str]:
     ]
 
 
-def used(case: Case, spread: Spread, level: int) -> int:
+def used(case: Case, spread: PartCounts, level: int) -> int:
     """Return the bytes of a level that structures occupy."""
     return sum(
         one.part_size * counts[level] for one, counts in zip(case.structures, spread, strict=True)
@@ -205,7 +205,7 @@ def shown(found: Throughput) -> Through | None:
 
 
 def _compared(
-    asked: Asked, title: str, spread: Spread, stated: float | None = None
+    asked: Asked, title: str, spread: PartCounts, stated: float | None = None
 ) -> ComparedPlacement:
     case, objective, _, advised = asked
     cost = math.fsum(costs(case, spread, free=True))
@@ -285,7 +285,7 @@ def advise(file: str, described: Described, rules: Rules) -> PlacementCase:
     }
 
 
-def _parts(case: Case, spread: Spread, each: list[float], total: float) -> list[PlacedPart]:
+def _parts(case: Case, spread: PartCounts, each: list[float], total: float) -> list[PlacedPart]:
     found = list[PlacedPart]()
     for at, (one, counts) in enumerate(zip(case.structures, spread, strict=True)):
         for level, parts in zip(case.card.levels, counts, strict=True):
@@ -305,7 +305,7 @@ def _parts(case: Case, spread: Spread, each: list[float], total: float) -> list[
     return found
 
 
-def _of_parts(case: Case, spread: Spread, at: int, level: str) -> float:
+def _of_parts(case: Case, spread: PartCounts, at: int, level: str) -> float:
     """Return the cost of a structure's parts on one level."""
     there = case.card.levels.index(level)
     counts = [count if where == there else 0 for where, count in enumerate(spread[at])]
@@ -321,7 +321,7 @@ def run(given: Namespace) -> ExitCode:
         InputError: when the file is invalid, or a case has no placement.
         UnavailableError: when a package is missing.
     """
-    need_numbers()
+    require_numpy()
     report = _report(given)
     from slowpath.insights.placement.report import placement_csv, placement_text
 

@@ -13,18 +13,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.insights.placement.bounds import limited, relaxed
+from slowpath.insights.placement.bounds import fix_variables, relaxed
 from slowpath.insights.placement.costs import COST, THROUGHPUT, Objective, Value, value
-from slowpath.insights.placement.heuristics import descended, first_fit, fits, improved
+from slowpath.insights.placement.heuristics import first_fit, fits, improved, local_search
 from slowpath.insights.placement.integer_program import (
-    Programme,
+    IntegerProgram,
     Row,
     Solved,
+    build_integer_program,
     least_cost,
     least_time,
-    programme,
 )
-from slowpath.insights.placement.problem import Case, Spread
+from slowpath.insights.placement.problem import Case, PartCounts
 from slowpath.insights.placement.units import Units, spread_of, units
 
 Floats = NDArray[np.float64]
@@ -36,7 +36,7 @@ _SLACK = 1e-7
 class Placement(NamedTuple):
     """A placement of structures, with its value and a bound."""
 
-    spread: Spread
+    spread: PartCounts
     value: Value
     bound: float
     """Lower bound of `value.first` of all placements."""
@@ -56,7 +56,7 @@ class _Asked(NamedTuple):
     free: bool
     until: float
 
-    def value(self, spread: Spread) -> Value:
+    def value(self, spread: PartCounts) -> Value:
         return value(self.case, self.objective, spread, free=self.free)
 
 
@@ -64,13 +64,13 @@ class _Written(NamedTuple):
     """A case as an integer program, with the conversion of its solutions."""
 
     found: Units
-    problem: Programme
+    problem: IntegerProgram
 
-    def spread(self, case: Case, x: Floats) -> Spread:
+    def spread(self, case: Case, x: Floats) -> PartCounts:
         counts = self.problem.counts(x, len(self.found.units), len(case.card.levels))
         return spread_of(case, self.found, counts)
 
-    def rounded(self, case: Case, x: Floats) -> Spread:
+    def rounded(self, case: Case, x: Floats) -> PartCounts:
         """Round a solution with fractions of parts, preferring the levels with large fractions."""
         levels = range(len(case.card.levels))
         counts = []
@@ -115,7 +115,7 @@ def place(
 def _placed(asked: _Asked, *, alike: bool) -> Placement | None:
     """Return the best placement; with `alike`, equal parts are counted and levels may overflow."""
     found = units(asked.case, free=asked.free, alike=alike)
-    written = _Written(found, programme(asked.case, found))
+    written = _Written(found, build_integer_program(asked.case, found))
     if not all(row.terms for row in written.problem.rows):
         return None
     if asked.objective == COST:
@@ -128,20 +128,20 @@ def _placed(asked: _Asked, *, alike: bool) -> Placement | None:
     return _solved(asked, written, None, alike=alike)
 
 
-def _known(asked: _Asked, written: _Written) -> tuple[Spread, Programme] | None:
+def _known(asked: _Asked, written: _Written) -> tuple[PartCounts, IntegerProgram] | None:
     """Return a good placement, and the program of placements that cost no more; None if none."""
     relaxation = relaxed(asked.case, written.found, written.problem)
     if relaxation is None:
         return None
     start = written.rounded(asked.case, relaxation.x)
-    near = descended(asked.case, start, free=asked.free)
+    near = local_search(asked.case, start, free=asked.free)
     if near is None or not fits(asked.case, near) or math.isinf(asked.value(near).first):
         return None
-    return near, limited(written.problem, relaxation, asked.value(near).first)
+    return near, fix_variables(written.problem, relaxation, asked.value(near).first)
 
 
 def _solved(
-    asked: _Asked, written: _Written, near: Spread | None, *, alike: bool
+    asked: _Asked, written: _Written, near: PartCounts | None, *, alike: bool
 ) -> Placement | None:
     """Return the best placement of a program, proved if time allows; `near` is a known one."""
     cuts = list[Row]()
@@ -165,7 +165,7 @@ def _solved(
     return Placement(spread, best, best.first, proven=True)
 
 
-def _stopped(asked: _Asked, spread: Spread | None, solved: Solved) -> Placement:
+def _stopped(asked: _Asked, spread: PartCounts | None, solved: Solved) -> Placement:
     """Improve the best placement found within the time limit by local search."""
     start = first_fit(asked.case, free=asked.free) if spread is None else spread
     if start is None:
@@ -175,7 +175,7 @@ def _stopped(asked: _Asked, spread: Spread | None, solved: Solved) -> Placement:
     return Placement(near, best, min(solved.bound, best.first), proven=False)
 
 
-def _cheapest(asked: _Asked, written: _Written, best: Spread, cuts: list[Row]) -> Spread:
+def _cheapest(asked: _Asked, written: _Written, best: PartCounts, cuts: list[Row]) -> PartCounts:
     """Return the cheapest placement of the same throughput, if time is left."""
     within = asked.value(best).first * (1 + _SLACK)
     solved = least_cost(written.problem, cuts, asked.until, within)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowpath.insights.placement.costs import accesses_by_structure, busy_seconds, copy_price, price
-from slowpath.insights.placement.problem import Case, Spread
+from slowpath.insights.placement.problem import Case, PartCounts
 
 Floats = NDArray[np.float64]
 
@@ -120,7 +120,7 @@ def _pairs(case: Case, *, free: bool) -> dict[tuple[int, int], Floats]:
     return found
 
 
-def spread_of(case: Case, found: Units, counts: Sequence[Sequence[int]]) -> Spread:
+def spread_of(case: Case, found: Units, counts: Sequence[Sequence[int]]) -> PartCounts:
     """Convert the number of each unit's members on each level to a placement of structures."""
     spread = [[0] * len(case.card.levels) for _ in case.structures]
     for unit, there in zip(found.units, counts, strict=True):

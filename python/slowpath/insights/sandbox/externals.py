@@ -173,7 +173,7 @@ _LARGEST = 1 << 26
 """Largest size of an external variable in bytes; larger variables are cut off."""
 
 
-class Outside(NamedTuple):
+class ExternalVariable(NamedTuple):
     """A variable that another file defines."""
 
     address: int
@@ -186,7 +186,9 @@ def is_allowed(name: str) -> bool:
     return name.startswith("llvm.") or given
 
 
-def settle(module: Module, instead: Mapping[str, int] = MappingProxyType({})) -> dict[str, Outside]:
+def bind_externals(
+    module: Module, instead: Mapping[str, int] = MappingProxyType({})
+) -> dict[str, ExternalVariable]:
     """Bind all external symbols, and return the external variables by name.
 
     The variables are zero. A function that is not allowed traps when it is called.
@@ -217,7 +219,7 @@ def settle(module: Module, instead: Mapping[str, int] = MappingProxyType({})) ->
         address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
         _KEPT.append(memory)
         llvm.add_symbol(value.name, address)
-        found[value.name] = Outside(address, min(size, _LARGEST))
+        found[value.name] = ExternalVariable(address, min(size, _LARGEST))
     return found
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
-from slowpath.insights.sandbox.externals import settle
+from slowpath.insights.sandbox.externals import bind_externals
 from slowpath.insights.source.functions import Function
 from slowpath.insights.source.modules import Module, machine
 
@@ -44,7 +44,7 @@ class Region:
         return ctypes.string_at(self.address + offset, size)
 
 
-def changed(before: bytes, after: bytes) -> list[tuple[int, int]]:
+def differing_ranges(before: bytes, after: bytes) -> list[tuple[int, int]]:
     """Return the ranges in which two byte strings of equal length differ, as offset and size.
 
     Ranges with fewer than `_GAP` equal bytes between them are merged.
@@ -90,7 +90,7 @@ class Variable(NamedTuple):
     name: str
 
 
-class Code:
+class CompiledModule:
     """The machine code of a module, and its mutable variables."""
 
     def __init__(
@@ -104,7 +104,7 @@ class Code:
 
         `instead` has, by the name of a C library function, the address of its replacement.
         """
-        self._outside = settle(module, instead)
+        self._outside = bind_externals(module, instead)
         self._module = module
         sizes = {
             value.name: machine().target_data.get_abi_size(value.global_value_type)
@@ -180,7 +180,7 @@ class Code:
         return call
 
 
-def callable_function(function: Function) -> bool:
+def has_callable_prototype(function: Function) -> bool:
     """Return true if the arguments and the result are numbers or addresses."""
     return _prototype(function) is not None
 

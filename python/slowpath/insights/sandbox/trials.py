@@ -34,7 +34,7 @@ def nothing() -> None:
     """Prepare nothing."""
 
 
-class Fates:
+class CrashRecord:
     """Memory of the calls that killed a process; attempts with the same call are skipped."""
 
     def __init__(self, calls: Mapping[Attempt, Hashable] | None = None) -> None:
@@ -61,14 +61,14 @@ class Series:
         seconds: float,
         until: float,
         prepare: Callable[[], None] = nothing,
-        fates: Fates | None = None,
+        fates: CrashRecord | None = None,
     ) -> None:
         """Set limits: CPU `seconds`, and the time `until` on the monotonic clock.
 
         `prepare` runs first in each process.
         """
         self._attempts, self._prepare = attempts, prepare
-        self._fates = fates or Fates()
+        self._fates = fates or CrashRecord()
         self._seconds, self._until = seconds, until
         self.given_up = False
         """True if the series stopped early: its time was up, or too many processes died or hung."""
@@ -120,7 +120,7 @@ class _Fork:
 
     def __init__(
         self,
-        attempts: tuple[Sequence[Attempt], Fates],
+        attempts: tuple[Sequence[Attempt], CrashRecord],
         start: int,
         prepare: Callable[[], None],
         seconds: float,
@@ -167,7 +167,7 @@ class _Fork:
 
 
 def _try(
-    given: tuple[Sequence[Attempt], Fates],
+    given: tuple[Sequence[Attempt], CrashRecord],
     start: int,
     prepare: Callable[[], None],
     seconds: int,

@@ -19,7 +19,7 @@ from slowpath.core.inputs import read_program
 from slowpath.core.programs.clang import OBJECT, Form, compile_c
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.source.framework import is_support
-from slowpath.insights.source.modules import enclosed, separated
+from slowpath.insights.source.modules import bracketed_prefix, split_at_commas
 from slowpath.insights.source.sources import compile_source
 
 TRIPLE, CPU = "bpf", "v3"
@@ -64,7 +64,7 @@ class Steps(NamedTuple):
     object: bytes
 
 
-def language(file: str, clang: Clang) -> str:
+def compile_to_ir(file: str, clang: Clang) -> str:
     """Compile a source to LLVM IR for BPF, after the passes.
 
     Raises:
@@ -96,8 +96,8 @@ def _with_entries(text: str) -> str:
     for line in text.splitlines():
         before = lines[-1] if lines else ""
         if before.startswith("define ") and before.endswith("{") and not _LABEL.match(line):
-            inside = enclosed(before[before.index("(", before.index("@")) :])
-            count = sum(bool(_NUMBERED.search(one)) for one in separated(inside[1:-1]))
+            inside = bracketed_prefix(before[before.index("(", before.index("@")) :])
+            count = sum(bool(_NUMBERED.search(one)) for one in split_at_commas(inside[1:-1]))
             lines.append(f"{count}:")
         lines.append(line)
     return "\n".join(lines) + "\n"
@@ -108,7 +108,7 @@ def programs(text: str) -> list[str]:
     return [one.strip('"') for one in _PROGRAM.findall(text)]
 
 
-def alone(text: str, program: str) -> str:
+def without_other_programs(text: str, program: str) -> str:
     """Return the text without all programs but one."""
 
     def kept(body: re.Match[str]) -> str:
@@ -161,7 +161,7 @@ _READ = Form(
 )
 _BITCODE = Form((*AS_IT_IS, "-emit-llvm", "-x", "ir"), "bc", "bitcode", kernel=False)
 _TARGET = re.compile(r'^target (?:triple|datalayout) = ".*"\n', re.MULTILINE)
-MACHINE = re.compile(r' "(?:target-cpu|target-features|tune-cpu)"="[^"]*"')
+TARGET_ATTRIBUTES = re.compile(r' "(?:target-cpu|target-features|tune-cpu)"="[^"]*"')
 """Attributes of functions that name the target machine."""
 _DEFINE = re.compile(r'^define ([^@\n]*)(@("[^"]*"|[\w.$-]+)\(.*)$', re.MULTILINE)
 _LINKAGE = re.compile(
@@ -184,11 +184,11 @@ def read(file: str, clang: Clang) -> str:
         StoppedError: if the deadline passes first.
     """
     text = compile_source(file, read_program(file), clang, _READ).decode(errors="replace")
-    text = MACHINE.sub("", _TARGET.sub("", text))
+    text = TARGET_ATTRIBUTES.sub("", _TARGET.sub("", text))
     return f'target datalayout = "{LAYOUT}"\ntarget triple = "{TRIPLE}"\n{text}'
 
 
-def optimised(file: str, text: str, roots: Iterable[str], clang: Clang) -> str:
+def optimise_for_bpf(file: str, text: str, roots: Iterable[str], clang: Clang) -> str:
     """Run the passes for BPF on LLVM IR.
 
     Functions in `roots`, and support functions of the headers, are not removed or merged into
@@ -217,7 +217,7 @@ def packed(file: str, text: str, clang: Clang) -> bytes:
     return from_llvm(file, text, clang, _BITCODE)
 
 
-def for_here(text: str) -> str:
+def for_host(text: str) -> str:
     """Convert optimised LLVM IR for BPF to IR that runs on this machine, with the same blocks."""
     return _PASSED.sub(r"freeze \g<1>\g<2>", _TARGET.sub("", text))
 

@@ -23,7 +23,7 @@ that could not be sent."""
 _NAMED = re.compile(r'@("[^"]*"|[\w.$-]+)')
 
 
-def reached(functions: Mapping[str, Function], entry: str) -> set[str]:
+def reachable_functions(functions: Mapping[str, Function], entry: str) -> set[str]:
     """Return the functions with bodies that an entry may call, including the entry."""
     found, left = {entry}, [entry]
     while left:
@@ -33,7 +33,7 @@ def reached(functions: Mapping[str, Function], entry: str) -> set[str]:
     return found
 
 
-def only_through(calls: Mapping[str, Collection[str]], function: str) -> frozenset[str]:
+def dominated_by(calls: Mapping[str, Collection[str]], function: str) -> frozenset[str]:
     """Return the functions that run only if `function` does, including `function`.
 
     `calls` has, by symbol of each function with a body, the functions that it calls, with or
@@ -41,10 +41,12 @@ def only_through(calls: Mapping[str, Collection[str]], function: str) -> frozens
     """
     called = {name for of in calls.values() for name in of}
     first = {name for name in calls if name not in called} - {function}
-    return frozenset(led_to(calls, [function]) - led_to(calls, first, but=function)) | {function}
+    return frozenset(
+        reachable_from(calls, [function]) - reachable_from(calls, first, but=function)
+    ) | {function}
 
 
-def led_to(
+def reachable_from(
     calls: Mapping[str, Collection[str]],
     begun: Collection[str],
     through: Mapping[str, Collection[str]] = MappingProxyType({}),
@@ -65,16 +67,16 @@ def led_to(
     return found
 
 
-def receives(functions: Mapping[str, Function], entry: str) -> bool:
+def receives_dpdk_packets(functions: Mapping[str, Function], entry: str) -> bool:
     """Return true if a function, or one that it calls, receives packets from a DPDK port."""
-    return any(_is_receiver(functions[name]) for name in reached(functions, entry))
+    return any(_is_receiver(functions[name]) for name in reachable_functions(functions, entry))
 
 
 def _is_receiver(function: Function) -> bool:
     return function.shown == _RECEIVES and function.supports
 
 
-def called_back(functions: Mapping[str, Function]) -> dict[str, bool]:
+def dpdk_callbacks(functions: Mapping[str, Function]) -> dict[str, bool]:
     """Return the functions, by symbol, that are registered as DPDK callbacks for packets.
 
     The value is true for a callback that gets packets that could not be sent.
@@ -98,7 +100,7 @@ def recursive(functions: Mapping[str, Function]) -> set[str]:
     return {
         name
         for name, function in left.items()
-        if any(name in reached(left, one) for one in function.calls if one in left)
+        if any(name in reachable_functions(left, one) for one in function.calls if one in left)
     }
 
 
@@ -124,7 +126,7 @@ def _in_circles(functions: Mapping[str, Function]) -> dict[str, Function]:
     return found
 
 
-def own_of(functions: Mapping[str, Function]) -> list[str]:
+def source_functions(functions: Mapping[str, Function]) -> list[str]:
     """Return the symbols of the source's own functions; without any, those of user headers."""
     users = [name for name, one in functions.items() if not one.supports]
     return [name for name in users if functions[name].own] or users
@@ -139,8 +141,8 @@ def roots(file: str, functions: Mapping[str, Function]) -> list[str]:
     Raises:
         InputError: if there is none.
     """
-    own = [name for name in own_of(functions) if functions[name].shown != "main"]
-    own = own or own_of(functions)
+    own = [name for name in source_functions(functions) if functions[name].shown != "main"]
+    own = own or source_functions(functions)
     own = [name for name in own if not functions[name].inlined] or own
     called = {one for name in own for one in functions[name].calls if one != name}
     found = [name for name in own if name not in called]
@@ -170,7 +172,7 @@ def find_entry(file: str, functions: Mapping[str, Function], entry: str) -> str:
         raise InputError(file, f"there is no function {entry!r}; {has}")
     if len(named) > 1:
         raise InputError(file, f"{entry!r} are {len(named)}: {', '.join(named)}; name the symbol")
-    inside = reached(functions, named[0])
+    inside = reachable_functions(functions, named[0])
     for name in sorted(inside):
         function = functions[name]
         if function.assembly is not False:

@@ -7,10 +7,17 @@ from typing import Literal, NamedTuple
 
 from slowpath.core.errors import InputError
 from slowpath.core.terminal import first_few
-from slowpath.insights.source.calls import called_back, find_entry, own_of, reached, receives, roots
+from slowpath.insights.source.calls import (
+    dpdk_callbacks,
+    find_entry,
+    reachable_functions,
+    receives_dpdk_packets,
+    roots,
+    source_functions,
+)
 from slowpath.insights.source.framework import ELEMENT
 from slowpath.insights.source.functions import Function, Parameter
-from slowpath.insights.source.pointer_parameters import Given, Giving
+from slowpath.insights.source.pointer_parameters import PointerTarget, TargetFinder
 from slowpath.insights.source.sources import CPLUSPLUS
 
 Role = Literal[
@@ -58,7 +65,7 @@ _MOMENT = 64
 _METHODS = ("push", "simple_action", "pull", "push_batch", "simple_action_batch")
 _ROOTS = ("Element", "BatchElement")
 """Base classes of all elements, whose methods only pass packets on."""
-WAYS = (
+ACCEPTED_SIGNATURES = (
     "methods of a Click element take packets (Packet *) and ports (int); C functions take the "
     "packet's first byte (a pointer), its length (an integer) or, named end, its end; functions of "
     "DPDK take struct rte_mbuf *, or an array of these and their number, or receive packets "
@@ -73,7 +80,7 @@ class Entry(NamedTuple):
     roles: tuple[Role, ...]
     element: str | None  # the symbol of the element whose method it is
     gives: Literal["packet", "number", "nothing"]
-    given: tuple[Given, ...] = ()
+    given: tuple[PointerTarget, ...] = ()
     """Targets of further pointers, once `with_given` has determined them."""
     receives: bool = False
     """True if the function takes no packets, but receives them from DPDK ports."""
@@ -94,7 +101,7 @@ class Entry(NamedTuple):
         return "context" in self.roles
 
 
-def choose(
+def choose_entry(
     file: str,
     functions: Mapping[str, Function],
     named: str | None,
@@ -128,7 +135,9 @@ def choose(
     else:
         roles = tuple(_role(file, function, one) for one in function.parameters)
     if function.variadic or function.result not in ("void", "pointer", *_NUMBERS):
-        raise InputError(file, f"{function.place}: {function.shown} cannot be called; {WAYS}")
+        raise InputError(
+            file, f"{function.place}: {function.shown} cannot be called; {ACCEPTED_SIGNATURES}"
+        )
     element = None
     if "element" in roles:
         owner = function.shown.rpartition("::")[0].rpartition("::")[2]
@@ -139,7 +148,9 @@ def choose(
         and not {"packet", "mbuf", "burst", "bytes", "context"} & set(roles)
         and function.shown.rpartition("::")[2] != "pull"
     ):
-        raise InputError(file, f"{function.place}: {function.shown} takes no packet; {WAYS}")
+        raise InputError(
+            file, f"{function.place}: {function.shown} takes no packet; {ACCEPTED_SIGNATURES}"
+        )
     if {"mbuf", "burst"} & set(roles) and _ARRIVE not in functions:
         reason = f"{function.shown} takes packets of DPDK, whose headers come along: leave those"
         raise InputError(file, f"{function.place}: {reason} of an installation out of --cflags")
@@ -156,7 +167,9 @@ def choose(
     )
 
 
-def with_given(file: str, text: str, functions: Mapping[str, Function], entry: Entry) -> Entry:
+def with_pointer_targets(
+    file: str, text: str, functions: Mapping[str, Function], entry: Entry
+) -> Entry:
     """Return the entry with the targets of its further pointers; `text` is the functions' module.
 
     Raises:
@@ -165,16 +178,16 @@ def with_given(file: str, text: str, functions: Mapping[str, Function], entry: E
     places = [at for at, role in enumerate(entry.roles) if role == "given"]
     if not places:
         return entry
-    giving = Giving(file, text, functions)
+    giving = TargetFinder(file, text, functions)
     return entry._replace(given=tuple(giving.given(entry.function, at) for at in places))
 
 
-def may_lend(symbols: Iterable[str]) -> bool:
+def uses_dpdk(symbols: Iterable[str]) -> bool:
     """Return true if the symbols include DPDK's, whose functions may have further pointers."""
     return _ARRIVE in symbols
 
 
-def lent(file: str, text: str, functions: Mapping[str, Function]) -> set[str]:
+def pointer_target_variables(file: str, text: str, functions: Mapping[str, Function]) -> set[str]:
     """Return the symbols of variables that further pointers of functions may point to.
 
     `text` is the functions' module before passes, which would remove variables that only such
@@ -192,7 +205,7 @@ def lent(file: str, text: str, functions: Mapping[str, Function]) -> set[str]:
     found = set[str]()
     if not asked:
         return found
-    giving = Giving(file, text, functions)
+    giving = TargetFinder(file, text, functions)
     for function, at in asked:
         try:
             given = giving.given(function, at)
@@ -202,7 +215,7 @@ def lent(file: str, text: str, functions: Mapping[str, Function]) -> set[str]:
     return found
 
 
-def wanted(
+def packet_functions(
     file: str, functions: Mapping[str, Function], named: str | None, behind: Collection[str] = ()
 ) -> list[str]:
     """Return the symbols of functions for packets: the named one, or those that take packets.
@@ -213,16 +226,18 @@ def wanted(
     if named is not None:
         return [find_entry(file, functions, named)]
     if _elements(functions):
-        return [choose(file, functions, None, behind).function.name]
-    takes = of_dpdk(functions)
+        return [choose_entry(file, functions, None, behind).function.name]
+    takes = dpdk_functions(functions)
     # A loop may hand its packets to a function of a header.
     takes += [
-        one for one in _handed(functions) if one not in takes and not receives(functions, one)
+        one
+        for one in _handed(functions)
+        if one not in takes and not receives_dpdk_packets(functions, one)
     ]
     return takes or _loops(functions) or roots(file, functions)
 
 
-def guessed(functions: Mapping[str, Function], chosen: Entry, named: str | None) -> str | None:
+def choice_note(functions: Mapping[str, Function], chosen: Entry, named: str | None) -> str | None:
     """Return a note for the user if one of several functions was chosen and none was named."""
     shown = chosen.function.shown
     if chosen.xdp and named is None and len(programs_of(functions)) > 1:
@@ -231,7 +246,7 @@ def guessed(functions: Mapping[str, Function], chosen: Entry, named: str | None)
     if chosen.element is not None and named is None and several:
         element = chosen.element.removeprefix(ELEMENT)
         return f"{element} got the packets, as the file has its name; --entry names another one"
-    alone = own_of(functions) == [chosen.function.name]
+    alone = source_functions(functions) == [chosen.function.name]
     obvious = chosen.element is not None or chosen.xdp or alone
     if named is not None or obvious:
         return None
@@ -241,7 +256,7 @@ def guessed(functions: Mapping[str, Function], chosen: Entry, named: str | None)
             why = f"as {functions[_loops(functions)[0]].shown} hands it what it receives"
         if chosen.receives:
             why = "as no other function does it"
-        back = {*called_back(functions)} & {*of_dpdk(functions)} - {chosen.function.name}
+        back = {*dpdk_callbacks(functions)} & {*dpdk_functions(functions)} - {chosen.function.name}
         if back:
             are = "is" if len(back) == 1 else "are"
             others = first_few(sorted(functions[name].shown for name in back), 8)
@@ -305,7 +320,7 @@ def _usual(
         if inherited is not None:
             return inherited
         raise InputError(file, f"{alone} has no push, simple_action or pull; name --entry")
-    own = own_of(functions)
+    own = source_functions(functions)
     takes = _ranked(functions)
     if not elements and len(takes) == 1:
         return takes[0]
@@ -340,7 +355,7 @@ def _inherited(functions: Mapping[str, Function], element: str) -> str | None:
         for name, one in functions.items()
         if f"::{one.shown}".endswith(f"::{element}::{element}")
     ]
-    bases = {functions[one].shown for name in made for one in reached(functions, name)}
+    bases = {functions[one].shown for name in made for one in reachable_functions(functions, name)}
     for method in _METHODS:
         for name, one in functions.items():
             owner, _, last = one.shown.rpartition("::")
@@ -350,21 +365,21 @@ def _inherited(functions: Mapping[str, Function], element: str) -> str | None:
     return None
 
 
-def of_dpdk(functions: Mapping[str, Function]) -> list[str]:
+def dpdk_functions(functions: Mapping[str, Function]) -> list[str]:
     """Return the functions that take DPDK packets and that no other such function calls."""
     if _ARRIVE not in functions:
         return []
     takes = _those(functions, lambda name: _takes_mbufs(functions[name]))
     # A function that receives packets has an array for them.
-    takes = [name for name in takes if not receives(functions, name)] or takes
-    called = {one for name in takes for one in reached(functions, name) - {name}}
+    takes = [name for name in takes if not receives_dpdk_packets(functions, name)] or takes
+    called = {one for name in takes for one in reachable_functions(functions, name) - {name}}
     return [name for name in takes if name not in called]
 
 
 def _those(functions: Mapping[str, Function], which: Callable[[str], bool]) -> list[str]:
     """Return the matching functions of the source, else of its headers; avoid inlined ones."""
     users = [name for name, one in functions.items() if not one.supports]
-    found = list(filter(which, own_of(functions))) or list(filter(which, users))
+    found = list(filter(which, source_functions(functions))) or list(filter(which, users))
     return [name for name in found if not functions[name].inlined] or found
 
 
@@ -376,7 +391,7 @@ def _ranked(functions: Mapping[str, Function]) -> list[str]:
     callback gets only a part of the packets. Callbacks and receive loops follow, and last come
     callbacks for packets that could not be sent.
     """
-    takes, back = of_dpdk(functions), called_back(functions)
+    takes, back = dpdk_functions(functions), dpdk_callbacks(functions)
     takes = _handed(functions) or takes
     unsent = [name for name in takes if back.get(name)]
     besides = [name for name in takes if back.get(name) is False]
@@ -394,11 +409,11 @@ def _handed(functions: Mapping[str, Function]) -> list[str]:
         return []
     inside = [
         name
-        for name in reached(functions, loops[0]) - {*loops}
+        for name in reachable_functions(functions, loops[0]) - {*loops}
         if not functions[name].supports and _takes_mbufs(functions[name])
         if not functions[name].inlined
     ]
-    called = {one for name in inside for one in reached(functions, name) - {name}}
+    called = {one for name in inside for one in reachable_functions(functions, name) - {name}}
     handed = [name for name in inside if name not in called]
     return handed if len(handed) == 1 else loops if handed else []
 
@@ -406,14 +421,14 @@ def _handed(functions: Mapping[str, Function]) -> list[str]:
 def _receives(functions: Mapping[str, Function], name: str) -> bool:
     """Return true if a function takes no packets, but receives them from DPDK ports."""
     takes = _takes_mbufs(functions[name])
-    return _ARRIVE in functions and not takes and receives(functions, name)
+    return _ARRIVE in functions and not takes and receives_dpdk_packets(functions, name)
 
 
 def _loops(functions: Mapping[str, Function]) -> list[str]:
     """Return the functions that receive packets and call no other function that does."""
     own = _those(functions, lambda name: _receives(functions, name))
     own = [name for name in own if functions[name].shown != "main"] or own
-    return [name for name in own if not {*own} & (reached(functions, name) - {name})]
+    return [name for name in own if not {*own} & (reachable_functions(functions, name) - {name})]
 
 
 def _of_loop(file: str, function: Function, one: Parameter) -> Role:
@@ -461,7 +476,7 @@ def _role(file: str, function: Function, one: Parameter) -> Role:
     named = f" ({described.name})" if described is not None and described.name else ""
     number = _place(function, one) + 1
     reason = f"parameter {number}{named} of {function.shown} is neither packet nor length"
-    raise InputError(file, f"{function.place}: {reason}; {WAYS}")
+    raise InputError(file, f"{function.place}: {reason}; {ACCEPTED_SIGNATURES}")
 
 
 def _pointed(function: Function, one: Parameter) -> Role | None:

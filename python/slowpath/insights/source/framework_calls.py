@@ -62,7 +62,7 @@ def framework(functions: Mapping[str, Function]) -> dict[str, str]:
     }
 
 
-def as_called(line: str) -> Line:
+def rewrite_line(line: str) -> Line:
     """Rewrite a line of a function to call functions of the framework or a library.
 
     Counters of the run itself are removed.

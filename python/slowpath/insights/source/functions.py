@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from slowpath.core.errors import InputError
 from slowpath.insights.source.framework import is_engine, is_support
-from slowpath.insights.source.metadata import Described, Line, Metadata
+from slowpath.insights.source.metadata import DeclaredParameter, Line, Metadata
 from slowpath.insights.source.modules import Module
 
 _DEFINE = re.compile(r'^define .*?@("(?:[^"\\]|\\.)*"|[\w.$-]+)\(.*?(?:!dbg !(\d+))?[^!]*\{$')
@@ -38,7 +38,7 @@ class Parameter(NamedTuple):
     reads: bool  # the function may read through a pointer; `writes`: write
     writes: bool
     plain: bool  # passed without special attributes (byval, sret, ...)
-    described: Described | None  # its declaration, if debug information has it
+    described: DeclaredParameter | None  # its declaration, if debug information has it
 
 
 class Instruction(NamedTuple):
@@ -162,7 +162,7 @@ def _unreadable(function: Module, text: str, metadata: Metadata) -> InputError:
     return InputError(file, f"{place}: names of functions are ASCII here: {node.text('name')}")
 
 
-def _parameter(argument: Module, described: Described | None) -> Parameter:
+def _parameter(argument: Module, described: DeclaredParameter | None) -> Parameter:
     kind = str(argument.type)
     words = {word.decode().partition("(")[0] for word in argument.attributes}
     number = _INTEGER.match(kind)

@@ -30,14 +30,14 @@ OLD = re.compile(
 )
 
 
-class Exchanged(NamedTuple):
+class ReplacedMaps(NamedTuple):
     """A module without map types that the card lacks."""
 
     text: str
     reasons: dict[str, str]  # by map name, the original type or flags
 
 
-def with_known_maps(text: str) -> Exchanged:
+def with_known_maps(text: str) -> ReplacedMaps:
     """Replace map types that the card lacks by hash maps or arrays, and remove map flags."""
     reasons = dict[str, str]()
 
@@ -66,7 +66,7 @@ def with_known_maps(text: str) -> Exchanged:
     for number, pointer in changed.items():
         place = re.compile(rf"^(!{number} = .*?baseType: )!\d+", re.MULTILINE)
         text = place.sub(rf"\g<1>!{pointer}", text, count=1)
-    return Exchanged(text + "".join(f"{line}\n" for line in new.lines), reasons)
+    return ReplacedMaps(text + "".join(f"{line}\n" for line in new.lines), reasons)
 
 
 def _reason(name: str, kind: int, flags: int) -> str:

@@ -63,7 +63,7 @@ class Member(NamedTuple):
     element: int  # bytes of an array element; `size` if not an array
 
 
-class Described(NamedTuple):
+class DeclaredParameter(NamedTuple):
     """A parameter as it was declared."""
 
     name: str
@@ -194,7 +194,7 @@ class Metadata:
         node = self.node(file)
         return None if node is None else Path(node.text("directory"), node.text("filename"))
 
-    def parameters(self, function: int) -> list[Described]:
+    def parameters(self, function: int) -> list[DeclaredParameter]:
         """Return the parameters of a function in order; none if debug information lacks them."""
         node = self.node(function)
         kind = None if node is None else self.node(node.reference("type"))
@@ -207,11 +207,11 @@ class Metadata:
             self._described(one, names.get(at, "")) for at, one in enumerate(types.items[1:], 1)
         ]
 
-    def _described(self, number: int | None, name: str) -> Described:
+    def _described(self, number: int | None, name: str) -> DeclaredParameter:
         _, _, node = self._bare(number)
         signed = node is not None and "signed" in node.text("encoding").split("_")
         if node is None or node.text("tag") != "DW_TAG_pointer_type":
-            return Described(name, "", 0, constant=False, members=(), signed=signed)
+            return DeclaredParameter(name, "", 0, constant=False, members=(), signed=signed)
         kind, constant, to = self._bare(node.reference("baseType"))
         if to is not None and to.text("tag") == "DW_TAG_pointer_type":
             kind = f"{self._bare(to.reference('baseType'))[0]} *"
@@ -219,7 +219,7 @@ class Metadata:
         members = () if to is None else tuple(self._members(to))
         artificial = "DIFlagArtificial" in node.flags()
         points = None if to is None else node.reference("baseType")
-        return Described(name, kind, size, constant, members, signed, artificial, points)
+        return DeclaredParameter(name, kind, size, constant, members, signed, artificial, points)
 
     def bare(self, number: int | None) -> Node | None:
         """Return the node of a type without typedefs and qualifiers; None for void."""

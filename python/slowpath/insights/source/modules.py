@@ -115,7 +115,7 @@ def optimise(module: Module, *, compiled: bool, kept: Collection[str] = ()) -> N
     If another compiler made the module, nothing else changes. `kept` are the symbols of variables
     that code outside the module may read; these are not optimised away.
     """
-    set_apart(module, lambda _: compiled)
+    prevent_inlining(module, lambda _: compiled)
     if not compiled:
         return
     for variable in module.global_variables:
@@ -128,7 +128,7 @@ def optimise(module: Module, *, compiled: bool, kept: Collection[str] = ()) -> N
     builder.getModulePassManager().run(module, builder)
 
 
-def set_apart(module: Module, apart: Callable[[str], bool]) -> None:
+def prevent_inlining(module: Module, apart: Callable[[str], bool]) -> None:
     """Make all functions external, and prevent some from being inlined.
 
     `apart` returns true for the symbols of functions to keep apart, unless the source demands
@@ -144,7 +144,7 @@ def set_apart(module: Module, apart: Callable[[str], bool]) -> None:
             function.add_function_attribute("noinline")
 
 
-def keep_loops() -> None:
+def keep_crc_loops() -> None:
     """Make all later passes of this process keep loops that compute a CRC bit by bit.
 
     LLVM 22 replaces such loops by table lookups, which the source does not contain and a card's
@@ -203,7 +203,7 @@ def producer(bitcode: bytes) -> str | None:
 _OPENING, _CLOSING = "([{<", ")]}>"
 
 
-def separated(text: str) -> list[str]:
+def split_at_commas(text: str) -> list[str]:
     """Split text at commas, except those inside brackets and quoted names."""
     found, start = list[str](), 0
     for at, letter, depth in _outside(text):
@@ -213,7 +213,7 @@ def separated(text: str) -> list[str]:
     return [*found, text[start:].strip()]
 
 
-def enclosed(text: str) -> str:
+def bracketed_prefix(text: str) -> str:
     """Return the text from its first bracket to the matching one; all of it without a match."""
     for at, letter, depth in _outside(text):
         if letter in _CLOSING and not depth:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from slowpath.insights.source.modules import enclosed, separated
+from slowpath.insights.source.modules import bracketed_prefix, split_at_commas
 
 Kind = Literal["read", "write"]
 
@@ -35,7 +35,7 @@ _LIBRARY: dict[str, tuple[tuple[int, Kind], ...]] = {
 size."""
 
 
-class Touch(NamedTuple):
+class Access(NamedTuple):
     """An access to memory, as an instruction states it."""
 
     kind: Kind
@@ -43,24 +43,24 @@ class Touch(NamedTuple):
     size: str  # bytes, as an operand of type i64
 
 
-def touches(opcode: str, text: str) -> list[Touch]:
+def accesses(opcode: str, text: str) -> list[Access]:
     """Return the memory accesses of an instruction, in order.
 
     An atomic operation reads and writes. A call of a compiled function yields nothing, because the
     function's own instructions are analysed.
     """
     if opcode == "load":
-        parts = separated(text.partition(" = ")[2])
-        return [Touch("read", _operand(parts[1]), _size(_without(parts[0], "load")))]
+        parts = split_at_commas(text.partition(" = ")[2])
+        return [Access("read", _operand(parts[1]), _size(_without(parts[0], "load")))]
     if opcode == "store":
-        parts = separated(text)
+        parts = split_at_commas(text)
         kind, _ = _typed(_without(parts[0], "store"))
-        return [Touch("write", _operand(parts[1]), _size(kind))]
+        return [Access("write", _operand(parts[1]), _size(kind))]
     if opcode in ("atomicrmw", "cmpxchg"):
-        parts = separated(text.partition(" = ")[2] or text)
+        parts = split_at_commas(text.partition(" = ")[2] or text)
         size = _size(_typed(parts[1])[0])
         pointer = _operand(parts[0][parts[0].index("ptr") :])
-        return [Touch("read", pointer, size), Touch("write", pointer, size)]
+        return [Access("read", pointer, size), Access("write", pointer, size)]
     if opcode == "call":
         return list(_call(text))
     return []
@@ -75,7 +75,7 @@ def callee_of(text: str) -> str | None:
     return name[1:-1] if name.startswith('"') else name
 
 
-def _call(text: str) -> Iterator[Touch]:
+def _call(text: str) -> Iterator[Access]:
     found = _CALLEE.search(_without_metadata(text))
     if found is None:
         return
@@ -88,10 +88,10 @@ def _call(text: str) -> Iterator[Touch]:
         kinds = _LIBRARY.get(name, ())
     if not kinds:
         return
-    arguments = separated(found[2])
+    arguments = split_at_commas(found[2])
     size = arguments[2].split()[-1]
     for at, kind in sorted(kinds, key=lambda one: one[1]):  # copies read first
-        yield Touch(kind, _operand(arguments[at]), size)
+        yield Access(kind, _operand(arguments[at]), size)
 
 
 def _without_metadata(text: str) -> str:
@@ -102,7 +102,7 @@ def _without_metadata(text: str) -> str:
     opened = text.find("(", start + 1)
     if text[start + 1 : start + 2] == '"':
         opened = text.find("(", text.index('"', start + 2))
-    return text[:opened] + enclosed(text[opened:])
+    return text[:opened] + bracketed_prefix(text[opened:])
 
 
 def _without(text: str, opcode: str) -> str:
@@ -116,7 +116,7 @@ def _typed(text: str) -> tuple[str, str]:
     """Split a text into a type and the rest."""
     text = text.strip()
     if text[:1] in _OPENING:
-        kind = enclosed(text)
+        kind = bracketed_prefix(text)
         return kind, text[len(kind) :].strip()
     if text.startswith('%"'):
         end = text.index('"', 2) + 1
@@ -134,7 +134,7 @@ def _operand(text: str) -> str:
     constant = re.search(r"\b(getelementptr|inttoptr|addrspacecast|bitcast)\b", text)
     if constant is not None and (at is None or constant.start() < at.start()):
         opened = text.index("(", constant.start())
-        return text[constant.start() : opened] + enclosed(text[opened:])
+        return text[constant.start() : opened] + bracketed_prefix(text[opened:])
     return "null" if at is None else at[0]
 
 
@@ -158,7 +158,7 @@ def result(text: str) -> str | None:
 
 def parts(text: str) -> list[str]:
     """Return the comma-separated operands of an instruction, without opcode and result."""
-    return separated(_RESULT.sub("", text).partition(" ")[2])
+    return split_at_commas(_RESULT.sub("", text).partition(" ")[2])
 
 
 def value(part: str) -> str | None:
@@ -194,7 +194,7 @@ def width(kind: str) -> int:
     return int(vector[1]) * int(vector[2]) if vector else 0
 
 
-def called(text: str) -> Call:
+def call_target(text: str) -> Call:
     """Return the target of a call; both fields are None for a call through a pointer."""
     found = _CALLED.search(text)
     if found is None:
@@ -207,4 +207,4 @@ def arguments(text: str) -> list[str]:
     found = _CALLED.search(text)
     if found is None:
         return []
-    return separated(enclosed("(" + text[found.end() :])[1:-1])
+    return split_at_commas(bracketed_prefix("(" + text[found.end() :])[1:-1])

@@ -16,7 +16,7 @@ from slowpath.insights.source.framework import is_support
 from slowpath.insights.source.functions import Function
 from slowpath.insights.source.layouts import Layouts, Type
 from slowpath.insights.source.metadata import Metadata, Node
-from slowpath.insights.source.modules import enclosed, separated
+from slowpath.insights.source.modules import bracketed_prefix, split_at_commas
 
 _NAMED = r'%(?:"[^"]*"|[\w.$-]+)'
 _PARAMETER = re.compile(rf"({_NAMED})$")
@@ -48,7 +48,7 @@ _MADE = {
 """Functions that create those structures of the headers for which zeros are not enough."""
 
 
-class Given(NamedTuple):
+class PointerTarget(NamedTuple):
     """The target of a pointer parameter."""
 
     place: int
@@ -68,7 +68,7 @@ class Given(NamedTuple):
         return "" if self.type is None or not self.type.ours else _MADE.get(self.type.name, "")
 
 
-class Giving:
+class TargetFinder:
     """The available targets for pointer parameters in a module."""
 
     def __init__(self, file: str, text: str, functions: Mapping[str, Function]) -> None:
@@ -77,7 +77,7 @@ class Giving:
         self._metadata = Metadata(text)
         self._layouts = Layouts(text, self._metadata)
 
-    def given(self, function: Function, place: int) -> Given:
+    def given(self, function: Function, place: int) -> PointerTarget:
         """Return the target of a pointer parameter.
 
         Raises:
@@ -94,7 +94,7 @@ class Giving:
         if number is None:
             used, number = self._looked(function, place)
             if not used:
-                return Given(place, name, None)
+                return PointerTarget(place, name, None)
             if number is None:
                 raise problem("points to nothing that is known: say in its type what it is")
         kind = self._type(number)
@@ -113,7 +113,7 @@ class Giving:
         variables += self._layouts.outside_of(kind.name)
         if not kind.fields and kind.element is None and not kind.flat:
             variables, pointers = [], []  # any variable with a number would match
-        return Given(place, name, kind, tuple(variables), tuple(pointers))
+        return PointerTarget(place, name, kind, tuple(variables), tuple(pointers))
 
     def _type(self, number: int) -> Type | str:
         """Return a type, or why it is not available: it is undefined, or in the packet."""
@@ -174,7 +174,7 @@ class Giving:
         known = None if called is None else self._functions.get(called[1].strip('"'))
         if called is None or known is None:
             return
-        passed = separated(enclosed(line[called.end() :])[1:-1])
+        passed = split_at_commas(bracketed_prefix(line[called.end() :])[1:-1])
         for one, parameter in zip(passed, known.parameters, strict=False):
             described = parameter.described
             if _VALUES.findall(one)[-1:] and _VALUES.findall(one)[-1] in names and described:
@@ -198,7 +198,7 @@ def _body(text: str, symbol: str) -> tuple[list[str], list[str]]:
     for line in lines:
         found = head.match(line)
         if found:
-            inside = separated(enclosed(line[found.end() :])[1:-1])
+            inside = split_at_commas(bracketed_prefix(line[found.end() :])[1:-1])
             names = [one[1] for part in inside if (one := _PARAMETER.search(part))]
             return names, list(_until_end(lines))
     return [], []

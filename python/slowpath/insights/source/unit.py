@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable, Mapping
 
 from slowpath.core.errors import InputError, UnavailableError
-from slowpath.core.jobs.isolated_job import Errand, Work
+from slowpath.core.jobs.isolated_job import IsolatedJob, Work
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.insights.source.calls import find_entry
-from slowpath.insights.source.entry import lent, may_lend
+from slowpath.insights.source.entry import pointer_target_variables, uses_dpdk
 from slowpath.insights.source.framework import is_ours
 from slowpath.insights.source.functions import functions_of
 from slowpath.insights.source.layouts import Layouts
@@ -63,8 +63,8 @@ def _kept(source: Source, module: Module) -> set[str]:
         return set()
     text = str(module)
     found = _state(text)
-    if may_lend(one.name for one in module.functions):
-        found |= lent(source.file, text, functions_of(module))
+    if uses_dpdk(one.name for one in module.functions):
+        found |= pointer_target_variables(source.file, text, functions_of(module))
     return found
 
 
@@ -76,7 +76,7 @@ def _state(text: str) -> set[str]:
     return {name for name, line in places.items() if line is not None and not is_ours(line.file)}
 
 
-def attempt(
+def run_in_worker(
     file: str,
     work: Work,
     allowed: tuple[float | None, int | None],
@@ -91,7 +91,7 @@ def attempt(
         InputError: when the work fails, or a defect of slowpath ends it.
     """
     seconds, memory = allowed
-    with Errand(work, memory) as errand:
+    with IsolatedJob(work, memory) as errand:
         stopped = errand.run(seconds, stopping, take)
     if stopped is not None and stopped.startswith("internal error"):
         raise InputError(file, stopped)
@@ -102,7 +102,7 @@ _NUMBERS = {"numpy": "numpy", "scipy": "scipy"}
 _COMPILER = {"llvmlite": "llvmlite"}
 
 
-def need_numbers() -> None:
+def require_numpy() -> None:
     """Check that numpy and scipy are installed.
 
     Raises:
@@ -111,7 +111,7 @@ def need_numbers() -> None:
     _find(_NUMBERS)
 
 
-def need_compiler() -> None:
+def require_llvmlite() -> None:
     """Check that llvmlite is installed, to read and run LLVM IR.
 
     Raises:

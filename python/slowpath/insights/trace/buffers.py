@@ -11,8 +11,8 @@ from slowpath.core.errors import InputError
 from slowpath.core.terminal import first_few
 from slowpath.insights.source.entry import Entry
 from slowpath.insights.source.layouts import Layouts, Variable
-from slowpath.insights.source.pointer_parameters import Given
-from slowpath.insights.trace.memory import Memory
+from slowpath.insights.source.pointer_parameters import PointerTarget
+from slowpath.insights.trace.memory import MemoryMap
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -34,7 +34,7 @@ class Buffers:
     The first ones are for arriving packets, the others for packets that the function makes.
     """
 
-    def __init__(self, memory: Memory, address: Callable[[str], int]) -> None:
+    def __init__(self, memory: MemoryMap, address: Callable[[str], int]) -> None:
         """Read the size of the array; `address` returns the address of a variable."""
         sizes = (ctypes.c_uint32 * 2).from_address(address("slowpath_dpdk_sizes"))
         self.turns, made = map(int, sizes)
@@ -121,7 +121,7 @@ _SEVERAL = 3
 """Largest number of variables that a note names."""
 
 
-class Lent:
+class ParameterMemory:
     """Memory that the pointer parameters of a function point to."""
 
     def __init__(
@@ -174,13 +174,13 @@ class Lent:
                 notes.append(self._is(one, said))
         return found, notes
 
-    def _is(self, one: Given, said: str) -> str:
+    def _is(self, one: PointerTarget, said: str) -> str:
         return f"{self._name(one)} of {self._entry.function.shown} is {said}"
 
-    def _name(self, one: Given) -> str:
+    def _name(self, one: PointerTarget) -> str:
         return one.name or f"parameter {one.place + 1}"
 
-    def _lent(self, one: Given) -> tuple[int, str]:
+    def _lent(self, one: PointerTarget) -> tuple[int, str]:
         """Return the value of a parameter, and a description of the memory that it points to."""
         if one.type is None:
             return 0, ""
@@ -203,11 +203,11 @@ class Lent:
             raise self._unmade(one)
         return self._rooms[one.place].address, _of_zeros(one)
 
-    def _is_outside(self, one: Given) -> bool:
+    def _is_outside(self, one: PointerTarget) -> bool:
         """Return true if another file defines the variable of a parameter."""
         return bool(one.variables) and self._layouts.variable(one.variables[0]) is None
 
-    def _unmade(self, one: Given) -> InputError:
+    def _unmade(self, one: PointerTarget) -> InputError:
         function = self._entry.function
         kind = "" if one.type is None else one.type.name
         reason = f"no {kind} is there when packets come"
@@ -215,7 +215,7 @@ class Lent:
         what = f"{self._name(one)} of {function.shown}"
         return InputError(self._file, f"{function.place}: {what}: {reason}; {remedy}")
 
-    def _is_made(self, symbol: str, one: Given) -> bool:
+    def _is_made(self, symbol: str, one: PointerTarget) -> bool:
         size = 0 if one.type is None else one.type.size
         return any(ctypes.string_at(self._address(symbol), size))
 
@@ -223,7 +223,7 @@ class Lent:
         """Return the pointer in a variable, or in the first element of an array."""
         return int(ctypes.c_uint64.from_address(self._address(symbol)).value)
 
-    def _shown(self, symbol: str, one: Given | None) -> str:
+    def _shown(self, symbol: str, one: PointerTarget | None) -> str:
         """Return a variable's name in the source, with `[0]` if it is an array."""
         found = self._layouts.variable(symbol)
         if found is None:
@@ -232,7 +232,7 @@ class Lent:
         return f"{found.name}[0]" if found.type.size != size else found.name
 
 
-def _of_zeros(one: Given) -> str:
+def _of_zeros(one: PointerTarget) -> str:
     kind = "" if one.type is None else one.type.name
     return f"memory of zeros, as there is no variable of {f'type {kind}' if kind else 'its type'}"
 

@@ -16,17 +16,17 @@ import numpy as np
 from slowpath.core.engine.objects import Captured
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.insights.sandbox.externals import is_allowed
-from slowpath.insights.sandbox.native import SIZE, Code, Region
+from slowpath.insights.sandbox.native import SIZE, CompiledModule, Region
 from slowpath.insights.sandbox.trials import Series
 from slowpath.insights.source.calls import find_entry
-from slowpath.insights.source.entry import Entry, with_given
+from slowpath.insights.source.entry import Entry, with_pointer_targets
 from slowpath.insights.source.framework import ELEMENT, SUPPORT, is_ours
 from slowpath.insights.source.functions import Function
 from slowpath.insights.source.layouts import Layouts
 from slowpath.insights.source.metadata import Line, Metadata
 from slowpath.insights.source.modules import Module, variables_of
 from slowpath.insights.trace.allocations import Allocations
-from slowpath.insights.trace.buffers import Buffers, Lent
+from slowpath.insights.trace.buffers import Buffers, ParameterMemory
 from slowpath.insights.trace.failure import (
     CONFIGURATION,
     CONSTRUCTORS,
@@ -34,39 +34,39 @@ from slowpath.insights.trace.failure import (
     READYING,
     SECONDS,
     SETUP,
-    Ending,
-    Last,
-    unfilled,
+    FailureReport,
+    LastState,
+    uninitialised_notes,
 )
 from slowpath.insights.trace.instrumentation import RECORD, Addresses, instrument
-from slowpath.insights.trace.memory import Area, Heap, survey
+from slowpath.insights.trace.memory import Area, Heap, memory_map
 from slowpath.insights.trace.packets import (
     NONE,
+    LoadedEntry,
     Packet,
-    Passed,
-    Ready,
+    PacketCallbacks,
+    PacketFate,
     Receiving,
-    Turns,
-    as_note,
-    framed,
+    framework_delivery,
     of_xdp,
     one_by_one,
     raw,
     waiting,
+    waiting_note,
 )
 from slowpath.insights.trace.recording import RECORDS, Recorder, Tally, tally_of
-from slowpath.insights.trace.request import LONGEST, Setting
+from slowpath.insights.trace.request import MAX_CONFIG_BYTES, RunSettings
 from slowpath.insights.trace.xdp_map_contents import (
     NOTHING,
     Filling,
-    Start,
+    InitialContent,
     contents_of,
-    made_tables,
+    inner_tables,
 )
-from slowpath.insights.trace.xdp_maps import SIZE as DESCRIBED
+from slowpath.insights.trace.xdp_maps import DESCRIPTOR_BYTES as DESCRIBED
 from slowpath.insights.trace.xdp_maps import tables_of
 from slowpath.insights.trace.xdp_memory import CONTEXT, PACKETS, Arena, Store
-from slowpath.insights.trace.xdp_sources import missing
+from slowpath.insights.trace.xdp_sources import unfilled_maps
 
 _THREADS = re.compile(r"^@(\S+) = [^\n]*?\bthread_local\b", re.MULTILINE)
 _BEFORE = 1 << 31
@@ -124,7 +124,7 @@ class Execution:
         module: Module,
         functions: Mapping[str, Function],
         entry: Entry,
-        start: Start = NOTHING,
+        start: InitialContent = NOTHING,
     ) -> None:
         """Instrument and compile a copy of the module.
 
@@ -157,11 +157,11 @@ class Execution:
             raise InputError(file, f"internal error: {lines[0]}; please report it") from None
         variables = variables_of(stated)
         # Recording takes most of the time, so better code would not pay off.
-        self._code = Code(stated, hasty=True, instead=self._heap.functions())
+        self._code = CompiledModule(stated, hasty=True, instead=self._heap.functions())
         layouts = Layouts(text, self._metadata)
-        entry = with_given(file, text, functions, entry)
-        self._lent = Lent(file, entry, layouts, self._code.address)
-        self._ending = Ending(
+        entry = with_pointer_targets(file, text, functions, entry)
+        self._lent = ParameterMemory(file, entry, layouts, self._code.address)
+        self._ending = FailureReport(
             self.stated, functions, self._metadata, entry, lambda: self._lent.zeros
         )
         self._said = list[str]()
@@ -173,13 +173,13 @@ class Execution:
             self.arena = Arena()
             tables = tables_of(file, text, self._metadata, layouts)
             contents = contents_of(file, start, tables)
-            self.store = Store(tables, made_tables(file, contents, tables))
+            self.store = Store(tables, inner_tables(file, contents, tables))
             self.store.describe(self._code.address)
             self._filling = Filling(file, contents, self.store, functions, self._code.address)
             others += self._around()
         if self._region is not None:
             others.append(Area(self._region.address, SIZE, "packet", -1))
-        self.memory = survey(
+        self.memory = memory_map(
             [
                 (name, self._code.address(name), size, layouts.variable(name))
                 for name, size in variables
@@ -227,7 +227,7 @@ class Execution:
             place = node.reference("inlinedAt")
         return None
 
-    def run(self, packets: Sequence[Captured], setting: Setting, until: float) -> Outcome:
+    def run(self, packets: Sequence[Captured], setting: RunSettings, until: float) -> Outcome:
         """Run the function on packets, until shortly before `until` on the monotonic clock.
 
         Raises:
@@ -269,7 +269,7 @@ class Execution:
             {self._first + at: size for at, size in enumerate(found["allocated"])},
         )
 
-    def each(self, packets: Sequence[Captured], setting: Setting) -> Iterator[int | None]:
+    def each(self, packets: Sequence[Captured], setting: RunSettings) -> Iterator[int | None]:
         """Run a trusted function on packets in this process, and yield its results."""
         self._set_fuel(_BEFORE)
         self._code.construct()
@@ -280,10 +280,10 @@ class Execution:
             self._forget()
             yield packet(number, one)[0]
 
-    def _check(self, packets: Sequence[Captured], setting: Setting) -> None:
+    def _check(self, packets: Sequence[Captured], setting: RunSettings) -> None:
         length = len(setting.config.encode())
-        if self._entry.element is not None and length > LONGEST:
-            reason = f"the configuration (--config) has {length:,} bytes; {LONGEST:,} is"
+        if self._entry.element is not None and length > MAX_CONFIG_BYTES:
+            reason = f"the configuration (--config) has {length:,} bytes; {MAX_CONFIG_BYTES:,} is"
             raise InputError(self._file, f"{reason} the most that an element gets")
         room = _LARGEST if self._entry.click or self._entry.dpdk else SIZE
         for number, packet in enumerate(packets, 1):
@@ -293,7 +293,9 @@ class Execution:
 
     # --- in the confined process, which may crash ------------------------------------------------
 
-    def _all(self, packets: Sequence[Captured], setting: Setting, last: float) -> dict[str, Any]:
+    def _all(
+        self, packets: Sequence[Captured], setting: RunSettings, last: float
+    ) -> dict[str, Any]:
         self._say(CONSTRUCTORS)
         self._set_fuel(_BEFORE)
         self._code.construct()
@@ -313,7 +315,7 @@ class Execution:
         totals = self._totals(reset=False)
         notes += self._again() + self._given_on()
         left_over = waiting(memory, self._code.address) if self._entry.dpdk else NONE
-        notes += as_note(left_over.packets, left_over.where)
+        notes += waiting_note(left_over.packets, left_over.where)
         tally = recorder.tally()
         return {
             "tally": tally._asdict(),
@@ -347,7 +349,7 @@ class Execution:
             if one.function == self._entry.function.name or self._functions[one.function].section
         ]
 
-    def _turns(self, recorder: Recorder, fuel: int, last: float) -> Turns:
+    def _turns(self, recorder: Recorder, fuel: int, last: float) -> PacketCallbacks:
         """Return the callbacks around packets; `last` is a deadline of the monotonic clock."""
 
         def start() -> None:
@@ -361,9 +363,11 @@ class Execution:
             if self._filled() > _ROOM // 2:
                 self._take(recorder)
 
-        return Turns(start, begin, lambda: time.monotonic() < last)
+        return PacketCallbacks(start, begin, lambda: time.monotonic() < last)
 
-    def _pass(self, packets: Sequence[Captured], setting: Setting, turns: Turns) -> Passed:
+    def _pass(
+        self, packets: Sequence[Captured], setting: RunSettings, turns: PacketCallbacks
+    ) -> PacketFate:
         """Pass packets to the function, one by one or when it asks for them."""
         if not self._entry.receives:
             return one_by_one(self._packet(setting), packets, turns)
@@ -382,14 +386,14 @@ class Execution:
             if self._entry.click:
                 return []
             address = self._code.address
-            return unfilled(self.memory, tally, self.stated, self._functions, address)
+            return uninitialised_notes(self.memory, tally, self.stated, self._functions, address)
         held = self._filling.held | {
             # any of several structures with this name
             self.memory.structures[tally.parts[part].structure].name.partition(" #")[0]
             for site, part, _ in tally.touches
             if self.stated.sites[site].kind == "write"
         }
-        return missing(self.store.tables, self.store.looked(), held)
+        return unfilled_maps(self.store.tables, self.store.looked(), held)
 
     def _fill(self) -> list[str]:
         """Fill maps with their initial content; return notes on it."""
@@ -399,7 +403,7 @@ class Execution:
         self._set_fuel(_BEFORE)
         return self._filling.fill()
 
-    def _set_up(self, setting: Setting) -> None:
+    def _set_up(self, setting: RunSettings) -> None:
         """Call the functions of `--setup`, with zeros as arguments."""
         for name in setting.setup:
             function = self._functions[find_entry(self._file, self._functions, name)]
@@ -409,7 +413,7 @@ class Execution:
             prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_uint64] * len(zeros))
             prototype(self._code.address(function.name))(*zeros)
 
-    def _start(self, setting: Setting) -> str | None:
+    def _start(self, setting: RunSettings) -> str | None:
         """Configure the element; return its error, or None."""
         if self._entry.element is None:
             return None
@@ -425,10 +429,10 @@ class Execution:
         why = (text or b"no reason is given").decode(errors="replace")
         return f"{name} does not take its configuration ({setting.config or 'none'}): {why}"
 
-    def _ready(self, setting: Setting) -> Ready:
-        return Ready(self._entry, self._code.address, setting, self._support)
+    def _ready(self, setting: RunSettings) -> LoadedEntry:
+        return LoadedEntry(self._entry, self._code.address, setting, self._support)
 
-    def _packet(self, setting: Setting) -> Packet:
+    def _packet(self, setting: RunSettings) -> Packet:
         """Return the function that processes one packet."""
         ready = self._ready(setting)
         if self.arena is not None:
@@ -439,7 +443,7 @@ class Execution:
             asked = ctypes.c_void_p.from_address(self._code.address("slowpath_dpdk_seek"))
             asked.value = ctypes.cast(self._seek, ctypes.c_void_p).value
         lent, self._said = self._lent.addresses()
-        return framed(ready, lent)
+        return framework_delivery(ready, lent)
 
     def _totals(self, *, reset: bool) -> list[int]:
         """Return the counters of the headers: packets by output, then those of `_KEYS`."""
@@ -521,16 +525,16 @@ class Execution:
 
     # --- after the confined process has ended ----------------------------------------------------
 
-    def _last(self) -> Last:
+    def _last(self) -> LastState:
         """Return the state that the process stored last."""
         _, fuel, block, outside, packet, count = struct.unpack_from("<qqiiqq", self._shared, 0)
-        return Last(fuel, block, outside, packet, count)
+        return LastState(fuel, block, outside, packet, count)
 
     def _is_support(self, symbol: str) -> bool:
         return symbol.startswith(_SUPPORT) or self._functions[symbol].engine
 
 
-def _ready_for(setting: Setting) -> int:
+def _ready_for(setting: RunSettings) -> int:
     return max(_READYING, setting.fuel)
 
 

@@ -10,20 +10,20 @@ from slowpath.insights.source.entry import Entry
 from slowpath.insights.source.functions import Function, Instruction
 from slowpath.insights.source.metadata import Line, Metadata
 from slowpath.insights.source.operands import callee_of
-from slowpath.insights.trace.instrumentation import Place, Stated
-from slowpath.insights.trace.memory import Memory
+from slowpath.insights.trace.instrumentation import BlockId, Instrumented
+from slowpath.insights.trace.memory import MemoryMap
 from slowpath.insights.trace.recording import Tally
-from slowpath.insights.trace.request import LONGEST
+from slowpath.insights.trace.request import MAX_CONFIG_BYTES
 from slowpath.insights.trace.xdp_host_ir import known
 
 _FEW = 6
 _REMEDY = "--setup FUNCTION fills it, or a constructor: __attribute__((constructor)), RTE_INIT"
 
 
-def unfilled(
-    memory: Memory,
+def uninitialised_notes(
+    memory: MemoryMap,
     tally: Tally,
-    stated: Stated,
+    stated: Instrumented,
     functions: Mapping[str, Function],
     address: Callable[[str], int],
 ) -> list[str]:
@@ -50,7 +50,7 @@ def unfilled(
     return [f"state that was read and never filled held zeros: {which}{idle}; {_REMEDY}"]
 
 
-def _zero(memory: Memory, tally: Tally, stated: Stated) -> Iterator[tuple[int, int]]:
+def _zero(memory: MemoryMap, tally: Tally, stated: Instrumented) -> Iterator[tuple[int, int]]:
     """Yield number and address of each structure that was only read and is all zeros."""
     kinds = dict[int, set[str]]()
     for site, part, _ in tally.touches:
@@ -75,8 +75,9 @@ _WHEN = {
 }
 _WHY = {
     "slowpath_click_vector_is_full": "a Vector has no slot left; --cflags=-DSLOWPATH_VECTOR=1024",
-    "slowpath_click_text_is_too_long": f"a String or StringAccum was to have more than {LONGEST:,} "
-    "characters",
+    "slowpath_click_text_is_too_long": (
+        f"a String or StringAccum was to have more than {MAX_CONFIG_BYTES:,} characters"
+    ),
     "slowpath_click_router_is_full": "elements share more than 8 things by name (force_attachment)",
     "slowpath_click_buffer_is_full": "a packet was to grow beyond its buffer of 16 KiB",
     "slowpath_click_no_such_output": "an output that does not exist (0 to 63)",
@@ -106,7 +107,7 @@ _UNSET = (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGFPE)
 """Signals that uninitialised addresses and numbers can cause."""
 
 
-class Last(NamedTuple):
+class LastState(NamedTuple):
     """The state that a process stored before it ended."""
 
     fuel: int
@@ -120,12 +121,12 @@ class Last(NamedTuple):
     """Number of packets in its burst, including itself."""
 
 
-class Ending:
+class FailureReport:
     """Error messages for the end of a running module."""
 
     def __init__(
         self,
-        stated: Stated,
+        stated: Instrumented,
         functions: Mapping[str, Function],
         metadata: Metadata,
         entry: Entry,
@@ -135,7 +136,7 @@ class Ending:
         self._stated, self._functions, self._metadata = stated, functions, metadata
         self._entry, self._zeros = entry, zeros
 
-    def why(self, code: int, last: Last, readying: int) -> str:
+    def why(self, code: int, last: LastState, readying: int) -> str:
         """Return the reason for the end, with its line in the source.
 
         `readying` is the limit of blocks before a function receives its first packet itself.
@@ -200,5 +201,5 @@ class Ending:
                 return self._metadata.line(one.place)
         return None
 
-    def _inside(self, place: Place) -> Sequence[Instruction]:
+    def _inside(self, place: BlockId) -> Sequence[Instruction]:
         return self._functions[place.function].blocks[place.number].instructions

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from slowpath.insights.source.functions import Function, Instruction
-from slowpath.insights.source.operands import Kind, callee_of, touches
+from slowpath.insights.source.operands import Kind, accesses, callee_of
 from slowpath.insights.trace.allocations import ALLOCATORS, Allocation, Allocations, result_of
 
 RECORD = 16
@@ -29,7 +29,7 @@ _EFFECTS = re.compile(r"\bmemory\([^)]*\)")
 _LABEL = re.compile(r'^("(?:[^"\\]|\\.)*"|[\w.$-]+):')
 
 
-class Site(NamedTuple):
+class AccessSite(NamedTuple):
     """An instruction that accesses memory."""
 
     block: int
@@ -37,7 +37,7 @@ class Site(NamedTuple):
     place: int | None  # number of its debug location
 
 
-class Place(NamedTuple):
+class BlockId(NamedTuple):
     """A block of a function."""
 
     function: str
@@ -52,12 +52,12 @@ class Call(NamedTuple):
     place: int | None  # number of its debug location
 
 
-class Stated(NamedTuple):
+class Instrumented(NamedTuple):
     """An instrumented module, with the meaning of the numbers in its records."""
 
     text: str
-    blocks: list[Place]
-    sites: list[Site]
+    blocks: list[BlockId]
+    sites: list[AccessSite]
     calls: list[Call]
     allocations: list[Allocation]
     """Allocations by number, from 1."""
@@ -85,12 +85,12 @@ def instrument(  # noqa: PLR0913, PLR0917 - inputs of the instrumentation
     skipped: Callable[[str], bool],
     allowed: Callable[[str], bool],
     addresses: Addresses,
-) -> Stated:
+) -> Instrumented:
     """Instrument the text of a module; `skipped` functions stay unchanged.
 
     A call of an external function that is not `allowed` first stores the number of that function.
     """
-    stated = Stated("", [], [], [], [], [])
+    stated = Instrumented("", [], [], [], [], [])
     apart = _in_several_places(functions)
     lines, into = list[str](), None
     allocating = _Allocating(allocations, stated.allocations, addresses.site)
@@ -155,7 +155,7 @@ class _Body:
         function: Function,
         functions: Mapping[str, Function],
         allowed: Callable[[str], bool],
-        stated: Stated,
+        stated: Instrumented,
         around: "tuple[frozenset[str], _Allocating]",
     ) -> None:
         """`around` has the functions whose calls are recorded, and the code for allocations."""
@@ -165,7 +165,7 @@ class _Body:
         self._function, self._functions = function, functions
         self._allowed, self._stated = allowed, stated
         self._first = len(stated.blocks)
-        stated.blocks.extend(Place(function.name, at) for at in range(len(function.blocks)))
+        stated.blocks.extend(BlockId(function.name, at) for at in range(len(function.blocks)))
         self._block, self._instruction = -1, 0
         self._begins = True
         self._inside = False
@@ -196,10 +196,10 @@ class _Body:
             said += self._allocating.before(self._function, instruction)
         if name in self._apart and not instruction.text.startswith("musttail"):
             said += self._around(name, instruction.place)
-        for touch in touches(instruction.opcode, instruction.text):
+        for touch in accesses(instruction.opcode, instruction.text):
             site = len(self._stated.sites)
             place = instruction.place
-            self._stated.sites.append(Site(self._first + self._block, touch.kind, place))
+            self._stated.sites.append(AccessSite(self._first + self._block, touch.kind, place))
             said.append(
                 f'  call void @"slowpath.access"(i32 {site}, ptr {touch.pointer}, i64 {touch.size})'
             )

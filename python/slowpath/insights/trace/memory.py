@@ -15,7 +15,7 @@ from slowpath.insights.source.layouts import Type, Variable
 from slowpath.insights.source.metadata import Line
 from slowpath.insights.trace.allocations import Allocation
 
-Sort = Literal["state", "packet", "metadata", "local", "constant", "other"]
+MemoryKind = Literal["state", "packet", "metadata", "local", "constant", "other"]
 """Kinds of memory.
 
 `metadata` is data that a card keeps beside a packet (offsets of headers, annotations), and counters
@@ -42,20 +42,20 @@ class Area(NamedTuple):
 
     start: int
     size: int
-    sort: Sort
+    sort: MemoryKind
     structure: int  # number of the structure for state, else -1
 
 
-class Memory(NamedTuple):
+class MemoryMap(NamedTuple):
     """Known areas, in the order of their addresses, and the structures in them."""
 
     areas: list[Area]
     structures: list[Structure]
 
 
-def survey(
+def memory_map(
     symbols: Sequence[tuple[str, int, int, Variable | None]], others: Sequence[Area]
-) -> Memory:
+) -> MemoryMap:
     """Return the areas and structures of variables, with the areas of `others`.
 
     `symbols` has the symbol, address, size in bytes and layout of each variable. Each member of an
@@ -96,7 +96,7 @@ def survey(
             seen[one.name] += 1
             structures[at] = one._replace(name=f"{one.name} #{seen[one.name]}")
     areas.sort()
-    return Memory(areas, structures)
+    return MemoryMap(areas, structures)
 
 
 _ALIGNED = 16

@@ -15,12 +15,12 @@ from slowpath.core.errors import InputError
 from slowpath.insights.sandbox.native import SIZE, Region
 from slowpath.insights.source.entry import Entry
 from slowpath.insights.trace.buffers import Buffers
-from slowpath.insights.trace.memory import Memory
-from slowpath.insights.trace.request import Setting
+from slowpath.insights.trace.memory import MemoryMap
+from slowpath.insights.trace.request import RunSettings
 from slowpath.insights.trace.xdp_memory import Arena
 
 
-class Turns(NamedTuple):
+class PacketCallbacks(NamedTuple):
     """Callbacks around packets."""
 
     start: Callable[[], None]
@@ -31,7 +31,7 @@ class Turns(NamedTuple):
     """Returns true if there is time for further packets."""
 
 
-class Passed(NamedTuple):
+class PacketFate(NamedTuple):
     """Fate of packets."""
 
     packets: int
@@ -64,13 +64,13 @@ _UNSIGNED = {
 }
 
 
-class Ready(NamedTuple):
+class LoadedEntry(NamedTuple):
     """A loaded function, with the settings for the delivery of packets."""
 
     entry: Entry
     address: Callable[[str], int]
     """Returns the address of a function or variable by its symbol."""
-    setting: Setting
+    setting: RunSettings
     support: str
     """Prefix of the symbols of the headers that deliver packets."""
 
@@ -82,7 +82,7 @@ class Ready(NamedTuple):
         strip = self.setting.strip
 
         def arrive(number: int, one: Captured) -> int:
-            when = moment(number, one)
+            when = arrival_time(number, one)
             return int(brought(one.bytes, len(one.bytes), one.length, when, strip))
 
         return arrive
@@ -99,7 +99,7 @@ class Ready(NamedTuple):
         return _prototype(self.entry)(self.address(self.entry.function.name))
 
 
-def one_by_one(packet: Packet, packets: Sequence[Captured], turns: Turns) -> Passed:
+def one_by_one(packet: Packet, packets: Sequence[Captured], turns: PacketCallbacks) -> PacketFate:
     """Process packets until the last one, or until the time is over."""
     ran, kept, results = 0, 0, Counter[int]()
     turns.start()
@@ -111,10 +111,10 @@ def one_by_one(packet: Packet, packets: Sequence[Captured], turns: Turns) -> Pas
         ran, kept = ran + 1, kept + left
         if result is not None:
             results[int(result)] += 1  # converts bool, too
-    return Passed(ran, kept, results)
+    return PacketFate(ran, kept, results)
 
 
-def framed(ready: Ready, lent: Mapping[int, int]) -> Packet:
+def framework_delivery(ready: LoadedEntry, lent: Mapping[int, int]) -> Packet:
     """Return a function that processes packets as objects of a framework.
 
     `lent` has addresses by parameter index.
@@ -132,7 +132,7 @@ def framed(ready: Ready, lent: Mapping[int, int]) -> Packet:
         if pulls and wait:
             pointer(wait)(here)
         values = {"element": element, "packet": here, "port": 0}
-        values |= {"mbuf": here, "burst": burst, "one": 1, "time": moment(number, one)}
+        values |= {"mbuf": here, "burst": burst, "one": 1, "time": arrival_time(number, one)}
         arguments = (lent.get(at, values.get(role)) for at, role in enumerate(entry.roles))
         result = function(*arguments)
         if entry.gives == "packet" and given:
@@ -142,7 +142,7 @@ def framed(ready: Ready, lent: Mapping[int, int]) -> Packet:
     return packet
 
 
-def raw(ready: Ready, region: Region) -> Packet:
+def raw(ready: LoadedEntry, region: Region) -> Packet:
     """Return a function that processes packets as bytes; reads behind the packet crash."""
     entry, function, strip = ready.entry, ready.function(), ready.setting.strip
 
@@ -157,7 +157,7 @@ def raw(ready: Ready, region: Region) -> Packet:
     return packet
 
 
-def of_xdp(ready: Ready, arena: Arena) -> Packet:
+def of_xdp(ready: LoadedEntry, arena: Arena) -> Packet:
     """Return a function that runs an XDP program on packets."""
     clock = ctypes.c_uint64.from_address(ready.address("slowpath_xdp_now"))
     first = ready.address(ready.entry.function.name)
@@ -166,14 +166,14 @@ def of_xdp(ready: Ready, arena: Arena) -> Packet:
     numbers, strip = ready.entry.gives == "number", ready.setting.strip
 
     def packet(number: int, one: Captured) -> tuple[int | None, int]:
-        clock.value = moment(number, one)
+        clock.value = arrival_time(number, one)
         result = run(first, arena.place(_whole(one)[strip:]))
         return (result if numbers else None), 0
 
     return packet
 
 
-def moment(number: int, one: Captured) -> int:
+def arrival_time(number: int, one: Captured) -> int:
     """Return the arrival time in nanoseconds; without a timestamp, `number` microseconds."""
     return 1000 * number if one.nanoseconds is None else one.nanoseconds
 
@@ -208,7 +208,7 @@ _ARGUMENTS = 5
 class Receiving:
     """A function that receives packets in its own loop."""
 
-    def __init__(self, file: str, ready: Ready, lent: Mapping[int, int]) -> None:
+    def __init__(self, file: str, ready: LoadedEntry, lent: Mapping[int, int]) -> None:
         """`lent` has addresses by parameter index; other parameters are 0.
 
         Raises:
@@ -227,7 +227,7 @@ class Receiving:
         self._ran, self._kept, self._idle = 0, 0, 0
         self._problem: BaseException | None = None
 
-    def run(self, packets: Sequence[Captured], turns: Turns) -> Passed:
+    def run(self, packets: Sequence[Captured], turns: PacketCallbacks) -> PacketFate:
         """Let the function receive packets until the last one, or until the time is over."""
         self._packets, self._turns = packets, turns
         poll = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint64, ctypes.c_uint32)(self._poll)
@@ -241,7 +241,7 @@ class Receiving:
             raise self._problem
         if not was_left and self._ran:
             self._kept += self._left()
-        return Passed(self._ran, self._kept, Counter(), returned=not was_left)
+        return PacketFate(self._ran, self._kept, Counter(), returned=not was_left)
 
     def _poll(self, to: int, most: int) -> int:
         """Write the addresses of the next packets; return their number, or `_USED_UP`."""
@@ -286,7 +286,7 @@ class Waiting(NamedTuple):
 NONE = Waiting(0, [], 0)
 
 
-def waiting(memory: Memory, address: Callable[[str], int]) -> Waiting:
+def waiting(memory: MemoryMap, address: Callable[[str], int]) -> Waiting:
     """Return the packets that are left at the end; `address` returns that of a variable.
 
     Arrived packets that no structure refers to count as returned by the function. A packet counts
@@ -304,7 +304,7 @@ def waiting(memory: Memory, address: Callable[[str], int]) -> Waiting:
     return Waiting(found, where, sum(at >= buffers.turns for at in there))
 
 
-def as_note(packets: int, where: Sequence[str]) -> list[str]:
+def waiting_note(packets: int, where: Sequence[str]) -> list[str]:
     """Return the note on waiting packets; empty if there are none."""
     if not packets:
         return []

@@ -14,20 +14,20 @@ import numpy.ma
 import numpy.typing as npt
 
 from slowpath.insights.source.layouts import Type, locate
-from slowpath.insights.trace.instrumentation import BEGINS, CALLS, RETURNS, Site
-from slowpath.insights.trace.memory import Area, Memory, Sort
+from slowpath.insights.trace.instrumentation import BEGINS, CALLS, RETURNS, AccessSite
+from slowpath.insights.trace.memory import Area, MemoryKind, MemoryMap
 
 Whole = npt.NDArray[np.int64]
 
 RECORDS = np.dtype([("address", "<u8"), ("number", "<u4"), ("size", "<u4")])
-_SORTS: tuple[Sort, ...] = ("packet", "metadata", "local", "constant", "other")
+_SORTS: tuple[MemoryKind, ...] = ("packet", "metadata", "local", "constant", "other")
 _SIZES = 20
 """Bits of an access size in a key."""
 _PLACES = 1 << 42
 """Limit on the total size of all variables in bytes."""
 
 
-class Touched(NamedTuple):
+class StructurePart(NamedTuple):
     """A part of a structure that accesses cover: one member, or several at once."""
 
     structure: int
@@ -39,10 +39,10 @@ class Tally(NamedTuple):
 
     runs: list[int]
     """Number of runs by block."""
-    parts: list[Touched]
+    parts: list[StructurePart]
     touches: list[tuple[int, int, int]]
     """A site, the part that it accessed, and the number of accesses."""
-    elsewhere: list[tuple[int, Sort, int]]
+    elsewhere: list[tuple[int, MemoryKind, int]]
     """A site, the kind of memory (not state) that it accessed, and the number of accesses."""
     entries: list[tuple[int, int]]
     """By structure, the numbers of distinct entries that were accessed, and written."""
@@ -54,7 +54,9 @@ class Tally(NamedTuple):
 
 def tally_of(said: dict[str, Any]) -> Tally:
     """Return a tally from its JSON form."""
-    parts = [Touched(structure, tuple(map(tuple, members))) for structure, members in said["parts"]]
+    parts = [
+        StructurePart(structure, tuple(map(tuple, members))) for structure, members in said["parts"]
+    ]
     return Tally(**{**said, "parts": parts})
 
 
@@ -62,7 +64,11 @@ class Recorder:
     """Aggregates records, batch by batch."""
 
     def __init__(
-        self, memory: Memory, sites: Sequence[Site], blocks: int, firsts: Sequence[int] = ()
+        self,
+        memory: MemoryMap,
+        sites: Sequence[AccessSite],
+        blocks: int,
+        firsts: Sequence[int] = (),
     ) -> None:
         """`firsts` are blocks that run outside of all calls of the source: they end all calls."""
         self._memory = memory
@@ -77,11 +83,11 @@ class Recorder:
         self._blocks_of = np.array([one.block for one in sites], np.int64)
         self._writes = np.array([one.kind == "write" for one in sites], np.int64)
         self._runs = np.zeros(blocks, np.int64)
-        self._kinds = dict[Touched, int]()
-        self._parts = list[Touched]()
+        self._kinds = dict[StructurePart, int]()
+        self._parts = list[StructurePart]()
         self._known = dict[int, int]()
         self._touches = Counter[tuple[int, int]]()
-        self._elsewhere = Counter[tuple[int, Sort]]()
+        self._elsewhere = Counter[tuple[int, MemoryKind]]()
         self._together = Counter[tuple[int, int]]()
         self._sets = dict[int, frozenset[int]]()
         self._read: list[set[tuple[int, ...]]] = [set() for _ in memory.structures]
@@ -180,7 +186,7 @@ class Recorder:
         entries = self._written if key & 1 else self._read
         entries[structure] |= {(area, *spot.entry) for spot in spots if spot.entry}
         members = tuple(dict.fromkeys(spot.path for spot in spots)) or ((),)
-        part = Touched(structure, members)
+        part = StructurePart(structure, members)
         number = self._kinds.setdefault(part, len(self._parts))
         if number == len(self._parts):
             self._parts.append(part)

@@ -5,12 +5,12 @@ from typing import NamedTuple
 from slowpath.core.engine.errors import MapsFile
 
 PACKETS = 100_000
-FUEL = 1_000_000
-LONGEST = 4095
+BLOCK_LIMIT = 1_000_000
+MAX_CONFIG_BYTES = 4095
 """Largest configuration in bytes, as for any `String` (`most` of click/string.hh)."""
 
 
-class Setting(NamedTuple):
+class RunSettings(NamedTuple):
     """The function, and the delivery of packets to it."""
 
     entry: str | None = None
@@ -22,7 +22,7 @@ class Setting(NamedTuple):
     """Limit on the number of packets, from the start of the trace."""
     strip: int = 0
     """Bytes to remove from the front of each packet, as earlier elements would."""
-    fuel: int = FUEL
+    fuel: int = BLOCK_LIMIT
     """Limit on the number of blocks for one packet."""
     maps: MapsFile | None = None
     """Content of maps of an XDP program at the start, in the format of `docs/maps.md`."""
@@ -31,7 +31,7 @@ class Setting(NamedTuple):
     """Functions of the source to call before the first packet, with zeros as arguments."""
 
 
-class Allowance(NamedTuple):
+class RunLimits(NamedTuple):
     """Limits of time and memory."""
 
     seconds: float | None = None

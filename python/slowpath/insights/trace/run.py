@@ -9,9 +9,9 @@ from slowpath.core.inputs import check_output, write_text
 from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.core.printable import csv_line, one_line
 from slowpath.core.terminal import Line, grid
-from slowpath.insights.options import read_maps, read_work, setting_of
+from slowpath.insights.options import read_maps, read_work, run_settings
 from slowpath.insights.output import number, show, warn
-from slowpath.insights.source.unit import need_compiler, need_numbers
+from slowpath.insights.source.unit import require_llvmlite, require_numpy
 from slowpath.insights.trace.documents import CountsReport
 
 
@@ -24,16 +24,16 @@ def run(given: Namespace) -> ExitCode:
         StoppedError: when the time was too short for a result.
         UnavailableError: when llvmlite or numpy is missing.
     """
-    need_compiler()
-    need_numbers()
+    require_llvmlite()
+    require_numpy()
     _check(given)
     maps = read_maps(given)
     work = read_work(given, runs=True)
-    from slowpath.insights.trace.request import Allowance
+    from slowpath.insights.trace.request import RunLimits
     from slowpath.insights.trace.running import run_source
 
-    setting = setting_of(given, maps)
-    allowed = Allowance(work.seconds, work.memory)
+    setting = run_settings(given, maps)
+    allowed = RunLimits(work.seconds, work.memory)
     with heeding_signals() as stopping:
         found = run_source(work.source, given.traffic, setting, allowed, stopping)
     if given.placement_out is not None:

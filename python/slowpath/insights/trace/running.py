@@ -18,9 +18,9 @@ from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.source.sources import Source
-from slowpath.insights.source.unit import attempt
+from slowpath.insights.source.unit import run_in_worker
 from slowpath.insights.trace.documents import CountsReport
-from slowpath.insights.trace.request import Allowance, Setting
+from slowpath.insights.trace.request import RunLimits, RunSettings
 from slowpath.insights.trace.xdp_sources import load_runnable
 
 _BYTES = 256 << 20
@@ -40,7 +40,7 @@ class Run(NamedTuple):
 
 
 def run(
-    file: str, traffic: str, setting: Setting | None = None, *, flags: tuple[str, ...] = ()
+    file: str, traffic: str, setting: RunSettings | None = None, *, flags: tuple[str, ...] = ()
 ) -> Run:
     """Compile a source, and run one of its functions over the packets of a capture file.
 
@@ -51,13 +51,13 @@ def run(
             does not exist or has inline assembly or recursion, or a packet exceeds the limit of
             blocks.
     """
-    setting = setting or Setting()
+    setting = setting or RunSettings()
     source = load_runnable(file, Clang(flags), filled=setting.maps is not None)
-    return run_source(source, traffic, setting, Allowance(), Stopping())
+    return run_source(source, traffic, setting, RunLimits(), Stopping())
 
 
 def run_source(
-    source: Source, traffic: str, setting: Setting, allowed: Allowance, stopping: Stopping
+    source: Source, traffic: str, setting: RunSettings, allowed: RunLimits, stopping: Stopping
 ) -> Run:
     """Run a function of a loaded source over the packets of a capture file.
 
@@ -75,32 +75,32 @@ def run_source(
     def work(seconds: float | None, _stopping: Stopping) -> Iterator[Message]:
         return _work(source, traffic, setting, seconds)
 
-    stopped = attempt(source.file, work, (allowed.seconds, allowed.memory), stopping, take)
+    stopped = run_in_worker(source.file, work, (allowed.seconds, allowed.memory), stopping, take)
     if stopped is not None:
         raise StoppedError(source.file, f"{stopped} before anything was counted")
     return found[0]
 
 
 def _work(
-    source: Source, traffic: str, setting: Setting, seconds: float | None
+    source: Source, traffic: str, setting: RunSettings, seconds: float | None
 ) -> Iterator[Message]:
     """Do the work of the worker process."""
     from slowpath.insights.sandbox.confinement import leave_network
-    from slowpath.insights.source.entry import choose, guessed
-    from slowpath.insights.source.modules import keep_loops
+    from slowpath.insights.source.entry import choice_note, choose_entry
+    from slowpath.insights.source.modules import keep_crc_loops
     from slowpath.insights.source.unit import Program
     from slowpath.insights.trace.counting import Counted
     from slowpath.insights.trace.execution import Execution
     from slowpath.insights.trace.problems import coalescing_problem, placement_problem
-    from slowpath.insights.trace.xdp_map_contents import Start, called_last
+    from slowpath.insights.trace.xdp_map_contents import InitialContent, tail_call_targets
 
     until = monotonic() + (_ENDLESS if seconds is None else seconds)
     arriving, more = _packets(traffic, setting.packets)
-    keep_loops()
+    keep_crc_loops()
     program = Program(source)
-    start = Start(source.object, source.lacking, setting.maps)
-    behind = called_last(source.file, start)
-    chosen = choose(source.file, program.functions, setting.entry, behind)
+    start = InitialContent(source.object, source.lacking, setting.maps)
+    behind = tail_call_targets(source.file, start)
+    chosen = choose_entry(source.file, program.functions, setting.entry, behind)
     leave_network()
     execution = Execution(source.file, program.module, program.functions, chosen, start)
     outcome = execution.run(arriving, setting, until)
@@ -113,7 +113,7 @@ def _work(
     elif len(ran) < len(arriving):
         report["notes"].append("the time (--deadline) was over before more packets had run")
     report["notes"] += _short(ran, setting.strip)
-    guess = guessed(program.functions, chosen, setting.entry)
+    guess = choice_note(program.functions, chosen, setting.entry)
     report["notes"] += [] if guess is None else [guess]
     report["notes"] += outcome.notes
     placement = placement_problem(report)

@@ -15,11 +15,12 @@ import re
 from collections.abc import Iterator
 from itertools import count
 
-from slowpath.insights.source.bpf_steps import MACHINE, USED, for_here
-from slowpath.insights.source.modules import enclosed, separated
+from slowpath.insights.source.bpf_steps import TARGET_ATTRIBUTES, USED, for_host
+from slowpath.insights.source.modules import bracketed_prefix, split_at_commas
 from slowpath.insights.trace.xdp_maps import (
     ARRAY,
     BLOOM,
+    DESCRIPTOR_BYTES,
     HASH,
     KINDS,
     LPM,
@@ -27,12 +28,11 @@ from slowpath.insights.trace.xdp_maps import (
     OF_MAPS,
     PORTS,
     QUEUE,
-    SIZE,
     STACK,
     kinds_of,
 )
 
-HERE = {
+SUPPORTED_HELPERS = {
     1: "bpf_map_lookup_elem",
     2: "bpf_map_update_elem",
     3: "bpf_map_delete_elem",
@@ -88,12 +88,12 @@ _OTHERS = {
 
 def name_of(number: int) -> str:
     """Return the name of a helper by its number."""
-    return HERE.get(number) or _OTHERS.get(number) or f"helper {number} of the kernel"
+    return SUPPORTED_HELPERS.get(number) or _OTHERS.get(number) or f"helper {number} of the kernel"
 
 
 def known() -> str:
     """Return the names of the supported helpers, for messages."""
-    return ", ".join(name.removeprefix("bpf_") for name in HERE.values())
+    return ", ".join(name.removeprefix("bpf_") for name in SUPPORTED_HELPERS.values())
 
 
 TAIL_CALL = 12
@@ -143,7 +143,7 @@ def _way(name: str, head: str) -> str:
     """Return the wrapper that is called instead of a function."""
     before, _, rest = _RANGE.sub("", head).partition(f"@{name}(")
     words = [one for one in before.removeprefix(_DEFINITION).split() if one not in _LINKAGE]
-    taken = enclosed(f"({rest}")
+    taken = bracketed_prefix(f"({rest}")
     kind = words[-1]
     result = "" if kind == "void" else "%own = "
     own = "ret void" if kind == "void" else f"ret {kind} %own"
@@ -155,7 +155,7 @@ define internal {" ".join(words)} {_by_way_of(name)}{taken} noinline {{
   %slowpath.jumped = icmp ne i32 %slowpath.again, 0
   br i1 %slowpath.jumped, label %slowpath.next, label %slowpath.first
 slowpath.first:
-  {result}call {" ".join(words)} @{name}({", ".join(separated(taken[1:-1]))})
+  {result}call {" ".join(words)} @{name}({", ".join(split_at_commas(taken[1:-1]))})
   call void @slowpath_xdp_leave(ptr %slowpath.back)
   {own}
 slowpath.next:
@@ -212,10 +212,10 @@ _OF = {
 """Supported types of maps by helper, for helpers whose first argument is a map."""
 
 
-def ported(text: str) -> str:
+def rewrite_for_host(text: str) -> str:
     """Rewrite a BPF module, after its passes, to link with `source/headers/nic/xdp.c`."""
     kinds = kinds_of(text)
-    text = MACHINE.sub("", for_here(USED.sub("", text)))
+    text = TARGET_ATTRIBUTES.sub("", for_host(USED.sub("", text)))
     number = count()
     text = _STATIC.sub(
         lambda _: f"%slowpath.jump.{next(number)} = call i64 inttoptr (i64 {TAIL_CALL} to ptr)(",
@@ -240,8 +240,8 @@ def _described(one: re.Match[str]) -> str:
     """Return the definition of a map, with room for the description that helpers read."""
     words = _WORDS.search(one[2])
     if words is None:
-        return f"{one[1]}global [{SIZE} x i8] zeroinitializer{one[3]}"
-    rest = f"[{SIZE - 20} x i8]"
+        return f"{one[1]}global [{DESCRIPTOR_BYTES} x i8] zeroinitializer{one[3]}"
+    rest = f"[{DESCRIPTOR_BYTES - 20} x i8]"
     kind = f"{{ {'i32, ' * 5}{rest} }}"
     return f"{one[1]}global {kind} {{ {words[1]}, {rest} zeroinitializer }}{one[3]}"
 

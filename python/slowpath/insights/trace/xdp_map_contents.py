@@ -9,7 +9,7 @@ from typing import NamedTuple, NoReturn
 from slowpath.core.engine import objects
 from slowpath.core.engine.errors import MapsFile
 from slowpath.core.errors import InputError
-from slowpath.insights.source.entry import choose
+from slowpath.insights.source.entry import choose_entry
 from slowpath.insights.source.functions import Function
 from slowpath.insights.trace.xdp_maps import (
     ARRAY,
@@ -36,7 +36,7 @@ Entries = list[dict[str, str | int]]
 """Entries in the format of witnesses: `key` and `value`, `program` or `map`, or `others`."""
 
 
-class Start(NamedTuple):
+class InitialContent(NamedTuple):
     """Content of maps before the first packet, as given by the user and the object."""
 
     object: bytes = b""
@@ -46,7 +46,7 @@ class Start(NamedTuple):
     maps: MapsFile | None = None
 
 
-NOTHING = Start()
+NOTHING = InitialContent()
 """Empty maps, without program arrays or maps of maps."""
 
 
@@ -59,7 +59,7 @@ class Contents(NamedTuple):
     """File with the content; None if only the object defines content."""
 
 
-def called_last(file: str, start: Start) -> frozenset[str]:
+def tail_call_targets(file: str, start: InitialContent) -> frozenset[str]:
     """Return the symbols of the programs that program arrays contain; `file` names the source.
 
     Raises:
@@ -73,7 +73,7 @@ def called_last(file: str, start: Start) -> frozenset[str]:
     )
 
 
-def contents_of(file: str, start: Start, tables: Sequence[Table]) -> Contents:
+def contents_of(file: str, start: InitialContent, tables: Sequence[Table]) -> Contents:
     """Read the content of maps; `file` names the source.
 
     Raises:
@@ -107,7 +107,7 @@ def contents_of(file: str, start: Start, tables: Sequence[Table]) -> Contents:
     return Contents(entries, given)
 
 
-def made_tables(file: str, contents: Contents, tables: Sequence[Table]) -> list[Table]:
+def inner_tables(file: str, contents: Contents, tables: Sequence[Table]) -> list[Table]:
     """Return the tables of inner maps that only `--maps` names.
 
     Raises:
@@ -272,7 +272,7 @@ class Filling:
         """Write the addresses of programs into a program array."""
         for one in self._contents.entries[table.map.name]:
             (index,) = struct.unpack("<I", bytes.fromhex(str(one["key"])))
-            program = choose(self._file, self._functions, str(one["program"]))
+            program = choose_entry(self._file, self._functions, str(one["program"]))
             if not program.xdp or index >= table.map.entries:
                 why = "is no XDP program" if not program.xdp else f"is in slot {index}"
                 reason = f"map {table.map.name}: {program.function.shown} {why}"

@@ -14,7 +14,7 @@ from slowpath.insights.source.layouts import Field, Layouts, Type, Variable
 from slowpath.insights.source.map_types import DEFINED, OLD, members, parts_of, value
 from slowpath.insights.source.metadata import Line, Metadata, Node
 
-SIZE = 80
+DESCRIPTOR_BYTES = 80
 """Bytes of `struct map`, the description of a map (`source/headers/nic/xdp.c`)."""
 HASH, ARRAY, PROGRAMS, LRU, LPM, PORTS, QUEUE, STACK, RING = 1, 2, 3, 9, 11, 14, 22, 23, 27
 ARRAY_OF_MAPS, HASH_OF_MAPS, BLOOM = 12, 13, 30
@@ -101,7 +101,7 @@ class Table(NamedTuple):
         return Variable(self.map.name, self.layout, self.map.line)
 
 
-class Looked(NamedTuple):
+class LookupCounts(NamedTuple):
     """Counts of look-ups in a map."""
 
     found: int

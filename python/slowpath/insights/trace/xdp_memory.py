@@ -5,7 +5,7 @@ import mmap
 import struct
 from collections.abc import Callable, Sequence
 
-from slowpath.insights.trace.xdp_maps import BLOOM, SIZE, Looked, Table
+from slowpath.insights.trace.xdp_maps import BLOOM, DESCRIPTOR_BYTES, LookupCounts, Table
 
 PACKETS = 1 << 17
 """Size of the packet region in bytes."""
@@ -80,7 +80,7 @@ class Store:
 
     def __init__(self, tables: Sequence[Table], made: Sequence[Table] = ()) -> None:
         """`made` are tables of inner maps that only `--maps` names."""
-        self._own = {one.map.name: ctypes.create_string_buffer(SIZE) for one in made}
+        self._own = {one.map.name: ctypes.create_string_buffer(DESCRIPTOR_BYTES) for one in made}
         self.at = dict[str, int]()
         """Address of a map's description, by name; unused maps have none."""
         tables = self.tables = [*tables, *made]
@@ -103,13 +103,13 @@ class Store:
             kinds = (one.kind, one.map.key, one.map.value_size, one.map.entries)
             shape = (one.buckets, one.slots, one.stride, one.key_at, one.value_at, 0)
             said = _MAP.pack(*kinds, *shape, data, one.size, 0, 0, 0)
-            ctypes.memmove(at, said, min(len(said), SIZE))
+            ctypes.memmove(at, said, min(len(said), DESCRIPTOR_BYTES))
 
-    def looked(self) -> dict[str, Looked]:
+    def looked(self) -> dict[str, LookupCounts]:
         """Return the counts of look-ups by name of a map."""
-        end = SIZE - _LOOKED.size
+        end = DESCRIPTOR_BYTES - _LOOKED.size
         said = {
-            name: Looked(*_LOOKED.unpack(ctypes.string_at(start + end, _LOOKED.size)))
+            name: LookupCounts(*_LOOKED.unpack(ctypes.string_at(start + end, _LOOKED.size)))
             for name, start in self.at.items()
         }
         for table, bits in zip(self.tables, self._memory, strict=True):

@@ -11,14 +11,14 @@ from slowpath.insights.source.bpf_steps import (
     AS_OBJECT,
     NAMES,
     OPTIMISED,
+    compile_to_ir,
     from_llvm,
-    language,
     named,
 )
 from slowpath.insights.source.framework import HEADERS
 from slowpath.insights.source.sources import Source, is_for_kernel, is_xdp, load_source
-from slowpath.insights.trace.xdp_host_ir import ported
-from slowpath.insights.trace.xdp_maps import BLOOM, OF_MAPS, PROGRAMS, Looked, Table, kinds_of
+from slowpath.insights.trace.xdp_host_ir import rewrite_for_host
+from slowpath.insights.trace.xdp_maps import BLOOM, OF_MAPS, PROGRAMS, LookupCounts, Table, kinds_of
 
 _OWN = re.compile(r"^define (?:internal|private|available_externally) ", re.MULTILINE)
 _SUPPORT = Form(
@@ -57,9 +57,9 @@ def load_runnable(file: str, clang: Clang, *, filled: bool = False) -> Source:
     source = None if is_xdp(file) else _load_here(file, clang)
     if source is not None:
         return source
-    text = language(file, clang)
+    text = compile_to_ir(file, clang)
     support = compile_c(str(HEADERS / "nic" / "xdp.c"), clang._replace(flags=()), _SUPPORT)
-    ran = ported(text).encode()
+    ran = rewrite_for_host(text).encode()
     source = Source(file, ran, "text", compiled=False, support=support)
     if not filled and not {PROGRAMS, *OF_MAPS} & {*kinds_of(text).values()}:
         return source
@@ -97,7 +97,7 @@ def load_examined(file: str, clang: Clang) -> Source:
     if source is not None:
         return source
     read = _OWN.sub("define ", compile_c(file, clang, _READ).decode(errors="replace"))
-    text = ported(named(from_llvm(file, read, clang, OPTIMISED).decode(errors="replace")))
+    text = rewrite_for_host(named(from_llvm(file, read, clang, OPTIMISED).decode(errors="replace")))
     return Source(file, text.encode(), "text", compiled=True)
 
 
@@ -107,14 +107,14 @@ _ZERO_SEED = 1 << 6
 _LEAST = 1e-4
 
 
-def missing(
-    tables: Sequence[Table], looked: Mapping[str, Looked], held: Collection[str]
+def unfilled_maps(
+    tables: Sequence[Table], looked: Mapping[str, LookupCounts], held: Collection[str]
 ) -> list[str]:
     """Return notes on look-ups without result; maps in `held` had entries at some time."""
     notes = list[str]()
     for table in tables:
         name = table.map.name
-        found, missed, chance = looked.get(name, Looked(0, 0))
+        found, missed, chance = looked.get(name, LookupCounts(0, 0))
         if table.kind == PROGRAMS and missed:
             often = f"{missed:,} of {found + missed:,} times"
             notes.append(f"bpf_tail_call found no program in {name}, {often}; {_FILL}")

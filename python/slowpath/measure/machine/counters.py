@@ -61,7 +61,7 @@ class Counters(NamedTuple):
     waited_ns: int | None  # time that the thread was runnable while others ran
 
 
-def left_out(start: Counters, paused: Counters, resumed: Counters) -> Counters:
+def without_pause(start: Counters, paused: Counters, resumed: Counters) -> Counters:
     """Return the counters at `start` with the growth during a pause added.
 
     The difference between later counters and these excludes the pause. Frequency and load averages

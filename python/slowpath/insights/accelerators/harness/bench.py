@@ -9,12 +9,12 @@ from slowpath.insights.accelerators.harness.signatures import Binding
 from slowpath.insights.sandbox.native import (
     SIZE,
     WINDOW,
-    Code,
+    CompiledModule,
     Native,
     Region,
     Variable,
 )
-from slowpath.insights.source.calls import reached
+from slowpath.insights.source.calls import reachable_functions
 from slowpath.insights.source.functions import Function
 from slowpath.insights.source.modules import Module
 
@@ -38,7 +38,7 @@ class Bench:
     def __init__(self, module: Module, functions: Mapping[str, Function]) -> None:
         """Take over the module."""
         self.functions = functions
-        self.code = Code(module)
+        self.code = CompiledModule(module)
         self.regions = [Region() for _ in range(REGIONS)]
         noise = noise_of(_SEED)
         self.noise = [noise.randbytes(SIZE) for _ in range(REGIONS)]
@@ -77,7 +77,9 @@ class Bench:
         Variables that are too large to be restored are included.
         """
         named = {
-            one for inner in reached(self.functions, name) for one in self.functions[inner].globals
+            one
+            for inner in reachable_functions(self.functions, name)
+            for one in self.functions[inner].globals
         }
         named |= {f"slowpath.outside.{one}" for one in named}
         return named & self.code.changeable
@@ -130,7 +132,7 @@ class State:
             ctypes.memmove(one.address, image[one.address], one.size)
 
 
-class Given(NamedTuple):
+class InitialBytes(NamedTuple):
     """Initial bytes of a memory for one call."""
 
     memory: Memory
@@ -138,7 +140,7 @@ class Given(NamedTuple):
     text: bytes
 
 
-class Bound:
+class BoundFunction:
     """A function whose arguments have roles."""
 
     def __init__(
@@ -181,7 +183,7 @@ class Bound:
         data: bytes = b"",
         length: int = 0,
         numbers: Mapping[int, int] | None = None,
-        given: Sequence[Given] = (),
+        given: Sequence[InitialBytes] = (),
         shift: int = 0,
     ) -> int:
         """Call the function on restored memory, except for `numbers` and `given`.
@@ -227,7 +229,7 @@ _WINDOW = 2048
 """Bytes of each region that are initialised for a run."""
 
 
-class Stage:
+class SharedMemoryRun:
     """Functions that run on the same memory."""
 
     def __init__(self, bench: Bench, names: Sequence[str]) -> None:

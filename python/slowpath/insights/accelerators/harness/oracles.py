@@ -4,9 +4,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from slowpath.insights.accelerators.harness.bench import Bound, Given, Memory, noise_of
-from slowpath.insights.accelerators.harness.signatures import Reading
-from slowpath.insights.sandbox.native import changed
+from slowpath.insights.accelerators.harness.bench import (
+    BoundFunction,
+    InitialBytes,
+    Memory,
+    noise_of,
+)
+from slowpath.insights.accelerators.harness.signatures import Interpretation
+from slowpath.insights.sandbox.native import differing_ranges
 
 _PROBE = 8
 """Number of data elements in a first call."""
@@ -42,7 +47,7 @@ class Oracle(Protocol):
         """Return the result for data and a seed."""
 
 
-class Place(NamedTuple):
+class ResultLocation(NamedTuple):
     """Location of a result: the return value, or bytes of a memory."""
 
     bits: int
@@ -56,7 +61,7 @@ class Place(NamedTuple):
         return int.from_bytes(self.memory.read(self.bits // 8, self.offset), "little")
 
 
-class Seed(NamedTuple):
+class SeedLocation(NamedTuple):
     """Location of a seed: a numeric parameter, or bytes of a memory."""
 
     bits: int
@@ -70,11 +75,11 @@ class DigestOracle:
 
     def __init__(  # noqa: PLR0913 - facts about one function
         self,
-        bound: Bound,
-        reading: Reading,
-        place: Place,
+        bound: BoundFunction,
+        reading: Interpretation,
+        place: ResultLocation,
         *,
-        seed: Seed | None,
+        seed: SeedLocation | None,
         unit_bits: int,
         fixed: int | None,
     ) -> None:
@@ -100,28 +105,28 @@ class DigestOracle:
         return self._place.read(result)
 
 
-def seeded(seed: Seed | None, value: int) -> tuple[dict[int, int], list[Given]]:
+def seeded(seed: SeedLocation | None, value: int) -> tuple[dict[int, int], list[InitialBytes]]:
     """Return a seed as numbers to pass, and as initial bytes of a memory."""
     if seed is None:
         return {}, []
     if seed.memory is None:
         return {seed.parameter or 0: value}, []
-    return {}, [Given(seed.memory, seed.offset, value.to_bytes(seed.bits // 8, "little"))]
+    return {}, [InitialBytes(seed.memory, seed.offset, value.to_bytes(seed.bits // 8, "little"))]
 
 
-def seed_name(bound: Bound, seed: Seed) -> str:
+def seed_name(bound: BoundFunction, seed: SeedLocation) -> str:
     """Return the name of a seed in the source."""
     if seed.memory is None:
         return name_of(bound, seed.parameter or 0)
     return memory_name(bound, seed.memory, seed.offset)
 
 
-def result_name(bound: Bound, place: Place) -> str:
+def result_name(bound: BoundFunction, place: ResultLocation) -> str:
     """Return the location of a result in terms of the source; empty if it is returned."""
     return "" if place.memory is None else f"in {memory_name(bound, place.memory, place.offset)}"
 
 
-def memory_name(bound: Bound, memory: Memory, offset: int) -> str:
+def memory_name(bound: BoundFunction, memory: Memory, offset: int) -> str:
     """Return the name of bytes of a memory in the source."""
     if memory.parameter is None:
         named = f"the variable {memory.variable}"
@@ -130,30 +135,32 @@ def memory_name(bound: Bound, memory: Memory, offset: int) -> str:
     return f"*{name}" if not offset else f"{name} + {offset}"
 
 
-def digest_oracles(bound: Bound, reading: Reading) -> Iterator[DigestOracle]:
+def digest_oracles(bound: BoundFunction, reading: Interpretation) -> Iterator[DigestOracle]:
     """Yield oracles that fit a function of data; none if data does not matter."""
     extent = _extent(bound, reading)
     if extent is None:
         return
     unit_bits, fixed = extent
     parameters = bound.function.parameters
-    seeds = [Seed(parameters[at].bits, at) for at in reading.numbers if parameters[at].bits > 1]
+    seeds = [
+        SeedLocation(parameters[at].bits, at) for at in reading.numbers if parameters[at].bits > 1
+    ]
     for place in _places(bound, reading, unit_bits, fixed):
-        inside = list[Seed | None](seeds)
+        inside = list[SeedLocation | None](seeds)
         if place.memory is not None:
-            inside = [Seed(place.bits, None, place.memory, place.offset), *inside]
+            inside = [SeedLocation(place.bits, None, place.memory, place.offset), *inside]
         for seed in (*inside, None):
             yield DigestOracle(bound, reading, place, seed=seed, unit_bits=unit_bits, fixed=fixed)
 
 
-def outcomes(bound: Bound, data: bytes, length: int) -> tuple[int, list[bytes]]:
+def outcomes(bound: BoundFunction, data: bytes, length: int) -> tuple[int, list[bytes]]:
     """Call a function; return its return value, and the content of its memories."""
     result = bound.call(data, length)
     return result, [memory.read() for memory in bound.memories]
 
 
 def _extent(  # noqa: PLR0911 - one for each way in which data can end
-    bound: Bound, reading: Reading
+    bound: BoundFunction, reading: Interpretation
 ) -> tuple[int, int | None] | None:
     """Return the unit of the length in bits, and the only length in bytes or None.
 
@@ -195,7 +202,9 @@ def _extent(  # noqa: PLR0911 - one for each way in which data can end
     return None
 
 
-def _places(bound: Bound, reading: Reading, unit_bits: int, fixed: int | None) -> Iterator[Place]:
+def _places(
+    bound: BoundFunction, reading: Interpretation, unit_bits: int, fixed: int | None
+) -> Iterator[ResultLocation]:
     """Yield locations of a result that depends on the data."""
     noise = noise_of(11)
     size = fixed or max(1, _PROBE * unit_bits // 8)
@@ -205,7 +214,9 @@ def _places(bound: Bound, reading: Reading, unit_bits: int, fixed: int | None) -
     return places(bound, [partial(bound.call, text, length, None) for text in texts])
 
 
-def places(bound: Bound, calls: Sequence[Callable[[Sequence[Given]], int]]) -> Iterator[Place]:
+def places(
+    bound: BoundFunction, calls: Sequence[Callable[[Sequence[InitialBytes]], int]]
+) -> Iterator[ResultLocation]:
     """Yield locations of a result that differs between calls with different data.
 
     The return value comes first, because callers regard it as the result. But memory comes first if
@@ -225,10 +236,10 @@ def places(bound: Bound, calls: Sequence[Callable[[Sequence[Given]], int]]) -> I
     if bound.function.result in ("void", "pointer") or len({one[0] for one in seen}) == 1:
         yield from inside
         return
-    returned = Place(int(bound.function.result[1:]))
+    returned = ResultLocation(int(bound.function.result[1:]))
     noise = noise_of(17)
     others = [
-        [Given(memory, offset, noise.randbytes(width)) for memory, offset, width in written]
+        [InitialBytes(memory, offset, noise.randbytes(width)) for memory, offset, width in written]
         for _ in range(_CONTENTS if written else 0)
     ]
     continued = any(calls[0](given) != seen[0][0] for given in others)
@@ -239,25 +250,25 @@ def varying(texts: Sequence[bytes]) -> list[tuple[int, int]]:
     """Return the ranges in which some text differs from the first one."""
     joined = bytearray(len(texts[0]))
     for one in texts[1:]:
-        for offset, size in changed(texts[0], one):
+        for offset, size in differing_ranges(texts[0], one):
             joined[offset : offset + size] = b"\1" * size
-    return changed(bytes(len(joined)), bytes(joined))
+    return differing_ranges(bytes(len(joined)), bytes(joined))
 
 
-def fields(memory: Memory, offset: int, width: int) -> Iterator[Place]:
+def fields(memory: Memory, offset: int, width: int) -> Iterator[ResultLocation]:
     """Yield the numbers that a range of memory may hold."""
     for size in (1, 2, 4, 8):
         start = offset // size * size
         if start + size >= offset + width and (size == 1 or width > size // 2):
-            yield Place(8 * size, memory, start)
+            yield ResultLocation(8 * size, memory, start)
             return
     if width <= 16:  # noqa: PLR2004 - two numbers side by side
         for size in (4, 8):
             for at in range(offset // size * size, offset + width, size):
-                yield Place(8 * size, memory, at)
+                yield ResultLocation(8 * size, memory, at)
 
 
-def _longest(bound: Bound, unit_bits: int) -> int:
+def _longest(bound: BoundFunction, unit_bits: int) -> int:
     for at, slot in enumerate(bound.binding):
         if slot.role == "length":
             bits = bound.function.parameters[at].bits
@@ -265,18 +276,18 @@ def _longest(bound: Bound, unit_bits: int) -> int:
     return _MOST_BYTES
 
 
-def name_of(bound: Bound, at: int) -> str:
+def name_of(bound: BoundFunction, at: int) -> str:
     """Return the name of a parameter in the source."""
     described = bound.function.parameters[at].described
     return described.name if described and described.name else f"argument {at + 1}"
 
 
-def _pointee(bound: Bound, at: int) -> int:
+def _pointee(bound: BoundFunction, at: int) -> int:
     described = bound.function.parameters[at].described
     return described.size if described and described.size in (1, 2, 4, 8) else 1
 
 
-class Pairs:
+class WholeWordOracle:
     """An oracle whose data has whole 16-bit words only."""
 
     fixed: int | None = None

@@ -39,7 +39,7 @@ Extent = Literal["length", "text", "fixed", "end"]
 """End of the data: given as a length, by a zero byte, fixed in the function, or as an address."""
 
 
-class Reading(NamedTuple):
+class Interpretation(NamedTuple):
     """An interpretation of a function as one of data."""
 
     binding: Binding
@@ -48,7 +48,7 @@ class Reading(NamedTuple):
     numbers: tuple[int, ...]  # numeric parameters without another role
 
 
-def readings(function: Function) -> list[Reading]:
+def readings(function: Function) -> list[Interpretation]:
     """Return the interpretations of a function, likely ones first."""
     parameters = function.parameters
     pointers = [at for at, one in enumerate(parameters) if one.kind == "pointer"]
@@ -63,7 +63,7 @@ def readings(function: Function) -> list[Reading]:
     return sorted(found, key=lambda one: _unlikeliness(parameters, one))
 
 
-def sized(function: Function) -> Iterator[Reading]:
+def sized(function: Function) -> Iterator[Interpretation]:
     """Yield interpretations in which one number is the size of the result."""
     for reading in readings(function):
         if reading.extent != "length" or not 1 <= len(reading.numbers) <= 2:  # noqa: PLR2004
@@ -78,7 +78,7 @@ def sized(function: Function) -> Iterator[Reading]:
 
 def _readings(
     parameters: Sequence[Parameter], data: int, pointers: Sequence[int]
-) -> Iterator[Reading]:
+) -> Iterator[Interpretation]:
     numbers = [at for at, one in enumerate(parameters) if one.kind == "integer"]
     lengths = [at for at in numbers if _LENGTH.search(_name(parameters[at]))]
     if not lengths or not all(_name(parameters[at]) for at in numbers):
@@ -90,7 +90,7 @@ def _readings(
     for extent, at in extents:
         left = tuple(one for one in numbers if one != at)
         for value in (0, 1) if left else (0,):
-            yield Reading(
+            yield Interpretation(
                 tuple(_slot(one, number, data, at, value) for number, one in enumerate(parameters)),
                 data,
                 extent,
@@ -124,7 +124,7 @@ def polynomials(function: Function) -> list[int]:
     ]
 
 
-def _unlikeliness(parameters: Sequence[Parameter], one: Reading) -> tuple[int, ...]:
+def _unlikeliness(parameters: Sequence[Parameter], one: Interpretation) -> tuple[int, ...]:
     """Return a sort key: interpretations that names and types support come first."""
     described = parameters[one.data].described
     structured = described is not None and bool(described.members)

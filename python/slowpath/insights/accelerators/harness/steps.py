@@ -4,10 +4,15 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from slowpath.insights.accelerators.harness.bench import Bench, Bound, Given, noise_of
+from slowpath.insights.accelerators.harness.bench import (
+    Bench,
+    BoundFunction,
+    InitialBytes,
+    noise_of,
+)
 from slowpath.insights.accelerators.harness.oracles import (
-    Place,
-    Seed,
+    ResultLocation,
+    SeedLocation,
     places,
     result_name,
     seed_name,
@@ -41,7 +46,14 @@ class Plain:
 class StepOracle(Plain):
     """A function that maps a state and a piece of data to the next state."""
 
-    def __init__(self, bound: Bound, data: int, place: Place, seed: Seed | None, unit: int) -> None:
+    def __init__(
+        self,
+        bound: BoundFunction,
+        data: int,
+        place: ResultLocation,
+        seed: SeedLocation | None,
+        unit: int,
+    ) -> None:
         self._bound, self._data, self._place, self._seed = bound, data, place, seed
         self.unit, self.bits = unit, place.bits
         self.seed_bits = 0 if seed is None else seed.bits
@@ -73,7 +85,7 @@ class StepOracle(Plain):
 class WordOracle(Plain):
     """A function that maps a number, which is the message, to a number."""
 
-    def __init__(self, bound: Bound, data: int, size: int, bits: int) -> None:
+    def __init__(self, bound: BoundFunction, data: int, size: int, bits: int) -> None:
         self._bound, self._data = bound, data
         self.fixed = self.unit = size
         self.bits = bits
@@ -87,14 +99,18 @@ class WordOracle(Plain):
 class WordsOracle(Plain):
     """A function that maps several numbers, which together are the message, to a number."""
 
-    def __init__(self, bound: Bound, data: Sequence[int], seed: int | None, bits: int) -> None:
+    def __init__(
+        self, bound: BoundFunction, data: Sequence[int], seed: int | None, bits: int
+    ) -> None:
         self._bound, self._data, self._seed = bound, data, seed
         parameters = bound.function.parameters
         self._size = parameters[data[0]].bits // 8
         self.fixed = self.unit = self.most = self._size * len(data)
         self.bits = bits
         self.seed_bits = 0 if seed is None else parameters[seed].bits
-        self.seed_name = "" if seed is None else seed_name(bound, Seed(self.seed_bits, seed))
+        self.seed_name = (
+            "" if seed is None else seed_name(bound, SeedLocation(self.seed_bits, seed))
+        )
 
     def value(self, data: bytes, seed: int = 0) -> int:
         """Return the function's value for a message."""
@@ -146,13 +162,13 @@ def steppings(function: Function) -> list[Stepping]:
 
 def step_oracles(bench: Bench, name: str, stepping: Stepping) -> Iterator[StepOracle | WordOracle]:
     """Yield oracles that fit a function with one number per call."""
-    bound = Bound(bench, name, stepping.binding)
+    bound = BoundFunction(bench, name, stepping.binding)
     parameters = bound.function.parameters
     wide = parameters[stepping.data].bits // 8
     for place in _places(bound, stepping):
-        seeds = [Seed(parameters[at].bits, at) for at in stepping.numbers]
+        seeds = [SeedLocation(parameters[at].bits, at) for at in stepping.numbers]
         if place.memory is not None:
-            seeds = [Seed(place.bits, None, place.memory, place.offset)]
+            seeds = [SeedLocation(place.bits, None, place.memory, place.offset)]
         for seed in seeds:
             for unit in dict.fromkeys((1, wide)):
                 if unit:
@@ -163,7 +179,7 @@ def step_oracles(bench: Bench, name: str, stepping: Stepping) -> Iterator[StepOr
                     yield WordOracle(bound, stepping.data, size, place.bits)
 
 
-def _places(bound: Bound, stepping: Stepping) -> Iterator[Place]:
+def _places(bound: BoundFunction, stepping: Stepping) -> Iterator[ResultLocation]:
     noise = noise_of(13)
     bits = bound.function.parameters[stepping.data].bits
     pieces = [{stepping.data: noise.getrandbits(min(8, bits))} for _ in range(5)]
@@ -179,7 +195,7 @@ def words_oracles(bench: Bench, name: str) -> Iterator[WordsOracle]:
         return
     if not function.result.startswith("i"):
         return
-    bound = Bound(bench, name, tuple(Slot("number") for _ in every))
+    bound = BoundFunction(bench, name, tuple(Slot("number") for _ in every))
     for data, seed in ((every[:-1], every[-1]), (every, None), (every[1:], every[0])):
         yield WordsOracle(bound, data, seed, int(function.result[1:]))
 
@@ -200,10 +216,10 @@ def table_oracles(bench: Bench, name: str) -> Iterator[TableOracle]:
             Slot("memory") if one.kind == "pointer" else Slot("number", number_for(one, value))
             for one in function.parameters
         )
-        bound, fresh = (Bound(bench, name, binding, fresh=one) for one in (False, True))
+        bound, fresh = (BoundFunction(bench, name, binding, fresh=one) for one in (False, True))
         for memory in bound.memories:
             before = noise[: memory.size]
-            bound.call(given=[Given(memory, 0, before)])
+            bound.call(given=[InitialBytes(memory, 0, before)])
             yield from _tables(before, memory.read())
         for memory in fresh.memories:
             if memory.parameter is None:

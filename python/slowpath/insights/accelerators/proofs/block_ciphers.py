@@ -16,7 +16,7 @@ from slowpath.insights.accelerators.harness.bench import (
     KEY,
     OUT,
     Bench,
-    Stage,
+    SharedMemoryRun,
     filled,
     kinds,
     noise_of,
@@ -129,7 +129,7 @@ def direct_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
     pattern = kinds(bench, name)
     if pattern.count("p") not in (2, 3) or len(pattern) > 6:  # noqa: PLR2004
         return
-    stage = Stage(bench, [name])
+    stage = SharedMemoryRun(bench, [name])
     for order, numbers in product(_orders(pattern), _numbers(pattern.count("i"))):
 
         def run(case: Case, order: Sequence[int] = order, numbers: Sequence[int] = numbers) -> None:
@@ -147,7 +147,7 @@ def number_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
     pattern = kinds(bench, name)
     if function.result != "i64" or len(wide) != 2 or "p" in pattern or len(others) > 1:  # noqa: PLR2004
         return
-    stage = Stage(bench, [name])
+    stage = SharedMemoryRun(bench, [name])
     for (block, key), value in product(permutations(wide), _WAYS if others else (0,)):
 
         def run(case: Case, block: int = block, key: int = key, value: int = value) -> None:
@@ -184,18 +184,20 @@ def start_attempts(bench: Bench, begin: str) -> Iterator[Attempt]:
 
 
 def _keyed(
-    bench: Bench, name: str, tried: Callable[[Stage, str, list[int]], dict[str, Any] | None]
+    bench: Bench,
+    name: str,
+    tried: Callable[[SharedMemoryRun, str, list[int]], dict[str, Any] | None],
 ) -> Iterator[Attempt]:
     """Yield ways to call a function with a key, perhaps with memory for its result."""
     pattern = kinds(bench, name)
     if pattern.count("p") not in (1, 2) or len(pattern) > 4:  # noqa: PLR2004
         return
-    stage = Stage(bench, [name])
+    stage = SharedMemoryRun(bench, [name])
     for start in _starts(stage, pattern):
         yield partial(tried, stage, name, start)
 
 
-def _started(stage: Stage, begin: str, start: list[int]) -> dict[str, Any] | None:
+def _started(stage: SharedMemoryRun, begin: str, start: list[int]) -> dict[str, Any] | None:
     """Return the call, and a checksum of its effect; None if the key does not matter."""
     images = []
     for key in (_known()[0].key, bytes(_KEY_BYTES)):
@@ -220,7 +222,7 @@ def pair_attempts(
     pattern = kinds(bench, work)
     if pattern.count("p") not in (1, 2, 3) or len(pattern) > 5:  # noqa: PLR2004
         return
-    stage = Stage(bench, [begin, work])
+    stage = SharedMemoryRun(bench, [begin, work])
     for start, arguments in product(starts, _works(stage, pattern)):
 
         def run(
@@ -238,14 +240,14 @@ def pair_attempts(
         yield partial(_looked_up, stage, run, partial(run, zero=(OUT,)))
 
 
-def _starts(stage: Stage, pattern: str) -> Iterator[list[int]]:
+def _starts(stage: SharedMemoryRun, pattern: str) -> Iterator[list[int]]:
     context, key = stage.address(CONTEXT), stage.address(KEY)
     orders = [(context, key), (key, context)] if pattern.count("p") > 1 else [(key,)]
     for order, numbers in product(orders, _numbers(pattern.count("i"))):
         yield filled(pattern, order, numbers)
 
 
-def _works(stage: Stage, pattern: str) -> Iterator[list[int]]:
+def _works(stage: SharedMemoryRun, pattern: str) -> Iterator[list[int]]:
     context, data, out = (stage.address(one) for one in (CONTEXT, DATA, OUT))
     orders: dict[int, list[tuple[int, ...]]] = {
         1: [(data,)],
@@ -257,7 +259,7 @@ def _works(stage: Stage, pattern: str) -> Iterator[list[int]]:
 
 
 def _looked_up(
-    stage: Stage, run: Callable[[Case], None], again: Callable[[Case], None] | None = None
+    stage: SharedMemoryRun, run: Callable[[Case], None], again: Callable[[Case], None] | None = None
 ) -> dict[str, Any] | None:
     """Return the finding for the cipher of a block; `again` is a further run that has to agree."""
     case, known = _known()
@@ -280,7 +282,9 @@ def _looked_up(
     return None
 
 
-def _agrees(stage: Stage, run: Callable[[Case], None], cipher: Cipher, region: int) -> bool:
+def _agrees(
+    stage: SharedMemoryRun, run: Callable[[Case], None], cipher: Cipher, region: int
+) -> bool:
     noise = noise_of(31)
     for _ in range(_TRIALS):
         case = Case(noise.randbytes(_KEY_BYTES), noise.randbytes(AES_SIZE))
@@ -296,7 +300,7 @@ def schedule_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
     return _keyed(bench, name, _scheduled)
 
 
-def _scheduled(stage: Stage, name: str, start: Sequence[int]) -> dict[str, Any] | None:
+def _scheduled(stage: SharedMemoryRun, name: str, start: Sequence[int]) -> dict[str, Any] | None:
     case, _ = _known()
 
     def memory(key: bytes) -> bytes:

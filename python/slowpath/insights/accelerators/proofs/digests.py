@@ -10,18 +10,18 @@ from slowpath.insights.accelerators.harness.bench import (
     DATA,
     OUT,
     Bench,
-    Bound,
+    BoundFunction,
     Noise,
-    Stage,
+    SharedMemoryRun,
     filled,
     kinds,
     noise_of,
 )
 from slowpath.insights.accelerators.harness.oracles import outcomes
-from slowpath.insights.accelerators.harness.signatures import Reading
+from slowpath.insights.accelerators.harness.signatures import Interpretation
 from slowpath.insights.accelerators.proofs.inputs import finding, some_data
 from slowpath.insights.accelerators.references.digests import DIGESTS, WHOLE, Digest
-from slowpath.insights.sandbox.native import changed
+from slowpath.insights.sandbox.native import differing_ranges
 from slowpath.insights.sandbox.trials import Attempt
 
 _SIZES = (*range(70), 111, 112, 119, 120, 127, 128, 129, 200, 255, 256, 1000)
@@ -31,7 +31,7 @@ _OFFSETS = 256
 _FIRST = 40
 
 
-def prove_whole(bound: Bound, reading: Reading) -> dict[str, Any] | None:
+def prove_whole(bound: BoundFunction, reading: Interpretation) -> dict[str, Any] | None:
     """Return the finding for a function that leaves the digest of a message in memory, or None."""
     if reading.extent not in ("length", "end", "text") or not bound.memories:
         return None
@@ -61,7 +61,7 @@ def block_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
     pattern = kinds(bench, name)
     if pattern.count("p") not in (1, 2, 3) or len(pattern) > 4:  # noqa: PLR2004
         return
-    stage = Stage(bench, [name])
+    stage = SharedMemoryRun(bench, [name])
     for order, number in product(permutations(range(pattern.count("p"))), (1, 0, 64)):
         numbers = [number] * pattern.count("i")
         arguments = filled(pattern, [stage.address(at) for at in order], numbers)
@@ -69,14 +69,14 @@ def block_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
             yield partial(_block, stage, name, arguments)
 
 
-def _block(stage: Stage, name: str, arguments: Sequence[int]) -> dict[str, Any] | None:
+def _block(stage: SharedMemoryRun, name: str, arguments: Sequence[int]) -> dict[str, Any] | None:
     noise = noise_of(19)
     texts = [noise.randbytes(1024) for _ in range(3)]
     stage.start(dict(enumerate(texts)), zero=())
     stage.call(name, arguments)
     for state, before in enumerate(texts):
         after = stage.read(state, len(before))
-        pieces = [one for one in changed(before, after) if one[1] >= 12]  # noqa: PLR2004 - a state
+        pieces = [one for one in differing_ranges(before, after) if one[1] >= 12]  # noqa: PLR2004 - a state
         for offset, _ in pieces[:2]:
             for found in _places(texts, state, offset, after):
                 count = _confirmed(stage, name, arguments, found, noise)
@@ -128,7 +128,7 @@ def _compressed(  # noqa: PLR0913, PLR0917 - state and block, each with an offse
 
 
 def _confirmed(
-    stage: Stage, name: str, arguments: Sequence[int], place: Place, noise: Noise
+    stage: SharedMemoryRun, name: str, arguments: Sequence[int], place: Place, noise: Noise
 ) -> int:
     """Return the number of blocks if all agree, else 0."""
     digest, state, at, region, offset, order = place
@@ -145,7 +145,7 @@ def _confirmed(
 
 def stream_attempts(bench: Bench, begin: str, more: str, end: str) -> Iterator[Attempt]:
     """Yield attempts on three functions of a digest that share memory or variables."""
-    stage = Stage(bench, [begin, more, end])
+    stage = SharedMemoryRun(bench, [begin, more, end])
     patterns = [kinds(bench, one) for one in (begin, more, end)]
     if not all(patterns[1:]) or (not patterns[0] and bench.functions[begin].parameters):
         return
@@ -158,7 +158,7 @@ Way = tuple[tuple[int, ...], int, tuple[int, ...]]
 """Pointers for the second function, number for the first and the last, pointers for the last."""
 
 
-def _ways(stage: Stage, patterns: Sequence[str]) -> Iterator[Way]:
+def _ways(stage: SharedMemoryRun, patterns: Sequence[str]) -> Iterator[Way]:
     context, data, out = (stage.address(one) for one in (CONTEXT, DATA, OUT))
     first = patterns[0]
     seconds: dict[str, Ways] = {"p": [(data,)], "pp": [(context, data), (data, context)]}
@@ -174,7 +174,7 @@ def _ways(stage: Stage, patterns: Sequence[str]) -> Iterator[Way]:
 
 
 def _stream(
-    stage: Stage, names: Sequence[str], patterns: Sequence[str], way: Way
+    stage: SharedMemoryRun, names: Sequence[str], patterns: Sequence[str], way: Way
 ) -> dict[str, Any] | None:
     second, value, last = way
     noise = noise_of(23)

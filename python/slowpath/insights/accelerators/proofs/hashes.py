@@ -11,7 +11,7 @@ from slowpath.insights.accelerators.harness.bench import (
     KEY,
     OUT,
     Bench,
-    Stage,
+    SharedMemoryRun,
     filled,
     kinds,
     noise_of,
@@ -131,13 +131,15 @@ def keyed_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
     result = bench.functions[name].result
     if not 1 <= pattern.count("p") <= 3 or len(pattern) > 6:  # noqa: PLR2004
         return
-    stage = Stage(bench, [name])
+    stage = SharedMemoryRun(bench, [name])
     for call, bits in _calls(stage, name, pattern, result):
         yield partial(_siphash, call, bits)
         yield partial(_toeplitz, call, bits)
 
 
-def _calls(stage: Stage, name: str, pattern: str, result: str) -> Iterator[tuple[Call, int]]:
+def _calls(
+    stage: SharedMemoryRun, name: str, pattern: str, result: str
+) -> Iterator[tuple[Call, int]]:
     """Yield ways to call the function with data and key, with the width of the result in bits."""
     regions: dict[int, list[tuple[int, ...]]] = {
         1: [(DATA,)],
@@ -168,7 +170,7 @@ def _placings(count: int, *, keyed: bool) -> Iterator[Numbers]:
 
 
 def _call(  # noqa: PLR0913 - a way to call
-    stage: Stage,
+    stage: SharedMemoryRun,
     name: str,
     pattern: str,
     order: Sequence[int],

@@ -11,7 +11,7 @@ from slowpath.insights.accelerators.harness.bench import (
     OUT,
     Bench,
     Noise,
-    Stage,
+    SharedMemoryRun,
     filled,
     kinds,
     noise_of,
@@ -130,7 +130,7 @@ def entries_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
     function, pattern = bench.functions[name], kinds(bench, name)
     if pattern.count("i") not in (1, 2, 3) or not 1 <= pattern.count("p") <= 2:  # noqa: PLR2004
         return
-    stage = Stage(bench, [name])
+    stage = SharedMemoryRun(bench, [name])
     for layout in layouts(function):
         for order in permutations((CONTEXT, OUT)[: pattern.count("p")]):
             for numbers in _numbers(pattern.count("i")):
@@ -174,7 +174,7 @@ def _numbers(count: int) -> Iterator[tuple[str, ...]]:
 
 
 def _entries(  # noqa: PLR0913, PLR0917 - a way to call
-    stage: Stage,
+    stage: SharedMemoryRun,
     name: str,
     pattern: str,
     order: Sequence[int],
@@ -228,7 +228,7 @@ def _by_prefix(route: Route) -> tuple[int, int]:
 
 
 def _meanings(
-    stage: Stage, layout: Layout, routes: list[Route]
+    stage: SharedMemoryRun, layout: Layout, routes: list[Route]
 ) -> Iterator[tuple[str, Callable[[int], int]]]:
     base = stage.address(CONTEXT)
 
@@ -275,7 +275,7 @@ class Roles(NamedTuple):
     look: str
 
 
-class Way(NamedTuple):
+class TableCalls(NamedTuple):
     """A meaning of the arguments of a routing table's functions."""
 
     entry: Layout | None  # layout of a route in memory; None: a route is numbers
@@ -290,7 +290,7 @@ class Way(NamedTuple):
     ascending: bool = False  # routes are added from the shortest prefix to the longest
 
 
-def ways(bench: Bench, roles: Roles) -> Iterator[Way]:
+def ways(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
     """Yield all meanings, likely ones first."""
     layout = entry_layout(bench.functions[roles.add])
     found = (
@@ -312,7 +312,7 @@ def entry_layout(function: Function) -> Layout | None:
     return next((one for one in layouts(function) if one.hop is not None), None)
 
 
-def _by_entry(bench: Bench, roles: Roles, layout: Layout) -> Iterator[Way]:
+def _by_entry(bench: Bench, roles: Roles, layout: Layout) -> Iterator[TableCalls]:
     add, look = kinds(bench, roles.add), kinds(bench, roles.look)
     if not 1 <= look.count("i") <= 2:  # noqa: PLR2004
         return
@@ -320,10 +320,10 @@ def _by_entry(bench: Bench, roles: Roles, layout: Layout) -> Iterator[Way]:
     places = _results(bench, roles, before=int(add.count("p") > 1))
     for swapped, one in product((False, True), places):
         for looked in permutations(("address", "zero")[: look.count("i")]):
-            yield Way(layout, (), looked, root, swapped, mask=False, result=one)
+            yield TableCalls(layout, (), looked, root, swapped, mask=False, result=one)
 
 
-def _by_number(bench: Bench, roles: Roles) -> Iterator[Way]:
+def _by_number(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
     """Yield meanings with prefixes and addresses as numbers."""
     add, look = kinds(bench, roles.add), kinds(bench, roles.look)
     if not 2 <= add.count("i") <= 4 or not 1 <= look.count("i") <= 2:  # noqa: PLR2004
@@ -334,10 +334,10 @@ def _by_number(bench: Bench, roles: Roles) -> Iterator[Way]:
         results = _results(bench, roles, before=int(root != "nowhere"))
         for added, swapped, mask, result in product(orders, (False, True), (False, True), results):
             for looked in permutations(("address", "zero")[: look.count("i")]):
-                yield Way(None, added, looked, root, swapped, mask, result)
+                yield TableCalls(None, added, looked, root, swapped, mask, result)
 
 
-def _by_address(bench: Bench, roles: Roles) -> Iterator[Way]:
+def _by_address(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
     """Yield meanings with prefixes and addresses in memory, perhaps with their length in bytes."""
     add, look = kinds(bench, roles.add), kinds(bench, roles.look)
     numbers = {0: ((),), 1: (("four",), ("bits",), ("zero",))}
@@ -351,7 +351,7 @@ def _by_address(bench: Bench, roles: Roles) -> Iterator[Way]:
         for swapped, added, each, result in product(
             (True, False), _added(add.count("i"), pointed=bool(pointed)), looked, results
         ):
-            yield Way(None, added, each, root, swapped, False, result, behind=True)
+            yield TableCalls(None, added, each, root, swapped, False, result, behind=True)
 
 
 def _added(count: int, *, pointed: bool) -> Sequence[tuple[str, ...]]:

@@ -13,7 +13,7 @@ from slowpath.insights.accelerators.harness.bench import (
     NONCE,
     OUT,
     Bench,
-    Stage,
+    SharedMemoryRun,
     filled,
     kinds,
     noise_of,
@@ -21,7 +21,7 @@ from slowpath.insights.accelerators.harness.bench import (
 from slowpath.insights.accelerators.proofs.routing import (
     PLENTY,
     Roles,
-    Way,
+    TableCalls,
     agreed,
     entry_text,
     lpm_finding,
@@ -31,7 +31,7 @@ from slowpath.insights.accelerators.proofs.routing import (
 )
 from slowpath.insights.accelerators.references.hashes import BITS, Route, lookup
 from slowpath.insights.sandbox.native import SIZE
-from slowpath.insights.sandbox.trials import Attempt, Fates
+from slowpath.insights.sandbox.trials import Attempt, CrashRecord
 
 _SLOT = 16
 """Bytes of memory for each prefix, because functions may keep its address."""
@@ -45,19 +45,19 @@ _CALLS = ("value", "memory")
 """Locations of next hops that need only calls of functions, and follow no returned address."""
 
 
-def lookup_attempts(bench: Bench, roles: Roles) -> tuple[list[Attempt], Fates]:
+def lookup_attempts(bench: Bench, roles: Roles) -> tuple[list[Attempt], CrashRecord]:
     """Return attempts on a routing table, and a record of the calls that they share.
 
     If variables are not restored, each attempt needs a process of its own.
     """
-    every: dict[Attempt, Way] = {
+    every: dict[Attempt, TableCalls] = {
         partial(_tried, bench, roles, way): way for way in ways(bench, roles)
     }
     for ascending in {way.ascending for way in every.values()}:
         _asked(ascending=ascending)  # fill the cache once for all processes
     # An attempt that follows a returned address may die of that, so it shares no call.
     calls = {tried: way._replace(result="") for tried, way in every.items() if way.result in _CALLS}
-    return list(every), Fates(calls)
+    return list(every), CrashRecord(calls)
 
 
 @cache
@@ -70,8 +70,8 @@ def _asked(*, ascending: bool) -> tuple[list[Route], list[int]]:
     return routes, some_addresses(noise, routes)
 
 
-def _tried(bench: Bench, roles: Roles, way: Way) -> dict[str, Any] | None:
-    stage = Stage(bench, [one for one in roles if one is not None])
+def _tried(bench: Bench, roles: Roles, way: TableCalls) -> dict[str, Any] | None:
+    stage = SharedMemoryRun(bench, [one for one in roles if one is not None])
     stage.start({}, zero=(CONTEXT, OUT))
     stage.regions[CONTEXT].write(bytes(_size(bench, roles.look)))
     table = _table(bench, stage, roles, way)
@@ -114,7 +114,7 @@ def _size(bench: Bench, name: str) -> int:
     return min(SIZE, max((one.size for one in described if one is not None), default=0))
 
 
-def _table(bench: Bench, stage: Stage, roles: Roles, way: Way) -> int | None:
+def _table(bench: Bench, stage: SharedMemoryRun, roles: Roles, way: TableCalls) -> int | None:
     """Return the address of the table, 0 if `add` returns it; None if none was created."""
     if roles.make is not None:
         pattern = kinds(bench, roles.make)
@@ -132,7 +132,13 @@ def _table(bench: Bench, stage: Stage, roles: Roles, way: Way) -> int | None:
 
 
 def _added(  # noqa: PLR0913, PLR0917 - a way to call
-    bench: Bench, stage: Stage, roles: Roles, way: Way, table: int, route: Route, number: int
+    bench: Bench,
+    stage: SharedMemoryRun,
+    roles: Roles,
+    way: TableCalls,
+    table: int,
+    route: Route,
+    number: int,
 ) -> int:
     pattern = kinds(bench, roles.add)
     pointers = [] if way.root == "nowhere" else [table]
@@ -161,7 +167,7 @@ def _added(  # noqa: PLR0913, PLR0917 - a way to call
 
 
 def _looked(  # noqa: PLR0913, PLR0917 - a way to call
-    bench: Bench, stage: Stage, roles: Roles, way: Way, table: int, address: int
+    bench: Bench, stage: SharedMemoryRun, roles: Roles, way: TableCalls, table: int, address: int
 ) -> int:
     pattern = kinds(bench, roles.look)
     pointers = [] if way.root == "nowhere" else [table]
@@ -184,20 +190,20 @@ def _turned(number: int) -> int:
     return int.from_bytes(number.to_bytes(4), "little")
 
 
-def _bytes(way: Way, address: int) -> bytes:
+def _bytes(way: TableCalls, address: int) -> bytes:
     """Return an address as bytes in memory."""
     return address.to_bytes(4, "big" if way.swapped else "little") + bytes(_SLOT - 4)
 
 
-def _written(stage: Stage, region: int, text: bytes, at: int) -> int:
+def _written(stage: SharedMemoryRun, region: int, text: bytes, at: int) -> int:
     """Write a text to a region, and return its address."""
     stage.regions[region].write(text, at)
     return stage.address(region) + at
 
 
 def _field(
-    stage: Stage,
-    way: Way,
+    stage: SharedMemoryRun,
+    way: TableCalls,
     result_of: Callable[[int], int],
     routes: list[Route],
     addresses: list[int],

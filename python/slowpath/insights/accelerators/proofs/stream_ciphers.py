@@ -16,7 +16,7 @@ from slowpath.insights.accelerators.harness.bench import (
     OUT,
     Bench,
     Noise,
-    Stage,
+    SharedMemoryRun,
     filled,
     kinds,
     noise_of,
@@ -78,7 +78,7 @@ def core_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
     pointers = pattern.count("p")
     if pointers not in (1, 2, 3) or len(pattern) > 5:  # noqa: PLR2004
         return
-    stage = Stage(bench, [name])
+    stage = SharedMemoryRun(bench, [name])
     numbers = pattern.count("i")
     tried = [(_MESSAGE,) * numbers, *((one,) * numbers for one in _NUMBERS)] if numbers else [()]
     if pointers == 3:  # noqa: PLR2004 - a state, a message, and an output
@@ -88,7 +88,9 @@ def core_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
         yield partial(_core_found, stage, name, arguments)
 
 
-def _core_found(stage: Stage, name: str, arguments: Sequence[int]) -> dict[str, Any] | None:
+def _core_found(
+    stage: SharedMemoryRun, name: str, arguments: Sequence[int]
+) -> dict[str, Any] | None:
     def outcome(texts: Sequence[bytes]) -> list[bytes]:
         stage.start(dict(enumerate(texts)), zero=())
         stage.call(name, arguments)
@@ -147,7 +149,7 @@ def cipher_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
     pointers = pattern.count("p")
     if pointers not in (3, 4) or len(pattern) > 7 or pattern.count("i") == 0:  # noqa: PLR2004
         return
-    stage = Stage(bench, [name])
+    stage = SharedMemoryRun(bench, [name])
     regions = (DATA, OUT, KEY, NONCE) if pointers == 4 else (DATA, KEY, NONCE)  # noqa: PLR2004
     for order, values in product(permutations(regions), _amounts(pattern.count("i"))):
         arguments = filled(pattern, [stage.address(at) for at in order], values)
@@ -155,7 +157,7 @@ def cipher_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
 
 
 def _enciphered(
-    stage: Stage, name: str, arguments: Sequence[int], out: int
+    stage: SharedMemoryRun, name: str, arguments: Sequence[int], out: int
 ) -> dict[str, Any] | None:
     key, nonce, known = _direct_known()
 
@@ -199,7 +201,7 @@ def rc4_attempts(bench: Bench, begin: str, work: str) -> Iterator[Attempt]:
     patterns = kinds(bench, begin), kinds(bench, work)
     if patterns[0].count("p") not in (1, 2, 3) or max(map(len, patterns)) > 5:  # noqa: PLR2004
         return
-    stage = Stage(bench, [begin, work])
+    stage = SharedMemoryRun(bench, [begin, work])
     for start, arguments, out in _rc4_ways(stage, patterns, alone=begin == work):
 
         def outcome(
@@ -238,7 +240,7 @@ def _rc4(outcome: Callable[[bytes, bytes], bytes], size: int) -> dict[str, Any] 
 
 
 def _rc4_ways(
-    stage: Stage, patterns: tuple[str, str], *, alone: bool
+    stage: SharedMemoryRun, patterns: tuple[str, str], *, alone: bool
 ) -> Iterator[tuple[list[int], list[int] | None, int]]:
     context, data, out, key = (stage.address(one) for one in (CONTEXT, DATA, OUT, KEY))
     numbers = patterns[0].count("i")

@@ -7,11 +7,11 @@ modulo 65535. So each argument has a coefficient of 1, -1, 256 or -256.
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from slowpath.insights.accelerators.harness.bench import Bench, Bound, Memory, noise_of
+from slowpath.insights.accelerators.harness.bench import Bench, BoundFunction, Memory, noise_of
 from slowpath.insights.accelerators.harness.oracles import (
     Oracle,
-    Pairs,
-    Place,
+    ResultLocation,
+    WholeWordOracle,
     name_of,
     result_name,
 )
@@ -87,7 +87,7 @@ def _internet_of_pairs(oracle: Oracle) -> dict[str, Any] | None:
     """Prove RFC 1071 for whole words; functions often treat an odd last byte differently."""
     if oracle.unit > 1 or oracle.fixed is not None:
         return None
-    found = _internet(Pairs(oracle))
+    found = _internet(WholeWordOracle(oracle))
     if found is not None:
         found["parameters"]["lengths"] = "even ones only"
     return found
@@ -226,7 +226,7 @@ def prove_update(bench: Bench, name: str) -> dict[str, Any] | None:
         Slot("number") if one.kind == "integer" else Slot("memory" if one.writes else "key")
         for one in function.parameters
     )
-    bound = Bound(bench, name, binding)
+    bound = BoundFunction(bench, name, binding)
     for memory in (None, *(one for one in bound.memories if one.parameter is not None)):
         if memory is None and function.result not in ("i16", "i32"):
             continue
@@ -236,8 +236,10 @@ def prove_update(bench: Bench, name: str) -> dict[str, Any] | None:
     return None
 
 
-def _linear(bound: Bound, numbers: list[int], memory: Memory | None) -> dict[str, Any] | None:
-    from slowpath.insights.accelerators.harness.bench import Given
+def _linear(
+    bound: BoundFunction, numbers: list[int], memory: Memory | None
+) -> dict[str, Any] | None:
+    from slowpath.insights.accelerators.harness.bench import InitialBytes
 
     noise = noise_of(73)
     widths = [bound.function.parameters[at].bits for at in numbers]
@@ -246,7 +248,7 @@ def _linear(bound: Bound, numbers: list[int], memory: Memory | None) -> dict[str
     def outcome(values: list[int]) -> int:
         given = []
         if memory is not None:
-            given = [Given(memory, 0, values[-1].to_bytes(2, "little"))]
+            given = [InitialBytes(memory, 0, values[-1].to_bytes(2, "little"))]
         result = bound.call(numbers=dict(zip(numbers, values, strict=False)), given=given)
         if memory is None:
             return result
@@ -288,7 +290,7 @@ def _linear(bound: Bound, numbers: list[int], memory: Memory | None) -> dict[str
     said = {
         "sum of": " ".join(plus),
         "less": " ".join(minus),
-        "result": result_name(bound, Place(16, memory)),
+        "result": result_name(bound, ResultLocation(16, memory)),
     }
     name = (
         "internet checksum, corrected (RFC 1624)"
