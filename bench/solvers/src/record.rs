@@ -86,7 +86,7 @@ impl Trace for Recorder {
         self.all.lock().expect("nobody panicked")[self.number].push(event);
     }
 
-    fn another(&self) -> Box<dyn Trace> {
+    fn fork(&self) -> Box<dyn Trace> {
         Box::new(Recorder::of(Arc::clone(&self.all)))
     }
 }

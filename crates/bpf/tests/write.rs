@@ -153,7 +153,7 @@ proptest! {
 
     #[test]
     fn random_maps_are_read_back_as_they_were(seed in any::<u64>()) {
-        let sequence = sequence::Sequences::new(sequence::Abilities::default()).of_seed(seed);
+        let sequence = sequence::Sequences::new(sequence::SequenceFeatures::default()).from_seed(seed);
         let object = parse(&sequence.object());
         let linked = link_all(&object, &kernel());
         if let Err(fault) = round_trip(&object, &linked) {

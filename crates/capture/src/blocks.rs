@@ -6,7 +6,7 @@ use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{LegacyPcapReader, PcapBlockOwned, PcapError, PcapNGReader};
 
 use crate::error::Problem;
-use crate::fill::Fill;
+use crate::fill::FullReader;
 
 /// Initial size of the buffer in bytes.
 const USUAL: usize = 1 << 16;
@@ -18,7 +18,7 @@ const COMPRESSED: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd]];
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
 /// Input of the parsers: the bytes read to recognise the format, then the rest of the file.
-pub type Source = Fill<io::Chain<io::Cursor<Vec<u8>>, Box<dyn Read + Send>>>;
+pub type Source = FullReader<io::Chain<io::Cursor<Vec<u8>>, Box<dyn Read + Send>>>;
 
 /// A reader of the blocks of a file.
 pub struct Blocks {
@@ -30,7 +30,7 @@ pub struct Blocks {
 impl Blocks {
     /// Recognises the format by the file's magic number. The returned flag is true for pcapng.
     pub fn new(input: Box<dyn Read + Send>) -> Result<(Blocks, bool), Problem> {
-        let mut input = Fill(input);
+        let mut input = FullReader(input);
         let mut start = vec![0; 4];
         let count = input.read(&mut start)?;
         if count == 0 {
@@ -39,7 +39,7 @@ impl Blocks {
         start.truncate(count);
         let next = start == SECTION;
         let shown = start.clone();
-        let source: Source = Fill(io::Cursor::new(start).chain(input.0));
+        let source: Source = FullReader(io::Cursor::new(start).chain(input.0));
         let reader: Result<Box<dyn PcapReaderIterator + Send>, _> = if next {
             PcapNGReader::new(USUAL, source).map(|reader| Box::new(reader) as _)
         } else {

@@ -4,9 +4,9 @@
 use std::io::{self, ErrorKind, Read};
 
 /// A reader whose calls return only with a full buffer or at the end of the input.
-pub struct Fill<R>(pub R);
+pub struct FullReader<R>(pub R);
 
-impl<R: Read> Read for Fill<R> {
+impl<R: Read> Read for FullReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while let Some(space) = buffer.get_mut(filled..).filter(|space| !space.is_empty()) {

@@ -22,9 +22,9 @@ pub struct Interface {
     link: u16,
     /// Length in bytes of the frame check sequence at the end of each packet, which the receiver
     /// removes.
-    check: usize,
+    fcs_length: usize,
     /// Maximum number of captured bytes of a packet.
-    most: usize,
+    snaplen: usize,
     /// Time units per second; 0 if the file's unit is invalid.
     pub units: u128,
     /// Seconds to add to the times.
@@ -39,7 +39,13 @@ impl Interface {
         let field = network.0.cast_unsigned();
         let check = if field & CHECKED == 0 { 0 } else { 2 * (field >> 28) as usize };
         let units = if fine { SECOND } else { SECOND / 1000 };
-        Interface { link: (field & 0xffff) as u16, check, most: usize::MAX, units, offset: 0 }
+        Interface {
+            link: (field & 0xffff) as u16,
+            fcs_length: check,
+            snaplen: usize::MAX,
+            units,
+            offset: 0,
+        }
     }
 
     /// Returns an interface that a block of a pcapng file describes. The length of check sequences
@@ -60,7 +66,7 @@ impl Interface {
         let swapped = block.block_type.swap_bytes() == INTERFACE;
         let offset = block.ts_offset();
         let offset = if swapped { offset.swap_bytes() } else { offset };
-        Interface { link, check: usize::from(bits / 8), most, units, offset }
+        Interface { link, fcs_length: usize::from(bits / 8), snaplen: most, units, offset }
     }
 
     /// Converts a time to nanoseconds; `None` if it is out of range.
@@ -72,7 +78,7 @@ impl Interface {
     /// Returns the number of captured bytes of a packet, if the file gives only its length on the
     /// wire.
     pub fn captured(&self, wire: usize) -> usize {
-        wire.min(self.most)
+        wire.min(self.snaplen)
     }
 
     /// Returns the name of the link type if packets are not Ethernet frames.
@@ -98,7 +104,7 @@ impl Interface {
             }
             return Err(Problem::OtherLink { link, interface: number });
         }
-        let wire = wire.max(captured.len()).saturating_sub(self.check);
+        let wire = wire.max(captured.len()).saturating_sub(self.fcs_length);
         Ok((Cow::Borrowed(&captured[..captured.len().min(wire)]), wire))
     }
 }

@@ -39,7 +39,7 @@ impl Between<'_> {
         if !checked && rests_on.iter().any(|maps| !maps.is_empty()) {
             // Later steps need time as well. Facts that are not found in time count as dependent on
             // content.
-            let within = stop.within(stop.left().map(|left| left / 2));
+            let within = stop.within(stop.remaining().map(|left| left / 2));
             let anyhow = self.along(false, &within);
             let same = |member: usize| {
                 let (with, without) = (&reached[member], &anyhow[member]);

@@ -88,7 +88,7 @@ pub fn optimize_for(
     let (mut found, mut used, mut unproved) = (None, None, None);
     while let Some((facts, frozen)) = tries.pop() {
         // Later steps need time as well.
-        let within = stop.within(stop.left().map(|left| left / 2));
+        let within = stop.within(stop.remaining().map(|left| left / 2));
         let object = frozen.map_or(object, |frozen| &frozen.object);
         let known = Known {
             facts: &facts,
@@ -214,7 +214,7 @@ fn weighed(
         }
         Verdict::Fewer { made: fewer, why, pays } => {
             let Subject { object, program, arriving, options, .. } = subject;
-            let within = stop.within(stop.left().map(|left| left / 2));
+            let within = stop.within(stop.remaining().map(|left| left / 2));
             let what = (arriving, Mode::Guard);
             let again = proved((object, program), &fewer, what, options, &within)?;
             if again.proved {

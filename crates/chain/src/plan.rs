@@ -92,7 +92,7 @@ pub fn plan(
     let mut report = PlanReport::default();
     stop.enter("finding out what arrives");
     let mut arrivals = Arrivals::of(topology);
-    let half = stop.within(stop.left().map(|left| left / ARRIVING));
+    let half = stop.within(stop.remaining().map(|left| left / ARRIVING));
     let how = (options.neighbours, options.threads);
     arrivals.find(topology, &programs, &results, how, &half);
     report.paths = ranking::paths(topology, &arrivals);
@@ -116,7 +116,7 @@ pub fn plan(
             return None;
         }
         let parts = waiting.div_ceil(options.threads.max(1)).clamp(1, PARTS);
-        let part = stop.within(stop.left().map(|time| time / parts as u32));
+        let part = stop.within(stop.remaining().map(|time| time / parts as u32));
         let plan = variants(linked, classes, options.variants, &results, &part);
         // More time might find variants, so the node counts as not looked at.
         let nothing = plan.variants.is_empty() && (*late || part.reason().is_some());
@@ -137,7 +137,7 @@ pub fn plan(
     report.as_is.sort_by(|a, b| b.share.total_cmp(&a.share));
     stop.enter("finding out which lines establish facts");
     // The plan is useful without these lines, so they get only a part of the time.
-    let part = stop.within(stop.left().map(|left| left / REASONS));
+    let part = stop.within(stop.remaining().map(|left| left / REASONS));
     let all = (topology, &*programs, &arrivals);
     let facts = parallel::each(&ranked, options.threads, |one| {
         stop.about(&one.spot.node);

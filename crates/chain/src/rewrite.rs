@@ -206,7 +206,7 @@ pub fn rewrite(
         // Each program gets an equal share of the remaining time.
         let left = arriving[number..].iter().filter(|(facts, ..)| facts.is_some()).count();
         let left = u32::try_from(left).unwrap_or(u32::MAX);
-        let share = stop.within(stop.left().map(|time| time / left));
+        let share = stop.within(stop.remaining().map(|time| time / left));
         share.about(&chain.members[number].name);
         let program = &mut rewritten.report.programs[number];
         program.remarks.retain(|remark| remark != NOT_YET);

@@ -63,7 +63,7 @@ pub(crate) fn weigh(
     stop: &Stop,
 ) -> Verdict {
     let Some(guard) = &made.guard else { return Verdict::Pays };
-    let time = stop.left().map_or(TIME, |left| left / PART).min(TIME);
+    let time = stop.remaining().map_or(TIME, |left| left / PART).min(TIME);
     let weighing = Weighing { subject, stop: &stop.within(Some(time)) };
     let takes = guard.instructions() as u64;
     let before = weighing.executes(subject.program).filter(|cost| cost.1).map(|cost| cost.0);

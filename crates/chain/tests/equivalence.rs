@@ -197,7 +197,7 @@ fn a_proof_that_is_stopped_is_none() {
     let programs = programs(&object);
     let (original, other) = pairs(&programs, "same")[0];
     let proof = |looks| {
-        let stop = Stop::new(Limits { looks: Some(looks), ..Limits::default() });
+        let stop = Stop::new(Limits { polls: Some(looks), ..Limits::default() });
         let proof = prove(&object, original, other, &facts(), &LiftOptions::default(), &stop);
         proof.expect("it is no error")
     };

@@ -129,7 +129,7 @@ fn facts_hold_for_what_leaves_random_programs() {
     let kernel = Kernel::available().inspect_err(|reason| Oracle::Kernel.missing(reason)).ok();
     let (mut analysed, mut interpreted, mut ran, mut known) = (0, 0, 0, 0);
     for seed in 0..PROGRAMS {
-        let program = programs.of_seed(seed);
+        let program = programs.from_seed(seed);
         let object = Object::parse(&program.object()).expect("it is an object");
         let mut rng = random(seed);
         let arriving = arriving(&mut rng);

@@ -63,7 +63,7 @@ fn balancer() -> String {
 
 /// Returns an object without maps, for programs that use none.
 fn object() -> Object {
-    let program = Programs::new(Features { maps: false, ..Features::default() }, 1).of_seed(0);
+    let program = Programs::new(Features { maps: false, ..Features::default() }, 1).from_seed(0);
     Object::parse(&program.object()).expect("it is one")
 }
 

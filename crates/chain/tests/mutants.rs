@@ -112,7 +112,7 @@ fn cases() -> Vec<Case> {
 
 /// Returns an object without maps, for programs that use none.
 fn object() -> Object {
-    let program = Programs::new(Features { maps: false, ..Features::default() }, 1).of_seed(0);
+    let program = Programs::new(Features { maps: false, ..Features::default() }, 1).from_seed(0);
     Object::parse(&program.object()).expect("it is one")
 }
 
@@ -320,7 +320,7 @@ fn faults_that_the_kernel_tells_apart_are_not_proved() {
     let faults: BTreeSet<Fault> = cases().into_iter().map(|(fault, ..)| fault).collect();
     let (mut shown, mut compared) = (BTreeSet::new(), 0);
     for seed in 0..SEEDS {
-        let object = Object::parse(&programs.of_seed(seed).object()).expect("an object");
+        let object = Object::parse(&programs.from_seed(seed).object()).expect("an object");
         let program = object.link(0, None).expect("links");
         let mut rng = random(seed);
         let facts = facts(&mut rng);

@@ -119,7 +119,7 @@ fn no_slowest_path_of_a_random_program_gets_slower() {
     let programs = Programs::new(Features { maps: false, ..Features::default() }, 12);
     let (mut compared, mut left, mut fewer) = (0, 0, 0);
     for seed in 0..count.unwrap_or(PROGRAMS) {
-        let object = Object::parse(&programs.of_seed(seed).object()).expect("an object");
+        let object = Object::parse(&programs.from_seed(seed).object()).expect("an object");
         let linked = object.link(0, None).expect("links");
         let (subject, facts) = ((object, linked), facts(&mut random(seed)));
         let stop = Stop::new(Limits { time: Some(TIME), ..Limits::default() });

@@ -8,7 +8,7 @@ use serde_json::json;
 use slowpath_bpf::Object;
 use slowpath_bpf::lift::LiftOptions;
 use slowpath_chain::optimize::optimize;
-use slowpath_generate::sequence::{Abilities, Sequences};
+use slowpath_generate::sequence::{SequenceFeatures, Sequences};
 use slowpath_generate::{Features, Programs};
 use slowpath_kernel::Kernel;
 use slowpath_kernel::agreement::{compare, compare_maps};
@@ -147,14 +147,15 @@ fn check_all(programs: u64, object: impl Fn(u64) -> Vec<u8>, what: &str) {
 fn programs_that_are_given_out_are_proved_and_agree() {
     // Random values differ between runs.
     let programs = Programs::new(Features { random: false, ..Features::default() }, 8);
-    let object = |seed| programs.of_seed(seed).object();
+    let object = |seed| programs.from_seed(seed).object();
     check_all(PROGRAMS, object, "packets in optimized programs");
 }
 
 #[test]
 fn sequences_of_calls_that_are_given_out_are_proved_and_agree() {
     // The kernel chooses the element that is evicted.
-    let sequences = Sequences::new(Abilities { evictions: false, ..Abilities::default() });
-    let object = |seed| sequences.of_seed(seed).object();
+    let sequences =
+        Sequences::new(SequenceFeatures { evictions: false, ..SequenceFeatures::default() });
+    let object = |seed| sequences.from_seed(seed).object();
     check_all(SEQUENCES, object, "packets in optimized sequences of calls");
 }

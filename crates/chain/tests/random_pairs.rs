@@ -149,7 +149,7 @@ fn programs_do_what_they_do() {
     let programs = Programs::new(Features::default(), 8);
     let (mut proved, mut all) = (0, 0);
     for seed in 0..60 {
-        let program = programs.of_seed(seed);
+        let program = programs.from_seed(seed);
         let Some((object, linked)) = linked(&program.object()) else { continue };
         let proof = compare(&object, &linked, &linked).expect("it can be lifted");
         assert_eq!(proof.counterexample, None, "{program}");
@@ -165,7 +165,7 @@ fn mutants_that_show_are_not_proved() {
     let programs = Programs::new(features, 8);
     let (mut shown, mut refuted, mut unseen, mut proved) = (0, 0, 0, 0);
     for seed in 0..150 {
-        let program = programs.of_seed(1000 + seed);
+        let program = programs.from_seed(1000 + seed);
         let mut runner = runner(seed);
         let (place, choice) = (seed as usize * 31 + 7, seed as u32 * 13);
         let Some(changed) = mutant(&program, place, choice) else { continue };
@@ -214,7 +214,7 @@ fn mutants_that_the_kernel_tells_apart_are_not_proved() {
     let programs = Programs::new(Features { maps: false, ..Features::default() }, 8);
     let (mut shown, mut compared) = (0, 0);
     for seed in 0..80 {
-        let program = programs.of_seed(5000 + seed);
+        let program = programs.from_seed(5000 + seed);
         let Some(changed) = mutant(&program, seed as usize * 17 + 3, seed as u32 * 7) else {
             continue;
         };

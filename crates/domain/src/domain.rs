@@ -36,23 +36,39 @@ pub struct Domain {
     lo: u64,
     hi: u64,
     /// The greatest member whose sign bit is zero; `hi` when all members have the same sign.
-    below: u64,
+    max_nonnegative: u64,
     /// The least member whose sign bit is one; `lo` when all members have the same sign.
-    above: u64,
+    min_negative: u64,
 }
 
 impl Domain {
     /// Returns the domain of all values of `width` bits.
     pub fn full(width: u8) -> Self {
         let top = 1u64 << (width - 1);
-        Domain { width, zeros: 0, ones: 0, lo: 0, hi: mask(width), below: top - 1, above: top }
+        Domain {
+            width,
+            zeros: 0,
+            ones: 0,
+            lo: 0,
+            hi: mask(width),
+            max_nonnegative: top - 1,
+            min_negative: top,
+        }
     }
 
     /// Returns the domain of one value; bits above `width` are dropped.
     pub fn constant(width: u8, value: u64) -> Self {
         let value = value & mask(width);
         let zeros = !value & mask(width);
-        Domain { width, zeros, ones: value, lo: value, hi: value, below: value, above: value }
+        Domain {
+            width,
+            zeros,
+            ones: value,
+            lo: value,
+            hi: value,
+            max_nonnegative: value,
+            min_negative: value,
+        }
     }
 
     /// Returns the values from `lo` to `hi`, both included. An empty range (`lo` above `hi` or
@@ -69,7 +85,7 @@ impl Domain {
         if lo > hi || lo > greatest || hi < least {
             return Self::full(width);
         }
-        Self::arc(width, lo.max(least).into(), hi.min(greatest).into())
+        Self::wrapping_range(width, lo.max(least).into(), hi.min(greatest).into())
     }
 
     /// Returns the values that have these bits known as zero and as one. Contradictory bits give
@@ -84,12 +100,12 @@ impl Domain {
         let top = 1u64 << (width - 1);
         let positive = Half::new(lo, hi.min(top - 1));
         let negative = Half::new(lo.max(top), hi.min(mask(width)));
-        Self::assembled(width, zeros, ones, positive, negative)
+        Self::from_halves(width, zeros, ones, positive, negative)
     }
 
     /// Returns a domain of the integers from `lo` to `hi` modulo 2^width. An empty range gives all
     /// values.
-    pub fn arc(width: u8, lo: i128, hi: i128) -> Self {
+    pub fn wrapping_range(width: u8, lo: i128, hi: i128) -> Self {
         let m = mask(width);
         let top = 1u64 << (width - 1);
         let (first, last) = (lo as u64 & m, hi as u64 & m);
@@ -103,12 +119,12 @@ impl Domain {
         if first < top || last >= top {
             return Self::full(width);
         }
-        Self::assembled(width, 0, 0, Half::new(0, last), Half::new(first, m))
+        Self::from_halves(width, 0, 0, Half::new(0, last), Half::new(first, m))
             .unwrap_or(Self::full(width))
     }
 
     /// Returns the values of two halves that have the known bits, or `None` if no value does.
-    fn assembled(
+    fn from_halves(
         width: u8,
         zeros: u64,
         ones: u64,
@@ -133,8 +149,8 @@ impl Domain {
                     ones: ones | (only.lo & common),
                     lo: only.lo,
                     hi: only.hi,
-                    below: only.hi,
-                    above: only.lo,
+                    max_nonnegative: only.hi,
+                    min_negative: only.lo,
                 }
             }
             (Some(positive), Some(negative)) => {
@@ -146,8 +162,8 @@ impl Domain {
                     ones: ones | (positive.lo & common),
                     lo: positive.lo,
                     hi: negative.hi,
-                    below: positive.hi,
-                    above: negative.lo,
+                    max_nonnegative: positive.hi,
+                    min_negative: negative.lo,
                 }
             }
             (None, None) => return None,
@@ -159,7 +175,9 @@ impl Domain {
         match self.sign() {
             Some(false) => (Half::new(self.lo, self.hi), None),
             Some(true) => (None, Half::new(self.lo, self.hi)),
-            None => (Half::new(self.lo, self.below), Half::new(self.above, self.hi)),
+            None => {
+                (Half::new(self.lo, self.max_nonnegative), Half::new(self.min_negative, self.hi))
+            }
         }
     }
 
@@ -174,7 +192,7 @@ impl Domain {
             && value & self.zeros == 0
             && value & self.ones == self.ones
             && (self.lo..=self.hi).contains(&value)
-            && (value <= self.below || value >= self.above)
+            && (value <= self.max_nonnegative || value >= self.min_negative)
     }
 
     /// Returns true if the domain contains all values of its width.
@@ -223,7 +241,7 @@ impl Domain {
     pub fn signed_range(&self) -> (i64, i64) {
         let (lo, hi) = match self.sign() {
             Some(_) => (self.lo, self.hi),
-            None => (self.above, self.below),
+            None => (self.min_negative, self.max_nonnegative),
         };
         (sign_extend(lo, self.width), sign_extend(hi, self.width))
     }

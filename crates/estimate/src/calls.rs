@@ -1,7 +1,7 @@
 //! Calls of the kernel on a path: helper, map, amount of work, and success.
 
 use crate::code::Code;
-use crate::values::{Place, Value, Values};
+use crate::values::{MemoryAccess, Value, Values};
 use slowpath_bpf::insn::helper::{
     LOOP, MAP_DELETE_ELEM, MAP_LOOKUP_ELEM, MAP_UPDATE_ELEM, TAIL_CALL, XDP_ADJUST_TAIL,
     helper_name, map_register,
@@ -40,7 +40,7 @@ pub struct Call {
     /// nothing, or another helper succeeded. For tail calls, true if the call does not return.
     pub zero: Option<bool>,
     /// Capacity of the map in entries, as far as the path shows it.
-    pub room: Option<u32>,
+    pub capacity: Option<u32>,
 }
 
 impl Call {
@@ -85,7 +85,7 @@ impl Cases {
         let name = class.strip_prefix("call.").unwrap_or(class);
         let Some(&Insn::Call(Target::Helper(number))) = code.insns.get(path[at] as usize) else {
             let zero = zero(code, path, at);
-            return Call { name: name.to_owned(), bytes: 0, zero, room: None };
+            return Call { name: name.to_owned(), bytes: 0, zero, capacity: None };
         };
         let zero = if number == TAIL_CALL { Some(leaves(path, at)) } else { zero(code, path, at) };
         let name = match self.case(code, values, number, zero) {
@@ -93,7 +93,7 @@ impl Cases {
             None => name.to_owned(),
         };
         let room = map(values, number).and_then(|map| code.rooms.get(map).copied());
-        Call { name, bytes: bytes(code, values, number), zero, room }
+        Call { name, bytes: bytes(code, values, number), zero, capacity: room }
     }
 
     /// Returns the case of a call, if its time depends on one.
@@ -184,7 +184,7 @@ fn bytes(code: &Code, values: &Values, number: i32) -> u32 {
 
 /// Returns the loads by which a helper reads its key, or nothing if the helper has no key at a
 /// known address.
-pub(crate) fn key(code: &Code, values: &Values, number: i32, call: &Call) -> Vec<Place> {
+pub(crate) fn key(code: &Code, values: &Values, number: i32, call: &Call) -> Vec<MemoryAccess> {
     if !matches!(number, MAP_LOOKUP_ELEM | MAP_UPDATE_ELEM | MAP_DELETE_ELEM) {
         return Vec::new();
     }
@@ -192,7 +192,7 @@ pub(crate) fn key(code: &Code, values: &Values, number: i32, call: &Call) -> Vec
     let (Some(bytes), Value::Address(base, from)) = (bytes, values.register(2)) else {
         return Vec::new();
     };
-    let mut place = Place { base, offset: from, bytes: 0 };
+    let mut place = MemoryAccess { base, offset: from, bytes: 0 };
     let widths = widths(bytes, call.map_type() == Some("lpm_trie"));
     let next = |bytes| {
         place.offset = place.offset.wrapping_add(place.bytes.into());

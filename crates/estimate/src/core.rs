@@ -28,7 +28,7 @@ const CYCLE: u64 = 1000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// Time of one iteration of the kernel's loop with the program in it.
-    pub turn: u64,
+    pub iteration: u64,
     /// Time of one iteration without the program.
     pub empty: u64,
     /// Contribution of each instruction to the difference of the two, by index in the path.
@@ -59,7 +59,7 @@ impl Path {
         let unknown = prices.iter().enumerate().filter(|(_, price)| price.is_none());
         let unknown = unknown.map(|(at, _)| at).collect();
         let empty = empty.min(turn);
-        Flow { turn, empty, parts: shares(&parts, turn - empty), unknown }
+        Flow { iteration: turn, empty, parts: shares(&parts, turn - empty), unknown }
     }
 
     /// Returns the path without the key loads of calls that do not read their key; `reads` is
@@ -209,7 +209,7 @@ impl<'t> Core<'t> {
 
     /// Advances to the next instruction. It follows the previous one after `behind`, or when the
     /// fetch stage delivers it, if that is later.
-    fn arrive(&mut self, work: Work, behind: u64) {
+    fn fetch(&mut self, work: Work, behind: u64) {
         if let Some(pipeline) = &self.timing.pipeline {
             let ahead = pipeline.fetch_queue * self.timing.core.instruction_cycles;
             let least = self.fetched.saturating_sub(ahead);
@@ -232,7 +232,7 @@ impl<'t> Core<'t> {
             Work::On(Unit::Branch) => core.branch_cycles,
             _ => core.instruction_cycles,
         };
-        self.arrive(step.effect.work, behind);
+        self.fetch(step.effect.work, behind);
         let read = step.effect.reads.iter().flatten();
         let read = read.map(|&register| self.registers[usize::from(register)]).max();
         let ready = self.fetched.max(read.unwrap_or(0));

@@ -57,7 +57,7 @@ impl Call {
     /// Returns the additional time if the map has `entries` entries, or its capacity if that is
     /// smaller.
     pub fn growth(&self, timing: &Timing, entries: u64) -> Growth {
-        let entries = self.room.map_or(entries, |room| entries.min(room.into()));
+        let entries = self.capacity.map_or(entries, |room| entries.min(room.into()));
         growth(&self.name, self.zero, entries, timing)
     }
 }

@@ -48,7 +48,7 @@ impl Path {
         let calls: Vec<Call> = stored
             .calls
             .into_iter()
-            .map(|(name, bytes, zero)| Call { name, bytes, zero, room: None })
+            .map(|(name, bytes, zero)| Call { name, bytes, zero, capacity: None })
             .collect();
         let count = calls.len();
         let steps = stored.steps.into_iter().enumerate();

@@ -1,6 +1,6 @@
 //! The stores of a path that loads depend on.
 
-use crate::values::{Base, Place};
+use crate::values::{Base, MemoryAccess};
 use std::collections::HashMap;
 
 /// Earlier stores of the path whose data a load reads.
@@ -18,14 +18,14 @@ pub(crate) struct Stores(HashMap<(Base, i64), u32>);
 
 impl Stores {
     /// Records a store.
-    pub fn store(&mut self, at: u32, place: Place) {
+    pub fn store(&mut self, at: u32, place: MemoryAccess) {
         for byte in 0..i64::from(place.bytes) {
             self.0.insert((place.base, place.offset.wrapping_add(byte)), at);
         }
     }
 
     /// Returns the stores that any of several loads depends on.
-    pub fn loads(&self, places: &[Place]) -> Option<Forwarded> {
+    pub fn loads(&self, places: &[MemoryAccess]) -> Option<Forwarded> {
         let found = places.iter().filter_map(|&place| self.load(place));
         found.reduce(|one, other| Forwarded {
             store: one.store.max(other.store),
@@ -34,7 +34,7 @@ impl Stores {
     }
 
     /// Returns the stores that a load depends on.
-    pub fn load(&self, place: Place) -> Option<Forwarded> {
+    pub fn load(&self, place: MemoryAccess) -> Option<Forwarded> {
         let bytes = 0..i64::from(place.bytes);
         let mut found =
             bytes.map(|byte| self.0.get(&(place.base, place.offset.wrapping_add(byte))).copied());

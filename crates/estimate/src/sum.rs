@@ -13,7 +13,7 @@ pub fn picoseconds(class: &str, timing: &Timing, entries: u64) -> u64 {
         Some(name) => {
             let grown =
                 [true, false].map(|zero| growth(name, Some(zero), entries, timing).cycles());
-            let price = timing.call(name).map_or(timing.unknown_call, |call| call.most());
+            let price = timing.call(name).map_or(timing.unknown_call, |call| call.max_cycles());
             price.saturating_add(grown.into_iter().max().unwrap_or(0))
         }
         None => match class {

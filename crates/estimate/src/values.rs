@@ -27,7 +27,7 @@ pub(crate) enum Value {
 
 /// Bytes of memory that an instruction accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct MemoryAccess {
     pub base: Base,
     pub offset: i64,
     pub bytes: u8,
@@ -89,7 +89,7 @@ impl Values {
     }
 
     /// Returns the bytes that an instruction accesses, if their address is known.
-    pub fn place(&self, insn: &Insn) -> Option<Place> {
+    pub fn place(&self, insn: &Insn) -> Option<MemoryAccess> {
         let (size, base, offset) = match *insn {
             Insn::Load { size, base, offset, .. }
             | Insn::Store { size, base, offset, .. }
@@ -100,14 +100,14 @@ impl Values {
         match self.registers[usize::from(base.number())] {
             Value::Address(base, from) => {
                 let offset = from.checked_add(offset.into())?;
-                Some(Place { base, offset, bytes: size.bytes() })
+                Some(MemoryAccess { base, offset, bytes: size.bytes() })
             }
             _ => None,
         }
     }
 
     /// Applies an instruction.
-    pub fn step(&mut self, insn: &Insn, place: Option<Place>) {
+    pub fn step(&mut self, insn: &Insn, place: Option<MemoryAccess>) {
         match *insn {
             Insn::Alu { width, op, dst, src, .. } => {
                 let value = self.computed(width, op, dst, src);
@@ -207,8 +207,8 @@ impl Values {
 
     /// Returns the value of a load. An unknown value becomes a new base, because it may be an
     /// address.
-    fn loaded(&mut self, size: Size, place: Option<Place>) -> Value {
-        let Some(Place { base, offset, .. }) = place else {
+    fn loaded(&mut self, size: Size, place: Option<MemoryAccess>) -> Value {
+        let Some(MemoryAccess { base, offset, .. }) = place else {
             return Value::Address(self.new_base(), 0);
         };
         if base == self.context {
@@ -225,8 +225,8 @@ impl Values {
         }
     }
 
-    fn store(&mut self, size: Size, src: Source, place: Option<Place>) {
-        let Some(Place { base, offset, .. }) = place else { return };
+    fn store(&mut self, size: Size, src: Source, place: Option<MemoryAccess>) {
+        let Some(MemoryAccess { base, offset, .. }) = place else { return };
         self.store_number(size, src, base, offset);
         // An overlapping spilled value starts at most 7 bytes earlier.
         for near in -7..i64::from(size.bytes()) {

@@ -70,7 +70,7 @@ pub struct Executor {
     pub(crate) bases: Vec<Option<TermId>>,
     pub(crate) arrays: Vec<ArrayId>,
     /// Initial content of each region, if [`Start`] states one.
-    pub(crate) given: Vec<Option<InitialByte>>,
+    pub(crate) initial: Vec<Option<InitialByte>>,
     /// Cache of memory reads.
     pub(crate) reads: HashMap<(MemId, Location, Read), Result<TermId, Missing>>,
     /// See [`Start::volatile`].
@@ -146,7 +146,7 @@ impl Executor {
             path_variables: HashMap::default(),
             bases: vec![None; program.regions.len()],
             arrays: Vec::new(),
-            given,
+            initial: given,
             volatile,
             reads: HashMap::default(),
             located: HashMap::default(),

@@ -11,8 +11,8 @@
 mod assume;
 mod fact;
 mod interval;
-mod left;
 mod overlay;
+mod remaining_values;
 
 pub use fact::{Contradiction, Reasons};
 
@@ -151,7 +151,7 @@ impl Facts {
         }
         let arms = ways.iter().zip(values).map(|(way, &term)| {
             let way = Overlay::new(&way.map);
-            let (bounds, base) = (way.interval(pool, term), left::base(pool, term));
+            let (bounds, base) = (way.interval(pool, term), remaining_values::base(pool, term));
             let of_base = way.interval(pool, base);
             let (base_lo, base_hi) = (of_base.lo, of_base.hi);
             Arm { term, lo: bounds.lo, hi: bounds.hi, base, base_lo, base_hi }

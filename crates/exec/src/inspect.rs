@@ -49,7 +49,7 @@ pub enum Varying<'a> {
 impl Executor {
     /// Returns the reason that a variable's value depends on the path. Returns `None` for all other
     /// terms, such as inputs and drawn values.
-    pub fn varying(&self, term: TermId) -> Option<Varying<'_>> {
+    pub fn path_dependence(&self, term: TermId) -> Option<Varying<'_>> {
         let Node::Var(var) = *self.pool.node(term) else { return None };
         Some(match self.path_variables.get(&var)? {
             PathVariable::Phi { node, incoming } => Varying::Merged { node: *node, incoming },
@@ -128,7 +128,11 @@ impl Executor {
 
     /// Merges states behind the end of the program, where no register is live. `node` must be a
     /// number that no other node has.
-    pub fn meet(&mut self, node: NodeId, incoming: &[(ArcId, SymbolicState)]) -> SymbolicState {
+    pub fn merge_exits(
+        &mut self,
+        node: NodeId,
+        incoming: &[(ArcId, SymbolicState)],
+    ) -> SymbolicState {
         let facts: Vec<&Facts> = incoming.iter().map(|(_, state)| state.facts()).collect();
         let facts = Facts::join(&facts);
         let memory = match incoming {

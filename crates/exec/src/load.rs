@@ -29,8 +29,8 @@ impl Executor {
         };
         match self.read(memory, location, Read::Slice(bytes)) {
             Ok(value) => return value,
-            Err(Missing::Hopeless) => return self.defer(memory, address, bytes),
-            Err(Missing::Apart) => {}
+            Err(Missing::Unknown) => return self.defer(memory, address, bytes),
+            Err(Missing::Split) => {}
         }
         let mut value: Option<TermId> = None;
         for byte in 0..u32::from(bytes) {
@@ -83,7 +83,7 @@ impl Executor {
             }
             looked_at += 1;
             if looked_at > MAX_LOOKED_AT {
-                return Err(Missing::Hopeless);
+                return Err(Missing::Unknown);
             }
             let found = match read {
                 Read::Slice(bytes) => self.walk_slice(top, at, bytes, &footprint),
@@ -102,7 +102,7 @@ impl Executor {
                             None => work.push(memory),
                         }
                     }
-                    if missing == Some(Missing::Hopeless) {
+                    if missing == Some(Missing::Unknown) {
                         work.truncate(pending);
                     }
                     if work.len() > pending {
@@ -121,7 +121,7 @@ impl Executor {
             self.reads.insert((top, at, read), value);
             work.pop();
         }
-        self.reads.get(&(memory, at, read)).copied().unwrap_or(Err(Missing::Hopeless))
+        self.reads.get(&(memory, at, read)).copied().unwrap_or(Err(Missing::Unknown))
     }
 
     fn walk_slice(
@@ -136,30 +136,30 @@ impl Executor {
             memory = self.memory.skip(memory, footprint);
             match self.memory.node(memory) {
                 // Read byte by byte, unless that would split the values of stores.
-                MemNode::Initial if guarded.is_empty() => return Found::Missing(Missing::Apart),
+                MemNode::Initial if guarded.is_empty() => return Found::Missing(Missing::Split),
                 MemNode::Initial => {
                     let initial = self.initial_slice(at, bytes);
                     return Found::Value(self.fold(guarded, initial));
                 }
                 &MemNode::Store { prev, location, value, .. } => {
-                    let Some(to) = location else { return Found::Missing(Missing::Hopeless) };
+                    let Some(to) = location else { return Found::Missing(Missing::Unknown) };
                     match self.alias(at, to, value, bytes) {
                         Alias::Must(value) => return Found::Value(self.fold(guarded, value)),
                         Alias::Guarded(condition, value) => guarded.push((condition, value)),
                         Alias::No => {}
-                        Alias::Partial => return Found::Missing(Missing::Apart),
+                        Alias::Partial => return Found::Missing(Missing::Split),
                     }
                     if guarded.len() > MAX_CANDIDATES {
-                        return Found::Missing(Missing::Hopeless);
+                        return Found::Missing(Missing::Unknown);
                     }
                     memory = prev;
                 }
                 &MemNode::Clear { prev, location, bytes: count, .. } => {
-                    let Some(to) = location else { return Found::Missing(Missing::Hopeless) };
+                    let Some(to) = location else { return Found::Missing(Missing::Unknown) };
                     match self.alias_cleared(at, to, count, bytes) {
                         Alias::Must(value) => return Found::Value(self.fold(guarded, value)),
                         Alias::No => memory = prev,
-                        _ => return Found::Missing(Missing::Apart),
+                        _ => return Found::Missing(Missing::Split),
                     }
                 }
                 MemNode::Merge { node, incoming } => {
@@ -178,26 +178,26 @@ impl Executor {
             match self.memory.node(memory) {
                 MemNode::Initial => break self.initial(at.region, at.offset),
                 &MemNode::Store { prev, location, value, .. } => {
-                    let Some(to) = location else { return Found::Missing(Missing::Hopeless) };
+                    let Some(to) = location else { return Found::Missing(Missing::Unknown) };
                     match self.alias_byte(at, to, value) {
                         ByteAlias::No => {}
                         ByteAlias::Must(byte) => break byte,
                         ByteAlias::May(bytes) => guarded.extend(bytes),
                     }
                     if guarded.len() > MAX_CANDIDATES {
-                        return Found::Missing(Missing::Hopeless);
+                        return Found::Missing(Missing::Unknown);
                     }
                     memory = prev;
                 }
                 &MemNode::Clear { prev, location, bytes, .. } => {
-                    let Some(to) = location else { return Found::Missing(Missing::Hopeless) };
+                    let Some(to) = location else { return Found::Missing(Missing::Unknown) };
                     match self.alias_cleared_byte(at, to, bytes) {
                         ByteAlias::No => {}
                         ByteAlias::Must(byte) => break byte,
                         ByteAlias::May(bytes) => guarded.extend(bytes),
                     }
                     if guarded.len() > MAX_CANDIDATES {
-                        return Found::Missing(Missing::Hopeless);
+                        return Found::Missing(Missing::Unknown);
                     }
                     memory = prev;
                 }
@@ -221,7 +221,7 @@ impl Executor {
 
     /// Returns the initial value of a byte.
     pub(crate) fn initial(&mut self, region: RegionId, offset: TermId) -> TermId {
-        match &self.given[region.index()] {
+        match &self.initial[region.index()] {
             Some(given) => given(&mut self.pool, offset),
             None => self.pool.select(self.arrays[region.index()], offset),
         }

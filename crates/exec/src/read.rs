@@ -23,7 +23,7 @@ impl Read {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Missing {
     /// Several stores wrote parts of the bytes, or none did. Single bytes may still have values.
-    Apart,
+    Split,
     /// Stores to unknown regions, or too many stores, may have written the bytes.
-    Hopeless,
+    Unknown,
 }

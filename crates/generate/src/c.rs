@@ -14,7 +14,7 @@ use std::fmt;
 use proptest::strategy::{BoxedStrategy, Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use crate::sequence::Abilities;
+use crate::sequence::SequenceFeatures;
 use statement::Source;
 
 /// A program in C.
@@ -40,12 +40,12 @@ pub struct CPrograms(BoxedStrategy<CProgram>);
 impl CPrograms {
     /// Returns a generator of programs with these abilities. Abilities that do not apply to C
     /// programs are ignored.
-    pub fn new(abilities: &Abilities) -> Self {
+    pub fn new(abilities: &SequenceFeatures) -> Self {
         CPrograms(strategy::source(abilities).prop_map(CProgram).boxed())
     }
 
     /// Returns the program of a seed, with all programs that it shrinks to.
-    pub fn tree_of_seed(&self, seed: u64) -> Box<dyn ValueTree<Value = CProgram>> {
+    pub fn tree_from_seed(&self, seed: u64) -> Box<dyn ValueTree<Value = CProgram>> {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
         let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
@@ -54,7 +54,7 @@ impl CPrograms {
     }
 
     /// Returns the program of a seed.
-    pub fn of_seed(&self, seed: u64) -> CProgram {
-        self.tree_of_seed(seed).current()
+    pub fn from_seed(&self, seed: u64) -> CProgram {
+        self.tree_from_seed(seed).current()
     }
 }

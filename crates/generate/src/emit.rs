@@ -59,7 +59,7 @@ struct Emitter<'a> {
     /// Number of variable places in the packet so far.
     places: u32,
     /// Jumps to exits with a constant result, by slot and result. These exits are emitted last.
-    leaving: Vec<(usize, i32)>,
+    pending_exits: Vec<(usize, i32)>,
     /// Jumps out of the innermost loop, by slot and state; `None` outside of loops.
     breaks: Option<Vec<(usize, VerifierState)>>,
     /// Number of paths that have ended.
@@ -120,7 +120,7 @@ impl<'a> Emitter<'a> {
             reserved: Vec::new(),
             context: None,
             places: 0,
-            leaving: Vec::new(),
+            pending_exits: Vec::new(),
             breaks: None,
             ended: 0,
             max_slots,
@@ -152,7 +152,7 @@ impl<'a> Emitter<'a> {
     }
 
     fn too_large(&self) -> bool {
-        let slots = self.code.len() + 2 * self.leaving.len() + RESERVE;
+        let slots = self.code.len() + 2 * self.pending_exits.len() + RESERVE;
         let paths = self.state.paths.saturating_add(self.ended);
         slots > self.max_slots || paths > self.features.max_paths
     }

@@ -44,7 +44,7 @@ pub fn programs(features: Features, size: usize) -> impl Strategy<Value = Genera
 /// Returns the program of a seed. Equal arguments give equal programs.
 pub fn from_seed(seed: u64, features: &Features, size: usize) -> Generated {
     let programs = Programs::new(features.clone(), size);
-    programs.of_seed(seed)
+    programs.from_seed(seed)
 }
 
 /// Generator of programs by seed, for tests that need thousands of them.
@@ -62,7 +62,7 @@ impl Programs {
     }
 
     /// Returns the program of a seed, the same as [`from_seed`].
-    pub fn of_seed(&self, seed: u64) -> Generated {
+    pub fn from_seed(&self, seed: u64) -> Generated {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
         let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);

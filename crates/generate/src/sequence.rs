@@ -2,9 +2,9 @@
 //! constants, bytes of the packet, boundary values. Every effect of a call is observable: results
 //! and values that are read back decide branches of different lengths, and end up in the map `out`.
 //!
-//! The first word of `out` records the direction of every branch. From it, [`Sequence::executed`]
-//! computes how many instructions a run executed, without an interpreter and also for runs in the
-//! kernel.
+//! The first word of `out` records the direction of every branch. From it,
+//! [`Sequence::executed_instructions`] computes how many instructions a run executed, without an
+//! interpreter and also for runs in the kernel.
 
 mod abilities;
 mod emit;
@@ -19,7 +19,7 @@ use proptest::strategy::{BoxedStrategy, Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use slowpath_bpf::insn::Insn;
 
-pub use abilities::Abilities;
+pub use abilities::SequenceFeatures;
 use emit::{Emitted, emit};
 pub use layout::ARGUMENT_BYTES;
 use statement::Calls;
@@ -34,7 +34,7 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    fn new(calls: Calls, abilities: &Abilities) -> Sequence {
+    fn new(calls: Calls, abilities: &SequenceFeatures) -> Sequence {
         let Emitted { code, marks } = emit(&calls, abilities);
         Sequence { calls, code, marks }
     }
@@ -63,7 +63,7 @@ impl Sequence {
 
     /// Returns the number of instructions that a run executed. `ways` is the word that the run
     /// stored at the start of `out`, or 0 if it stored none.
-    pub fn executed(&self, ways: u64) -> u64 {
+    pub fn executed_instructions(&self, ways: u64) -> u64 {
         let mut executed = 0;
         let mut slot = 0;
         while let Some(insn) = self.code.get(slot) {
@@ -87,13 +87,13 @@ pub struct Sequences(BoxedStrategy<Sequence>);
 
 impl Sequences {
     /// Returns a generator of sequences with these abilities.
-    pub fn new(abilities: Abilities) -> Sequences {
+    pub fn new(abilities: SequenceFeatures) -> Sequences {
         let calls = strategy::calls(&abilities);
         Sequences(calls.prop_map(move |calls| Sequence::new(calls, &abilities)).boxed())
     }
 
     /// Returns the sequence of a seed, with all sequences that it shrinks to.
-    pub fn tree_of_seed(&self, seed: u64) -> Box<dyn ValueTree<Value = Sequence>> {
+    pub fn tree_from_seed(&self, seed: u64) -> Box<dyn ValueTree<Value = Sequence>> {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
         let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
@@ -102,8 +102,8 @@ impl Sequences {
     }
 
     /// Returns the sequence of a seed.
-    pub fn of_seed(&self, seed: u64) -> Sequence {
-        self.tree_of_seed(seed).current()
+    pub fn from_seed(&self, seed: u64) -> Sequence {
+        self.tree_from_seed(seed).current()
     }
 }
 

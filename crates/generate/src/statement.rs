@@ -199,7 +199,7 @@ pub struct Element {
     /// Choice of the key's place on the stack.
     pub slot: Pick,
     /// Choice of another register for a copy of the result, if any.
-    pub keep: Option<Pick>,
+    pub copy_to: Option<Pick>,
     /// True if the jump is taken when the element is missing.
     pub jump_if_missing: bool,
 }

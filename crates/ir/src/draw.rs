@@ -12,16 +12,16 @@ pub struct Draw {
     /// Name of the result among those of the source.
     pub result: String,
     /// Format of the value.
-    pub reading: Reading,
+    pub reading: ValueFormat,
     /// True if the arguments determine the value but the front end does not compute it, such as a
     /// checksum. Not every drawn value can then occur, so a path that depends on it relies on the
     /// value being possible.
-    pub computed: bool,
+    pub determined: bool,
 }
 
 /// Format of a drawn value in reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reading {
+pub enum ValueFormat {
     /// Unsigned number.
     Number,
     /// Signed 64-bit number, or the error that it stands for.

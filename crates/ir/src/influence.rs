@@ -99,7 +99,7 @@ impl Analysis {
             analysis.bits.insert(input, inputs);
             let fact = Fact { inputs, ..Fact::default() };
             if region.index() < program.regions.len() {
-                analysis.leave(region_bit(region), None, fact);
+                analysis.record_store(region_bit(region), None, fact);
             }
         }
         analysis
@@ -219,17 +219,17 @@ impl Analysis {
         let value = Fact { inputs: value.inputs | addr.inputs, ..value }.computed();
         if let Some((region, offset)) = addr.place {
             for word in words(offset, bytes) {
-                self.leave(region_bit(region), Some(word), value);
+                self.record_store(region_bit(region), Some(word), value);
             }
             return;
         }
         for region in bits_of(addr.regions) {
-            self.leave(region, None, value);
+            self.record_store(region, None, value);
         }
     }
 
     /// Adds the value of a store to a word of a region, or to the whole region.
-    fn leave(&mut self, region: u8, word: Option<u64>, value: Fact) {
+    fn record_store(&mut self, region: u8, word: Option<u64>, value: Fact) {
         let cell = match word {
             Some(word) => self.words.entry((region, word)).or_default(),
             None => &mut self.anywhere[usize::from(region)],

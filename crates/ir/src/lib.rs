@@ -10,7 +10,6 @@
 //! copies of the sign bit. Memory is little-endian and addressed by pointers. The address of every
 //! region is an unknown [`Input`], so no result can depend on the place of a region in memory.
 
-mod arrival;
 mod build;
 mod draw;
 mod flow;
@@ -18,13 +17,13 @@ mod index;
 mod influence;
 mod liveness;
 mod op;
+mod packet_facts;
 mod program;
 mod temporaries;
 mod validate;
 
-pub use arrival::{Field, KnownBits, PacketFacts};
 pub use build::{BlockBuilder, Emit};
-pub use draw::{Draw, Draws, Reading};
+pub use draw::{Draw, Draws, ValueFormat};
 pub use flow::{FlowError, FlowGraph, Loop};
 pub use index::{
     BlockId, CostClassId, DrawId, InputId, InsnIdx, LoopId, Reg, RegionId, RelianceId,
@@ -32,6 +31,7 @@ pub use index::{
 pub use influence::{Sources, decisive_inputs};
 pub use liveness::{Liveness, eliminate_dead_operations};
 pub use op::{BinaryOp, Op, Operand, OriginOp};
+pub use packet_facts::{Field, KnownBits, PacketFacts};
 pub use program::{
     Block, CostEvent, Destination, Edge, Input, InputKind, Instruction, Program, RegInfo, Region,
     RegionKind, SourceLocation, Terminator, VisitLimit,

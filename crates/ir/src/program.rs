@@ -161,9 +161,9 @@ pub struct VisitLimit {
     /// The limited block.
     pub block: BlockId,
     /// The block that resets the count whenever it runs.
-    pub since: BlockId,
-    /// Maximum number of runs of `block` between two runs of `since`.
-    pub most: u64,
+    pub reset_by: BlockId,
+    /// Maximum number of runs of `block` between two runs of `reset_by`.
+    pub max_visits: u64,
     /// Name of the mechanism that sets the limit, such as `bpf_loop`.
     pub by: String,
     /// Condition under which the device sets the limit, one sentence; `None` if it always does.

@@ -1,7 +1,7 @@
 //! Checks that a program is well formed, so that later stages can rely on it.
 
 use crate::{
-    BinaryOp, Destination, Draw, Op, Operand, OriginOp, Program, Reading, Reg, Terminator,
+    BinaryOp, Destination, Draw, Op, Operand, OriginOp, Program, Reg, Terminator, ValueFormat,
 };
 use thiserror::Error;
 
@@ -53,12 +53,12 @@ impl Program {
     /// Returns true if the draw's format can show every value of this width up to `max`.
     fn is_read(&self, draw: &Draw, width: u8, max: u64) -> bool {
         match draw.reading {
-            Reading::Number | Reading::Error => true,
-            Reading::Signed => width == 64,
-            Reading::Bytes => width.is_multiple_of(8),
-            Reading::Time(start) => self.inputs.get(start.index()).is_some(),
-            Reading::OneOf(values) => max < values.len() as u64,
-            Reading::Names(names) => max < names.len() as u64,
+            ValueFormat::Number | ValueFormat::Error => true,
+            ValueFormat::Signed => width == 64,
+            ValueFormat::Bytes => width.is_multiple_of(8),
+            ValueFormat::Time(start) => self.inputs.get(start.index()).is_some(),
+            ValueFormat::OneOf(values) => max < values.len() as u64,
+            ValueFormat::Names(names) => max < names.len() as u64,
         }
     }
 

@@ -5,7 +5,7 @@ use crate::common;
 use common::{copy, program};
 use slowpath_ir::{
     BinaryOp, BlockBuilder, BlockId, Draw, DrawId, Draws, Emit, InputId, InsnIdx, Liveness, Op,
-    Operand, OriginOp, Reading, Reg, eliminate_dead_operations,
+    Operand, OriginOp, Reg, ValueFormat, eliminate_dead_operations,
 };
 
 #[test]
@@ -84,13 +84,13 @@ fn draws_can_be_written_as_they_say() {
         let dst = Reg(if width == 8 { 1 } else { 0 });
         Op::Unknown { dst, min: 0, max, draw: DrawId(0) }
     };
-    let names: Reading = Reading::Names(&["no", "yes"]);
+    let names: ValueFormat = ValueFormat::Names(&["no", "yes"]);
     for (reading, width, max, valid) in [
-        (Reading::Number, 1, 1, true),
-        (Reading::Signed, 8, 255, false),
-        (Reading::Bytes, 8, 255, true),
-        (Reading::Bytes, 1, 1, false),
-        (Reading::Time(InputId(0)), 8, 255, false),
+        (ValueFormat::Number, 1, 1, true),
+        (ValueFormat::Signed, 8, 255, false),
+        (ValueFormat::Bytes, 8, 255, true),
+        (ValueFormat::Bytes, 1, 1, false),
+        (ValueFormat::Time(InputId(0)), 8, 255, false),
         (names, 1, 1, true),
         (names, 8, 2, false),
     ] {
@@ -105,8 +105,8 @@ fn equal_draws_are_one() {
     let draw = |result: &str| Draw {
         call: "clock".into(),
         result: result.into(),
-        reading: Reading::Number,
-        computed: false,
+        reading: ValueFormat::Number,
+        determined: false,
     };
     let mut draws = Draws::default();
     let ids = ["a", "b", "a"].map(|result| draws.id(draw(result)));

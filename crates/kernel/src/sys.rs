@@ -31,7 +31,7 @@ pub use namespace::{join_network, own_network, unshare_network};
 pub use packet::{packet_socket, send};
 pub use perf::Listener;
 pub use ring::Positions;
-pub use thread::{block_signals, cpu, monotonic_raw, number, pin, real_time};
+pub use thread::{block_signals, cpu, monotonic_raw, pin, real_time, thread_id};
 
 use attr::{
     BtfLoadAttr, FdAttr, MapBatchAttr, MapCreateAttr, MapElementAttr, NAME, ProgLoadAttr,

@@ -121,7 +121,7 @@ fn worker(setting: &Setting, number: usize, of: usize, seeds: (u64, u64)) -> Tal
     let programs = CPrograms::new(&known());
     let mut tally = Tally::default();
     for seed in (seeds.0 + number as u64..seeds.0 + seeds.1).step_by(of) {
-        let text = programs.of_seed(seed).text();
+        let text = programs.from_seed(seed).text();
         if let Err((class, fault)) = check(setting, &text, seed, &mut tally) {
             let own = text.find("\nchar _license").unwrap_or(0);
             let shown = if class == Class::Verifier { "" } else { &text[own..] };

@@ -146,7 +146,7 @@ fn kernel_and_interpreter_agree_on_generated_programs() {
     let mut tally = Tally::default();
     let mut faults = Vec::new();
     for seed in 0..PROGRAMS {
-        let program = programs.of_seed(seed);
+        let program = programs.from_seed(seed);
         tally.count(&program);
         if let Err(fault) = agree(&kernel, &program, seed, &mut tally) {
             faults.push(format!("program {seed}: {fault}\n{program}"));
@@ -179,7 +179,7 @@ fn the_kernel_accepts_programs_with_all_features() {
     for (features, size) in [(Features::all(), SIZE), (Features::plain(), SIZE), (large, 30)] {
         let programs = Programs::new(features, size);
         let faults: Vec<String> =
-            (0..100).filter_map(|seed| refusal(&kernel, &programs.of_seed(seed))).collect();
+            (0..100).filter_map(|seed| refusal(&kernel, &programs.from_seed(seed))).collect();
         assert!(faults.is_empty(), "{} of 100: {}", faults.len(), faults[0]);
         Oracle::Kernel.compared(100, "random programs");
     }
@@ -286,7 +286,7 @@ fn the_verifier_knows_what_the_driver_demands() {
     let programs = Programs::new(features, SIZE);
     let mut demanded = 0;
     for seed in 0..300 {
-        let program = programs.of_seed(seed);
+        let program = programs.from_seed(seed);
         let code = demanding(&program.functions()[0], place);
         demanded += program.functions()[0].iter().map(|insn| demands(insn).len()).sum::<usize>();
         if let Err(LoadError::Rejected { reason, log, .. }) = kernel.load(&object_of(&[&code]), 0) {

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Shrinks a program, and returns the smallest one with the same class of fault, and its fault.
 fn smallest(kernel: &Kernel, sequences: &Sequences, seed: u64, class: Class) -> String {
-    let mut tree = sequences.tree_of_seed(seed);
+    let mut tree = sequences.tree_from_seed(seed);
     let fault = |sequence: &Sequence| {
         let result = check(kernel, sequence, seed, true, &mut Tally::default());
         result.err().filter(|(found, _)| *found == class).map(|(_, fault)| fault)
@@ -53,7 +53,7 @@ fn worker(kernel: &Kernel, number: usize, of: usize, seeds: (u64, u64)) -> Tally
     let sequences = Sequences::new(known());
     let mut tally = Tally::default();
     for seed in (seeds.0 + number as u64..seeds.0 + seeds.1).step_by(of) {
-        let sequence = sequences.of_seed(seed);
+        let sequence = sequences.from_seed(seed);
         let bound = (seed / of as u64).is_multiple_of(BOUND_EVERY);
         if let Err((class, fault)) = check(kernel, &sequence, seed, bound, &mut tally) {
             let first = !tally.faults.contains_key(&class);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
-use slowpath_random::mixed;
+use slowpath_random::mix;
 
 use crate::header::FiveTuple;
 
@@ -19,7 +19,7 @@ pub struct Mixing(u64);
 
 impl Mixing {
     fn add(&mut self, word: u64) {
-        self.0 = mixed(self.0.rotate_left(29) ^ word);
+        self.0 = mix(self.0.rotate_left(29) ^ word);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Traffic parameters: number of flows, packet size, and density of matches.
 
 use serde::Deserialize;
-use slowpath_random::mixed;
+use slowpath_random::mix;
 
 use crate::error::{NeighbourError, within};
 use crate::header::{self, FiveTuple};
@@ -58,7 +58,7 @@ impl Traffic {
 /// Returns the flow with a number: different numbers give different flows, which look random.
 #[inline]
 pub fn flow_of(number: u64, seed: u64) -> FiveTuple {
-    let drawn = mixed(number.wrapping_add(seed.rotate_left(17)));
+    let drawn = mix(number.wrapping_add(seed.rotate_left(17)));
     FiveTuple {
         // Multiplication by an odd number is injective, so different numbers have different
         // sources.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use slowpath_random::mixed;
+use slowpath_random::mix;
 
 use crate::error::NicError;
 use crate::function::{Function, Region, RegionKind};
@@ -82,7 +82,7 @@ impl Allocator {
         if end > u64::from(u32::MAX) {
             return Err(NicError::impossible(name, "memory of more than 256 GB"));
         }
-        let salt = mixed(self.next);
+        let salt = mix(self.next);
         let place = Place { first: self.next as u32, lines: lines as u32, rule, salt };
         self.next = end;
         Ok(place)
@@ -141,6 +141,6 @@ impl Place {
     }
 
     fn place_of(&self, flow: u32, at: u32) -> u64 {
-        mixed(self.salt ^ u64::from(flow) ^ (u64::from(at) << 32))
+        mix(self.salt ^ u64::from(flow) ^ (u64::from(at) << 32))
     }
 }

@@ -6,7 +6,7 @@
 //! the time to close and open rows. An access to the open row occupies it for the least time
 //! between two transfers of one group of banks. A refresh takes all slots for its duration.
 
-use slowpath_random::mixed;
+use slowpath_random::mix;
 
 use crate::address::LINE;
 use crate::device::MemoryParameters;
@@ -133,7 +133,7 @@ impl Memory {
         // Pairs of consecutive lines share a group; the next pair is in the next group.
         let group = line / 2 % self.groups;
         let sets = self.banks.len() as u32 / self.groups;
-        let set = (mixed(u64::from(row)) % u64::from(sets.max(1))) as u32;
+        let set = (mix(u64::from(row)) % u64::from(sets.max(1))) as u32;
         let bank = (set * self.groups + group) as usize % self.banks.len();
         let Bank { free, row: open } = self.banks[bank];
         let begin = self.take(at.max(free), 1).0;

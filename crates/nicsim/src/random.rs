@@ -1,6 +1,6 @@
 //! Random numbers of a run: independent streams of one seed, and their distributions.
 
-use slowpath_random::mixed;
+use slowpath_random::mix;
 
 /// A sequence of random numbers.
 #[derive(Debug, Clone)]
@@ -12,7 +12,7 @@ impl Random {
     /// Creates one of the independent streams of a seed.
     pub fn new(seed: u64, stream: u64) -> Self {
         let stream = slowpath_random::Random::new(stream).bits();
-        Random { bits: slowpath_random::Random::new(mixed(seed ^ stream)) }
+        Random { bits: slowpath_random::Random::new(mix(seed ^ stream)) }
     }
 
     /// Returns 64 random bits.

@@ -88,7 +88,7 @@ impl<'a> Queries<'a> {
         pool: &mut TermPool,
         conditions: &[TermId],
     ) -> Result<Answer, SolverError> {
-        let time = self.stop.left().map(|left| (left / 4).max(LEAST).min(left));
+        let time = self.stop.remaining().map(|left| (left / 4).max(LEAST).min(left));
         self.check_within(pool, conditions, Limit { steps: LONGEST, time })
     }
 
@@ -129,7 +129,7 @@ impl<'a> Queries<'a> {
     /// Returns the limit of a query that may stay undecided, after `doubts` undecided ones.
     fn soon(&self, doubts: u32) -> Limit {
         let halves = doubts.min(HALVES);
-        let time = self.stop.left().map(|left| left / 8 / (1 << halves));
+        let time = self.stop.remaining().map(|left| left / 8 / (1 << halves));
         Limit { steps: SOON >> halves, time }
     }
 

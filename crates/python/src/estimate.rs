@@ -74,7 +74,7 @@ pub fn nanoseconds(
         flows.iter().map(|flow| flow.inner.clone()).collect();
     drop(flows);
     let time = |path: &Arc<slowpath_estimate::Path>| {
-        timing.picoseconds(path.time(&timing, entries).turn) as f64 / 1000.0
+        timing.picoseconds(path.time(&timing, entries).iteration) as f64 / 1000.0
     };
     Ok(py.detach(|| paths.iter().map(time).collect()))
 }

@@ -34,7 +34,7 @@ impl Stop {
 
     /// Requests to stop; the work ends soon.
     fn set(&self) {
-        self.inner.ask();
+        self.inner.request_stop();
     }
 
     /// Reason why the work must stop, if it must.
@@ -52,7 +52,7 @@ impl Stop {
     /// Current progress: subject, stage, completed amount, and unit of the amount.
     #[getter]
     fn doing(&self) -> (String, &'static str, u64, &'static str) {
-        let slowpath::Doing { subject, stage, done, unit } = self.inner.doing();
+        let slowpath::Activity { subject, stage, done, unit } = self.inner.activity();
         (subject, stage, done, unit)
     }
 }
@@ -73,7 +73,7 @@ pub fn run<T: Send + 'static>(
     let receiver = Mutex::new(receiver);
     loop {
         if let Err(interrupt) = py.check_signals() {
-            stop.inner.ask();
+            stop.inner.request_stop();
             return Err(interrupt);
         }
         let waited = py.detach(|| match receiver.lock() {
@@ -125,7 +125,7 @@ impl<M: Send> Running<M> {
     /// Waits a short time for the next message. If a signal handler raises, stops the work.
     pub fn next(&self, py: Python<'_>) -> PyResult<Next<M>> {
         if let Err(interrupt) = py.check_signals() {
-            self.stop.ask();
+            self.stop.request_stop();
             return Err(interrupt);
         }
         let waited = py.detach(|| match self.receiver.lock() {

@@ -17,7 +17,7 @@ impl Random {
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mixed(self.0)
+        mix(self.0)
     }
 
     /// Returns a number below `bound`, which must not be 0. Uses a multiplication, because a
@@ -31,7 +31,7 @@ impl Random {
 
 /// Mixes the bits of a number: a bijection in which every result bit depends on all input bits.
 #[inline]
-pub fn mixed(value: u64) -> u64 {
+pub fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ (value >> 31)

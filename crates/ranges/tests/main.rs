@@ -3,8 +3,8 @@
 mod support;
 
 mod concrete_runs;
+mod iteration_bounds;
 mod loops;
 mod memory;
 mod random_programs;
 mod refinement;
-mod rounds;

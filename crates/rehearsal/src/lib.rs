@@ -142,7 +142,7 @@ pub fn cover(
 ) -> Result<Covered, RehearsalError> {
     let sized = SizedSubject::of(subject);
     stop.enter("running a packet for each path in the kernel");
-    let part = stop.within(stop.left().map(|left| left / 2));
+    let part = stop.within(stop.remaining().map(|left| left / 2));
     on_one_cpu(|_| covering::cover(kernel, &sized.subject(), covers, &part))
 }
 

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use slowpath_bpf::Object;
-use slowpath_generate::sequence::{Abilities, Sequences};
+use slowpath_generate::sequence::{SequenceFeatures, Sequences};
 use slowpath_ir::PacketFacts;
 use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
@@ -29,9 +29,9 @@ fn rehearsed(kernel: &Kernel, original: &Object, rewritten: &Object) -> Rehearsa
 }
 
 fn sequences(evictions: bool) -> impl Iterator<Item = Object> {
-    let sequences = Sequences::new(Abilities { evictions, ..Abilities::default() });
+    let sequences = Sequences::new(SequenceFeatures { evictions, ..SequenceFeatures::default() });
     (0..SEQUENCES)
-        .map(move |seed| Object::parse(&sequences.of_seed(seed).object()).expect("is an object"))
+        .map(move |seed| Object::parse(&sequences.from_seed(seed).object()).expect("is an object"))
 }
 
 #[test]

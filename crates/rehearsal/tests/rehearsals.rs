@@ -239,7 +239,7 @@ fn given_packets_have_maps_of_their_own() {
     assert_eq!((left.packets, left.difference), (3, None));
     assert!(left.not_installed.is_some());
     // Groups for which no time is left are skipped, too.
-    let soon = Stop::new(Limits { looks: Some(2), ..Limits::default() });
+    let soon = Stop::new(Limits { polls: Some(2), ..Limits::default() });
     let ended = cover(&kernel, &subject, &[three(), three(), three()], &soon).expect("runs");
     assert_eq!((ended.packets, ended.not_run, ended.difference), (3, 6, None));
 }
@@ -346,7 +346,7 @@ fn it_stops_when_asked() {
     let Some(kernel) = kernel() else { return };
     let original = object("chain_second.bpf.o");
     let subject = Subject { upstream: &[], original: (&original, 0), rewritten: (&original, 0) };
-    let stop = Stop::new(Limits { looks: Some(100), ..Limits::default() });
+    let stop = Stop::new(Limits { polls: Some(100), ..Limits::default() });
     let options = Options::default();
     let ended = rehearse(&kernel, &subject, &[seed()], &nothing, &options, &stop).expect("runs");
     assert_eq!(ended.ended.as_deref(), Some("interrupted"));

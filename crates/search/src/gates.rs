@@ -85,7 +85,7 @@ impl Gated {
         let is_alive = |(arc, _): &&(ArcId, SymbolicState)| alive[arc.index()];
         let states: Vec<(ArcId, SymbolicState)> = exits.iter().filter(is_alive).cloned().collect();
         unrolled.exits = exits;
-        let state = unrolled.executor.meet(NodeId::from(end), &states);
+        let state = unrolled.executor.merge_exits(NodeId::from(end), &states);
         let mut gates = Vec::new();
         let mut node = end;
         while let Some(Reached { dominator, gate, .. }) = gating.reached[node]

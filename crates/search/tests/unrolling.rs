@@ -138,7 +138,7 @@ fn a_limit_where_there_is_no_loop_is_refused() {
 /// Returns a stop condition that already holds.
 fn stopped() -> Stop {
     let stop = Stop::new(Limits::default());
-    stop.ask();
+    stop.request_stop();
     stop
 }
 

@@ -67,7 +67,7 @@ impl Analysis {
 
     /// Asks the analysis to end with the bound reached so far.
     pub fn stop(&self) {
-        self.control.stop.ask();
+        self.control.stop.request_stop();
     }
 
     /// Returns the current stage, such as `unrolling the program`.

@@ -54,7 +54,7 @@ pub use refusal::Refusal;
 pub use settings::{as_witnessed, configured, has_open, with_stated};
 pub use show::{ShowRequest, show};
 pub use slowpath_bpf::lift::{Handover, Network};
-pub use slowpath_stop::{Doing, Limits, Reason, Stop};
+pub use slowpath_stop::{Activity, Limits, Reason, Stop};
 pub use target::Target;
 pub use verify::{Counterexample, ElementByte, FinalState, Verification, verify, verify_listing};
 

@@ -1,10 +1,10 @@
 //! Structural bound, which needs no unrolling: the cost of the most expensive iteration of each
 //! loop, times its number of iterations.
 //!
-//! Numbers of iterations come from counters and pointers ([`slowpath_ranges::rounds`]), from limits
-//! of the kernel (`bpf_loop`, `may_goto`) and from `--unroll`. For all other loops, a program that
-//! the kernel's verifier accepts still has a limit. The verifier executes a program state by state
-//! and gives up after 1,000,000 instructions (`BPF_COMPLEXITY_LIMIT_INSNS`,
+//! Numbers of iterations come from counters and pointers ([`slowpath_ranges::iteration_bounds`]),
+//! from limits of the kernel (`bpf_loop`, `may_goto`) and from `--unroll`. For all other loops, a
+//! program that the kernel's verifier accepts still has a limit. The verifier executes a program
+//! state by state and gives up after 1,000,000 instructions (`BPF_COMPLEXITY_LIMIT_INSNS`,
 //! `kernel/bpf/verifier.c`).
 //!
 //! A run does not execute more instructions than the verifier, although the verifier prunes states.
@@ -229,12 +229,12 @@ pub(crate) fn unroll_and_count(
         let unrolled = unrolled();
         match &unrolled {
             // Stops the counting if it has begun; otherwise closing the channel ends it.
-            Ok(_) => beside.ask(),
+            Ok(_) => beside.request_stop(),
             Err(SearchError::Stopped(_)) => {
                 begin.send(()).unwrap_or_default();
                 // The counting ends now, whether it has finished or not.
                 let _ = done.recv_timeout(GRACE);
-                beside.ask();
+                beside.request_stop();
             }
             Err(_) => begin.send(()).unwrap_or_default(),
         }
@@ -247,18 +247,18 @@ pub(crate) fn unroll_and_count(
 fn counted(program: &Program, flow: &FlowGraph, stop: &Stop) -> Result<Vec<Option<u64>>, Reason> {
     let options = slowpath_ranges::Options::default();
     let ranges = slowpath_ranges::analyze_until(program, &options, stop)?;
-    slowpath_ranges::rounds(program, flow, &ranges, stop)
+    slowpath_ranges::iteration_bounds(program, flow, &ranges, stop)
 }
 
 /// Returns the number of iterations of a loop that a limit of the device allows. `None` if an
 /// iteration can avoid the counted block.
 fn of_device(program: &Program, flow: &FlowGraph, id: LoopId, limit: &VisitLimit) -> Option<u64> {
-    if !is_inside(flow, limit.block, id) || is_inside(flow, limit.since, id) {
+    if !is_inside(flow, limit.block, id) || is_inside(flow, limit.reset_by, id) {
         return None;
     }
     let header = flow.loops[id.index()].header;
     if limit.block == header {
-        return Some(limit.most);
+        return Some(limit.max_visits);
     }
     // Checks if an iteration can return to the header without running the counted block.
     let mut seen = BTreeSet::from([header, limit.block]);
@@ -275,7 +275,7 @@ fn of_device(program: &Program, flow: &FlowGraph, id: LoopId, limit: &VisitLimit
         }
     }
     // The last iteration may end before the counted block.
-    Some(limit.most.saturating_add(1))
+    Some(limit.max_visits.saturating_add(1))
 }
 
 /// Returns true if the kernel's verifier follows each iteration of the loop: nothing in the loop

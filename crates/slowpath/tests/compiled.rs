@@ -63,7 +63,7 @@ fn what_the_card_does_differently_is_a_note_and_no_condition() {
     let features = Features { helpers: false, calls: false, loops: false, ..Features::default() };
     let programs = Programs::new(features, 8);
     let found = (0..400).find_map(|seed| {
-        let data = programs.of_seed(seed).object();
+        let data = programs.from_seed(seed).object();
         let (result, _) = analyse(&data, options());
         let notes = result["notes"].as_array()?;
         let said = notes.iter().filter_map(Value::as_str);

@@ -201,7 +201,7 @@ fn half(seeds: std::ops::Range<u64>, proof: &Proof) -> Tally {
     let mut tally = Tally::default();
     for seed in seeds.step_by(2) {
         let kind = (seed / 2) as usize % kinds.len();
-        let program = kinds[kind].of_seed(seed);
+        let program = kinds[kind].from_seed(seed);
         examine(&format!("seed {seed} of kind {kind}"), &program.object(), &mut tally, proof);
     }
     tally

@@ -12,7 +12,7 @@ fn result(name: &str, target: &str, looks: u64) -> serde_json::Value {
     let options = Options { target: target.into(), paths: Some(1), ..Options::default() };
     let object = ProgramFile::read(&data).expect("a program");
     let request = ProgramRequest { options, ..ProgramRequest::of(name, object) };
-    let stop = Stop::new(Limits { looks: Some(looks), ..Limits::default() });
+    let stop = Stop::new(Limits { polls: Some(looks), ..Limits::default() });
     let analysis = Analysis::start_until(request, stop);
     loop {
         match analysis.next(Duration::from_secs(60)) {

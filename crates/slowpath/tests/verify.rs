@@ -55,7 +55,7 @@ const LOOKS: u64 = 40_000;
 #[test]
 fn many_paths_are_proved_as_far_as_there_is_time() {
     for name in ["alaw2ulaw.bpf.o", "alaw2ulaw_opt.bpf.o"] {
-        let stop = Stop::new(Limits { looks: Some(LOOKS), ..Limits::default() });
+        let stop = Stop::new(Limits { polls: Some(LOOKS), ..Limits::default() });
         let found = verify(&request(&example(name)), &stop).expect("runs on the card");
         assert!(!found.proved && found.counterexample.is_none(), "{name}: {found:?}");
         assert!(found.paths_proved > 0, "{name}: {found:?}");

@@ -39,7 +39,7 @@ impl BitSolver {
     #[cfg(feature = "proof")]
     pub fn traced(trace: Box<dyn crate::Trace>) -> Self {
         let hook = crate::sat::Hook { trace: Some(trace) };
-        BitSolver { layers: Layered::new(Engine::told(hook)) }
+        BitSolver { layers: Layered::new(Engine::with_hook(hook)) }
     }
 }
 

@@ -37,7 +37,7 @@ use crate::pool::{FastSet, TermPool};
 use crate::solver::{Outcome, Solver, SolverStatistics};
 use crate::term::{ArrayId, TermId};
 use budget::Budget;
-use concretisation::{Concretiser, ROUNDS, Tools};
+use concretisation::{Concretiser, ROUNDS, SolverContext};
 use engine::{Effort, Engine};
 use inputs::Inputs;
 use query_cache::{CachedOutcome, QueryCache};
@@ -53,12 +53,12 @@ pub(crate) struct Layered<E> {
     exact: Option<Session<E>>,
     inputs: Inputs,
     /// Arrays with a byte whose value has differed between the models of two groups.
-    crowded: BTreeSet<ArrayId>,
+    conflicting_arrays: BTreeSet<ArrayId>,
     cache: QueryCache,
     concretiser: Concretiser,
     /// Opaque terms of conditions that the exact session has decided; the quick coarse turn skips
     /// them.
-    stubborn: FastSet<TermId>,
+    decided_exactly: FastSet<TermId>,
     time_limit: Option<Duration>,
     step_limit: Option<u64>,
     /// True to give up on conditions that are not decided quickly.
@@ -82,10 +82,10 @@ impl<E: Engine> Layered<E> {
             coarse: Session::new(engine, View::with_opaque_terms()),
             exact: None,
             inputs: Inputs::default(),
-            crowded: BTreeSet::new(),
+            conflicting_arrays: BTreeSet::new(),
             cache: QueryCache::default(),
             concretiser: Concretiser::default(),
-            stubborn: FastSet::default(),
+            decided_exactly: FastSet::default(),
             time_limit: None,
             step_limit: None,
             brief: false,
@@ -136,7 +136,8 @@ impl<E: Engine> Layered<E> {
         loop {
             let mut models: Vec<Model> = Vec::new();
             let mut undecided: Option<String> = None;
-            for group in components::split(pool, &mut self.inputs, &self.crowded, terms) {
+            for group in components::split(pool, &mut self.inputs, &self.conflicting_arrays, terms)
+            {
                 let part: Vec<TermId> = group.iter().map(|&n| terms[n]).collect();
                 match self.decide_group(pool, &part, budget)? {
                     Outcome::Sat(model) => models.push(model),
@@ -154,9 +155,9 @@ impl<E: Engine> Layered<E> {
             }
             match components::join(&models) {
                 Ok(model) => return Ok(Outcome::Sat(model)),
-                // These arrays are new in `crowded`: bytes of crowded arrays are always in one
+                // These arrays are new in the set: bytes of arrays in the set are always in one
                 // group.
-                Err(arrays) => self.crowded.extend(arrays),
+                Err(arrays) => self.conflicting_arrays.extend(arrays),
             }
         }
     }
@@ -168,7 +169,7 @@ impl<E: Engine> Layered<E> {
         terms: &[TermId],
         budget: &Budget,
     ) -> Result<Outcome, SolverError> {
-        if let Some(why) = budget.over() {
+        if let Some(why) = budget.exhausted() {
             return Ok(Outcome::Unknown(why));
         }
         let inputs = self.inputs.all(pool, terms);
@@ -207,10 +208,10 @@ impl<E: Engine> Layered<E> {
                 refinement::satisfy(&mut self.coarse, &mut self.inputs, pool, terms, budget)?;
             return Ok(decided(answer));
         }
-        let stubborn = opaque.iter().any(|term| self.stubborn.contains(term));
+        let any_decided_exactly = opaque.iter().any(|term| self.decided_exactly.contains(term));
         let turns = [(Effort::Quick, 0..1), (Effort::Longer, 1..ROUNDS), (Effort::Unlimited, 0..0)];
         for (effort, rounds) in turns {
-            let skipped = rounds.is_empty() || (stubborn && effort == Effort::Quick);
+            let skipped = rounds.is_empty() || (any_decided_exactly && effort == Effort::Quick);
             if !skipped
                 && let Some(outcome) = self.search_coarsely(pool, terms, effort, rounds, budget)?
             {
@@ -219,7 +220,7 @@ impl<E: Engine> Layered<E> {
             let exact = match &mut self.exact {
                 Some(exact) => exact,
                 None => {
-                    let engine = self.coarse.engine.another()?;
+                    let engine = self.coarse.engine.fork()?;
                     self.exact.insert(Session::new(engine, View::default()))
                 }
             };
@@ -227,10 +228,10 @@ impl<E: Engine> Layered<E> {
             let answer = refinement::satisfy(exact, &mut self.inputs, pool, terms, budget)?;
             if effort == Effort::Unlimited
                 || self.brief
-                || budget.over().is_some()
+                || budget.exhausted().is_some()
                 || !matches!(answer, Answer::Unknown(_))
             {
-                self.stubborn.extend(opaque);
+                self.decided_exactly.extend(opaque);
                 return Ok(decided(answer));
             }
         }
@@ -257,7 +258,7 @@ impl<E: Engine> Layered<E> {
             Answer::Unsat(core) => return Ok(Some(Outcome::Unsat(core))),
             Answer::Unknown(_) => return Ok(None),
         };
-        let mut tools = Tools { session, inputs, budget };
+        let mut tools = SolverContext { session, inputs, budget };
         let found = self.concretiser.model(&mut tools, pool, terms, &start, rounds)?;
         Ok(found.map(Outcome::Sat))
     }

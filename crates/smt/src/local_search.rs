@@ -57,7 +57,7 @@ pub fn nearby_model(
         // Conditions late on a path are the ones added last.
         let Some(&worst) = violated.last() else { return Some(network.into_model()) };
         let changes = (0..2).find_map(|other| {
-            Descent { pool, domain, network: &network, first: round + other }
+            Descent { pool, domain, network: &network, attempt: round + other }
                 .descend(conditions[worst])
         });
         for (input, value) in changes? {

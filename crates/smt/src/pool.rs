@@ -168,12 +168,12 @@ impl TermPool {
     }
 
     /// Returns the earlier result of the constructors for this node.
-    pub(crate) fn remembered(&self, node: &Node, width: u8) -> Option<TermId> {
+    pub(crate) fn cached_simplification(&self, node: &Node, width: u8) -> Option<TermId> {
         self.simplified.get(&(*node, width)).copied()
     }
 
     /// Stores the result of the constructors for this node.
-    pub(crate) fn remember(&mut self, node: Node, width: u8, term: TermId) {
+    pub(crate) fn cache_simplification(&mut self, node: Node, width: u8, term: TermId) {
         self.simplified.insert((node, width), term);
     }
 

@@ -77,12 +77,12 @@ impl Trace for Checked {
         let counts = &self.proof.counts;
         match event {
             Event::Learnt(_) => counts.learnt.fetch_add(1, Ordering::Relaxed),
-            Event::Contradiction(_) => counts.contradictions.fetch_add(1, Ordering::Relaxed),
+            Event::Unsat(_) => counts.contradictions.fetch_add(1, Ordering::Relaxed),
             _ => 0,
         };
     }
 
-    fn another(&self) -> Box<dyn Trace> {
+    fn fork(&self) -> Box<dyn Trace> {
         self.proof.trace()
     }
 }

@@ -18,9 +18,9 @@ mod arena;
 mod hook;
 mod literal;
 mod order;
-mod pace;
 mod propagate;
 mod reduce;
+mod restart_schedule;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -32,7 +32,7 @@ pub(crate) use literal::Lit;
 
 use arena::{Arena, ClauseId};
 use order::Order;
-use pace::Pace;
+use restart_schedule::RestartSchedule;
 use watch::Watch;
 
 /// State of a variable besides its value.
@@ -45,7 +45,7 @@ struct Variable {
     /// Last value assigned.
     phase: bool,
     /// Number of the last check to which the variable is relevant.
-    question: u32,
+    query: u32,
 }
 
 /// Clauses and the state of the search.
@@ -70,8 +70,8 @@ pub(crate) struct Sat {
     failed: Vec<Lit>,
     /// True if the clauses are contradictory without assumptions.
     contradictory: bool,
-    question: u32,
-    pace: Pace,
+    query: u32,
+    restart_schedule: RestartSchedule,
     /// Number of assignments so far, the measure of effort.
     steps: u64,
     /// Marks of conflict analysis, by variable.
@@ -99,8 +99,8 @@ impl Sat {
             assumed: Vec::new(),
             failed: Vec::new(),
             contradictory: false,
-            question: 0,
-            pace: Pace::default(),
+            query: 0,
+            restart_schedule: RestartSchedule::default(),
             steps: 0,
             marks: Vec::new(),
             marked: Vec::new(),
@@ -113,12 +113,7 @@ impl Sat {
     /// Creates a variable and returns its positive literal.
     pub(crate) fn variable(&mut self) -> Lit {
         let lit = Lit::new(self.variables.len(), false);
-        self.variables.push(Variable {
-            level: 0,
-            reason: ClauseId::NONE,
-            phase: false,
-            question: 0,
-        });
+        self.variables.push(Variable { level: 0, reason: ClauseId::NONE, phase: false, query: 0 });
         self.values.extend([0, 0]);
         self.watches.extend([Vec::new(), Vec::new()]);
         self.marks.push(0);
@@ -203,7 +198,7 @@ impl Sat {
             // value.
             variable.phase = !lit.is_negative();
             // Variables irrelevant to this check are never decided; the next check lists its own.
-            if variable.question == self.question {
+            if variable.query == self.query {
                 self.order.insert(lit.variable());
             }
         }

@@ -36,7 +36,7 @@ impl TermPool {
         if let Some(value) = self.fold(&node, width) {
             return self.constant(width, value);
         }
-        if let Some(known) = self.remembered(&node, width) {
+        if let Some(known) = self.cached_simplification(&node, width) {
             return known;
         }
         if self.depth == 0 {
@@ -52,7 +52,7 @@ impl TermPool {
         // With fresh fuel the result may be simpler, so results that ran out of fuel are not
         // cached.
         if self.fuel > 0 {
-            self.remember(node, width, term);
+            self.cache_simplification(node, width, term);
         }
         term
     }

@@ -2,8 +2,8 @@
 
 mod common;
 
-mod extremes;
 mod hashes;
+mod overflow;
 mod semantics;
 #[cfg(all(feature = "proof", feature = "z3"))]
 mod z3_agreement;

@@ -57,7 +57,7 @@ pub(crate) fn after(
 pub(crate) fn whole(text: &str, facts: &PacketFacts, mode: Mode) -> Specialised {
     let program = assemble::program(text);
     // The program needs an object, but uses none of its maps.
-    let object = Programs::new(Features { maps: false, ..Features::default() }, 1).of_seed(0);
+    let object = Programs::new(Features { maps: false, ..Features::default() }, 1).from_seed(0);
     let object = Object::parse(&object.object()).expect("an object");
     specialise(&object, &program, facts, mode, &Stop::never()).expect("it has a graph")
 }

@@ -204,7 +204,7 @@ fn fused_random_programs_do_what_they_do_one_after_the_other() {
     let (mut packets, mut handed_over) = (0, 0);
     for seed in 0..40 {
         let objects: Vec<Object> = (0..3)
-            .map(|n| generator.of_seed(3 * seed + n).object())
+            .map(|n| generator.from_seed(3 * seed + n).object())
             .map(|bytes| Object::parse(&bytes).unwrap_or_else(|e| panic!("{e}")))
             .collect();
         // Two handovers lead to the last program, and one result has no handover.

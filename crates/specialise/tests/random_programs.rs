@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use slowpath_bpf::Object;
-use slowpath_generate::sequence::{Abilities, Sequences};
+use slowpath_generate::sequence::{SequenceFeatures, Sequences};
 use slowpath_generate::{Features, Programs};
 use slowpath_ir::{KnownBits, PacketFacts};
 use slowpath_kernel::Kernel;
@@ -171,15 +171,15 @@ fn rewritten_programs_do_in_the_kernel_what_the_original_does() {
     // Random values would differ from run to run.
     let features = Features { random: false, ..Features::default() };
     let programs = Programs::new(features, SIZE);
-    let object = |seed| programs.of_seed(seed).object();
+    let object = |seed| programs.from_seed(seed).object();
     check_all(PROGRAMS, object, "packets in rewritten programs");
 }
 
 #[test]
 fn rewritten_sequences_of_calls_do_in_the_kernel_what_the_original_does() {
     // The kernel decides which element an LRU map evicts.
-    let abilities = Abilities { evictions: false, ..Abilities::default() };
+    let abilities = SequenceFeatures { evictions: false, ..SequenceFeatures::default() };
     let sequences = Sequences::new(abilities);
-    let object = |seed| sequences.of_seed(seed).object();
+    let object = |seed| sequences.from_seed(seed).object();
     check_all(SEQUENCES, object, "packets in rewritten sequences of calls");
 }

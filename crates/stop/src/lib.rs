@@ -41,7 +41,7 @@ pub struct Limits {
     pub memory: Option<u64>,
     /// Number of polls; the last of them returns [`Reason::Interrupted`]. A limit that is
     /// reproducible, for tests.
-    pub looks: Option<u64>,
+    pub polls: Option<u64>,
 }
 
 /// Handle that tells when work has to end. Clones share their state, and any thread can poll.
@@ -63,16 +63,16 @@ struct Shared {
     deadline: Option<Instant>,
     memory: Option<Watch>,
     /// Earliest time of the next memory check, in nanoseconds from the start.
-    next_look: AtomicU64,
+    next_poll: AtomicU64,
     /// Remaining polls, if they are limited.
-    looks: Option<AtomicU64>,
+    polls: Option<AtomicU64>,
     /// Current activity.
-    doing: Mutex<Doing>,
+    activity: Mutex<Activity>,
 }
 
 /// Activity in progress.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Doing {
+pub struct Activity {
     /// Subject of the activity, such as the name of a program; empty if not set.
     pub subject: String,
     /// Stage, such as `unrolling`; empty if not set.
@@ -108,9 +108,9 @@ impl Stop {
             started,
             deadline: limits.time.and_then(|time| started.checked_add(time)),
             memory: limits.memory.and_then(Watch::new),
-            next_look: AtomicU64::new(0),
-            looks: limits.looks.map(AtomicU64::new),
-            doing: Mutex::default(),
+            next_poll: AtomicU64::new(0),
+            polls: limits.polls.map(AtomicU64::new),
+            activity: Mutex::default(),
         };
         Stop { shared: Some(Arc::new(shared)), until: None }
     }
@@ -123,7 +123,7 @@ impl Stop {
     }
 
     /// Asks the work to stop; any thread can call it.
-    pub fn ask(&self) {
+    pub fn request_stop(&self) {
         if let Some(shared) = &self.shared {
             shared.set(Reason::Interrupted);
         }
@@ -144,7 +144,7 @@ impl Stop {
             return lasting;
         }
         let now = Instant::now();
-        let lasting = self.shared.as_deref().and_then(|shared| shared.look(now));
+        let lasting = self.shared.as_deref().and_then(|shared| shared.poll(now));
         lasting
             .or_else(|| self.until.is_some_and(|until| now >= until).then_some(Reason::TimeLimit))
     }
@@ -158,7 +158,7 @@ impl Stop {
     }
 
     /// Returns the remaining time, if it is limited.
-    pub fn left(&self) -> Option<Duration> {
+    pub fn remaining(&self) -> Option<Duration> {
         let deadline = self.shared.as_ref().and_then(|shared| shared.deadline);
         let end = [deadline, self.until].into_iter().flatten().min()?;
         Some(end.saturating_duration_since(Instant::now()))
@@ -181,23 +181,23 @@ impl Stop {
         self.change(|doing| (doing.done, doing.unit) = (done, unit));
     }
 
-    fn change(&self, how: impl FnOnce(&mut Doing)) {
+    fn change(&self, how: impl FnOnce(&mut Activity)) {
         if let Some(shared) = &self.shared {
-            how(&mut shared.doing.lock().unwrap_or_else(PoisonError::into_inner));
+            how(&mut shared.activity.lock().unwrap_or_else(PoisonError::into_inner));
         }
     }
 
     /// Returns the current activity.
-    pub fn doing(&self) -> Doing {
-        let doing = self.shared.as_ref().map(|shared| shared.doing.lock());
-        doing.map_or_else(Doing::default, |doing| {
+    pub fn activity(&self) -> Activity {
+        let doing = self.shared.as_ref().map(|shared| shared.activity.lock());
+        doing.map_or_else(Activity::default, |doing| {
             doing.unwrap_or_else(PoisonError::into_inner).clone()
         })
     }
 
     /// Returns the current stage; empty if not set.
     pub fn stage(&self) -> &'static str {
-        let doing = self.shared.as_ref().map(|shared| shared.doing.lock());
+        let doing = self.shared.as_ref().map(|shared| shared.activity.lock());
         doing.map_or("", |doing| doing.unwrap_or_else(PoisonError::into_inner).stage)
     }
 }
@@ -220,8 +220,8 @@ impl Shared {
     }
 
     /// Checks the polls and the clock, and once per period the memory.
-    fn look(&self, now: Instant) -> Option<Reason> {
-        if let Some(looks) = &self.looks
+    fn poll(&self, now: Instant) -> Option<Reason> {
+        if let Some(looks) = &self.polls
             && looks.fetch_sub(1, Ordering::Relaxed) <= 1
         {
             self.set(Reason::Interrupted);
@@ -229,9 +229,9 @@ impl Shared {
             self.set(Reason::Deadline);
         } else if let Some(memory) = &self.memory {
             let elapsed = now.saturating_duration_since(self.started).as_nanos() as u64;
-            if elapsed >= self.next_look.load(Ordering::Relaxed) {
+            if elapsed >= self.next_poll.load(Ordering::Relaxed) {
                 let next = elapsed.saturating_add(PERIOD.as_nanos() as u64);
-                self.next_look.store(next, Ordering::Relaxed);
+                self.next_poll.store(next, Ordering::Relaxed);
                 if memory.is_exceeded() {
                     self.set(Reason::Memory);
                 }

@@ -1,15 +1,15 @@
 use super::*;
 
 fn limited(time: Option<Duration>, memory: Option<u64>) -> Stop {
-    Stop::new(Limits { time, memory, looks: None })
+    Stop::new(Limits { time, memory, polls: None })
 }
 
 #[test]
 fn nothing_ends_what_has_no_limits() {
     let stop = Stop::never();
-    stop.ask();
+    stop.request_stop();
     stop.enter("reading");
-    assert_eq!((stop.reason(), stop.left(), stop.stage()), (None, None, ""));
+    assert_eq!((stop.reason(), stop.remaining(), stop.stage()), (None, None, ""));
     assert!(!stop.is_possible());
 }
 
@@ -18,7 +18,7 @@ fn all_clones_hear_who_asks() {
     let stop = limited(None, None);
     let other = stop.clone();
     assert_eq!(other.check(), Ok(()));
-    std::thread::spawn(move || other.ask()).join().expect("asks");
+    std::thread::spawn(move || other.request_stop()).join().expect("asks");
     assert_eq!(stop.check(), Err(Reason::Interrupted));
     assert_eq!(stop.within(Some(Duration::ZERO)).reason(), Some(Reason::Interrupted));
 }
@@ -27,9 +27,9 @@ fn all_clones_hear_who_asks() {
 fn a_deadline_lasts_and_the_first_reason_counts() {
     let stop = limited(Some(Duration::ZERO), None);
     assert_eq!(stop.reason(), Some(Reason::Deadline));
-    stop.ask();
+    stop.request_stop();
     assert_eq!(stop.reason(), Some(Reason::Deadline));
-    assert_eq!(stop.left(), Some(Duration::ZERO));
+    assert_eq!(stop.remaining(), Some(Duration::ZERO));
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn memory_is_counted_where_the_system_tells() {
 
 #[test]
 fn looks_are_counted() {
-    let stop = Stop::new(Limits { looks: Some(3), ..Limits::default() });
+    let stop = Stop::new(Limits { polls: Some(3), ..Limits::default() });
     let answers: Vec<bool> = (0..4).map(|_| stop.clone().check().is_ok()).collect();
     assert_eq!(answers, [true, true, false, false]);
 }
@@ -66,7 +66,7 @@ fn stages_are_told() {
 fn a_ticker_looks_at_every_so_manieth_turn() {
     let stop = limited(None, None);
     let mut ticker = Ticker::new(3);
-    stop.ask();
+    stop.request_stop();
     let turns: Vec<bool> = (0..6).map(|_| ticker.tick(&stop).is_ok()).collect();
     assert_eq!(turns, [true, true, false, true, true, false]);
 }
@@ -74,15 +74,16 @@ fn a_ticker_looks_at_every_so_manieth_turn() {
 #[test]
 fn who_looks_hears_what_is_being_done() {
     let stop = limited(None, None);
-    assert_eq!(stop.doing(), Doing::default());
+    assert_eq!(stop.activity(), Activity::default());
     stop.about("balancer");
     stop.enter("proving");
     stop.within(Some(Duration::ZERO)).count(7, "pairs");
-    let doing = Doing { subject: "balancer".to_owned(), stage: "proving", done: 7, unit: "pairs" };
-    assert_eq!(stop.clone().doing(), doing);
+    let doing =
+        Activity { subject: "balancer".to_owned(), stage: "proving", done: 7, unit: "pairs" };
+    assert_eq!(stop.clone().activity(), doing);
     // The count belonged to the previous stage.
     stop.enter("rewriting");
-    assert_eq!(stop.doing(), Doing { stage: "rewriting", done: 0, unit: "", ..doing });
+    assert_eq!(stop.activity(), Activity { stage: "rewriting", done: 0, unit: "", ..doing });
     Stop::never().count(1, "pairs");
-    assert_eq!(Stop::never().doing(), Doing::default());
+    assert_eq!(Stop::never().activity(), Activity::default());
 }

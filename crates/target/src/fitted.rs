@@ -14,12 +14,12 @@ pub enum Shape {
     /// `a + b exp(c x)`.
     Exponential,
     /// The minimum or the maximum of a constant `a` and a function.
-    Limited(Way, Side),
+    Limited(Extremum, LimitedFunction),
 }
 
 /// The combination of a constant and a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Extremum {
     /// Minimum of both.
     Min,
     /// Maximum of both.
@@ -28,7 +28,7 @@ pub enum Way {
 
 /// The function that a constant limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum LimitedFunction {
     /// `b x`.
     Proportional,
     /// `b / x`.
@@ -42,14 +42,14 @@ impl Shape {
     /// parameters.
     fn limited(name: &str) -> Option<(Shape, usize)> {
         let (way, name) = match (name.strip_prefix("min-"), name.strip_prefix("max-")) {
-            (Some(rest), _) => (Way::Min, rest),
-            (None, Some(rest)) => (Way::Max, rest),
+            (Some(rest), _) => (Extremum::Min, rest),
+            (None, Some(rest)) => (Extremum::Max, rest),
             (None, None) => return None,
         };
         let (side, parameters) = match name {
-            "proportional" => (Side::Proportional, 2),
-            "reciprocal" => (Side::Reciprocal, 2),
-            "line" => (Side::Line, 3),
+            "proportional" => (LimitedFunction::Proportional, 2),
+            "reciprocal" => (LimitedFunction::Reciprocal, 2),
+            "line" => (LimitedFunction::Line, 3),
             _ => return None,
         };
         Some((Shape::Limited(way, side), parameters))
@@ -102,16 +102,16 @@ impl Template {
             Shape::Logarithm => p(0) + p(1) * x.ln(),
             Shape::Hyperbola => p(0) + p(1) / x,
             Shape::Exponential => p(0) + p(1) * (p(2) * x).exp(),
-            Shape::Limited(_, Side::Reciprocal) if x <= 0.0 => f64::NAN,
+            Shape::Limited(_, LimitedFunction::Reciprocal) if x <= 0.0 => f64::NAN,
             Shape::Limited(way, side) => {
                 let function = match side {
-                    Side::Proportional => p(1) * x,
-                    Side::Reciprocal => p(1) / x,
-                    Side::Line => p(1) + p(2) * x,
+                    LimitedFunction::Proportional => p(1) * x,
+                    LimitedFunction::Reciprocal => p(1) / x,
+                    LimitedFunction::Line => p(1) + p(2) * x,
                 };
                 match way {
-                    Way::Min => p(0).min(function),
-                    Way::Max => p(0).max(function),
+                    Extremum::Min => p(0).min(function),
+                    Extremum::Max => p(0).max(function),
                 }
             }
         };

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// Upper limit of the time of a call, in thousandths of a cycle. A billion cycles exceed any real
 /// call, and the sum over a path of millions of calls stays within 64 bits. The limit is needed
 /// because models may give any value far from measured points.
-const DEAREST: u64 = 1_000_000_000_000;
+const MAX_CALL_CYCLES: u64 = 1_000_000_000_000;
 
 /// The functional unit that executes an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -150,13 +150,13 @@ impl CallTiming {
             Some(true) => self.zero_cycles.unwrap_or(self.cycles),
             _ => self.cycles,
         };
-        base.saturating_add(self.byte_cycles.saturating_mul(bytes.into())).min(DEAREST)
+        base.saturating_add(self.byte_cycles.saturating_mul(bytes.into())).min(MAX_CALL_CYCLES)
     }
 
     /// Returns the time in the most expensive case, with a long key.
-    pub fn most(&self) -> u64 {
+    pub fn max_cycles(&self) -> u64 {
         let base = self.cycles.max(self.zero_cycles.unwrap_or(0));
-        base.saturating_add(self.byte_cycles.saturating_mul(Self::LONG_KEY)).min(DEAREST)
+        base.saturating_add(self.byte_cycles.saturating_mul(Self::LONG_KEY)).min(MAX_CALL_CYCLES)
     }
 }
 
@@ -250,7 +250,7 @@ impl Timing {
     /// Converts nanoseconds into thousandths of a cycle.
     pub fn cycles(&self, nanoseconds: f64) -> u64 {
         let cycles = (nanoseconds.max(0.0) * self.clock_hz as f64 / 1e6).round() as u64;
-        cycles.min(DEAREST)
+        cycles.min(MAX_CALL_CYCLES)
     }
 
     /// Converts thousandths of a cycle into picoseconds.

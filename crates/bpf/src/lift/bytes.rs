@@ -1,6 +1,6 @@
 //! Operations on several bytes of memory: copying, and assigning unknown values.
 
-use slowpath_ir::{Emit, Operand, Reading};
+use slowpath_ir::{Emit, Operand, ValueFormat};
 
 use crate::lift::ir::emit::word;
 use crate::lift::layout::memory::chunks;
@@ -28,13 +28,19 @@ impl Lifter<'_> {
                 _ => format!("bytes {offset} to {last} of {what}"),
             };
             let destination = self.ir.emit.add(address, word(offset));
-            self.havoc_as(destination, size, &part, Reading::Bytes);
+            self.havoc_as(destination, size, &part, ValueFormat::Bytes);
         }
     }
 
     /// Assigns an unknown value to at most 8 bytes; `what` is its name in reports, `reading` its
     /// format.
-    pub(super) fn havoc_as(&mut self, address: Operand, size: u8, what: &str, reading: Reading) {
+    pub(super) fn havoc_as(
+        &mut self,
+        address: Operand,
+        size: u8,
+        what: &str,
+        reading: ValueFormat,
+    ) {
         let max = u64::MAX >> (64 - 8 * u32::from(size));
         let any = self.ir.emit.draw(what, reading, 8 * size, max);
         self.ir.emit.store(address, any);

@@ -6,7 +6,7 @@
 //! interleaved runs. Values of per-CPU maps and read-only maps are not shared. A lock
 //! (`bpf_spin_lock`) protects the values of its map from the first access under the lock.
 
-use slowpath_ir::{Operand, Reading};
+use slowpath_ir::{Operand, ValueFormat};
 
 use crate::insn::helper;
 use crate::lift::lifter::Lifter;
@@ -193,7 +193,7 @@ impl Lifter<'_> {
     /// Returns unknown bytes of an element, which another CPU may have changed.
     pub(in crate::lift) fn any_bytes(&mut self, bytes: u8) -> Operand {
         let max = u64::MAX >> (64 - 8 * u32::from(bytes));
-        self.ir.emit.draw(MEANWHILE, Reading::Bytes, 8 * bytes, max)
+        self.ir.emit.draw(MEANWHILE, ValueFormat::Bytes, 8 * bytes, max)
     }
 
     /// Returns an unknown bit for the existence of an element, which another CPU may have changed.
@@ -205,7 +205,7 @@ impl Lifter<'_> {
 
     /// Returns an unknown place of an element, 32 bits, which another CPU may have changed.
     pub(in crate::lift) fn any_place(&mut self) -> Operand {
-        self.ir.emit.draw("place of the element", Reading::Number, 32, u32::MAX.into())
+        self.ir.emit.draw("place of the element", ValueFormat::Number, 32, u32::MAX.into())
     }
 
     fn note_interference(&mut self, access: Shared) {

@@ -6,7 +6,7 @@
 //! program determines these bytes, see [`super::maps::uses`]. Programs that read only bytes that
 //! they have written need no second lifting.
 
-use slowpath_ir::{Emit, Operand, Reading};
+use slowpath_ir::{Emit, Operand, ValueFormat};
 
 use crate::insn::helper;
 use crate::lift::frame::{FrameId, STACK_BYTES, UnitId};
@@ -94,7 +94,7 @@ impl Lifter<'_> {
             let below = STACK_BYTES - at;
             let what = format!("bytes at r10-{below} of the function, which it does not write");
             let emit = &mut self.ir.emit;
-            let any: Operand = emit.draw(&what, Reading::Bytes, 64, u64::MAX);
+            let any: Operand = emit.draw(&what, ValueFormat::Bytes, 64, u64::MAX);
             let address = emit.add(frame, word(at));
             emit.store(address, any);
         }

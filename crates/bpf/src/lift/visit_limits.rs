@@ -43,8 +43,8 @@ impl VisitLimits {
         let resolved = |limit: &Limit| {
             Some(VisitLimit {
                 block: id(limit.block)?,
-                since: id(limit.since)?,
-                most: limit.most,
+                reset_by: id(limit.since)?,
+                max_visits: limit.most,
                 by: limit.by.clone(),
                 condition: limit.condition.clone(),
             })

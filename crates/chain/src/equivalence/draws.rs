@@ -51,7 +51,7 @@ impl Drawing for Draws {
                 let draw = &program.draws[draw.index()];
                 let shape = (program.width(dst), min, max);
                 // Uninitialised values are different garbage in each program.
-                let garbage = matches!(draw.call.as_str(), "" | "call") || draw.computed;
+                let garbage = matches!(draw.call.as_str(), "" | "call") || draw.determined;
                 let name = (!garbage).then(|| (draw.call.clone(), draw.result.clone()));
                 drawn.push((origin.insn, name, shape));
             }

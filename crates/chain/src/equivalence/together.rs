@@ -43,7 +43,8 @@ impl Validation<'_, '_> {
             }
             if same {
                 let stop = self.queries.stop();
-                self.together = Together::Proved(stop.within(stop.left().map(|left| left / PART)));
+                self.together =
+                    Together::Proved(stop.within(stop.remaining().map(|left| left / PART)));
             } else {
                 self.found.undecided = open;
             }

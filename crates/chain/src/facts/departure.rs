@@ -185,7 +185,7 @@ pub(super) fn arriving(
     arc: ArcId,
     deep: u32,
 ) -> TermId {
-    if let Some(varying) = executor.varying(term) {
+    if let Some(varying) = executor.path_dependence(term) {
         return match varying {
             Varying::Merged { node: merged, incoming } if merged == node => {
                 incoming.iter().find(|(from, _)| *from == arc).map_or(term, |&(_, value)| value)

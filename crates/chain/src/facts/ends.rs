@@ -61,7 +61,7 @@ pub(super) fn ends(unrolled: &mut Unrolled, region: RegionId, results: &Results)
 
 /// Returns the node at which a term merges different values, and the arcs that lead there.
 fn meeting(executor: &Executor, term: TermId, deep: u32) -> Option<(NodeId, Vec<ArcId>)> {
-    if let Some(Varying::Merged { node, incoming }) = executor.varying(term) {
+    if let Some(Varying::Merged { node, incoming }) = executor.path_dependence(term) {
         return Some((node, incoming.iter().map(|&(arc, _)| arc).collect()));
     }
     let deeper = deep.checked_sub(1)?;

@@ -87,7 +87,7 @@ impl Proof {
 
     /// Asks whether a packet that leaves can fulfil further conditions.
     pub fn ask(&mut self, further: &[TermId]) -> Result<Answer, FactsError> {
-        let limit = self.stop.left().map(|left| (left / 4).max(LEAST).min(left));
+        let limit = self.stop.remaining().map(|left| (left / 4).max(LEAST).min(left));
         self.solver.set_time_limit(limit);
         self.solver.set_step_limit(Some(LONGEST));
         let mut conditions = self.conditions();

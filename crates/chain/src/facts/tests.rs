@@ -225,7 +225,7 @@ fn z3_refutes_no_fact() {
     let stop = Stop::never();
     let (mut decided, mut facts) = (0, 0);
     for seed in 0..60 {
-        let program = programs.of_seed(seed);
+        let program = programs.from_seed(seed);
         let object = Object::parse(&program.object()).expect("it is an object");
         let linked = object.link(0, None).expect("it is complete");
         let options = FactsOptions { bytes: 100, ..FactsOptions::default() };
@@ -352,7 +352,7 @@ fn the_formula_is_about_the_runs_that_leave_and_no_others() {
     let programs = Programs::new(features, 8);
     let mut packets = 0;
     for seed in 0..80 {
-        let program = programs.of_seed(seed);
+        let program = programs.from_seed(seed);
         let object = Object::parse(&program.object()).expect("it is an object");
         let linked = object.link(0, None).expect("it is complete");
         let lifted = lift::lift(&object, &linked, &LiftOptions::default()).expect("it is lifted");

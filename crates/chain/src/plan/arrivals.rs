@@ -150,7 +150,7 @@ impl Arrivals {
                 of.push((point, Some(number)));
             }
             let left = parallel::each(&questions, threads, |(program, arriving, on)| {
-                let part = stop.within(stop.left().map(|left| left / PARTS));
+                let part = stop.within(stop.remaining().map(|left| left / PARTS));
                 results.left(&programs[*program], arriving, on, &part)
             });
             for (point, question) in of {

@@ -287,7 +287,7 @@ struct Clock {
 
 impl Clock {
     fn new(stop: &Stop) -> Clock {
-        Clock { started: Instant::now(), given: stop.left() }
+        Clock { started: Instant::now(), given: stop.remaining() }
     }
 
     /// Returns true if more time would have changed nothing.

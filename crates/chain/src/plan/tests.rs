@@ -241,7 +241,7 @@ fn wherever_it_is_ended_what_there_is_holds() {
     let (topology, subjects) = topology(THREE_WAYS);
     let options = PlanOptions { variants: 3, ..PlanOptions::default() };
     for looks in [1, 300, 3000, 30_000] {
-        let limits = Limits { looks: Some(looks), ..Limits::default() };
+        let limits = Limits { polls: Some(looks), ..Limits::default() };
         let planned = plan(&topology, &subjects, &options, &Stop::new(limits)).expect("complete");
         for (spot, bytes) in planned.report.hot_spots.iter().zip(&planned.objects) {
             assert!(Object::parse(bytes).is_ok(), "{}", spot.variant);

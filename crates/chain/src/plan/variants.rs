@@ -83,7 +83,7 @@ pub(super) fn variants(
 }
 
 fn part(stop: &Stop) -> Stop {
-    stop.within(stop.left().map(|left| left / PARTS))
+    stop.within(stop.remaining().map(|left| left / PARTS))
 }
 
 /// Returns the variant for some classes, if there is one.

@@ -16,7 +16,7 @@ const VALUE: u32 = 12;
 
 /// Returns an object with a hash table, an array, and a trie, but without a program that uses them.
 pub fn object() -> Object {
-    let plain = Programs::new(Features { maps: false, ..Features::default() }, 1).of_seed(0);
+    let plain = Programs::new(Features { maps: false, ..Features::default() }, 1).from_seed(0);
     let mut object = Object::parse(&plain.object()).expect("an object");
     let map = |name, kind, key_size, max_entries, flags| MapDef {
         kind,

@@ -12,7 +12,7 @@ impl Domain {
             return *self;
         }
         let ((positive, negative), (others, other_negative)) = (self.halves(), other.halves());
-        Self::assembled(
+        Self::from_halves(
             self.width,
             self.zeros & other.zeros,
             self.ones & other.ones,
@@ -29,7 +29,7 @@ impl Domain {
             return Some(*self);
         }
         let ((positive, negative), (others, other_negative)) = (self.halves(), other.halves());
-        Self::assembled(
+        Self::from_halves(
             self.width,
             self.zeros | other.zeros,
             self.ones | other.ones,
@@ -51,7 +51,7 @@ impl Domain {
             }
         };
         let (positive, negative) = self.halves();
-        Self::assembled(self.width, self.zeros, self.ones, trimmed(positive), trimmed(negative))
+        Self::from_halves(self.width, self.zeros, self.ones, trimmed(positive), trimmed(negative))
     }
 
     /// Returns a domain that contains both operands, such that a sequence `x = x.widen(&next)`
@@ -76,7 +76,7 @@ impl Domain {
             };
             Half::new(lo, hi)
         };
-        Self::assembled(
+        Self::from_halves(
             self.width,
             joined.zeros,
             joined.ones,

@@ -62,9 +62,9 @@ pub fn sdiv(a: Domain, b: Domain) -> Domain {
         }
         let (lo, hi) = (a_lo / b_hi, a_hi / b_lo.max(1));
         let quotient = if x.negative() == y.negative() {
-            Domain::arc(a.width(), lo, hi)
+            Domain::wrapping_range(a.width(), lo, hi)
         } else {
-            Domain::arc(a.width(), -hi, -lo)
+            Domain::wrapping_range(a.width(), -hi, -lo)
         };
         if b_lo == 0 { quotient.join(&by_zero) } else { quotient }
     })
@@ -81,6 +81,10 @@ pub fn srem(a: Domain, b: Domain) -> Domain {
         } else {
             (0, if b_lo == 0 { a_hi } else { a_hi.min(b_hi - 1) })
         };
-        if x.negative() { Domain::arc(a.width(), -hi, -lo) } else { Domain::arc(a.width(), lo, hi) }
+        if x.negative() {
+            Domain::wrapping_range(a.width(), -hi, -lo)
+        } else {
+            Domain::wrapping_range(a.width(), lo, hi)
+        }
     })
 }

@@ -26,7 +26,7 @@ pub fn shl(a: Domain, b: Domain) -> Domain {
         let zeros = (a.zeros() << by) | mask(by as u8);
         let range = by_sign(a, |part| {
             let (lo, hi) = part.integers();
-            Domain::arc(a.width(), lo << by, hi << by)
+            Domain::wrapping_range(a.width(), lo << by, hi << by)
         });
         both(Domain::from_bits(a.width(), zeros, a.ones() << by), range)
     })
@@ -56,7 +56,7 @@ pub fn ashr(a: Domain, b: Domain) -> Domain {
         let bits = Domain::from_bits(a.width(), spread(a.zeros()), spread(a.ones()));
         let range = by_sign(a, |part| {
             let (lo, hi) = part.integers();
-            Domain::arc(a.width(), lo >> by, hi >> by)
+            Domain::wrapping_range(a.width(), lo >> by, hi >> by)
         });
         both(bits, range)
     })

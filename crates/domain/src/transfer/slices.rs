@@ -21,7 +21,7 @@ pub fn extract(a: Domain, lo: u8, width: u8) -> Domain {
     let bits = Domain::from_bits(width, a.zeros() >> lo, a.ones() >> lo);
     let range = by_sign(a, |part| {
         let (least, greatest) = part.integers();
-        Domain::arc(width, least >> lo, greatest >> lo)
+        Domain::wrapping_range(width, least >> lo, greatest >> lo)
     });
     both(bits, range)
 }

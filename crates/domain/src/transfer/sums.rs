@@ -19,7 +19,7 @@ pub fn add(a: Domain, b: Domain) -> Domain {
     let (zeros, ones) = add_bits(a.width(), (a.zeros(), a.ones()), (b.zeros(), b.ones()), 0);
     let range = by_signs(a, b, |x, y| {
         let (x, y) = (x.integers(), y.integers());
-        Domain::arc(a.width(), x.0 + y.0, x.1 + y.1)
+        Domain::wrapping_range(a.width(), x.0 + y.0, x.1 + y.1)
     });
     both(Domain::from_bits(a.width(), zeros, ones), range)
 }
@@ -29,7 +29,7 @@ pub fn sub(a: Domain, b: Domain) -> Domain {
     let (zeros, ones) = add_bits(a.width(), (a.zeros(), a.ones()), (b.ones(), b.zeros()), 1);
     let range = by_signs(a, b, |x, y| {
         let (x, y) = (x.integers(), y.integers());
-        Domain::arc(a.width(), x.0 - y.1, x.1 - y.0)
+        Domain::wrapping_range(a.width(), x.0 - y.1, x.1 - y.0)
     });
     both(Domain::from_bits(a.width(), zeros, ones), range)
 }
@@ -47,7 +47,7 @@ pub fn mul(a: Domain, b: Domain) -> Domain {
         let corners = [x.0 * y.0, x.0 * y.1, x.1 * y.0, x.1 * y.1];
         let lo = corners.iter().copied().fold(corners[0], i128::min);
         let hi = corners.iter().copied().fold(corners[0], i128::max);
-        Domain::arc(a.width(), lo, hi)
+        Domain::wrapping_range(a.width(), lo, hi)
     });
     both(Domain::from_bits(a.width(), zeros, ones), range)
 }

@@ -58,8 +58,8 @@ fn cycles(path: &Path) -> f64 {
 
 fn cycles_on(timing: &Timing, path: &Path) -> f64 {
     let flow = path.time(timing, 1);
-    assert_eq!(flow.parts.iter().sum::<u64>(), flow.turn - flow.empty);
-    (flow.turn - flow.empty) as f64 / 1000.0
+    assert_eq!(flow.parts.iter().sum::<u64>(), flow.iteration - flow.empty);
+    (flow.iteration - flow.empty) as f64 / 1000.0
 }
 
 fn path(steps: &[String], calls: &str) -> Path {
@@ -119,7 +119,7 @@ fn calls_take_what_is_known_of_them() {
     assert_eq!(with("[\"map_lookup_elem.hash\",8,true]"), 44.25);
     let unknown = path(&[call], "[\"redirect\",0,null]");
     let flow = unknown.time(&timing(), 1);
-    assert_eq!((flow.turn - flow.empty, flow.unknown), (50_250, vec![0]));
+    assert_eq!((flow.iteration - flow.empty, flow.unknown), (50_250, vec![0]));
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn a_look_up_in_an_empty_trie_reads_no_key() {
             "[\"call\",[],0,false,[0,true],0]".to_owned(),
         ];
         let flow = path(&steps, call).time(&pipelined(), entries);
-        flow.turn
+        flow.iteration
     };
     let misses = "[\"map_lookup_elem.lpm_trie\",8,true]";
     let hits = "[\"map_lookup_elem.lpm_trie\",8,false]";
@@ -337,8 +337,8 @@ proptest! {
             calls.iter().map(|name| format!("[\"{name}\",4294967295,null]")).collect();
         for path in [path(&steps, &named.join(",")), chain("load", 50, true), chain("alu", 50, false)] {
             let flow = path.time(&timing, entries);
-            prop_assert!(flow.turn >= flow.empty);
-            prop_assert!(timing.picoseconds(flow.turn) < u64::MAX);
+            prop_assert!(flow.iteration >= flow.empty);
+            prop_assert!(timing.picoseconds(flow.iteration) < u64::MAX);
         }
         for name in calls {
             crate::picoseconds(&format!("call.{name}"), &timing, entries);

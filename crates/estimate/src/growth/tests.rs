@@ -20,7 +20,7 @@ fn timing() -> Timing {
 }
 
 fn call(name: &str, room: Option<u32>) -> Call {
-    Call { name: name.to_owned(), bytes: 8, zero: Some(true), room }
+    Call { name: name.to_owned(), bytes: 8, zero: Some(true), capacity: room }
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn what_a_model_says_far_away_does_not_overflow() {
     let path = crate::Path::from_json(call).unwrap();
     for entries in [1, 1_000_000, u64::from(u32::MAX), u64::MAX] {
         let flow = path.time(&timing, entries);
-        assert!(flow.turn > flow.empty);
+        assert!(flow.iteration > flow.empty);
         let price = crate::picoseconds("call.map_lookup_elem.hash", &timing, entries);
         assert!(price < u64::MAX / 1_000_000, "many of them can be added up");
     }

@@ -117,7 +117,7 @@ impl Overlay<'_> {
             if ends.lo() < constant && constant < ends.hi() && fact.hole(constant).is_none() {
                 fact.exclude(constant, why);
                 self.changed.insert(term, fact);
-                return self.some_left(pool, term);
+                return self.check_not_empty(pool, term);
             }
             return Ok(());
         }
@@ -145,7 +145,7 @@ impl Overlay<'_> {
             why_here = union(&why_here, &bits());
         }
         self.constrain(pool, term, limit, &why_here, DEPTH)?;
-        self.some_left(pool, term)
+        self.check_not_empty(pool, term)
     }
 
     /// Adds `a + gap <= b`, where `gap` is 0 or 1.

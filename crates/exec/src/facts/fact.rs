@@ -62,8 +62,8 @@ pub(super) struct Arm {
     pub term: TermId,
     pub lo: u64,
     pub hi: u64,
-    /// Base of the term (see [`base`](super::left::base)), with its bounds on that path. The bounds
-    /// of `n - 1` alone say nothing if `n` may be zero.
+    /// Base of the term (see [`base`](super::remaining_values::base)), with its bounds on that
+    /// path. The bounds of `n - 1` alone say nothing if `n` may be zero.
     pub base: TermId,
     pub base_lo: u64,
     pub base_hi: u64,

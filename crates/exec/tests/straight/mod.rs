@@ -7,8 +7,8 @@
 use slowpath_exec::{Executor, NodeId, Resolver};
 use slowpath_ir::{
     BinaryOp, Block, BlockBuilder, BlockId, Destination, Draw, Edge, Emit, Input, InputId,
-    InputKind, InsnIdx, Instruction, Op, Operand, OriginOp, Program, Reading, Reg, RegInfo, Region,
-    RegionId, RegionKind, Terminator,
+    InputKind, InsnIdx, Instruction, Op, Operand, OriginOp, Program, Reg, RegInfo, Region,
+    RegionId, RegionKind, Terminator, ValueFormat,
 };
 use slowpath_smt::TermId;
 use std::rc::Rc;
@@ -77,8 +77,8 @@ pub fn program(body: impl FnOnce(&mut BlockBuilder<'_>)) -> Program {
         draws: vec![Draw {
             call: "test".into(),
             result: "value".into(),
-            reading: Reading::Number,
-            computed: false,
+            reading: ValueFormat::Number,
+            determined: false,
         }],
         assumptions: Vec::new(),
         reliances: Vec::new(),

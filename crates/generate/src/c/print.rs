@@ -121,7 +121,7 @@ impl Printer {
         self.line("}");
     }
 
-    fn otherwise(&mut self) {
+    fn else_branch(&mut self) {
         self.depth -= 1;
         self.line("} else {");
         self.depth += 1;
@@ -236,7 +236,7 @@ impl Printer {
                 self.open(&format!("if ({})", condition(*test)));
                 self.block(then);
                 if !other.is_empty() {
-                    self.otherwise();
+                    self.else_branch();
                     self.block(other);
                 }
                 self.close();
@@ -260,7 +260,7 @@ impl Printer {
                 self.line(&format!("v{} = {name}->last;", key % 4));
                 self.block(found);
                 if !missing.is_empty() {
-                    self.otherwise();
+                    self.else_branch();
                     self.block(missing);
                 }
                 self.close();

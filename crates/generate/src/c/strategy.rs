@@ -6,14 +6,14 @@ use proptest::prelude::{BoxedStrategy, Strategy, any};
 use proptest::sample::select;
 use proptest::strategy::{Just, Union};
 
-use crate::sequence::Abilities;
+use crate::sequence::SequenceFeatures;
 
 use super::statement::{Condition, Distance, Source, Stmt, Table};
 
 /// Offsets of fields in bytes.
 const PLACES: [u16; 16] = [0, 4, 12, 14, 15, 16, 18, 20, 22, 23, 24, 26, 30, 34, 36, 42];
 
-pub(super) fn source(abilities: &Abilities) -> BoxedStrategy<Source> {
+pub(super) fn source(abilities: &SequenceFeatures) -> BoxedStrategy<Source> {
     let mut nested = vec(leaf(abilities), 1..=2).boxed();
     for _ in 0..2 {
         nested = vec(statement(abilities, nested), 1..=2).boxed();
@@ -79,7 +79,7 @@ fn compute() -> BoxedStrategy<Stmt> {
         .boxed()
 }
 
-fn leaf(abilities: &Abilities) -> BoxedStrategy<Stmt> {
+fn leaf(abilities: &SequenceFeatures) -> BoxedStrategy<Stmt> {
     let field_at = (variable(), mask(), 0..64u8, bytes(), variable()).prop_map(
         |(variable, mask, at, bytes, to)| Stmt::FieldAt { variable, mask, at, bytes, to },
     );
@@ -130,7 +130,10 @@ fn leaf(abilities: &Abilities) -> BoxedStrategy<Stmt> {
     .boxed()
 }
 
-fn statement(abilities: &Abilities, nested: BoxedStrategy<Vec<Stmt>>) -> BoxedStrategy<Stmt> {
+fn statement(
+    abilities: &SequenceFeatures,
+    nested: BoxedStrategy<Vec<Stmt>>,
+) -> BoxedStrategy<Stmt> {
     let maybe = Union::new(vec![nested.clone(), Just(Vec::new()).boxed()]);
     let branch = (condition(), nested.clone(), maybe.clone())
         .prop_map(|(test, then, other)| Stmt::If { test, then, other });

@@ -56,7 +56,7 @@ impl Emitter<'_> {
         if check {
             let (width, cond, src) = (Width::W64, Condition::Ne, Source::Imm(0));
             let at = self.jump(Insn::Branch { width, cond, dst: Register::R0, src, offset: 0 });
-            self.leaving.push((at, FAILED));
+            self.pending_exits.push((at, FAILED));
             self.ended = self.ended.saturating_add(self.state.paths);
         }
         Some(())

@@ -36,7 +36,7 @@ impl Emitter<'_> {
                 let _: Option<()> = self.exit(Code::Constant(2));
             }
         }
-        let leaving = std::mem::take(&mut self.leaving);
+        let leaving = std::mem::take(&mut self.pending_exits);
         let mut codes: Vec<i32> = leaving.iter().map(|(_, code)| *code).collect();
         codes.sort_unstable();
         codes.dedup();

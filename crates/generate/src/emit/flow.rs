@@ -38,12 +38,12 @@ impl Emitter<'_> {
             }
         }
         let [if_taken, if_not] = states;
-        self.two_ways(at, (if_taken, taken), (if_not, other))
+        self.emit_branches(at, (if_taken, taken), (if_not, other))
     }
 
     /// Emits both branches after a conditional jump: `taken` at its target, `other` directly after
     /// it.
-    pub(super) fn two_ways(
+    pub(super) fn emit_branches(
         &mut self,
         at: usize,
         (if_taken, taken): (VerifierState, &[Stmt]),

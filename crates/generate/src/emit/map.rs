@@ -32,7 +32,7 @@ impl Emitter<'_> {
         let mut absent = self.state.clone();
         absent.set(Register::R0, Kind::Scalar(Range::exactly(0)));
         // The verifier also tracks the copy.
-        if let Some(copy) = element.keep.and_then(|keep| self.target(keep, &[Register::R0])) {
+        if let Some(copy) = element.copy_to.and_then(|keep| self.target(keep, &[Register::R0])) {
             self.code.push(Insn::Alu {
                 width: Width::W64,
                 op: AluOp::Mov,
@@ -46,9 +46,9 @@ impl Emitter<'_> {
         let (width, dst, src) = (Width::W64, Register::R0, Source::Imm(0));
         let at = self.jump(Insn::Branch { width, cond, dst, src, offset: 0 });
         if element.jump_if_missing {
-            self.two_ways(at, (absent, missing), (present, found))
+            self.emit_branches(at, (absent, missing), (present, found))
         } else {
-            self.two_ways(at, (present, found), (absent, missing))
+            self.emit_branches(at, (present, found), (absent, missing))
         }
     }
 

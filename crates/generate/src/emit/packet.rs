@@ -64,7 +64,7 @@ impl Emitter<'_> {
             self.land(at);
         } else {
             let code = if let Code::Constant(code) = fail { code } else { 1 };
-            self.leaving.push((at, code));
+            self.pending_exits.push((at, code));
         }
         // The failing branch counts as a path in both forms. If `stays`, `exit` has counted it
         // already.
@@ -239,9 +239,9 @@ impl Emitter<'_> {
         self.state.checked(place.id, place.offset + u16::from(access.bytes.max(1)));
         let checked = self.state.clone();
         if stays {
-            self.two_ways(at, (checked, inside), (unchecked, outside))
+            self.emit_branches(at, (checked, inside), (unchecked, outside))
         } else {
-            self.two_ways(at, (unchecked, outside), (checked, inside))
+            self.emit_branches(at, (unchecked, outside), (checked, inside))
         }
     }
 

@@ -4,7 +4,7 @@ use slowpath_bpf::MapKind;
 
 /// Optional features of sequences of calls. All other features are always enabled.
 #[derive(Clone, Debug)]
-pub struct Abilities {
+pub struct SequenceFeatures {
     /// Use of pointers to elements after calls that may have replaced or removed the elements.
     pub stale_pointers: bool,
     /// Moves of the tail in both directions by numbers from the packet.
@@ -25,9 +25,9 @@ pub struct Abilities {
     pub queues: bool,
 }
 
-impl Default for Abilities {
+impl Default for SequenceFeatures {
     fn default() -> Self {
-        Abilities {
+        SequenceFeatures {
             stale_pointers: true,
             variable_tails: true,
             full_maps: true,
@@ -41,7 +41,7 @@ impl Default for Abilities {
     }
 }
 
-impl Abilities {
+impl SequenceFeatures {
     /// Returns the map types to choose from; a type that occurs more often is more likely.
     pub(super) fn kinds(&self) -> Vec<MapKind> {
         let mut kinds = vec![

@@ -13,7 +13,7 @@ use slowpath_bpf::insn::{AluOp, Call, Condition, Imm64, Insn, Register, Size, So
 
 use super::layout::{ARGUMENTS, FIRST, RESULTS};
 use super::statement::{Action, Calls, GuardedAction, Number, Shape, Test};
-use crate::sequence::Abilities;
+use crate::sequence::SequenceFeatures;
 use crate::statement::Pick;
 
 /// Offsets of the areas of the stack from the frame pointer, in bytes.
@@ -57,7 +57,7 @@ struct Kept {
 }
 
 struct Emitter<'a> {
-    abilities: &'a Abilities,
+    abilities: &'a SequenceFeatures,
     maps: &'a [Shape],
     code: Vec<Insn>,
     marks: Vec<(usize, u8)>,
@@ -65,7 +65,7 @@ struct Emitter<'a> {
     results: usize,
 }
 
-pub(super) fn emit(calls: &Calls, abilities: &Abilities) -> Emitted {
+pub(super) fn emit(calls: &Calls, abilities: &SequenceFeatures) -> Emitted {
     let mut emitter = Emitter {
         abilities,
         maps: &calls.maps,

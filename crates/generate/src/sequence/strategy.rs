@@ -9,7 +9,7 @@ use proptest::strategy::{Just, Union};
 use slowpath_bpf::MapKind;
 use slowpath_bpf::insn::{Condition, Size};
 
-use super::abilities::Abilities;
+use super::abilities::SequenceFeatures;
 use super::layout::ARGUMENTS;
 use super::statement::{Action, Calls, End, GuardedAction, InnerCall, Number, Shape, Test, Value};
 use crate::statement::Pick;
@@ -18,7 +18,7 @@ use crate::statement::Pick;
 const MAPS: usize = 3;
 
 /// Returns a strategy for sequences with these abilities.
-pub(super) fn calls(abilities: &Abilities) -> BoxedStrategy<Calls> {
+pub(super) fn calls(abilities: &SequenceFeatures) -> BoxedStrategy<Calls> {
     let motifs = vec(motif(abilities), 1..=3);
     let steps = motifs.prop_map(|motifs| motifs.concat());
     (vec(shape(abilities), 1..=MAPS), steps, vec(test(), 1..=8))
@@ -26,7 +26,7 @@ pub(super) fn calls(abilities: &Abilities) -> BoxedStrategy<Calls> {
         .boxed()
 }
 
-fn shape(abilities: &Abilities) -> BoxedStrategy<Shape> {
+fn shape(abilities: &SequenceFeatures) -> BoxedStrategy<Shape> {
     let inner = vec![MapKind::HASH, MapKind::ARRAY, MapKind::PERCPU_HASH];
     let lru = abilities.evictions;
     let full = abilities.full_maps;
@@ -88,7 +88,7 @@ fn content() -> BoxedStrategy<Number> {
     mixed(vec![0, 1, 5, 77, -1], positive(vec![3, 15, 255]), (1, 2))
 }
 
-fn flags(abilities: &Abilities) -> BoxedStrategy<Number> {
+fn flags(abilities: &SequenceFeatures) -> BoxedStrategy<Number> {
     let constants = match abilities.locks {
         true => vec![0, 0, 0, 0, 1, 1, 2, 2, 3, 4, 5, 6, 8, -1],
         false => vec![0, 0, 0, 0, 1, 1, 2, 2, 3, 8, 9],
@@ -150,7 +150,7 @@ fn value() -> BoxedStrategy<Value> {
 }
 
 /// Returns a strategy for calls of map helpers.
-fn map_call(abilities: &Abilities) -> BoxedStrategy<Action> {
+fn map_call(abilities: &SequenceFeatures) -> BoxedStrategy<Action> {
     let flags = flags(abilities);
     let lookup = (pick(), key(), 0..3u8)
         .prop_map(|(map, key, keep)| Action::Lookup { map, key, keep })
@@ -227,7 +227,7 @@ fn packet_call() -> BoxedStrategy<Action> {
     .boxed()
 }
 
-fn other_call(abilities: &Abilities) -> BoxedStrategy<Action> {
+fn other_call(abilities: &SequenceFeatures) -> BoxedStrategy<Action> {
     let constants = vec![0, 4, 8, 12, 20, 28, 32, 0, 3];
     let bytes = match abilities.checksum_sizes {
         true => mixed(constants, positive(vec![4, 12, 28, 31]), (2, 1)),
@@ -248,7 +248,7 @@ fn other_call(abilities: &Abilities) -> BoxedStrategy<Action> {
 }
 
 /// Returns a strategy for related steps, or a single step.
-fn motif(abilities: &Abilities) -> BoxedStrategy<Vec<GuardedAction>> {
+fn motif(abilities: &SequenceFeatures) -> BoxedStrategy<Vec<GuardedAction>> {
     let guard = option::weighted(0.2, (0..ARGUMENTS / 4, select(vec![1u8, 2, 4, 8, 16])));
     let always = |action| GuardedAction { guard: None, action };
     let one = Union::new_weighted(vec![

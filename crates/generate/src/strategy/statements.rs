@@ -226,7 +226,7 @@ fn calls(features: &Features, nested: &BoxedStrategy<Vec<Stmt>>) -> List {
         key,
         mask,
         slot,
-        keep,
+        copy_to: keep,
         jump_if_missing,
     });
     let read = (size(), pick(), pick(), pick());

@@ -10,7 +10,7 @@ use slowpath_generate::{Features, Generated, Programs};
 /// Returns the programs of the first `count` seeds.
 pub fn generated(features: &Features, size: usize, count: u64) -> Vec<Generated> {
     let programs = Programs::new(features.clone(), size);
-    (0..count).map(|seed| programs.of_seed(seed)).collect()
+    (0..count).map(|seed| programs.from_seed(seed)).collect()
 }
 
 /// Writes, parses and lifts the program's object.

@@ -2,7 +2,7 @@
 
 use slowpath_ir::{
     Block, BlockId, Destination, Draw, Edge, InsnIdx, Instruction, Op, Operand, OriginOp, Program,
-    Reading, Reg, RegInfo, Terminator,
+    Reg, RegInfo, Terminator, ValueFormat,
 };
 
 /// Returns a program whose block `i` ends in a branch to the blocks `edges[i]`; a number without a
@@ -44,8 +44,8 @@ pub fn program(edges: &[&[u32]]) -> Program {
         draws: vec![Draw {
             call: "test".into(),
             result: "value".into(),
-            reading: Reading::Number,
-            computed: false,
+            reading: ValueFormat::Number,
+            determined: false,
         }],
         assumptions: Vec::new(),
         reliances: Vec::new(),

@@ -48,7 +48,7 @@ mod linux {
     }
 
     /// Returns the thread's id in the system.
-    pub fn number() -> i32 {
+    pub fn thread_id() -> i32 {
         // SAFETY: the call has no arguments and always succeeds.
         unsafe { libc::gettid() }
     }
@@ -84,11 +84,11 @@ mod linux {
         Err(io::Error::from_raw_os_error(libc::ENOSYS))
     }
 
-    pub fn number() -> i32 {
+    pub fn thread_id() -> i32 {
         0
     }
 
     pub fn block_signals() {}
 }
 
-pub use linux::{block_signals, cpu, monotonic_raw, number, pin, real_time};
+pub use linux::{block_signals, cpu, monotonic_raw, pin, real_time, thread_id};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::attachments::Attachments;
 use super::error::TimingError;
 use crate::Namespace;
-use crate::sys::{block_signals, number, pin, real_time};
+use crate::sys::{block_signals, pin, real_time, thread_id};
 
 type Job = Box<dyn FnOnce(&Namespace) + Send>;
 
@@ -64,7 +64,8 @@ impl Station {
                 block_signals();
                 let pinned = cpu.filter(|&cpu| pin(cpu).is_ok());
                 let real_time = real_time().is_ok();
-                let _ = starting.send(Ok(Scheduling { cpu: pinned, real_time, thread: number() }));
+                let _ =
+                    starting.send(Ok(Scheduling { cpu: pinned, real_time, thread: thread_id() }));
                 for job in received {
                     job(&namespace);
                 }

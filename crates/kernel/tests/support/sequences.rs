@@ -5,7 +5,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use slowpath_bpf::lift::MapLayout;
 use slowpath_bpf::{MapKind, Object, SlotRef};
-use slowpath_generate::sequence::{ARGUMENT_BYTES, Abilities, Sequence, Shape};
+use slowpath_generate::sequence::{ARGUMENT_BYTES, Sequence, SequenceFeatures, Shape};
 use slowpath_kernel::{Kernel, Loaded};
 
 use super::bounds::bound_holds;
@@ -22,8 +22,8 @@ const KEYS: u64 = 4;
 
 /// Returns the features that programs may use. Features that the engine does not support correctly
 /// are disabled here, with the reason.
-pub fn known() -> Abilities {
-    Abilities::default()
+pub fn known() -> SequenceFeatures {
+    SequenceFeatures::default()
 }
 
 /// Returns a packet with small arguments, which often coincide.
@@ -128,7 +128,7 @@ fn entries(layout: &MapLayout, kind: MapKind, shape: &Shape, rng: &mut StdRng) -
 fn executed(sequence: &Sequence, loaded: &Loaded, packet: &[u8]) -> u64 {
     let output = loaded.map("out").and_then(|out| out.lookup(&[0; 4]).ok().flatten());
     let ways = output.and_then(|out| out.first_chunk::<8>().copied()).map_or(0, u64::from_le_bytes);
-    sequence.executed(if packet.len() < ARGUMENT_BYTES.end { 0 } else { ways })
+    sequence.executed_instructions(if packet.len() < ARGUMENT_BYTES.end { 0 } else { ways })
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -5,7 +5,7 @@
 //! transfer registers and the bases of local memory that the compiler sets again after a call.
 //! Programs that read them are rejected.
 
-use slowpath_ir::{Draw, Emit, Operand as Value, Reading};
+use slowpath_ir::{Draw, Emit, Operand as Value, ValueFormat};
 
 use super::core_state::{ArchReg, CoreState};
 use super::flow::FirmwareCall;
@@ -67,8 +67,12 @@ impl CoreState {
     /// Returns a new unknown 32-bit value, described as `result` of `call`.
     pub(super) fn any_word(&mut self, call: &str, result: &str) -> Value {
         let (call, result) = (call.to_owned(), result.to_owned());
-        let draw =
-            self.emit.draws.id(Draw { call, result, reading: Reading::Number, computed: false });
+        let draw = self.emit.draws.id(Draw {
+            call,
+            result,
+            reading: ValueFormat::Number,
+            determined: false,
+        });
         self.emit.unknown(draw, 32, 0, u32::MAX.into())
     }
 }

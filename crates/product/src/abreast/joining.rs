@@ -60,7 +60,7 @@ impl Runs<'_, '_> {
         let at = runners[0].at;
         let state = match at {
             At::Block(block) => side.executor.merge(node, block, states)?,
-            _ => side.executor.meet(node, &states),
+            _ => side.executor.merge_exits(node, &states),
         };
         side.joined.get_or_insert_default().arrive(node, taken.to_vec());
         let rounds = runners.iter().map(|runner| runner.rounds).max().unwrap_or(0);

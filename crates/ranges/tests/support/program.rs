@@ -2,8 +2,8 @@
 
 use slowpath_ir::{
     Block, BlockBuilder, BlockId, Destination, Draw, Edge, Emit, Input, InputId, InputKind,
-    InsnIdx, Op, Operand, OriginOp, Program, Reading, Reg, RegInfo, Region, RegionId, RegionKind,
-    Terminator,
+    InsnIdx, Op, Operand, OriginOp, Program, Reg, RegInfo, Region, RegionId, RegionKind,
+    Terminator, ValueFormat,
 };
 
 /// A program under construction; its blocks are numbered in order.
@@ -28,8 +28,8 @@ impl Builder {
                 draws: vec![Draw {
                     call: "test".into(),
                     result: "value".into(),
-                    reading: Reading::Number,
-                    computed: false,
+                    reading: ValueFormat::Number,
+                    determined: false,
                 }],
                 assumptions: Vec::new(),
                 reliances: Vec::new(),

@@ -95,7 +95,7 @@ impl Uses {
     fn of(unrolled: &Unrolled, slice: &Slice) -> Uses {
         let mut uses = Uses { by: HashMap::default(), observed: HashSet::default() };
         for &term in &slice.terms {
-            let merged = unrolled.executor.varying(term).is_some();
+            let merged = unrolled.executor.path_dependence(term).is_some();
             for source in slice.sources(unrolled, term) {
                 if merged {
                     uses.observed.insert(source);
@@ -123,7 +123,7 @@ fn together(unrolled: &Unrolled, slice: &Slice, uses: &Uses) -> HashSet<TermId> 
     let mut bytes = HashSet::default();
     for &term in &slice.terms {
         match *pool.node(term) {
-            Node::Var(_) if unrolled.executor.varying(term).is_none() => {
+            Node::Var(_) if unrolled.executor.path_dependence(term).is_none() => {
                 whole.insert(term);
             }
             Node::Select { array, .. } if pool.array_content(array).is_none() => {
@@ -166,7 +166,7 @@ impl Cones {
                 cones.single.insert(term, leaf);
                 continue;
             }
-            if let Some(Varying::Merged { .. }) = unrolled.executor.varying(term) {
+            if let Some(Varying::Merged { .. }) = unrolled.executor.path_dependence(term) {
                 continue;
             }
             let mut of = None;

@@ -66,7 +66,8 @@ impl Code {
         let mut carried: Vec<Vec<(u32, u32)>> = vec![Vec::new(); unrolled.dag.arcs.len()];
         for &term in &slice.terms {
             let to = places.of(term);
-            if let Some(Varying::Merged { incoming, .. }) = unrolled.executor.varying(term) {
+            if let Some(Varying::Merged { incoming, .. }) = unrolled.executor.path_dependence(term)
+            {
                 for &(arc, value) in incoming {
                     carried[arc.index()].push((to, places.of(value)));
                 }
@@ -164,7 +165,7 @@ impl Places {
             });
         };
         for &term in &slice.terms {
-            match unrolled.executor.varying(term) {
+            match unrolled.executor.path_dependence(term) {
                 Some(Varying::Merged { incoming, .. }) => {
                     let values = incoming.iter().map(|&(_, value)| value);
                     values.for_each(|value| pool.as_const(value).map_or((), |v| add(value, v)));
@@ -212,7 +213,9 @@ fn scheduled(
         }
     }
     for &term in slice.terms.iter().rev() {
-        if let Some(Varying::Merged { node: at, incoming }) = unrolled.executor.varying(term) {
+        if let Some(Varying::Merged { node: at, incoming }) =
+            unrolled.executor.path_dependence(term)
+        {
             // A merged variable is defined at its node, so it can only be used where that node
             // dominates.
             if let Some(&used) = nodes.get(&term)

@@ -60,7 +60,7 @@ impl Slice {
     /// incoming values of a merged variable.
     pub fn sources(&self, unrolled: &Unrolled, term: TermId) -> Vec<TermId> {
         let executor = &unrolled.executor;
-        let sources: Vec<TermId> = match executor.varying(term) {
+        let sources: Vec<TermId> = match executor.path_dependence(term) {
             Some(Varying::Merged { incoming, .. }) => incoming.iter().map(|&(_, v)| v).collect(),
             _ => executor.pool.children(term).collect(),
         };
@@ -90,7 +90,7 @@ impl Backwards<'_> {
     /// Marks the bits that the relevant bits of a term depend on.
     fn operands(&mut self, term: TermId) -> Option<()> {
         let bits = self.slice.bits(term);
-        if let Some(varying) = self.unrolled.executor.varying(term) {
+        if let Some(varying) = self.unrolled.executor.path_dependence(term) {
             let Varying::Merged { incoming, .. } = varying else { return None };
             incoming.iter().for_each(|&(_, value)| self.need(value, bits));
             return Some(());

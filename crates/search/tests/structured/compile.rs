@@ -4,8 +4,8 @@ use super::elements::TABLE;
 use super::{Cond, HANDLES, NESTING, POINTERS, Stmt, VALUES};
 use slowpath_ir::{
     BinaryOp, Block, BlockBuilder, BlockId, CostClassId, CostEvent, Destination, Draw, Edge, Emit,
-    Input, InputId, InputKind, InsnIdx, Instruction, Op, Operand, OriginOp, Program, Reading, Reg,
-    RegInfo, Region, RegionId, RegionKind, Terminator,
+    Input, InputId, InputKind, InsnIdx, Instruction, Op, Operand, OriginOp, Program, Reg, RegInfo,
+    Region, RegionId, RegionKind, Terminator, ValueFormat,
 };
 
 /// Environment of a program.
@@ -118,8 +118,8 @@ pub fn compile(statements: &[Stmt], shape: Shape) -> Program {
         draws: vec![Draw {
             call: "test".into(),
             result: "value".into(),
-            reading: Reading::Number,
-            computed: false,
+            reading: ValueFormat::Number,
+            determined: false,
         }],
         assumptions: Vec::new(),
         reliances: Vec::new(),

@@ -106,7 +106,7 @@ fn arrivals(
     stop.enter(stages::ARRIVING);
     let kernel = request.kernel.as_deref().map(KernelTypes::shared);
     // Half of the remaining time, so that later stages have time too.
-    let within = stop.within(stop.left().map(|left| left / 2));
+    let within = stop.within(stop.remaining().map(|left| left / 2));
     let mut arrivals = (program.arrivals)(kernel.as_ref(), &within);
     let received = PacketFacts::lengths(packets.0, packets.1);
     arrivals.facts = arrivals.facts.and_then(|facts| facts.meet(&received));

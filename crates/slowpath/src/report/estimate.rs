@@ -54,7 +54,7 @@ impl Estimated {
         let flow = path.time(timing, entries);
         // At least 1 ps, so that the rate is finite even if the target description makes everything
         // free.
-        let picoseconds = timing.picoseconds(flow.turn).max(1);
+        let picoseconds = timing.picoseconds(flow.iteration).max(1);
         let part = |thousandths: u64| ns(picoseconds) * thousandths as f64 / 1000.0;
         let (low_ns, high_ns) = (part(timing.error.low), part(timing.error.high));
         let unknown: BTreeSet<String> =
@@ -77,7 +77,7 @@ impl Estimated {
                 ns: ns(picoseconds),
                 low_ns,
                 high_ns,
-                program_ns: ns(timing.picoseconds(flow.turn - flow.empty)),
+                program_ns: ns(timing.picoseconds(flow.iteration - flow.empty)),
                 packetrate_pps: 1e12 / picoseconds as f64,
             },
             picoseconds,

@@ -5,7 +5,7 @@ use super::support::Support;
 use crate::result::Unknown;
 use slowpath_bpf::errno_name;
 use slowpath_exec::concrete::Environment;
-use slowpath_ir::{Draw, InputId, InsnIdx, Op, OriginOp, Program, Reading};
+use slowpath_ir::{Draw, InputId, InsnIdx, Op, OriginOp, Program, ValueFormat};
 use slowpath_search::{FoundPath, Unrolled};
 use slowpath_smt::TermId;
 use std::collections::{HashMap, HashSet};
@@ -24,7 +24,7 @@ impl Drawn<'_> {
     /// Returns the input with the clock's initial time, if the value is a time.
     pub fn clock(&self) -> Option<InputId> {
         match self.draw.reading {
-            Reading::Time(start) => Some(start),
+            ValueFormat::Time(start) => Some(start),
             _ => None,
         }
     }
@@ -89,7 +89,7 @@ pub(super) fn unknowns(
                 result: drawn.draw.result.clone(),
                 value,
                 meaning: meaning(drawn.draw.reading, value, drawn.width),
-                computed: drawn.draw.computed,
+                computed: drawn.draw.determined,
             });
         }
     }
@@ -97,7 +97,7 @@ pub(super) fn unknowns(
 }
 
 /// Formats a value for reports.
-fn meaning(reading: Reading, value: u64, width: u8) -> String {
+fn meaning(reading: ValueFormat, value: u64, width: u8) -> String {
     let error = |number: u64| {
         errno_name(number).map_or_else(|| format!("-{number}"), |name| format!("-{name}"))
     };
@@ -106,20 +106,20 @@ fn meaning(reading: Reading, value: u64, width: u8) -> String {
         number => number.to_string(),
     };
     match reading {
-        Reading::Number => value.to_string(),
-        Reading::Signed => signed(value as i64),
-        Reading::OneOf(values) => usize::try_from(value)
+        ValueFormat::Number => value.to_string(),
+        ValueFormat::Signed => signed(value as i64),
+        ValueFormat::OneOf(values) => usize::try_from(value)
             .ok()
             .and_then(|index| values.get(index))
             .map_or_else(|| value.to_string(), |&value| signed(value)),
-        Reading::Bytes => {
+        ValueFormat::Bytes => {
             let bytes = value.to_le_bytes().into_iter().take(usize::from(width / 8));
             bytes.map(|byte| format!("{byte:02x}")).collect()
         }
-        Reading::Error if value == 0 => "0".to_owned(),
-        Reading::Error => error(value),
-        Reading::Time(_) => format!("{value} ns"),
-        Reading::Names(names) => usize::try_from(value)
+        ValueFormat::Error if value == 0 => "0".to_owned(),
+        ValueFormat::Error => error(value),
+        ValueFormat::Time(_) => format!("{value} ns"),
+        ValueFormat::Names(names) => usize::try_from(value)
             .ok()
             .and_then(|index| names.get(index))
             .map_or_else(|| value.to_string(), |&name| name.to_owned()),
@@ -133,20 +133,20 @@ mod tests {
     #[test]
     fn values_are_written_in_the_terms_of_the_kernel() {
         let cases = [
-            (Reading::Number, 7, 64, "7"),
-            (Reading::Signed, 7, 64, "7"),
-            (Reading::Signed, u64::MAX - 21, 64, "-EINVAL"),
-            (Reading::Signed, u64::MAX - 4999, 64, "-5000"),
-            (Reading::Error, 0, 64, "0"),
-            (Reading::Error, 7, 64, "-E2BIG"),
-            (Reading::Error, 4000, 64, "-4000"),
-            (Reading::Bytes, 0x1234, 16, "3412"),
-            (Reading::Bytes, 1, 64, "0100000000000000"),
-            (Reading::Time(InputId(0)), 5, 64, "5 ns"),
-            (Reading::OneOf(&[0, -28, 7]), 0, 64, "0"),
-            (Reading::OneOf(&[0, -28, 7]), 1, 64, "-ENOSPC"),
-            (Reading::OneOf(&[0, -28, 7]), 2, 64, "7"),
-            (Reading::Names(&["no", "yes"]), 1, 1, "yes"),
+            (ValueFormat::Number, 7, 64, "7"),
+            (ValueFormat::Signed, 7, 64, "7"),
+            (ValueFormat::Signed, u64::MAX - 21, 64, "-EINVAL"),
+            (ValueFormat::Signed, u64::MAX - 4999, 64, "-5000"),
+            (ValueFormat::Error, 0, 64, "0"),
+            (ValueFormat::Error, 7, 64, "-E2BIG"),
+            (ValueFormat::Error, 4000, 64, "-4000"),
+            (ValueFormat::Bytes, 0x1234, 16, "3412"),
+            (ValueFormat::Bytes, 1, 64, "0100000000000000"),
+            (ValueFormat::Time(InputId(0)), 5, 64, "5 ns"),
+            (ValueFormat::OneOf(&[0, -28, 7]), 0, 64, "0"),
+            (ValueFormat::OneOf(&[0, -28, 7]), 1, 64, "-ENOSPC"),
+            (ValueFormat::OneOf(&[0, -28, 7]), 2, 64, "7"),
+            (ValueFormat::Names(&["no", "yes"]), 1, 1, "yes"),
         ];
         for (reading, value, width, written) in cases {
             assert_eq!(meaning(reading, value, width), written, "{reading:?} of {value:#x}");

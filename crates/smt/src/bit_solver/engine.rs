@@ -28,13 +28,13 @@ pub(crate) struct Engine {
 
 impl Default for Engine {
     fn default() -> Self {
-        Engine::told(Hook::default())
+        Engine::with_hook(Hook::default())
     }
 }
 
 impl Engine {
     /// Creates an engine whose SAT solver reports events to `hook`.
-    pub(crate) fn told(hook: Hook) -> Self {
+    pub(crate) fn with_hook(hook: Hook) -> Self {
         let (blaster, conditions) = (Blaster::new(hook), FastMap::default());
         Engine { blaster, effort: None, spent: 0, conditions }
     }
@@ -71,8 +71,8 @@ impl Engine {
 impl engine::Engine for Engine {
     const NAME: &'static str = "the bit-vector solver";
 
-    fn another(&self) -> Result<Self, SolverError> {
-        Ok(Engine::told(self.blaster.gates.sat.hook.another()))
+    fn fork(&self) -> Result<Self, SolverError> {
+        Ok(Engine::with_hook(self.blaster.gates.sat.hook.fork()))
     }
 
     fn set_effort(&mut self, effort: Effort) {
@@ -115,7 +115,7 @@ impl engine::Engine for Engine {
         let relevant = gates.cone(inputs.into_iter().chain(assumptions.iter().copied()));
         budget.spend(relevant.len() as u64);
         self.spend(budget);
-        if let Some(why) = budget.over() {
+        if let Some(why) = budget.exhausted() {
             return Ok(EngineAnswer::Unknown(why));
         }
         let effort = [self.effort, budget.left()].into_iter().flatten().min();
@@ -133,7 +133,7 @@ impl engine::Engine for Engine {
                 EngineAnswer::Unsat(core)
             }
             Answer::Stopped => {
-                EngineAnswer::Unknown(budget.over().unwrap_or_else(|| "gave up".to_owned()))
+                EngineAnswer::Unknown(budget.exhausted().unwrap_or_else(|| "gave up".to_owned()))
             }
         })
     }

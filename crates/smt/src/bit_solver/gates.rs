@@ -28,9 +28,9 @@ pub(super) struct Gates {
     gates: Vec<Gate>,
     known: FastMap<Gate, Lit>,
     /// The literal that is always true.
-    yes: Lit,
+    true_literal: Lit,
     /// Scratch of [`cone`](Self::cone): number of the last call that visited each variable.
-    met: Vec<u32>,
+    visited: Vec<u32>,
     calls: u32,
 }
 
@@ -41,17 +41,24 @@ impl Gates {
         let yes = sat.variable();
         sat.clause(&[yes]);
         let gates = vec![Gate::Input];
-        Gates { sat, gates, known: FastMap::default(), yes, met: Vec::new(), calls: 0 }
+        Gates {
+            sat,
+            gates,
+            known: FastMap::default(),
+            true_literal: yes,
+            visited: Vec::new(),
+            calls: 0,
+        }
     }
 
     /// Returns the literal of a truth value.
     pub(super) fn constant(&self, value: bool) -> Lit {
-        if value { self.yes } else { !self.yes }
+        if value { self.true_literal } else { !self.true_literal }
     }
 
     /// Returns the truth value of a constant literal.
     pub(super) fn as_constant(&self, lit: Lit) -> Option<bool> {
-        (lit.variable() == self.yes.variable()).then(|| lit == self.yes)
+        (lit.variable() == self.true_literal.variable()).then(|| lit == self.true_literal)
     }
 
     /// Creates an input.
@@ -73,14 +80,14 @@ impl Gates {
     }
 
     pub(super) fn and(&mut self, a: Lit, b: Lit) -> Lit {
-        let no = !self.yes;
+        let no = !self.true_literal;
         if a == no || b == no || a == !b {
             return no;
         }
-        if a == self.yes || a == b {
+        if a == self.true_literal || a == b {
             return b;
         }
-        if b == self.yes {
+        if b == self.true_literal {
             return a;
         }
         let (a, b) = (a.min(b), a.max(b));
@@ -129,16 +136,16 @@ impl Gates {
         if a == !b {
             return !self.xor(c, a);
         }
-        if a == self.yes || a == c {
+        if a == self.true_literal || a == c {
             return self.or(c, b);
         }
-        if a == !self.yes || a == !c {
+        if a == !self.true_literal || a == !c {
             return self.and(!c, b);
         }
-        if b == self.yes || b == !c {
+        if b == self.true_literal || b == !c {
             return self.or(!c, a);
         }
-        if b == !self.yes || b == c {
+        if b == !self.true_literal || b == c {
             return self.and(c, a);
         }
         // Normal form: neither the condition nor the first choice is negated.
@@ -222,7 +229,7 @@ impl Gates {
                 .map(|pair| if let &[a, b] = pair { self.and(a, b) } else { pair[0] })
                 .collect();
         }
-        level.first().copied().unwrap_or(self.yes)
+        level.first().copied().unwrap_or(self.true_literal)
     }
 
     /// Returns the disjunction.
@@ -234,12 +241,12 @@ impl Gates {
     /// Returns the variables that the `roots` depend on, including their own.
     pub(super) fn cone(&mut self, roots: impl Iterator<Item = Lit>) -> Vec<usize> {
         self.calls += 1;
-        self.met.resize(self.gates.len(), 0);
+        self.visited.resize(self.gates.len(), 0);
         let mut cone: Vec<usize> = Vec::new();
         let mut stack: Vec<Lit> = roots.collect();
         while let Some(lit) = stack.pop() {
             let variable = lit.variable();
-            if std::mem::replace(&mut self.met[variable], self.calls) == self.calls {
+            if std::mem::replace(&mut self.visited[variable], self.calls) == self.calls {
                 continue;
             }
             cone.push(variable);

@@ -123,7 +123,7 @@ impl<E: Engine> Session<E> {
     ) {
         let Some(content) = pool.array_content(array) else { return };
         let length = content.len() as u64;
-        let times = self.tabled.entry(application.term).or_insert(0);
+        let times = self.table_misses.entry(application.term).or_insert(0);
         let (first, last) = if length <= MAX_TABLE {
             if *times > 0 {
                 return;

@@ -40,7 +40,7 @@ impl Budget {
     }
 
     /// Returns the reason to give up now, or `None` if the budget is not exhausted.
-    pub(crate) fn over(&self) -> Option<String> {
+    pub(crate) fn exhausted(&self) -> Option<String> {
         let reason = self.stop.reason().map(|reason| reason.to_string());
         reason.or_else(|| (self.left() == Some(0)).then(|| "step limit reached".to_owned()))
     }

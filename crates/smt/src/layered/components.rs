@@ -2,8 +2,8 @@
 //! the combination of their models.
 //!
 //! Two bytes at unknown indices of one array may be the same byte. Groups ignore this at first. If
-//! models of two groups assign different values to a byte, its array is crowded. All conditions
-//! that read a crowded array then form one group.
+//! models of two groups assign different values to a byte, its array is conflicting. All conditions
+//! that read a conflicting array then form one group.
 
 use std::collections::BTreeSet;
 
@@ -22,11 +22,11 @@ enum Shared {
 
 /// Returns the positions in `terms` of each group; groups and positions are in increasing order.
 /// All numbers of pairs are in one group, since different pairs need different numbers. All bytes
-/// of a `crowded` array are in one group.
+/// of an array in `conflicting_arrays` are in one group.
 pub(super) fn split(
     pool: &TermPool,
     inputs: &mut Inputs,
-    crowded: &BTreeSet<ArrayId>,
+    conflicting_arrays: &BTreeSet<ArrayId>,
     terms: &[TermId],
 ) -> Vec<Vec<usize>> {
     // A union-find forest over the positions: each entry points to an earlier one of its group or
@@ -38,7 +38,9 @@ pub(super) fn split(
         for &input in inputs.of(pool, term).iter() {
             let shared = match *pool.node(input) {
                 Node::Intern(..) => Shared::Numbers,
-                Node::Select { array, .. } if crowded.contains(&array) => Shared::Array(array),
+                Node::Select { array, .. } if conflicting_arrays.contains(&array) => {
+                    Shared::Array(array)
+                }
                 _ => Shared::Input(input),
             };
             let owner = *owners.entry(shared).or_insert(position);

@@ -20,7 +20,7 @@ use crate::model::Model;
 use crate::pool::{FastMap, TermPool};
 use crate::term::TermId;
 use plan::Plan;
-pub(super) use tools::Tools;
+pub(super) use tools::SolverContext;
 
 /// Number of start models, in which opaque terms are unknowns.
 pub(super) const ROUNDS: u64 = 6;
@@ -40,7 +40,7 @@ impl Concretiser {
     /// `rounds` is a part of `0..`[`ROUNDS`].
     pub(super) fn model<E: Engine>(
         &mut self,
-        tools: &mut Tools<'_, E>,
+        tools: &mut SolverContext<'_, E>,
         pool: &mut TermPool,
         terms: &[TermId],
         start: &Model,
@@ -50,25 +50,25 @@ impl Concretiser {
         if rounds.contains(&0) && plan.fixed.iter().any(|input| self.hints.contains_key(input)) {
             let values = self.hinted(pool, &plan, start, true);
             if plan.allows(pool, &values, start)
-                && let Some(model) = plan.ask(tools, pool, terms, &values, start)?
+                && let Some(model) = plan.solve_with_values(tools, pool, terms, &values, start)?
             {
                 return Ok(Some(model));
             }
         }
         let mut start = start.clone();
         for round in rounds {
-            if tools.budget.over().is_some() {
+            if tools.budget.exhausted().is_some() {
                 break;
             }
             if round > 0 {
-                match plan.renewed(tools, pool, terms, round)? {
+                match plan.randomised_start(tools, pool, terms, round)? {
                     Some(model) => start = model,
                     None => continue,
                 }
             }
             let mut checks = 0;
             for sample in 0..SAMPLES {
-                if tools.budget.over().is_some() {
+                if tools.budget.exhausted().is_some() {
                     return Ok(None);
                 }
                 let mut values = self.hinted(pool, &plan, &start, false);
@@ -78,7 +78,7 @@ impl Concretiser {
                 if !plan.allows(pool, &values, &start) {
                     continue;
                 }
-                if let Some(model) = plan.ask(tools, pool, terms, &values, &start)? {
+                if let Some(model) = plan.solve_with_values(tools, pool, terms, &values, &start)? {
                     self.hints.extend(values);
                     return Ok(Some(model));
                 }

@@ -47,7 +47,7 @@ pub(crate) trait Engine: Sized {
     const NAME: &'static str;
 
     /// Creates a new engine with the same configuration.
-    fn another(&self) -> Result<Self, SolverError>;
+    fn fork(&self) -> Result<Self, SolverError>;
 
     /// Limits the effort of each further check.
     fn set_effort(&mut self, effort: Effort);

@@ -120,8 +120,12 @@ pub(super) fn canonicalise(
             _ => None,
         })
         .collect();
-    let mut canonical =
-        Canonicaliser { pool, walked, arrays: FastMap::default(), numbers: FastMap::default() };
+    let mut canonical = Canonicaliser {
+        pool,
+        symbolically_indexed: walked,
+        arrays: FastMap::default(),
+        numbers: FastMap::default(),
+    };
     let (mut parts, mut order) = (Vec::new(), Vec::new());
     for &term in terms {
         let mut stack = vec![term];
@@ -155,7 +159,7 @@ pub(super) fn canonicalise(
 /// State of a canonicalisation.
 struct Canonicaliser<'a> {
     pool: &'a TermPool,
-    walked: FastSet<ArrayId>,
+    symbolically_indexed: FastSet<ArrayId>,
     /// Number of each array that is read at an unknown index, in order of first appearance.
     arrays: FastMap<ArrayId, u64>,
     numbers: FastMap<TermId, u32>,
@@ -166,7 +170,7 @@ impl Canonicaliser<'_> {
     fn is_anonymous(&self, term: TermId) -> bool {
         match *self.pool.node(term) {
             Node::Var(_) => true,
-            Node::Select { array, .. } => !self.walked.contains(&array),
+            Node::Select { array, .. } => !self.symbolically_indexed.contains(&array),
             _ => false,
         }
     }

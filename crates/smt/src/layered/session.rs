@@ -18,13 +18,13 @@ pub(super) struct Session<E> {
     pub(super) engine: E,
     pub(super) view: View,
     /// Number of wrong bytes seen so far, by term that reads a table.
-    pub(super) tabled: FastMap<TermId, u32>,
+    pub(super) table_misses: FastMap<TermId, u32>,
 }
 
 impl<E: Engine> Session<E> {
     /// Creates a session without lemmas.
     pub(super) fn new(engine: E, view: View) -> Self {
-        Session { engine, view, tabled: FastMap::default() }
+        Session { engine, view, table_misses: FastMap::default() }
     }
 
     /// Limits the effort of each further check.
@@ -42,7 +42,7 @@ impl<E: Engine> Session<E> {
     ) -> Result<Outcome, SolverError> {
         let leaves = self.view.leaves(pool, terms.iter().copied());
         loop {
-            if let Some(why) = budget.over() {
+            if let Some(why) = budget.exhausted() {
                 return Ok(Outcome::Unknown(why));
             }
             match self.engine.decide(pool, &mut self.view, terms, &leaves, budget)? {

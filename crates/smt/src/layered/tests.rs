@@ -162,7 +162,7 @@ fn another_thread_can_interrupt() {
     pool.set_stop(stop.clone());
     let thread = thread::spawn(move || {
         thread::sleep(Duration::from_millis(50));
-        stop.ask();
+        stop.request_stop();
     });
     let outcome = bits.check(&mut pool, &assumptions);
     assert_eq!(outcome, Ok(Outcome::Unknown("interrupted".to_owned())));
@@ -187,7 +187,7 @@ fn deep_terms_are_translated_without_recursion() {
     assert!(pool.subterms(&[t]).len() > 100_000);
     // The stop condition is polled between translation and search.
     let stop = Stop::new(Limits::default());
-    stop.ask();
+    stop.request_stop();
     pool.set_stop(stop);
     let outcome = bits.check(&mut pool, &[t]);
     assert_eq!(outcome, Ok(Outcome::Unknown("interrupted".to_owned())));

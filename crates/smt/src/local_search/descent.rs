@@ -16,7 +16,7 @@ pub(super) struct Descent<'a, 'b> {
     pub domain: &'b dyn Fn(TermId) -> Domain,
     pub network: &'b Network<'a>,
     /// Number of the attempt. Its parity selects the operand to change if both could be changed.
-    pub first: usize,
+    pub attempt: usize,
 }
 
 impl Descent<'_, '_> {
@@ -139,7 +139,7 @@ impl Descent<'_, '_> {
     /// Returns the first change, in the order of this attempt, of a non-constant operand to a value
     /// in its domain.
     fn first_possible(&self, mut ways: [(TermId, Option<u64>); 2]) -> Option<(TermId, u64)> {
-        if self.first % 2 == 1 {
+        if self.attempt % 2 == 1 {
             ways.reverse();
         }
         let mut ways = ways.into_iter().filter_map(|(term, value)| Some((term, value?)));

@@ -14,7 +14,7 @@ pub enum Fault {
     /// The failed assumptions do not contradict each other by unit propagation.
     Contradiction(Vec<i32>),
     /// A failed assumption was not assumed.
-    Blamed(i32),
+    NotAssumed(i32),
     /// A forgotten clause was never learnt, or was forgotten before.
     Forgotten(Vec<i32>),
 }
@@ -26,7 +26,7 @@ impl fmt::Display for Fault {
             Fault::Contradiction(failed) => {
                 write!(f, "the assumptions {failed:?} do not contradict each other")
             }
-            Fault::Blamed(lit) => write!(f, "{lit} is blamed and was not assumed"),
+            Fault::NotAssumed(lit) => write!(f, "{lit} is blamed and was not assumed"),
             Fault::Forgotten(clause) => write!(f, "{clause:?} is forgotten and was not learnt"),
         }
     }
@@ -56,7 +56,7 @@ impl Checker {
     /// Fails if earlier events do not justify this one.
     pub fn step(&mut self, event: &Event) -> Result<(), Fault> {
         match event {
-            Event::Given(clause) => {
+            Event::Original(clause) => {
                 self.propagation.add(clause);
             }
             Event::Learnt(clause) => {
@@ -67,23 +67,23 @@ impl Checker {
                 let number = self.propagation.add(clause);
                 self.learnt.entry(in_order(clause)).or_default().push(number);
             }
-            Event::Forgotten(clause) => {
+            Event::Deleted(clause) => {
                 let places = self.learnt.get_mut(&in_order(clause));
                 let Some(number) = places.and_then(Vec::pop) else {
                     return Err(Fault::Forgotten(clause.clone()));
                 };
                 self.propagation.remove(number);
             }
-            Event::Asked { assumptions, .. } => self.assumptions.clone_from(assumptions),
-            Event::Contradiction(failed) => {
+            Event::Query { assumptions, .. } => self.assumptions.clone_from(assumptions),
+            Event::Unsat(failed) => {
                 if let Some(&lit) = failed.iter().find(|lit| !self.assumptions.contains(lit)) {
-                    return Err(Fault::Blamed(lit));
+                    return Err(Fault::NotAssumed(lit));
                 }
                 if !self.propagation.contradicts(failed) {
                     return Err(Fault::Contradiction(failed.clone()));
                 }
             }
-            Event::Satisfiable | Event::Stopped => {}
+            Event::Sat | Event::Unknown => {}
         }
         Ok(())
     }

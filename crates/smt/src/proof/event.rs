@@ -5,24 +5,24 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A clause that holds for all later checks.
-    Given(Vec<i32>),
+    Original(Vec<i32>),
     /// A learnt clause, which the solver claims to follow from all clauses so far.
     Learnt(Vec<i32>),
     /// A learnt clause that the solver no longer uses.
-    Forgotten(Vec<i32>),
+    Deleted(Vec<i32>),
     /// A check of assumptions, in which only relevant variables are decided.
-    Asked {
+    Query {
         /// Assumed literals.
         assumptions: Vec<i32>,
         /// Numbers of the relevant variables, in increasing order.
         relevant: Vec<i32>,
     },
     /// The assumptions of the last check can hold.
-    Satisfiable,
+    Sat,
     /// These assumptions of the last check cannot hold together.
-    Contradiction(Vec<i32>),
+    Unsat(Vec<i32>),
     /// The last check ended undecided.
-    Stopped,
+    Unknown,
 }
 
 /// A receiver of SAT solver events, in order.
@@ -32,5 +32,5 @@ pub trait Trace: std::fmt::Debug + Send {
 
     /// Creates a trace for another set of clauses. A solver uses a second set once it needs one
     /// without opaque terms.
-    fn another(&self) -> Box<dyn Trace>;
+    fn fork(&self) -> Box<dyn Trace>;
 }

@@ -18,9 +18,9 @@ pub(super) struct Propagation {
     /// Value by variable: 0 for unassigned, else the sign of the true literal.
     values: Vec<i8>,
     /// True literals in order of assignment.
-    found: Vec<i32>,
-    /// Number of propagated literals in `found`.
-    done: usize,
+    trail: Vec<i32>,
+    /// Number of propagated literals in `trail`.
+    propagated: usize,
     /// True if the clauses contradict each other.
     contradictory: bool,
 }
@@ -33,7 +33,7 @@ impl Propagation {
         literals.sort_unstable();
         literals.dedup();
         for &lit in &literals {
-            self.know(lit);
+            self.reserve(lit);
         }
         let valid = literals.iter().any(|lit| literals.binary_search(&-lit).is_ok());
         if valid || literals.iter().any(|&lit| self.value(lit) > 0) {
@@ -67,27 +67,27 @@ impl Propagation {
 
     /// Returns true if the clauses and these literals contradict each other by unit propagation.
     pub(super) fn contradicts(&mut self, literals: &[i32]) -> bool {
-        let start = self.found.len();
+        let start = self.trail.len();
         let mut contradiction = self.contradictory;
         for &lit in literals {
-            self.know(lit);
+            self.reserve(lit);
             match self.value(lit) {
                 0 => self.set(lit),
                 value => contradiction |= value < 0,
             }
         }
         contradiction = contradiction || self.propagate();
-        for lit in self.found.drain(start..) {
+        for lit in self.trail.drain(start..) {
             self.values[variable(lit)] = 0;
         }
-        self.done = start;
+        self.propagated = start;
         contradiction
     }
 
     /// Propagates all assigned literals. Returns true if a clause is violated.
     fn propagate(&mut self) -> bool {
-        while let Some(&lit) = self.found.get(self.done) {
-            self.done += 1;
+        while let Some(&lit) = self.trail.get(self.propagated) {
+            self.propagated += 1;
             let lost = -lit;
             let mut clauses = std::mem::take(&mut self.watched[place(lost)]);
             let mut contradiction = false;
@@ -132,7 +132,7 @@ impl Propagation {
 
     fn set(&mut self, lit: i32) {
         self.values[variable(lit)] = lit.signum() as i8;
-        self.found.push(lit);
+        self.trail.push(lit);
     }
 
     /// Returns 1 for true, -1 for false, 0 for unassigned.
@@ -141,7 +141,7 @@ impl Propagation {
     }
 
     /// Grows the tables so that they include the literal's variable.
-    fn know(&mut self, lit: i32) {
+    fn reserve(&mut self, lit: i32) {
         let count = variable(lit) + 1;
         if self.values.len() < count {
             self.values.resize(count, 0);

@@ -18,7 +18,7 @@ impl Trace for Record {
         self.0.lock().expect("one thread").push(event);
     }
 
-    fn another(&self) -> Box<dyn Trace> {
+    fn fork(&self) -> Box<dyn Trace> {
         Box::new(Record::default())
     }
 }
@@ -29,7 +29,7 @@ fn check(events: &[Event]) -> Result<(), Fault> {
 }
 
 fn asked(assumptions: &[i32]) -> Event {
-    Event::Asked { assumptions: assumptions.to_vec(), relevant: Vec::new() }
+    Event::Query { assumptions: assumptions.to_vec(), relevant: Vec::new() }
 }
 
 /// Clauses of random length. If `satisfied`, all of them hold when every variable is true.
@@ -103,32 +103,32 @@ proptest! {
 
 #[test]
 fn what_does_not_follow_is_a_fault() {
-    let given = [vec![1, 2], vec![1, -2, 3]].map(Event::Given);
+    let given = [vec![1, 2], vec![1, -2, 3]].map(Event::Original);
     let with = |events: &[Event]| check(&[&given[..], events].concat());
     assert_eq!(with(&[Event::Learnt(vec![3, 1])]), Ok(()));
     assert_eq!(with(&[Event::Learnt(vec![1])]), Err(Fault::Learnt(vec![1])));
     assert_eq!(with(&[Event::Learnt(vec![])]), Err(Fault::Learnt(vec![])));
-    let blamed = |failed: &[i32]| with(&[asked(&[-1, -3, 4]), Event::Contradiction(failed.into())]);
+    let blamed = |failed: &[i32]| with(&[asked(&[-1, -3, 4]), Event::Unsat(failed.into())]);
     assert_eq!(blamed(&[-3, -1]), Ok(()));
     assert_eq!(blamed(&[-1]), Err(Fault::Contradiction(vec![-1])));
     assert_eq!(blamed(&[]), Err(Fault::Contradiction(vec![])));
-    assert_eq!(blamed(&[-1, 3]), Err(Fault::Blamed(3)));
+    assert_eq!(blamed(&[-1, 3]), Err(Fault::NotAssumed(3)));
     // Opposite assumptions contradict each other without a clause.
-    assert_eq!(with(&[asked(&[5, -5]), Event::Contradiction(vec![5, -5])]), Ok(()));
+    assert_eq!(with(&[asked(&[5, -5]), Event::Unsat(vec![5, -5])]), Ok(()));
 }
 
 #[test]
 fn what_is_forgotten_is_not_used() {
-    let given = [vec![1, 2], vec![1, -2]].map(Event::Given);
-    let learnt = [Event::Learnt(vec![1, 7]), Event::Forgotten(vec![7, 1])];
+    let given = [vec![1, 2], vec![1, -2]].map(Event::Original);
+    let learnt = [Event::Learnt(vec![1, 7]), Event::Deleted(vec![7, 1])];
     let with = |events: &[Event]| check(&[&given[..], events].concat());
     assert_eq!(with(&learnt), Ok(()));
     let twice = [&learnt[..], &learnt[1..]].concat();
     assert_eq!(with(&twice), Err(Fault::Forgotten(vec![7, 1])));
-    assert_eq!(with(&[Event::Forgotten(vec![1, 2])]), Err(Fault::Forgotten(vec![1, 2])));
+    assert_eq!(with(&[Event::Deleted(vec![1, 2])]), Err(Fault::Forgotten(vec![1, 2])));
     // The four clauses over two variables; without the last one they are satisfiable.
-    let open = [vec![1, 2], vec![1, -2], vec![-1, 2], vec![-1, -2]].map(Event::Given);
-    let end = [Event::Learnt(vec![1]), asked(&[]), Event::Contradiction(vec![])];
+    let open = [vec![1, 2], vec![1, -2], vec![-1, 2], vec![-1, -2]].map(Event::Original);
+    let end = [Event::Learnt(vec![1]), asked(&[]), Event::Unsat(vec![])];
     let events = |last: &[Event]| [&open[..3], last, &end].concat();
     assert_eq!(check(&events(&open[3..])), Ok(()));
     assert_eq!(check(&events(&[])), Err(Fault::Contradiction(vec![])));
@@ -139,6 +139,6 @@ fn what_is_forgotten_is_not_used() {
 fn a_wrong_proof_ends_the_test() {
     let proof = super::Proof::new();
     let mut trace = proof.trace();
-    trace.event(Event::Given(vec![1, 2]));
+    trace.event(Event::Original(vec![1, 2]));
     trace.event(Event::Learnt(vec![1]));
 }

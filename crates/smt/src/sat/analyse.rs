@@ -12,7 +12,7 @@ const IMPLIED: u8 = 2;
 const NEEDED: u8 = 3;
 
 /// Result of conflict analysis.
-pub(super) struct Lesson {
+pub(super) struct ConflictAnalysis {
     /// Learnt clause: the asserting literal first, then a literal of the highest other level.
     pub(super) clause: Vec<Lit>,
     /// Level to backtrack to.
@@ -23,7 +23,7 @@ pub(super) struct Lesson {
 
 impl Sat {
     /// Learns from a clause that is violated at a level above zero.
-    pub(super) fn analyse(&mut self, conflict: ClauseId) -> Lesson {
+    pub(super) fn analyse(&mut self, conflict: ClauseId) -> ConflictAnalysis {
         let mut clause = vec![Lit::new(0, false)];
         let mut open = 0;
         let (mut reason, mut at, mut implied) = (conflict, self.trail.len(), None);
@@ -75,7 +75,7 @@ impl Sat {
             back = level(self, clause[1]) as usize;
         }
         let levels = self.count_levels(&clause);
-        Lesson { clause, level: back, levels }
+        ConflictAnalysis { clause, level: back, levels }
     }
 
     /// Updates the number of levels of a learnt clause, which can shrink with later assignments.
@@ -160,7 +160,7 @@ impl Sat {
     }
 
     /// Collects in `failed` the assumptions that imply the `roots`.
-    pub(super) fn blame(&mut self, roots: &[Lit]) {
+    pub(super) fn collect_failed_assumptions(&mut self, roots: &[Lit]) {
         self.failed.clear();
         for &lit in roots {
             if self.variables[lit.variable()].level > 0 {

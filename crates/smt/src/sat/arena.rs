@@ -59,7 +59,7 @@ impl Arena {
     }
 
     /// Counts the words of a clause as wasted.
-    pub(super) fn waste(&mut self, id: ClauseId) {
+    pub(super) fn mark_deleted(&mut self, id: ClauseId) {
         self.wasted += HEADER + self.len(id);
     }
 
@@ -69,7 +69,7 @@ impl Arena {
     }
 
     /// Copies a clause from the arena `old`.
-    pub(super) fn take_over(&mut self, old: &Arena, id: ClauseId) -> ClauseId {
+    pub(super) fn copy_from(&mut self, old: &Arena, id: ClauseId) -> ClauseId {
         let new = ClauseId(self.words.len() as u32);
         let start = id.0 as usize;
         self.words.extend_from_slice(&old.words[start..start + HEADER + old.len(id)]);

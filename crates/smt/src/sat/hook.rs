@@ -12,7 +12,7 @@ pub(crate) struct Hook {
 }
 
 #[cfg(feature = "proof")]
-mod telling {
+mod reporting {
     use super::{Answer, Hook, Lit};
     use crate::Event;
 
@@ -26,41 +26,41 @@ mod telling {
     }
 
     impl Hook {
-        fn tell(&mut self, event: impl FnOnce() -> Event) {
+        fn report(&mut self, event: impl FnOnce() -> Event) {
             if let Some(trace) = &mut self.trace {
                 trace.event(event());
             }
         }
 
         /// Returns a hook for a new solver.
-        pub(crate) fn another(&self) -> Hook {
-            Hook { trace: self.trace.as_ref().map(|trace| trace.another()) }
+        pub(crate) fn fork(&self) -> Hook {
+            Hook { trace: self.trace.as_ref().map(|trace| trace.fork()) }
         }
 
         pub(in crate::sat) fn given(&mut self, clause: &[Lit]) {
-            self.tell(|| Event::Given(numbers(clause)));
+            self.report(|| Event::Original(numbers(clause)));
         }
 
         pub(in crate::sat) fn learnt(&mut self, clause: &[Lit]) {
-            self.tell(|| Event::Learnt(numbers(clause)));
+            self.report(|| Event::Learnt(numbers(clause)));
         }
 
         pub(in crate::sat) fn forgotten(&mut self, clause: impl FnOnce() -> Vec<Lit>) {
-            self.tell(|| Event::Forgotten(numbers(&clause())));
+            self.report(|| Event::Deleted(numbers(&clause())));
         }
 
         pub(in crate::sat) fn asked(&mut self, assumptions: &[Lit], relevant: &[usize]) {
-            self.tell(|| Event::Asked {
+            self.report(|| Event::Query {
                 assumptions: numbers(assumptions),
                 relevant: relevant.iter().map(|&variable| variable as i32 + 1).collect(),
             });
         }
 
         pub(in crate::sat) fn answered(&mut self, answer: Answer, failed: &[Lit]) {
-            self.tell(|| match answer {
-                Answer::Satisfiable => Event::Satisfiable,
-                Answer::Contradiction => Event::Contradiction(numbers(failed)),
-                Answer::Stopped => Event::Stopped,
+            self.report(|| match answer {
+                Answer::Satisfiable => Event::Sat,
+                Answer::Contradiction => Event::Unsat(numbers(failed)),
+                Answer::Stopped => Event::Unknown,
             });
         }
     }
@@ -70,7 +70,7 @@ mod telling {
 #[allow(clippy::unused_self)]
 impl Hook {
     /// Returns a hook for a new solver.
-    pub(crate) fn another(&self) -> Hook {
+    pub(crate) fn fork(&self) -> Hook {
         Hook::default()
     }
 

@@ -21,7 +21,7 @@ impl Sat {
         for &id in &candidates {
             let clauses = &self.clauses;
             self.hook.forgotten(|| (0..clauses.len(id)).map(|n| clauses.lit(id, n)).collect());
-            self.clauses.waste(id);
+            self.clauses.mark_deleted(id);
         }
         self.learnt.retain(|&id| !gone(id));
         for watches in &mut self.watches {
@@ -49,7 +49,7 @@ impl Sat {
         ids.sort_unstable();
         ids.dedup();
         for id in ids {
-            moved.push((id, fresh.take_over(&self.clauses, id)));
+            moved.push((id, fresh.copy_from(&self.clauses, id)));
         }
         let new =
             |id: ClauseId| moved.binary_search_by_key(&id, |&(old, _)| old).map(|at| moved[at].1);

@@ -42,17 +42,17 @@ impl Sat {
         }
         let shared = self.assumed.iter().zip(assumptions).take_while(|(a, b)| a == b).count();
         self.backtrack(shared);
-        self.question += 1;
+        self.query += 1;
         self.order.clear();
         for &variable in relevant {
-            self.variables[variable].question = self.question;
+            self.variables[variable].query = self.query;
             if self.values[Lit::new(variable, false).index()] == 0 {
                 self.order.insert(variable);
             }
         }
         let limit = effort.map(|effort| self.steps + effort);
         let (mut polled, mut conflicts) = (self.steps, 0u64);
-        self.pace.since_restart = 0;
+        self.restart_schedule.since_restart = 0;
         loop {
             if let Some(conflict) = self.propagate() {
                 if self.decisions.is_empty() {
@@ -76,10 +76,10 @@ impl Sat {
                     return Answer::Stopped;
                 }
             }
-            if self.pace.restart_is_due() {
+            if self.restart_schedule.restart_is_due() {
                 self.backtrack(assumptions.len());
             }
-            if self.pace.reduction_is_due() {
+            if self.restart_schedule.reduction_is_due() {
                 self.backtrack(0);
                 self.reduce();
                 if stop() {
@@ -96,17 +96,17 @@ impl Sat {
     }
 
     fn learn(&mut self, conflict: ClauseId) {
-        let lesson = self.analyse(conflict);
-        self.hook.learnt(&lesson.clause);
-        self.pace.learnt(lesson.levels);
+        let analysis = self.analyse(conflict);
+        self.hook.learnt(&analysis.clause);
+        self.restart_schedule.learnt(analysis.levels);
         self.order.decay();
-        self.backtrack(lesson.level);
-        let asserting = lesson.clause[0];
-        if lesson.clause.len() == 1 {
+        self.backtrack(analysis.level);
+        let asserting = analysis.clause[0];
+        if analysis.clause.len() == 1 {
             self.assign(asserting, ClauseId::NONE);
             return;
         }
-        let id = self.clauses.add(&lesson.clause, Some(lesson.levels));
+        let id = self.clauses.add(&analysis.clause, Some(analysis.levels));
         self.learnt.push(id);
         self.watch(id);
         self.assign(asserting, id);
@@ -120,7 +120,7 @@ impl Sat {
             match self.value(assumption) {
                 Some(true) => {}
                 Some(false) => {
-                    self.blame(&[assumption]);
+                    self.collect_failed_assumptions(&[assumption]);
                     self.failed.push(assumption);
                     // The failed assumption must not stay on the trail.
                     self.backtrack(self.decisions.len() - 1);

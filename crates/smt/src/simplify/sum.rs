@@ -334,7 +334,7 @@ impl TermPool {
             if n == last
                 && let Some((lo, hi)) = linear.range(self)
             {
-                domain = domain.meet(&Domain::arc(width, lo, hi)).unwrap_or(domain);
+                domain = domain.meet(&Domain::wrapping_range(width, lo, hi)).unwrap_or(domain);
             }
             total = self.store(node, domain);
         }

@@ -91,7 +91,7 @@ impl Engine {
 impl engine::Engine for Engine {
     const NAME: &'static str = BACKEND;
 
-    fn another(&self) -> Result<Self, SolverError> {
+    fn fork(&self) -> Result<Self, SolverError> {
         Engine::new()
     }
 
@@ -113,7 +113,7 @@ impl engine::Engine for Engine {
     ) -> Result<EngineAnswer, SolverError> {
         let guards: Vec<Bool> = terms.iter().map(|&t| self.guard(pool, view, t)).collect();
         // Translation may have exceeded the budget.
-        if let Some(why) = budget.over() {
+        if let Some(why) = budget.exhausted() {
             return Ok(EngineAnswer::Unknown(why));
         }
         self.model = None;
@@ -128,7 +128,7 @@ impl engine::Engine for Engine {
         Ok(match result {
             SatResult::Unsat => EngineAnswer::Unsat(self.unsat_core(terms)),
             SatResult::Unknown => {
-                let reason = budget.over().or_else(|| self.solver.get_reason_unknown());
+                let reason = budget.exhausted().or_else(|| self.solver.get_reason_unknown());
                 EngineAnswer::Unknown(reason.unwrap_or_else(|| "gave up".to_owned()))
             }
             SatResult::Sat => {

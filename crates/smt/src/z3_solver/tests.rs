@@ -80,7 +80,7 @@ fn another_thread_can_interrupt() {
     pool.set_stop(stop.clone());
     let thread = thread::spawn(move || {
         thread::sleep(Duration::from_millis(50));
-        stop.ask();
+        stop.request_stop();
     });
     let outcome = z3.check(&mut pool, &assumptions);
     assert_eq!(outcome, Ok(Outcome::Unknown("interrupted".to_owned())));

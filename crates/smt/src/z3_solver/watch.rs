@@ -40,7 +40,7 @@ pub(super) fn check(solver: &Solver, guards: &[Bool], stop: &Stop) -> SatResult 
                 if stop.reason().is_some() {
                     handle.interrupt();
                 }
-                let left = stop.left();
+                let left = stop.remaining();
                 let pause = left.filter(|l| !l.is_zero()).map_or(POLL, |l| l.min(POLL));
                 done = changed.wait_timeout(done, pause).unwrap_or_else(PoisonError::into_inner).0;
             }

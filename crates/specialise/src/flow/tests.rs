@@ -87,7 +87,7 @@ fn a_guard_and_the_original_are_told_apart() {
 fn blocks_are_the_whole_program() {
     let mut unreached = 0;
     for seed in 0..PROGRAMS {
-        let object = Programs::new(Features::default(), 20).of_seed(seed).object();
+        let object = Programs::new(Features::default(), 20).from_seed(seed).object();
         let object = slowpath_bpf::Object::parse(&object).expect("an object");
         let program = object.link(0, None).expect("it is linked");
         let known = facts(64, &[(12, 0x86), (13, 0xdd), (14, 0x60)]);

@@ -125,7 +125,7 @@ fn programs_that_went_round_do_in_the_kernel_what_they_did() {
     let programs = Programs::new(Features { random: false, ..Features::default() }, 8);
     let mut compared = 0;
     for seed in 0..PROGRAMS {
-        let object = Object::parse(&programs.of_seed(seed).object()).expect("an object");
+        let object = Object::parse(&programs.from_seed(seed).object()).expect("an object");
         let program = object.link(0, None).expect("links");
         let round = |program: &slowpath_bpf::BpfProgram| {
             let graph = Graph::of(program).expect("it has a graph");

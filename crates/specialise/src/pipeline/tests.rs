@@ -40,11 +40,11 @@ fn other_packets_get_what_is_for_them() {
 #[test]
 fn without_time_a_program_stays_as_it_is() {
     let (text, known) = (parser(), facts(14, &[(12, 0x86), (13, 0xdd)]));
-    let object = Programs::new(Features { maps: false, ..Features::default() }, 1).of_seed(0);
+    let object = Programs::new(Features { maps: false, ..Features::default() }, 1).from_seed(0);
     let object = Object::parse(&object.object()).expect("an object");
     let program = assemble::program(&text);
     for mode in [Mode::Trust, Mode::Guard] {
-        let stop = Stop::new(Limits { looks: Some(0), ..Limits::default() });
+        let stop = Stop::new(Limits { polls: Some(0), ..Limits::default() });
         let made = specialise(&object, &program, &known, mode, &stop).expect("it has a graph");
         assert_eq!(listing(&made.program.insns), listing(&program.insns));
         assert!(made.dropped.is_empty() && made.guard.is_none());

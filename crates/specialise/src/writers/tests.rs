@@ -30,7 +30,7 @@ fn text(rest: &str) -> String {
 
 /// Returns the instruction that may write map 0.
 fn found(rest: &str, flags: u32) -> Option<String> {
-    let object = Programs::new(Features { maps: false, ..Features::default() }, 1).of_seed(0);
+    let object = Programs::new(Features { maps: false, ..Features::default() }, 1).from_seed(0);
     let mut object = Object::parse(&object.object()).expect("an object");
     let map = |name| MapDef {
         kind: MapKind::HASH,

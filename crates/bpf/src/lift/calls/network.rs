@@ -1,7 +1,7 @@
 //! Sending of a packet to another device: a new buffer and context, padding, and bytes that the
 //! network may change.
 
-use slowpath_ir::{Emit, Operand, Reading};
+use slowpath_ir::{Emit, Operand, ValueFormat};
 
 use crate::lift::frame::ProgramPoint;
 use crate::lift::ir::emit::word;
@@ -50,7 +50,7 @@ impl Lifter<'_> {
 
     /// Assigns a context field of the receiving device a new unknown value.
     fn new_field(&mut self, name: &str, offset: u64, between: (u64, u64)) {
-        let value = self.ir.emit.draw_between(name, Reading::Number, 32, between);
+        let value = self.ir.emit.draw_between(name, ValueFormat::Number, 32, between);
         let context = self.ir.base(self.ir.context);
         let address = self.ir.emit.add(context, word(offset));
         self.ir.emit.store(address, value);
@@ -138,6 +138,6 @@ impl Lifter<'_> {
     /// Returns an unknown value of `bytes` bytes.
     fn unknown(&mut self, name: &str, bytes: u8) -> Operand {
         let width = 8 * bytes;
-        self.ir.emit.draw(name, Reading::Bytes, width, u64::MAX >> (64 - u32::from(width)))
+        self.ir.emit.draw(name, ValueFormat::Bytes, width, u64::MAX >> (64 - u32::from(width)))
     }
 }

@@ -1,6 +1,6 @@
 //! `bpf_csum_diff` (`net/core/filter.c`).
 
-use slowpath_ir::{BinaryOp, Emit, Operand, Reading};
+use slowpath_ir::{BinaryOp, Emit, Operand, ValueFormat};
 
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
@@ -43,7 +43,7 @@ pub(super) fn diff(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Caus
     lifter.call_cost(at, None);
     let (Some(from_size), Some(to_size)) = (size(lifter, 1, 2), size(lifter, 3, 4)) else {
         lifter.ir.emit.computed = true;
-        let sum = lifter.ir.emit.draw(RETURNED, Reading::Number, 64, 0xffff);
+        let sum = lifter.ir.emit.draw(RETURNED, ValueFormat::Number, 64, 0xffff);
         lifter.result(sum, AbstractValue::NotStack);
         return Ok(());
     };

@@ -1,7 +1,7 @@
 //! Connection tracking and flow tables (`net/netfilter/nf_conntrack_bpf.c`, `nf_conntrack_core.c`,
 //! `nf_nat_bpf.c`, `nf_flow_table_bpf.c` of Linux 6.18).
 
-use slowpath_ir::{Emit, Operand, Reading};
+use slowpath_ir::{Emit, Operand, ValueFormat};
 
 use super::socket;
 use crate::errno::{EBUSY, EINVAL, ENOMEM, EPERM, ETIME};
@@ -103,7 +103,7 @@ fn failure(
     if u64::from(bytes) >= field + 4 {
         let options = lifter.ir.value(options);
         let emit = &mut lifter.ir.emit;
-        let number = emit.draw_between("opts->error", Reading::Error, 32, (1, MAX_ERRNO));
+        let number = emit.draw_between("opts->error", ValueFormat::Error, 32, (1, MAX_ERRNO));
         let error = emit.sub(Operand::constant(32, 0), number);
         let place = emit.add(options, word(field));
         let failed = emit.not(found);

@@ -1,6 +1,6 @@
 //! SYN cookies (`net/core/filter.c` of Linux 6.18). Only the format of cookies is modelled.
 
-use slowpath_ir::{BinaryOp, Emit, Reading};
+use slowpath_ir::{BinaryOp, Emit, ValueFormat};
 
 use crate::errno::{EACCES, EINVAL, ENOENT, ENOTSUPP, EOPNOTSUPP, EPROTONOSUPPORT};
 use crate::lift::error::Cause;
@@ -34,8 +34,8 @@ pub(super) fn make(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Caus
     const SIZES: (u64, u64) = (1, u16::MAX as u64);
     lifter.call_cost(at, None);
     let emit = &mut lifter.ir.emit;
-    let cookie = emit.draw("cookie", Reading::Number, 64, u32::MAX.into());
-    let size = emit.draw_between("segment size", Reading::Number, 64, SIZES);
+    let cookie = emit.draw("cookie", ValueFormat::Number, 64, u32::MAX.into());
+    let size = emit.draw_between("segment size", ValueFormat::Number, 64, SIZES);
     let size = emit.binary(BinaryOp::Shl, size, word(32));
     let both = emit.or(size, cookie);
     let errors = &[0, -EINVAL, -ENOENT, -EPROTONOSUPPORT, -EOPNOTSUPP, -ENOTSUPP];

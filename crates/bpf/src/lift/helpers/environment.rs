@@ -1,6 +1,6 @@
 //! Helpers whose results come from the environment: clocks, random numbers, the processor.
 
-use slowpath_ir::{Emit, InputKind, Op, Reading};
+use slowpath_ir::{Emit, InputKind, Op, ValueFormat};
 
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
@@ -21,7 +21,7 @@ pub(super) fn clock(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cau
     const STEP_MAX: u64 = u32::MAX as u64;
     let name = lifter.call_cost(at, None);
     let (now, start) = lifter.ir.start_unknown(&name, 64, START_MAX);
-    let step = lifter.ir.emit.draw(RETURNED, Reading::Time(start), 64, STEP_MAX);
+    let step = lifter.ir.emit.draw(RETURNED, ValueFormat::Time(start), 64, STEP_MAX);
     let later = lifter.ir.emit.add(now, step);
     lifter.ir.emit.copy(now, later);
     lifter.result(now.into(), AbstractValue::NotStack);
@@ -36,7 +36,7 @@ pub(super) fn jiffies(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
     let name = lifter.call_cost(at, None);
     let (now, _) = lifter.ir.start_unknown(&name, 64, START_MAX);
     let result = "jiffies since it was called before";
-    let step = lifter.ir.emit.draw(result, Reading::Number, 64, STEP_MAX);
+    let step = lifter.ir.emit.draw(result, ValueFormat::Number, 64, STEP_MAX);
     let later = lifter.ir.emit.add(now, step);
     lifter.ir.emit.copy(now, later);
     lifter.result(now.into(), AbstractValue::NotStack);
@@ -46,7 +46,7 @@ pub(super) fn jiffies(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
 /// `bpf_get_prandom_u32()`.
 pub(super) fn random(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    let value = lifter.ir.emit.draw(RETURNED, Reading::Number, 64, u32::MAX.into());
+    let value = lifter.ir.emit.draw(RETURNED, ValueFormat::Number, 64, u32::MAX.into());
     lifter.result(value, AbstractValue::NotStack);
     Ok(())
 }
@@ -79,7 +79,7 @@ pub(super) fn zero_or_error(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result
 }
 
 fn may_fail(lifter: &mut Lifter<'_>) {
-    let error = lifter.ir.emit.draw(RETURNED, Reading::Error, 64, MAX_ERRNO);
+    let error = lifter.ir.emit.draw(RETURNED, ValueFormat::Error, 64, MAX_ERRNO);
     let result = lifter.ir.emit.sub(word(0), error);
     lifter.result(result, AbstractValue::NotStack);
 }
@@ -87,7 +87,7 @@ fn may_fail(lifter: &mut Lifter<'_>) {
 /// A helper that returns any value and has no effect visible to the program.
 pub(super) fn any(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    let value = lifter.ir.emit.draw(RETURNED, Reading::Signed, 64, u64::MAX);
+    let value = lifter.ir.emit.draw(RETURNED, ValueFormat::Signed, 64, u64::MAX);
     lifter.result(value, AbstractValue::NotStack);
     Ok(())
 }

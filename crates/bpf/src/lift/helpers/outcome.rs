@@ -1,7 +1,7 @@
 //! Results of calls that the program does not determine: one of several values, or a number or an
 //! error.
 
-use slowpath_ir::{Emit, Operand, Reading};
+use slowpath_ir::{Emit, Operand, ValueFormat};
 
 use crate::lift::ir::emit::word;
 use crate::lift::layout::memory::chunks;
@@ -23,7 +23,7 @@ impl Lifter<'_> {
     fn any_of(&mut self, result: &str, values: &'static [i64]) -> Operand {
         let emit = &mut self.ir.emit;
         let last = values.len() as u64 - 1;
-        let index = emit.draw(result, Reading::OneOf(values), 64, last);
+        let index = emit.draw(result, ValueFormat::OneOf(values), 64, last);
         let first = word(values[0] as u64);
         (1..).zip(&values[1..]).fold(first, |value, (number, &next)| {
             let this = emit.eq(index, word(number));
@@ -69,7 +69,7 @@ impl Lifter<'_> {
             };
             let max = u64::MAX >> (64 - 8 * u32::from(size));
             let emit = &mut self.ir.emit;
-            let any = emit.draw(&part, Reading::Bytes, 8 * size, max);
+            let any = emit.draw(&part, ValueFormat::Bytes, 8 * size, max);
             let destination = emit.add(address, word(offset));
             emit.store_if(cond, destination, any);
         }
@@ -85,7 +85,7 @@ impl Lifter<'_> {
         what: &str,
     ) {
         let emit = &mut self.ir.emit;
-        let any = emit.draw(what, Reading::Number, 8 * bytes, max);
+        let any = emit.draw(what, ValueFormat::Number, 8 * bytes, max);
         emit.store_if(cond, address, any);
     }
 }

@@ -2,7 +2,7 @@
 //! (`kernel/trace/bpf_trace.c`, `kernel/bpf/helpers.c`, `net/core/filter.c`,
 //! `kernel/events/ring_buffer.c` of Linux 6.18).
 
-use slowpath_ir::{BinaryOp, Emit, Operand, Reading};
+use slowpath_ir::{BinaryOp, Emit, Operand, ValueFormat};
 
 use crate::errno::{E2BIG, EBUSY, EFAULT, EINVAL, ENOENT, ENOSPC, EOPNOTSUPP, EPERM, ERANGE};
 use crate::lift::error::{Cause, VERIFIER};
@@ -61,7 +61,7 @@ pub(super) fn printed(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
     lifter.call_cost(at, None);
     // The length is a function of the arguments.
     lifter.ir.emit.computed = true;
-    let length = lifter.ir.emit.draw(NUMBER, Reading::Number, 64, INT_MAX);
+    let length = lifter.ir.emit.draw(NUMBER, ValueFormat::Number, 64, INT_MAX);
     lifter.ir.emit.computed = false;
     let result = lifter.number_or_error(length, &[0, -EINVAL, -EBUSY, -ENOSPC]);
     lifter.result(result, AbstractValue::NotStack);
@@ -81,7 +81,7 @@ pub(super) fn snprintf(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), 
     let fine = lifter.ir.emit.eq(error, word(0));
     // The text is a function of the arguments.
     lifter.ir.emit.computed = true;
-    let length = lifter.ir.emit.draw_between(NUMBER, Reading::Number, 64, (1, INT_MAX));
+    let length = lifter.ir.emit.draw_between(NUMBER, ValueFormat::Number, 64, (1, INT_MAX));
     if let Some(bytes) = buffer {
         let (buffer, known) = (lifter.ir.value(1), lifter.state.regs[1]);
         lifter.havoc_if(fine, buffer, bytes, "str");

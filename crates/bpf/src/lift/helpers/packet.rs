@@ -2,7 +2,7 @@
 //!
 //! Head room and tail room are options, see [`crate::lift::Receive`].
 
-use slowpath_ir::{BinaryOp, Emit, InputKind, Operand, Reading};
+use slowpath_ir::{BinaryOp, Emit, InputKind, Operand, ValueFormat};
 
 use crate::errno::{EACCES, EFAULT, EINVAL, ENOTSUPP};
 use crate::lift::error::Cause;
@@ -213,7 +213,7 @@ impl Lifter<'_> {
         let metadata = match words {
             (least, most) if least == most => word(4 * most),
             (least, most) => {
-                let kind = Reading::Number;
+                let kind = ValueFormat::Number;
                 let words = self.ir.emit.draw_between(METADATA_WORDS, kind, 6, (least, most));
                 let words = self.ir.emit.zero_extend(words, 64);
                 self.ir.emit.binary(BinaryOp::Shl, words, word(2))
@@ -238,17 +238,17 @@ impl Lifter<'_> {
         let before = if low == high {
             word(low)
         } else if u64::from(receive.metadata.1) > low {
-            let more = self.ir.emit.draw_between(HEAD_ROOM, Reading::Number, 64, (0, high));
+            let more = self.ir.emit.draw_between(HEAD_ROOM, ValueFormat::Number, 64, (0, high));
             self.ir.emit.add(more, metadata)
         } else {
-            self.ir.emit.draw_between(HEAD_ROOM, Reading::Number, 64, (low, high))
+            self.ir.emit.draw_between(HEAD_ROOM, ValueFormat::Number, 64, (low, high))
         };
         let length = self.ir.emit.sub(end, data);
         let behind = match receive.tail {
             TailRoom::Cut => word(0),
             TailRoom::Bytes(least, most) => {
                 let between = (least.into(), most.into());
-                self.ir.emit.draw_between(TAIL_ROOM, Reading::Number, 64, between)
+                self.ir.emit.draw_between(TAIL_ROOM, ValueFormat::Number, 64, between)
             }
             TailRoom::Buffer(bytes) => self.left(bytes, before, length),
         };

@@ -3,7 +3,7 @@
 //! Elements are numbered in the order of insertion: those present at the start from 0 on, oldest
 //! first. The lifted program tracks the numbers of the oldest and of the next element.
 
-use slowpath_ir::{Emit, Operand, Reading, Reg};
+use slowpath_ir::{Emit, Operand, Reg, ValueFormat};
 
 use crate::errno::{E2BIG, EINVAL, ENOENT};
 use crate::lift::error::Cause;
@@ -37,7 +37,7 @@ impl Lifter<'_> {
             // After changes by other CPUs, only the number of elements matters.
             let what = format!("elements in {name}");
             let emit = &mut self.ir.emit;
-            let count = emit.draw(&what, Reading::Number, 64, map.def.max_entries.into());
+            let count = emit.draw(&what, ValueFormat::Number, 64, map.def.max_entries.into());
             let behind = emit.add(oldest, count);
             emit.copy(next, behind);
         }

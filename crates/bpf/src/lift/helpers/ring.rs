@@ -1,7 +1,7 @@
 //! Ring buffers (`kernel/bpf/ringbuf.c`). The fill level depends on the reader in user space.
 //! Records larger than the ring never fit.
 
-use slowpath_ir::{BinaryOp, Emit, InputKind, Operand, Reading};
+use slowpath_ir::{BinaryOp, Emit, InputKind, Operand, ValueFormat};
 
 use crate::errno::{EAGAIN, EINVAL};
 use crate::lift::error::{Cause, VERIFIER};
@@ -78,7 +78,7 @@ pub(super) fn query(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cau
     let flags = lifter.ir.value(2);
     let size = lifter.ring_size(&map);
     let emit = &mut lifter.ir.emit;
-    let any = emit.draw(RETURNED, Reading::Number, 64, u64::MAX);
+    let any = emit.draw(RETURNED, ValueFormat::Number, 64, u64::MAX);
     let more = emit.ult(size, any);
     let data = emit.select(more, size, any);
     let mut result = word(0);

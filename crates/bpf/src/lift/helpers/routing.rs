@@ -1,6 +1,6 @@
 //! Helpers that query devices, routes and neighbours (`net/core/filter.c` of Linux 6.18).
 
-use slowpath_ir::{BinaryOp, Emit, Operand, Reading};
+use slowpath_ir::{BinaryOp, Emit, Operand, ValueFormat};
 
 use crate::errno::{EAFNOSUPPORT, EINVAL, ENODEV};
 use crate::lift::error::Cause;
@@ -46,8 +46,8 @@ pub(super) fn check_mtu(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(),
     let no_flags = emit.eq(flags, word(0));
     let error = emit.select(no_flags, missing, errno(EINVAL));
     let fine = emit.eq(error, word(0));
-    let mtu = emit.draw("mtu_len", Reading::Number, 32, INT_MAX);
-    let header = emit.draw("length of the device's header", Reading::Number, 32, HEADER_MAX);
+    let mtu = emit.draw("mtu_len", ValueFormat::Number, 32, INT_MAX);
+    let header = emit.draw("length of the device's header", ValueFormat::Number, 32, HEADER_MAX);
     let most = emit.add(mtu, header);
     let given = emit.load(place, 4);
     let with_header = emit.add(given, header);
@@ -124,7 +124,7 @@ pub(super) fn fib_lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<()
     let missing6 = lifter.error_of(&[0, -ENODEV, -EAFNOSUPPORT]);
     let last = CODES.len() as u64 - 1;
     let emit = &mut lifter.ir.emit;
-    let code = emit.draw(NUMBER, Reading::Names(&CODES), 64, last);
+    let code = emit.draw(NUMBER, ValueFormat::Names(&CODES), 64, last);
     let error = emit.select(v6, missing6, errno(EAFNOSUPPORT));
     let error = emit.select(v4, missing, error);
     let error = emit.select(invalid, errno(EINVAL), error);

@@ -2,8 +2,8 @@
 //! and every new register would enlarge each liveness set.
 
 use slowpath_ir::{
-    BinaryOp, Draw, Draws, Emit, InputId, InsnIdx, Op, Operand, OriginOp, Reading, Reg, RegInfo,
-    Temporaries,
+    BinaryOp, Draw, Draws, Emit, InputId, InsnIdx, Op, Operand, OriginOp, Reg, RegInfo,
+    Temporaries, ValueFormat,
 };
 
 /// A collector of the operations of the current block.
@@ -117,7 +117,7 @@ impl Emitter {
 
     /// Draws an unknown value from 0 to `max`, a new one at every execution. `result` names it in
     /// reports, `reading` is its format there.
-    pub fn draw(&mut self, result: &str, reading: Reading, width: u8, max: u64) -> Operand {
+    pub fn draw(&mut self, result: &str, reading: ValueFormat, width: u8, max: u64) -> Operand {
         self.draw_between(result, reading, width, (0, max))
     }
 
@@ -125,13 +125,13 @@ impl Emitter {
     pub fn draw_between(
         &mut self,
         result: &str,
-        reading: Reading,
+        reading: ValueFormat,
         width: u8,
         (min, max): (u64, u64),
     ) -> Operand {
         let (call, result) = (self.call.clone(), result.to_owned());
         let computed = self.computed;
-        let draw = self.draws.id(Draw { call, result, reading, computed });
+        let draw = self.draws.id(Draw { call, result, reading, determined: computed });
         self.unknown(draw, width, min, max)
     }
 
@@ -144,7 +144,7 @@ impl Emitter {
 
     /// Draws an unknown bit; `names` are the names of 0 and 1.
     pub fn coin(&mut self, result: &str, names: &'static [&'static str; 2]) -> Operand {
-        self.draw(result, Reading::Names(names), 1, 1)
+        self.draw(result, ValueFormat::Names(names), 1, 1)
     }
 }
 

@@ -12,7 +12,7 @@
 //! the hash table. A path that continues after such a change relies on the kernel visiting the same
 //! elements.
 
-use slowpath_ir::{Emit, Operand, Reading, Reg};
+use slowpath_ir::{Emit, Operand, Reg, ValueFormat};
 
 use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
@@ -68,7 +68,7 @@ impl Lifter<'_> {
     ) -> (Operand, Operand) {
         let most = map.most_elements().unwrap_or(u32::MAX);
         let what = format!("elements in {}", map.def.name);
-        let rounds = self.ir.emit.draw(&what, Reading::Number, 64, most.into());
+        let rounds = self.ir.emit.draw(&what, ValueFormat::Number, 64, most.into());
         let yes = Operand::constant(1, 1);
         let Some(alive) = self.alive(map) else {
             let sentence =

@@ -17,7 +17,7 @@
 //! Slots are 64-bit numbers. Initially, the slot of an element is its number; larger slots belong
 //! to elements that were free at the start. For the tracked properties, see [`super::tracking`].
 
-use slowpath_ir::{BinaryOp, Emit, Operand, Reading};
+use slowpath_ir::{BinaryOp, Emit, Operand, ValueFormat};
 
 use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
@@ -166,7 +166,7 @@ impl Lifter<'_> {
         let what = format!("element of {} that it uses", map.layout.name);
         let emit = &mut self.ir.emit;
         // Drawing 0 yields a slot that was free at the start.
-        let drawn = emit.draw(&what, Reading::Number, 64, ANY);
+        let drawn = emit.draw(&what, ValueFormat::Number, 64, ANY);
         let slot = emit.binary(BinaryOp::Xor, unused, drawn);
         if map.layout.inner {
             let own = emit.eq(drawn, word(0));
@@ -206,7 +206,7 @@ impl Lifter<'_> {
         let mut there = count;
         if map.allocates() {
             let what = format!("freed elements of {} given away since", map.layout.name);
-            let gone = emit.draw(&what, Reading::Number, 64, u32::MAX.into());
+            let gone = emit.draw(&what, ValueFormat::Number, 64, u32::MAX.into());
             let some = emit.ult(gone, there);
             let rest = emit.sub(there, gone);
             there = emit.select(some, rest, word(0));

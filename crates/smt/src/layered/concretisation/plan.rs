@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::sample::{hold, random};
-use super::tools::Tools;
+use super::tools::SolverContext;
 use crate::error::SolverError;
 use crate::eval::Evaluator;
 use crate::layered::engine::Engine;
@@ -37,7 +37,7 @@ pub(super) struct Plan {
 
 impl Plan {
     pub(super) fn new<E: Engine>(
-        tools: &mut Tools<'_, E>,
+        tools: &mut SolverContext<'_, E>,
         pool: &TermPool,
         terms: &[TermId],
     ) -> Self {
@@ -108,9 +108,9 @@ impl Plan {
 
     /// Returns a model with opaque terms as unknowns, in which as many shared inputs as possible
     /// have random values.
-    pub(super) fn renewed<E: Engine>(
+    pub(super) fn randomised_start<E: Engine>(
         &self,
-        tools: &mut Tools<'_, E>,
+        tools: &mut SolverContext<'_, E>,
         pool: &mut TermPool,
         terms: &[TermId],
         round: u64,
@@ -137,9 +137,9 @@ impl Plan {
 
     /// Searches for a model of the conditions with the given values of fixed inputs. Floating bytes
     /// take their values from `start`.
-    pub(super) fn ask<E: Engine>(
+    pub(super) fn solve_with_values<E: Engine>(
         &self,
-        tools: &mut Tools<'_, E>,
+        tools: &mut SolverContext<'_, E>,
         pool: &mut TermPool,
         terms: &[TermId],
         values: &FastMap<TermId, u64>,

@@ -26,11 +26,11 @@ fn conditions_without_a_common_input_are_independent() {
     let [a, b, c, d] = [0, 1, 2, 3].map(|place| byte(&mut pool, packet, place));
     let conditions = [pool.ult(a, b), equals(&mut pool, c, 1), pool.ult(b, d)];
     let mut inputs = Inputs::default();
-    let (mut crowded, mut groups) =
-        (BTreeSet::new(), |pool: &TermPool, crowded: &_, terms: &[_]| {
-            split(pool, &mut inputs, crowded, terms)
+    let (mut conflicting_arrays, mut groups) =
+        (BTreeSet::new(), |pool: &TermPool, conflicting_arrays: &_, terms: &[_]| {
+            split(pool, &mut inputs, conflicting_arrays, terms)
         });
-    assert_eq!(groups(&pool, &crowded, &conditions), [vec![0, 2], vec![1]]);
+    assert_eq!(groups(&pool, &conflicting_arrays, &conditions), [vec![0, 2], vec![1]]);
     // Numbers of different pairs differ, so conditions on numbers form one group.
     let zero = pool.constant(64, 0);
     let numbers = [a, c].map(|key| {
@@ -39,9 +39,9 @@ fn conditions_without_a_common_input_are_independent() {
     });
     let seven = pool.constant(32, 7);
     let sevens = numbers.map(|number| pool.ult(number, seven));
-    assert_eq!(groups(&pool, &crowded, &sevens), [vec![0, 1]]);
-    crowded.insert(packet);
-    assert_eq!(groups(&pool, &crowded, &conditions), [vec![0, 1, 2]]);
+    assert_eq!(groups(&pool, &conflicting_arrays, &sevens), [vec![0, 1]]);
+    conflicting_arrays.insert(packet);
+    assert_eq!(groups(&pool, &conflicting_arrays, &conditions), [vec![0, 1, 2]]);
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn it_stops_when_asked() {
     );
     let mut graph = Graph::of(&assemble::program(&text)).expect("it has a graph");
     // Stops partway through the second half, in which blocks are merged.
-    let stop = Stop::new(Limits { looks: Some(75), ..Limits::default() });
+    let stop = Stop::new(Limits { polls: Some(75), ..Limits::default() });
     assert_eq!(simplify_jumps(&mut graph, &stop), Err(Reason::Interrupted));
     assert!((2..51).contains(&graph.order(0).len()), "some are merged");
 }

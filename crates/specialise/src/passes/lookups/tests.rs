@@ -46,7 +46,7 @@ fn configured(kind: MapKind, entries: &[(u32, u32)]) -> (Object, Frozen) {
     assert!(why.is_empty());
     frozen.values = 1;
     frozen.generation = Some(2);
-    let object = Programs::new(Features { maps: false, ..Features::default() }, 1).of_seed(0);
+    let object = Programs::new(Features { maps: false, ..Features::default() }, 1).from_seed(0);
     let mut object = Object::parse(&object.object()).expect("an object");
     let data = |name: &str, content: Vec<u8>, read_only| MapDef {
         kind: MapKind::ARRAY,

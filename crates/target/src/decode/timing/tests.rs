@@ -55,7 +55,7 @@ fn calls_are_of_their_map_first_and_cost_by_what_they_find() {
     assert!(call.cycles(Some(true), 8) < call.cycles(Some(false), 8));
     assert_eq!(call.cycles(None, 8), call.cycles(Some(false), 8));
     assert!(call.cycles(None, 8) < call.cycles(None, 16));
-    assert!(call.most() >= call.cycles(None, 40));
+    assert!(call.max_cycles() >= call.cycles(None, 40));
     assert!(timing.call("no_such_helper").is_none());
 }
 

@@ -28,7 +28,7 @@ enum Slot {
 
 /// A value as the distance from a slot's value at the start of the iteration, modulo 2^`bits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Moved {
+struct Movement {
     from: Slot,
     /// Minimum and maximum distance.
     lo: i128,
@@ -36,20 +36,20 @@ struct Moved {
     bits: u8,
 }
 
-impl Moved {
-    fn by(self, (lo, hi): (i128, i128), bits: u8) -> Moved {
-        Moved { lo: self.lo + lo, hi: self.hi + hi, bits: self.bits.min(bits), ..self }
+impl Movement {
+    fn by(self, (lo, hi): (i128, i128), bits: u8) -> Movement {
+        Movement { lo: self.lo + lo, hi: self.hi + hi, bits: self.bits.min(bits), ..self }
     }
 
-    fn join(self, other: Moved) -> Option<Moved> {
+    fn join(self, other: Movement) -> Option<Movement> {
         let (lo, hi) = (self.lo.min(other.lo), self.hi.max(other.hi));
         let bits = self.bits.min(other.bits);
-        (self.from == other.from).then_some(Moved { from: self.from, lo, hi, bits })
+        (self.from == other.from).then_some(Movement { from: self.from, lo, hi, bits })
     }
 }
 
 /// Movements of slots at one point of an iteration.
-type Moves = BTreeMap<Slot, Moved>;
+type Moves = BTreeMap<Slot, Movement>;
 
 /// Returns the maximum number of executions of each loop's header per entry into the loop, or
 /// `None` if neither a register nor memory bounds it.
@@ -58,7 +58,7 @@ type Moves = BTreeMap<Slot, Moved>;
 ///
 /// # Errors
 /// The reason to stop.
-pub fn rounds(
+pub fn iteration_bounds(
     program: &Program,
     flow: &FlowGraph,
     ranges: &Ranges,
@@ -144,7 +144,7 @@ impl Rounds<'_> {
         slots
             .filter(|(_, value)| !value.domain.is_full() || value.address().is_some())
             .map(|(slot, value)| {
-                (slot, Moved { from: slot, lo: 0, hi: 0, bits: value.domain.width() })
+                (slot, Movement { from: slot, lo: 0, hi: 0, bits: value.domain.width() })
             })
             .collect()
     }
@@ -170,7 +170,7 @@ impl Rounds<'_> {
         &self,
         state: &AbstractState,
         (addr, bytes): (Operand, u8),
-        moved: Option<Moved>,
+        moved: Option<Movement>,
         moves: &mut Moves,
     ) {
         let Some((region, lo, hi)) = place(state, addr) else {
@@ -231,7 +231,7 @@ impl Rounds<'_> {
                 of(then).zip(of(other)).and_then(|(then, other)| then.join(other))
             }
             Op::Binary { op: BinaryOp::Add, dst, a, b } => {
-                let sum = |moved: Option<Moved>, by| {
+                let sum = |moved: Option<Movement>, by| {
                     moved.map(|moved| moved.by(distance(state, by), width(dst)))
                 };
                 sum(of(a), b).or_else(|| sum(of(b), a))
@@ -303,7 +303,7 @@ fn cell(state: &AbstractState, addr: Operand, bytes: u8) -> Option<Slot> {
 
 /// Returns the maximum number of iterations if each moves the slot in this way and the slot's value
 /// stays within its bounds.
-fn steps(value: Value, moved: Moved) -> Option<u64> {
+fn steps(value: Value, moved: Movement) -> Option<u64> {
     let ends = |domain: &Domain| {
         let unsigned = i128::from(domain.hi()) - i128::from(domain.lo());
         let (lo, hi) = domain.signed_range();

@@ -46,7 +46,11 @@ fn computed(pool: &TermPool, term: TermId, base: TermId, value: u64) -> Option<u
 
 impl Overlay<'_> {
     /// Returns a contradiction if no possible value of a merged term is left.
-    pub(super) fn some_left(&self, pool: &TermPool, term: TermId) -> Result<(), Contradiction> {
+    pub(super) fn check_not_empty(
+        &self,
+        pool: &TermPool,
+        term: TermId,
+    ) -> Result<(), Contradiction> {
         if self.arms(term).is_none() {
             return Ok(());
         }

@@ -4,7 +4,7 @@
 use crate::support;
 
 use slowpath_ir::{BinaryOp, Emit, FlowGraph, Operand, Program, Reg};
-use slowpath_ranges::{analyze, rounds};
+use slowpath_ranges::{analyze, iteration_bounds};
 use slowpath_stop::Stop;
 use support::program::Builder;
 
@@ -131,7 +131,7 @@ fn found(of: Loop) -> Option<u64> {
     let program = program(of);
     let flow = FlowGraph::of(&program).expect("one entry");
     let ranges = analyze(&program);
-    rounds(&program, &flow, &ranges, &Stop::never()).expect("nothing stops it")[0]
+    iteration_bounds(&program, &flow, &ranges, &Stop::never()).expect("nothing stops it")[0]
 }
 
 #[test]

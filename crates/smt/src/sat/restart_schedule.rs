@@ -12,9 +12,9 @@ const LATER_REDUCTION: u64 = 600;
 
 /// Schedule of restarts and clause deletion.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(super) struct RestartSchedule {
     /// Recent and overall mean of levels per learnt clause.
-    lately: f64,
+    recent_levels: f64,
     overall: f64,
     conflicts: u64,
     pub(super) since_restart: u64,
@@ -22,10 +22,10 @@ pub(super) struct Pace {
     reductions: u64,
 }
 
-impl Default for Pace {
+impl Default for RestartSchedule {
     fn default() -> Self {
-        Pace {
-            lately: 0.0,
+        RestartSchedule {
+            recent_levels: 0.0,
             overall: 0.0,
             conflicts: 0,
             since_restart: 0,
@@ -35,17 +35,17 @@ impl Default for Pace {
     }
 }
 
-impl Pace {
+impl RestartSchedule {
     pub(super) fn learnt(&mut self, levels: u32) {
         let levels = f64::from(levels);
-        self.lately += (levels - self.lately) / 32.0;
+        self.recent_levels += (levels - self.recent_levels) / 32.0;
         self.overall += (levels - self.overall) / 4096.0_f64.min(1.0 + self.conflicts as f64);
         self.conflicts += 1;
         self.since_restart += 1;
     }
 
     pub(super) fn restart_is_due(&mut self) -> bool {
-        let due = self.since_restart >= SHORTEST_RUN && self.lately > WORSE * self.overall;
+        let due = self.since_restart >= SHORTEST_RUN && self.recent_levels > WORSE * self.overall;
         if due {
             self.since_restart = 0;
         }
