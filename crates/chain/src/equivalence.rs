@@ -171,7 +171,7 @@ fn prove_with(
     let lifted = match lift::lift_alike(object, [original, specialised], &options) {
         Ok(lifted) => lifted,
         Err(error) if error.stopped.is_some() => {
-            let over = Queries::new(stop).over().unwrap_or("it is time to stop");
+            let over = Queries::new(stop).stop_reason().unwrap_or("it is time to stop");
             proof.undecided.push(over.to_owned());
             return Ok(proof);
         }

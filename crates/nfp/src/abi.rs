@@ -13,7 +13,7 @@ pub(crate) const SCRATCH: [u8; 2] = [20, 21];
 pub(crate) const RETURN_ADDRESS: Operand = Operand::Gpr(Bank::A, 21);
 /// Register in which a caller passes the number of the callee, if the call goes through the code
 /// that saves registers.
-pub(crate) const ONWARD_ADDRESS: Operand = Operand::Gpr(Bank::B, 21);
+pub(crate) const CALLEE_ADDRESS: Operand = Operand::Gpr(Bank::B, 21);
 /// Register in which a caller of the firmware passes the number of the instruction to return to.
 pub(crate) const FIRMWARE_RETURN: Operand = Operand::Gpr(Bank::B, 0);
 /// Register with the address of the stack's first byte in local memory.
@@ -21,13 +21,13 @@ pub(crate) const STACK: Operand = Operand::Gpr(Bank::A, 22);
 /// Register with the packet's length in bytes.
 pub(crate) const PACKET_LENGTH: Operand = Operand::Gpr(Bank::B, 22);
 /// Register with the address of the array map in units of 256 bytes (the paper's firmware).
-pub(crate) const ARRAY: Operand = Operand::Gpr(Bank::B, 23);
+pub(crate) const ARRAY_MAP: Operand = Operand::Gpr(Bank::B, 23);
 
 /// Index of the base register of local memory that points to the stack frame.
 pub(crate) const FRAME_BASE: u8 = 0;
 /// Index of the base register of local memory that points to the packet vector (`enum pkt_vec` of
 /// the driver): the packet's length and address.
-pub(crate) const PACKET_BASE: u8 = 1;
+pub(crate) const PACKET_VECTOR_BASE: u8 = 1;
 
 /// Number of transfer registers in one file.
-pub(crate) const XFERS: u8 = 32;
+pub(crate) const XFER_COUNT: u8 = 32;

@@ -80,11 +80,11 @@ pub fn compile(
     let facts = RangeFacts::of(program, &lifted, &registers, stop)?;
     let room = options.map_abi.max_instructions();
     size::check(program, &facts.live, room)?;
-    let least = size::least(program, &facts.live);
+    let least = size::lower_bound(program, &facts.live);
     let mut program = AnnotatedProgram::new(object, program, &registers, facts, stop)?;
     optimize::drop_decided_jumps(&mut program);
-    let mut refused = subset::refused(&program, options.map_abi);
-    refused.extend(optimize::leave_out(&mut program));
+    let mut refused = subset::unsupported(&program, options.map_abi);
+    refused.extend(optimize::skip_and_check_jumps(&mut program));
     if let Some(refusals) = Refusals::of(refused) {
         return Err(CompileError::Refused(refusals));
     }

@@ -47,27 +47,27 @@ pub const PACKET_LENGTH_BITS: u8 = 14;
 /// Largest packet length in bytes that [`PACKET_LENGTH_BITS`] can hold.
 pub const MAX_PACKET: u16 = (1 << PACKET_LENGTH_BITS) - 1;
 /// Offset in bytes of the packet's address in the packet vector.
-pub const PACKET_ADDRESS: u64 = 8;
+pub const PACKET_ADDRESS_OFFSET: u64 = 8;
 
 /// Lowest offset in its buffer at which a packet may start, in bytes (`ebpf_init_cap_adjust_head`).
-pub const HEAD_FIRST: u32 = 44;
+pub const MIN_HEAD_OFFSET: u32 = 44;
 /// Highest offset in its buffer at which a packet may start, in bytes.
-pub const HEAD_LAST: u32 = 248;
+pub const MAX_HEAD_OFFSET: u32 = 248;
 /// Distance in bytes by which the firmware guarantees that a packet's start can move towards the
 /// start of its buffer.
-pub(crate) const HEAD_DOWN: i32 = 84;
+pub(crate) const MAX_HEAD_GROWTH: i32 = 84;
 /// Distance in bytes by which the firmware guarantees that a packet's start can move towards the
 /// end of its buffer.
-pub(crate) const HEAD_UP: i32 = 112;
+pub(crate) const MAX_HEAD_CUT: i32 = 112;
 /// Offset in its buffer at which the firmware puts a packet, in bytes: the guaranteed distance
-/// `HEAD_DOWN` above [`HEAD_FIRST`].
-pub const HEAD_START: u32 = HEAD_FIRST + HEAD_DOWN as u32;
+/// `MAX_HEAD_GROWTH` above [`MIN_HEAD_OFFSET`].
+pub const INITIAL_HEAD_OFFSET: u32 = MIN_HEAD_OFFSET + MAX_HEAD_GROWTH as u32;
 
 /// Position of a received packet in its buffer, and the distances by which helpers can move its
 /// ends.
 pub const RECEIVE: Receive = Receive {
-    head: (HEAD_DOWN as u16, HEAD_DOWN as u16),
-    cut: Some((HEAD_LAST - HEAD_START) as u16),
+    head: (MAX_HEAD_GROWTH as u16, MAX_HEAD_GROWTH as u16),
+    cut: Some((MAX_HEAD_OFFSET - INITIAL_HEAD_OFFSET) as u16),
     tail: TailRoom::Cut,
     ..Receive::PAGE
 };

@@ -85,8 +85,8 @@ pub enum Address {
     Dram(Operand, Operand),
 }
 
-/// An instruction. `both` is the attribute `gpr_wrboth`: the result goes to the register with this
-/// number in both banks.
+/// An instruction. `both_banks` is the attribute `gpr_wrboth`: the result goes to the register with
+/// this number in both banks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Insn {
     /// `alu[dst, a, op, b]`
@@ -100,7 +100,7 @@ pub enum Insn {
         /// Second operand.
         b: Operand,
         /// True if the result goes to both banks.
-        both: bool,
+        both_banks: bool,
     },
     /// `alu_shf[dst, a, op, b, shift]`: the second operand is shifted first.
     AluShf {
@@ -115,7 +115,7 @@ pub enum Insn {
         /// Shift of the second operand.
         shift: Option<Shift>,
         /// True if the result goes to both banks.
-        both: bool,
+        both_banks: bool,
     },
     /// `asr[dst, b, >>n]`: right shift that fills with the sign of the previous ALU result.
     Asr {
@@ -126,7 +126,7 @@ pub enum Insn {
         /// Distance of the shift.
         amount: ShiftAmount,
         /// True if the result goes to both banks.
-        both: bool,
+        both_banks: bool,
     },
     /// `dbl_shf[dst, a, b, >>n]`: the low word of the 64-bit value a:b shifted right.
     DblShf {
@@ -139,7 +139,7 @@ pub enum Insn {
         /// Distance of the shift.
         amount: ShiftAmount,
         /// True if the result goes to both banks.
-        both: bool,
+        both_banks: bool,
     },
     /// `immed[dst, value, <<shift]`: loads a constant, rotated left.
     Immed {
@@ -150,7 +150,7 @@ pub enum Insn {
         /// Rotation to the left: 0, 8 or 16 bits.
         shift: u8,
         /// True if the result goes to both banks.
-        both: bool,
+        both_banks: bool,
     },
     /// `immed_w1[dst, value]`: replaces the upper half word of a register.
     ImmedW1 {
@@ -159,7 +159,7 @@ pub enum Insn {
         /// New upper half word.
         value: u16,
         /// True if the result goes to both banks.
-        both: bool,
+        both_banks: bool,
     },
     /// `ld_field[dst, mask, src, shift]`: replaces the bytes of a register that a mask selects.
     LdField {
@@ -174,7 +174,7 @@ pub enum Insn {
         /// True for `ld_field_w_clr`, which clears the other bytes.
         clear: bool,
         /// True if the result goes to both banks.
-        both: bool,
+        both_banks: bool,
     },
     /// `local_csr_wr[ActLMAddrN, src]`: sets a base register of local memory.
     LocalCsrWr {
@@ -217,7 +217,7 @@ pub enum Insn {
         /// Step of the multiplication.
         step: MulStep,
         /// True if the result goes to both banks.
-        both: bool,
+        both_banks: bool,
     },
     /// `nop`
     Nop,

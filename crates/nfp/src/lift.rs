@@ -13,13 +13,13 @@ mod blocks;
 mod control;
 mod core_state;
 mod cost;
+mod delayed_effects;
 mod dispatch;
 mod emit;
 mod error;
 mod field;
 mod firmware_call;
 mod flow;
-mod in_flight;
 mod known_bits;
 mod local;
 mod memory;
@@ -55,7 +55,7 @@ pub fn lift(listing: &Listing, name: &str, options: &LiftOptions) -> Result<Prog
     let mut lifter = Lifter::new(listing, &basic_blocks);
     let mut blocks = lifter.blocks()?;
     let Lifter { mut core, classes, assumptions, .. } = lifter;
-    let result = options.keeps_result.then(|| result::keep(&mut core, &mut blocks));
+    let result = options.stores_result.then(|| result::store_result(&mut core, &mut blocks));
     let start = start::Start::new(&mut core, options);
     let mut inputs = start.inputs;
     inputs.extend(core.undefined.iter().map(|undefined| Input {
@@ -87,7 +87,7 @@ pub fn lift(listing: &Listing, name: &str, options: &LiftOptions) -> Result<Prog
     eliminate_dead_operations(&mut program);
     refuse_undefined(listing, &program, &core)?;
     program.inputs.truncate(start::FIXED_INPUTS);
-    start::prologue(&mut program, core, &start.bases);
+    start::prologue(&mut program, core, &start.base_regs);
     if let Some(base) = result {
         result::add_region(&mut program, base);
     }

@@ -112,7 +112,7 @@ spelled!(
 
 impl MulStep {
     /// Returns true if the step writes a result and the condition codes.
-    pub fn delivers(self) -> bool {
+    pub fn writes_result(self) -> bool {
         use MulStep::{Last16x16, Last24x8, Last32x32, Last32x32High};
         matches!(self, Last16x16 | Last24x8 | Last32x32 | Last32x32High)
     }

@@ -54,9 +54,9 @@ impl Display for Shift {
 }
 
 /// An optional shift operand with the comma before it.
-struct Tail(Option<Shift>);
+struct OptionalShift(Option<Shift>);
 
-impl Display for Tail {
+impl Display for OptionalShift {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         self.0.map_or(Ok(()), |shift| write!(f, ", {shift}"))
     }
@@ -80,32 +80,42 @@ fn right(amount: ShiftAmount) -> Shift {
 
 impl Display for Insn {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let wrboth = |both: bool| if both { ", gpr_wrboth" } else { "" };
+        let wrboth = |both_banks: bool| if both_banks { ", gpr_wrboth" } else { "" };
         match *self {
-            Insn::Alu { dst, a, op, b, both } => {
-                write!(f, "alu[{dst}, {a}, {op}, {b}]{}", wrboth(both))
+            Insn::Alu { dst, a, op, b, both_banks } => {
+                write!(f, "alu[{dst}, {a}, {op}, {b}]{}", wrboth(both_banks))
             }
-            Insn::AluShf { dst, a, op, b, shift, both } => {
-                write!(f, "alu_shf[{dst}, {a}, {op}, {b}{}]{}", Tail(shift), wrboth(both))
+            Insn::AluShf { dst, a, op, b, shift, both_banks } => {
+                write!(
+                    f,
+                    "alu_shf[{dst}, {a}, {op}, {b}{}]{}",
+                    OptionalShift(shift),
+                    wrboth(both_banks)
+                )
             }
-            Insn::Asr { dst, b, amount, both } => {
-                write!(f, "asr[{dst}, {b}, {}]{}", right(amount), wrboth(both))
+            Insn::Asr { dst, b, amount, both_banks } => {
+                write!(f, "asr[{dst}, {b}, {}]{}", right(amount), wrboth(both_banks))
             }
-            Insn::DblShf { dst, a, b, amount, both } => {
-                write!(f, "dbl_shf[{dst}, {a}, {b}, {}]{}", right(amount), wrboth(both))
+            Insn::DblShf { dst, a, b, amount, both_banks } => {
+                write!(f, "dbl_shf[{dst}, {a}, {b}, {}]{}", right(amount), wrboth(both_banks))
             }
-            Insn::Immed { dst, value, shift: 0, both } => {
-                write!(f, "immed[{dst}, {value:#x}]{}", wrboth(both))
+            Insn::Immed { dst, value, shift: 0, both_banks } => {
+                write!(f, "immed[{dst}, {value:#x}]{}", wrboth(both_banks))
             }
-            Insn::Immed { dst, value, shift, both } => {
-                write!(f, "immed[{dst}, {value:#x}, <<{shift}]{}", wrboth(both))
+            Insn::Immed { dst, value, shift, both_banks } => {
+                write!(f, "immed[{dst}, {value:#x}, <<{shift}]{}", wrboth(both_banks))
             }
-            Insn::ImmedW1 { dst, value, both } => {
-                write!(f, "immed_w1[{dst}, {value:#x}]{}", wrboth(both))
+            Insn::ImmedW1 { dst, value, both_banks } => {
+                write!(f, "immed_w1[{dst}, {value:#x}]{}", wrboth(both_banks))
             }
-            Insn::LdField { dst, mask, src, shift, clear, both } => {
+            Insn::LdField { dst, mask, src, shift, clear, both_banks } => {
                 let name = if clear { "ld_field_w_clr" } else { "ld_field" };
-                write!(f, "{name}[{dst}, {mask:04b}, {src}{}]{}", Tail(shift), wrboth(both))
+                write!(
+                    f,
+                    "{name}[{dst}, {mask:04b}, {src}{}]{}",
+                    OptionalShift(shift),
+                    wrboth(both_banks)
+                )
             }
             Insn::LocalCsrWr { index, src } => write!(f, "local_csr_wr[ActLMAddr{index}, {src}]"),
             Insn::LocalCsrRd { csr } => match csr::name(csr) {
@@ -125,11 +135,11 @@ impl Display for Insn {
                 write!(f, "{}", Defer(defer))
             }
             // The disassembler reads the code of a missing result as a constant.
-            Insn::MulStep { a: Operand::None, b, step, both } if step.delivers() => {
-                write!(f, "mul_step[0x0, {b}], {}{}", step.text(), wrboth(both))
+            Insn::MulStep { a: Operand::None, b, step, both_banks } if step.writes_result() => {
+                write!(f, "mul_step[0x0, {b}], {}{}", step.text(), wrboth(both_banks))
             }
-            Insn::MulStep { a, b, step, both } => {
-                write!(f, "mul_step[{a}, {b}], {}{}", step.text(), wrboth(both))
+            Insn::MulStep { a, b, step, both_banks } => {
+                write!(f, "mul_step[{a}, {b}], {}{}", step.text(), wrboth(both_banks))
             }
             Insn::Nop => f.write_str("nop"),
             Insn::Branch { condition, target, defer } => {

@@ -29,20 +29,22 @@ use field::{CLASS, CLASS_NO_MEMORY, Class};
 /// do not fit.
 pub fn encode(insn: &Insn) -> Result<u64, WordError> {
     match *insn {
-        Insn::Alu { dst, a, op, b, both } => alu::encode((dst, both), (a, op, b)),
-        Insn::MulStep { a, b, step, both } => alu::encode_mul_step((a, b), step, both),
-        Insn::AluShf { dst, a, op, b, shift, both } => {
-            shift::encode_alu_shf((dst, both), (a, op, b), shift)
+        Insn::Alu { dst, a, op, b, both_banks } => alu::encode((dst, both_banks), (a, op, b)),
+        Insn::MulStep { a, b, step, both_banks } => alu::encode_mul_step((a, b), step, both_banks),
+        Insn::AluShf { dst, a, op, b, shift, both_banks } => {
+            shift::encode_alu_shf((dst, both_banks), (a, op, b), shift)
         }
-        Insn::Asr { dst, b, amount, both } => shift::encode_asr((dst, both), b, amount),
-        Insn::DblShf { dst, a, b, amount, both } => {
-            shift::encode_dbl_shf((dst, both), (a, b), amount)
+        Insn::Asr { dst, b, amount, both_banks } => shift::encode_asr((dst, both_banks), b, amount),
+        Insn::DblShf { dst, a, b, amount, both_banks } => {
+            shift::encode_dbl_shf((dst, both_banks), (a, b), amount)
         }
-        Insn::LdField { dst, mask, src, shift, clear, both } => {
-            shift::encode_ld_field((dst, both), (mask, clear), (src, shift))
+        Insn::LdField { dst, mask, src, shift, clear, both_banks } => {
+            shift::encode_ld_field((dst, both_banks), (mask, clear), (src, shift))
         }
-        Insn::Immed { dst, value, shift, both } => immed::encode((dst, both), value, shift),
-        Insn::ImmedW1 { dst, value, both } => immed::encode_w1((dst, both), value),
+        Insn::Immed { dst, value, shift, both_banks } => {
+            immed::encode((dst, both_banks), value, shift)
+        }
+        Insn::ImmedW1 { dst, value, both_banks } => immed::encode_w1((dst, both_banks), value),
         Insn::Nop => Ok(immed::nop()),
         Insn::LocalCsrRd { csr } => csr::encode_read(csr),
         Insn::LocalCsrWr { index, src } => csr::encode_write(index, src),

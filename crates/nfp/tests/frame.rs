@@ -20,7 +20,7 @@ fn end_of_program(result: u32) -> Listing {
     let branch = |target| Insn::Branch { condition: BranchCondition::Always, target, defer: 0 };
     // Normal exits skip the three instructions for aborted programs.
     let mut insns =
-        vec![Insn::Immed { dst: a, value: result, shift: 0, both: true }, branch(2 + 3)];
+        vec![Insn::Immed { dst: a, value: result, shift: 0, both_banks: true }, branch(2 + 3)];
     let leaves = (insns.len() + end.len()) as u32;
     insns.extend(end.into_iter().map(|insn| match insn {
         Insn::Branch { condition, target: FIRST_EXIT, defer } => {
@@ -32,7 +32,7 @@ fn end_of_program(result: u32) -> Listing {
         other => other,
     }));
     let op = AluOp::B;
-    insns.push(Insn::Alu { dst: b, a: Operand::None, op, b: a, both: false });
+    insns.push(Insn::Alu { dst: b, a: Operand::None, op, b: a, both_banks: false });
     insns.push(branch(FIRST_EXIT));
     Listing::new(insns)
 }
@@ -43,7 +43,7 @@ fn results_become_what_the_firmware_does() {
     let expected = [0x82, 0x22, 0x11, 0x44, 0x82, 0x82];
     for (result, expected) in (0..).zip(expected) {
         let listing = end_of_program(result);
-        let options = LiftOptions { keeps_result: true, ..LiftOptions::default() };
+        let options = LiftOptions { stores_result: true, ..LiftOptions::default() };
         let program = lift(&listing, "end", &options).expect("it has a meaning");
         let environment = Environment::with_fill(&program, 0xa5);
         let run = concrete::run(&program, &environment, 100).expect("it runs");

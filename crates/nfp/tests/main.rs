@@ -1,10 +1,10 @@
 //! Tests of NFP listings, in one program that is linked once.
 
 mod common;
+mod differential;
 mod generate;
 mod listings;
 mod objdump;
-mod twins;
 
 mod alu;
 mod calls;

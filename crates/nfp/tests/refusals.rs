@@ -298,7 +298,7 @@ fn jumps_over_dead_code_are_left_out() {
 fn all_refusals(object: &Object, body: &[Insn], abi: MapAbi) -> Vec<(Vec<usize>, String)> {
     match compiled(object, body, abi) {
         Err(CompileError::Refused(refusals)) => {
-            refusals.iter().map(|one| (one.slots.clone(), one.what.clone())).collect()
+            refusals.iter().map(|one| (one.slots.clone(), one.reason.clone())).collect()
         }
         other => panic!("not refused: {other:?}"),
     }

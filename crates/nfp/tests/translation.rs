@@ -2,16 +2,16 @@
 //! and results as the BPF programs. The tests use random programs, the examples and the published
 //! programs.
 
+use crate::differential;
 use crate::listings;
-use crate::twins;
 
 use std::path::Path;
 
+use differential::{Pair, Start};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use slowpath_generate::{Features, programs};
 use slowpath_oracle::Oracle;
-use twins::{Pair, Start};
 
 /// Number of random programs that are compiled and compared.
 const PROGRAMS: u32 = 2500;

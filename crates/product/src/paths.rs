@@ -25,14 +25,14 @@ pub struct Path {
     /// Values that the path draws, in order.
     pub draws: Vec<TermId>,
     /// Reliances ([`Op::Rely`]), each with the term that is 1 if the path relies on it.
-    pub relied: Vec<(RelianceId, TermId)>,
+    pub reliances: Vec<(RelianceId, TermId)>,
     /// Number of executed instructions.
     pub instructions: u64,
     /// Values for which the path is taken; `None` if the solver could not decide whether there are
     /// any.
     pub model: Option<Model>,
     /// Number of undecided queries about the path since the last decided one.
-    doubts: u32,
+    undecided_queries: u32,
 }
 
 impl Path {
@@ -40,11 +40,11 @@ impl Path {
     pub(crate) fn joined(
         state: SymbolicState,
         conditions: Vec<TermId>,
-        relied: Vec<(RelianceId, TermId)>,
+        reliances: Vec<(RelianceId, TermId)>,
         instructions: u64,
     ) -> Path {
-        let (draws, model, doubts) = (Vec::new(), None, 0);
-        Path { state, conditions, draws, relied, instructions, model, doubts }
+        let (draws, model, undecided_queries) = (Vec::new(), None, 0);
+        Path { state, conditions, draws, reliances, instructions, model, undecided_queries }
     }
 }
 
@@ -66,14 +66,14 @@ struct Prefix {
     state: SymbolicState,
     conditions: Vec<TermId>,
     draws: Vec<TermId>,
-    relied: Vec<(RelianceId, TermId)>,
-    /// Counters of [`Drawing`] so far.
+    reliances: Vec<(RelianceId, TermId)>,
+    /// Counters of [`DrawSource`] so far.
     counts: Vec<u32>,
     /// Values for which the prefix is taken; `None` if the solver could not decide whether there
     /// are any.
     model: Option<Model>,
     /// Number of undecided queries since the last decided one.
-    doubts: u32,
+    undecided_queries: u32,
     blocks: usize,
     instructions: u64,
 }
@@ -88,7 +88,7 @@ enum Continuation {
 
 /// Source of the terms that a program draws ([`Op::Unknown`]), so that two programs get the same
 /// term for draws that agree.
-pub trait Drawing {
+pub trait DrawSource {
     /// Returns the terms that the operations of a block draw, in order. Operations after the last
     /// term, or whose term does not fit, draw new unknowns. `counts` belongs to the path so far,
     /// and is empty at its start.
@@ -104,9 +104,9 @@ pub trait Drawing {
 }
 
 /// Draws given terms one after the other.
-pub struct Sequence(pub Vec<TermId>);
+pub struct FixedDraws(pub Vec<TermId>);
 
-impl Drawing for Sequence {
+impl DrawSource for FixedDraws {
     fn draws(&mut self, side: &mut Side, block: BlockId, counts: &mut Vec<u32>) -> Vec<TermId> {
         let ops = &side.executor.program().block(block).ops;
         let here = ops.iter().filter(|origin| matches!(origin.op, Op::Unknown { .. })).count();
@@ -135,7 +135,7 @@ impl PathEnumerator {
 
     /// Enumerates the paths that packets of a path of another program take.
     pub fn following(side: &Side, inputs: Vec<TermId>, path: &Path) -> Self {
-        let known = (path.model.clone(), path.doubts);
+        let known = (path.model.clone(), path.undecided_queries);
         PathEnumerator::under(side, inputs, path.conditions.clone(), known)
     }
 
@@ -143,7 +143,7 @@ impl PathEnumerator {
         side: &Side,
         inputs: Vec<TermId>,
         conditions: Vec<TermId>,
-        (model, doubts): (Option<Model>, u32),
+        (model, undecided_queries): (Option<Model>, u32),
     ) -> Self {
         let mut state = side.start.clone();
         for &condition in &conditions {
@@ -156,10 +156,10 @@ impl PathEnumerator {
             state,
             conditions,
             draws: Vec::new(),
-            relied: Vec::new(),
+            reliances: Vec::new(),
             counts: Vec::new(),
             model,
-            doubts,
+            undecided_queries,
             blocks: 0,
             instructions: 0,
         };
@@ -174,27 +174,27 @@ impl PathEnumerator {
         &mut self,
         side: &mut Side,
         mut preconditions: Option<&mut dyn Preconditions>,
-        drawing: &mut dyn Drawing,
+        drawing: &mut dyn DrawSource,
         queries: &mut Queries<'_>,
     ) -> Result<NextPath, SolverError> {
         while let Some(at) = self.work.pop() {
             let mut at = Box::new(at);
-            if let Some(why) = queries.over() {
+            if let Some(why) = queries.stop_reason() {
                 return Ok(NextPath::Stopped(why));
             }
             if at.model.is_none() {
                 let pool = &mut side.executor.pool;
-                match queries.check_soon(pool, &at.conditions, at.doubts)? {
+                match queries.check_quickly(pool, &at.conditions, at.undecided_queries)? {
                     Answer::Sat(model) => {
                         at.model = Some(completed(pool, model, &self.inputs, &at.conditions));
-                        at.doubts = 0;
+                        at.undecided_queries = 0;
                     }
                     Answer::Unsat => continue,
-                    Answer::Unknown(_) => at.doubts += 1,
+                    Answer::Unknown(_) => at.undecided_queries += 1,
                 }
             }
             loop {
-                if let Some(why) = queries.over() {
+                if let Some(why) = queries.stop_reason() {
                     return Ok(NextPath::Stopped(why));
                 }
                 let block = match at.next {
@@ -206,14 +206,21 @@ impl PathEnumerator {
                             state,
                             conditions,
                             draws,
-                            relied,
+                            reliances,
                             instructions,
                             model,
-                            doubts,
+                            undecided_queries,
                             ..
                         } = *at;
-                        let path =
-                            Path { state, conditions, draws, relied, instructions, model, doubts };
+                        let path = Path {
+                            state,
+                            conditions,
+                            draws,
+                            reliances,
+                            instructions,
+                            model,
+                            undecided_queries,
+                        };
                         return Ok(NextPath::Path(Box::new(path)));
                     }
                 };
@@ -226,7 +233,9 @@ impl PathEnumerator {
                     Continuation::On(next) => at = next,
                     Continuation::None => break,
                     Continuation::Gap(why) => {
-                        return Ok(queries.over().map_or(NextPath::Gap(why), NextPath::Stopped));
+                        return Ok(queries
+                            .stop_reason()
+                            .map_or(NextPath::Gap(why), NextPath::Stopped));
                     }
                 }
             }
@@ -240,7 +249,7 @@ impl PathEnumerator {
         &mut self,
         side: &mut Side,
         preconditions: Option<&mut dyn Preconditions>,
-        drawing: &mut dyn Drawing,
+        drawing: &mut dyn DrawSource,
         queries: &mut Queries<'_>,
         block: BlockId,
         mut at: Box<Prefix>,
@@ -259,7 +268,7 @@ impl PathEnumerator {
             Err(error) => return failed(error),
         };
         at.draws.extend(side.executor.unknowns(point));
-        at.relied.extend(side.executor.reliances(point));
+        at.reliances.extend(side.executor.reliances(point));
         if let (Some(model), true) = (&mut at.model, !side.executor.unknowns(point).is_empty()) {
             complete(&side.executor.pool, model, side.executor.unknowns(point));
         }
@@ -301,10 +310,10 @@ impl PathEnumerator {
             state: other_state,
             conditions,
             draws: at.draws.clone(),
-            relied: at.relied.clone(),
+            reliances: at.reliances.clone(),
             counts: at.counts.clone(),
             model: None,
-            doubts: at.doubts,
+            undecided_queries: at.undecided_queries,
             blocks: at.blocks,
             instructions: at.instructions,
         });

@@ -17,7 +17,7 @@ const LEAST: Duration = Duration::from_millis(200);
 /// Maximum steps of a query that may stay undecided, such as whether a path is possible: about 2 s.
 /// Such a query also gets at most an eighth of the remaining time. Each earlier undecided query
 /// halves both limits.
-const SOON: u64 = 16_000_000;
+const QUICK_STEPS: u64 = 16_000_000;
 /// Maximum number of times that the limits are halved.
 const HALVES: u32 = 6;
 
@@ -71,7 +71,7 @@ impl<'a> Queries<'a> {
     }
 
     /// Returns the reason to end the work now, if there is one.
-    pub fn over(&self) -> Option<&'static str> {
+    pub fn stop_reason(&self) -> Option<&'static str> {
         self.stop.reason().map(|reason| match reason {
             Reason::Interrupted => "interrupted",
             Reason::Deadline | Reason::TimeLimit => "the deadline is over",
@@ -93,22 +93,22 @@ impl<'a> Queries<'a> {
     }
 
     /// Same as [`check`](Self::check), for queries that may stay undecided: with fewer steps.
-    /// `doubts` is the number of earlier queries, with fewer conditions, that stayed undecided;
-    /// each lowers the limit.
+    /// `undecided_queries` is the number of earlier queries, with fewer conditions, that stayed
+    /// undecided; each lowers the limit.
     ///
     /// # Errors
     /// If the solver contradicts itself.
-    pub fn check_soon(
+    pub fn check_quickly(
         &mut self,
         pool: &mut TermPool,
         conditions: &[TermId],
-        doubts: u32,
+        undecided_queries: u32,
     ) -> Result<Answer, SolverError> {
-        self.check_within(pool, conditions, self.soon(doubts))
+        self.check_within(pool, conditions, self.soon(undecided_queries))
     }
 
     /// Returns the positions of conditions that cannot hold together. Returns `None` if all of them
-    /// can, or if the solver does not decide soon ([`check_soon`](Self::check_soon)).
+    /// can, or if the solver does not decide soon ([`check_quickly`](Self::check_quickly)).
     ///
     /// # Errors
     /// If the solver contradicts itself.
@@ -126,11 +126,12 @@ impl<'a> Queries<'a> {
         })
     }
 
-    /// Returns the limit of a query that may stay undecided, after `doubts` undecided ones.
-    fn soon(&self, doubts: u32) -> Limit {
-        let halves = doubts.min(HALVES);
+    /// Returns the limit of a query that may stay undecided, after `undecided_queries` undecided
+    /// ones.
+    fn soon(&self, undecided_queries: u32) -> Limit {
+        let halves = undecided_queries.min(HALVES);
         let time = self.stop.remaining().map(|left| left / 8 / (1 << halves));
-        Limit { steps: SOON >> halves, time }
+        Limit { steps: QUICK_STEPS >> halves, time }
     }
 
     fn check_within(

@@ -40,7 +40,7 @@ pub fn difference<C>(
 }
 
 /// Adds the reason why something stays undecided, unless it is there already or there are too many.
-pub fn leave_open(reasons: &mut Vec<String>, why: String) {
+pub fn add_reason(reasons: &mut Vec<String>, why: String) {
     if reasons.len() < MAX_REASONS && !reasons.contains(&why) {
         reasons.push(why);
     }

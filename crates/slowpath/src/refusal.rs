@@ -41,8 +41,8 @@ impl Refusal {
     pub(crate) fn all(refusals: &Refusals) -> Vec<Self> {
         let shown = |refusal: &slowpath_nfp::Refusal| Refusal {
             instruction: refusal.slots.first().copied(),
-            place: refusal.place.clone(),
-            reason: refusal.what.clone(),
+            place: refusal.location.clone(),
+            reason: refusal.reason.clone(),
             // The error text mentions the other target once, so the hints omit it.
             hint: Some(&refusal.hint)
                 .filter(|hint| !hint.contains("--target ebpf"))

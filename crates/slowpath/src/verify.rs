@@ -30,7 +30,7 @@ use product::Product;
 use serde::Serialize;
 use slowpath_nfp::{Listing, MapAbi};
 use slowpath_product::{
-    Equivalence, NextPath, Path, PathEnumerator, Queries, Sequence, difference, leave_open,
+    Equivalence, FixedDraws, NextPath, Path, PathEnumerator, Queries, add_reason, difference,
 };
 use slowpath_stop::Stop;
 use std::time::Instant;
@@ -80,7 +80,8 @@ pub fn verify(request: &ProgramRequest, stop: &Stop) -> Result<Verification, Err
             Validation::new(request, stop).run(object, &compilation, listing)
         }
         Err(Error::Stopped { .. }) => {
-            let undecided = Queries::new(stop).over().map(str::to_owned).into_iter().collect();
+            let undecided =
+                Queries::new(stop).stop_reason().map(str::to_owned).into_iter().collect();
             Ok(Verification { undecided, ..Verification::default() })
         }
         Err(error) => Err(error),
@@ -155,7 +156,7 @@ impl<'a> Validation<'a> {
         queries: &mut Queries<'_>,
     ) -> Result<bool, Error> {
         let mut paths = PathEnumerator::new(&product.bpf, product.inputs(), Vec::new());
-        let mut drawn = Sequence(Vec::new());
+        let mut drawn = FixedDraws(Vec::new());
         let (mut total, mut complete) = (0, true);
         loop {
             match paths.next(&mut product.bpf, Some(&mut *preconditions), &mut drawn, queries)? {
@@ -270,6 +271,6 @@ impl<'a> Validation<'a> {
     }
 
     fn gap(&mut self, why: String) {
-        leave_open(&mut self.found.undecided, why);
+        add_reason(&mut self.found.undecided, why);
     }
 }

@@ -113,8 +113,8 @@ fn random_programs_with_helpers_are_proved() {
 /// Returns the mutants of a listing, each with one changed constant or branch condition.
 fn mutants(listing: &Listing) -> Vec<(usize, Listing)> {
     let changed = |insn: &Insn| match *insn {
-        Insn::Immed { dst, value, shift, both } => {
-            Some(Insn::Immed { dst, value: value ^ 1, shift, both })
+        Insn::Immed { dst, value, shift, both_banks: both } => {
+            Some(Insn::Immed { dst, value: value ^ 1, shift, both_banks: both })
         }
         Insn::Branch { condition: BranchCondition::CarryClear, target, defer } => {
             Some(Insn::Branch { condition: BranchCondition::CarrySet, target, defer })

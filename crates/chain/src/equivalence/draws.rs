@@ -6,7 +6,7 @@
 //! and got the same values up to it.
 
 use slowpath_ir::{BlockId, Op};
-use slowpath_product::{Drawing, Side};
+use slowpath_product::{DrawSource, Side};
 use slowpath_smt::{Domain, TermId};
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ pub(super) struct Draws {
     terms: HashMap<Key, TermId>,
 }
 
-impl Drawing for Draws {
+impl DrawSource for Draws {
     /// After a join, the next call of a helper gets a number that no incoming path has used. It is
     /// the same call in both programs if they have made equally many calls on each path.
     fn join(&self, ways: &[[&[u32]; 2]]) -> Option<[Vec<u32>; 2]> {

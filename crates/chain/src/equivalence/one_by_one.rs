@@ -116,7 +116,7 @@ impl Validation<'_, '_> {
             }
         }
         for (what, differs) in differences {
-            if let Some(why) = self.queries.over() {
+            if let Some(why) = self.queries.stop_reason() {
                 self.gap(why.to_owned());
                 return Ok(Equivalence::Stopped);
             }

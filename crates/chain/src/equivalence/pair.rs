@@ -7,7 +7,7 @@ use super::facts::{FactTerms, Packets};
 use slowpath_bpf::lift::{Layout, Lifted, MapLayout};
 use slowpath_exec::{InitialByte, Start, Written};
 use slowpath_ir::{InputId, InputKind, Program, Region, RegionId, RegionKind, RelianceId};
-use slowpath_product::{Alike, Path, Side};
+use slowpath_product::{Path, Side, StructuralEquality};
 use slowpath_smt::{ArrayId, Domain, TermId, TermPool};
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,7 +39,7 @@ pub(super) struct Pair {
     /// Arrays for the initial content of regions.
     pub arrays: BTreeMap<RegionKey, ArrayId>,
     /// Values known to be equal; only while all runs are compared together.
-    pub alike: Option<Alike>,
+    pub alike: Option<StructuralEquality>,
     /// Regions in which runs only record initial content that they have found.
     pub notes: BTreeSet<RegionKey>,
 }
@@ -107,7 +107,7 @@ impl Pair {
     /// together.
     pub fn one_if_alike(&mut self, a: TermId, b: TermId) -> TermId {
         let pool = &mut self.original.side.executor.pool;
-        let alike = self.alike.as_mut().is_some_and(|alike| alike.are(pool, a, b));
+        let alike = self.alike.as_mut().is_some_and(|alike| alike.are_equal(pool, a, b));
         if alike { a } else { b }
     }
 

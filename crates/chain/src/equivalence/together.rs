@@ -1,5 +1,5 @@
 //! The proof for all paths together, where there are many. It follows both programs in lockstep
-//! ([`slowpath_product::abreast`]), and compares their final states once.
+//! ([`slowpath_product::lockstep()`]), and compares their final states once.
 //!
 //! It proves that the programs do the same, or shows nothing: a difference may be due to runs that
 //! do not exist. Then the proof goes on path by path, which also finds packets.
@@ -7,7 +7,7 @@
 use super::covering::MAX_COVERS;
 use super::validation::{Together, Validation};
 use super::{alignment, compare};
-use slowpath_product::{Abreast, Alike, Alone, Answer, Path, abreast};
+use slowpath_product::{Answer, Lockstep, Path, StructuralEquality, TermPair, lockstep};
 use slowpath_smt::{SolverError, TermId};
 
 /// Number of pairs of paths that are compared one by one first; most programs have no more.
@@ -35,8 +35,8 @@ impl Validation<'_, '_> {
         if let Together::NotTried = self.together {
             self.together = Together::Open;
             let open = std::mem::take(&mut self.found.undecided);
-            self.pair.alike = Some(Alike::default());
-            let same = self.abreast()?;
+            self.pair.alike = Some(StructuralEquality::default());
+            let same = self.run_in_lockstep()?;
             self.pair.alike = None;
             for side in [&mut self.pair.original.side, &mut self.pair.other.side] {
                 side.joined = None;
@@ -53,13 +53,13 @@ impl Validation<'_, '_> {
     }
 
     /// Follows both programs in lockstep, and compares their final states.
-    fn abreast(&mut self) -> Result<bool, SolverError> {
+    fn run_in_lockstep(&mut self) -> Result<bool, SolverError> {
         let programs = [&self.pair.original, &self.pair.other];
         let [original, other] = programs.map(|member| member.side.executor.program());
         let Ok(orders) = alignment::orders(original, other, self.origins) else { return Ok(false) };
         let conditions = self.pair.facts.conditions.clone();
         let sides = [&mut self.pair.original.side, &mut self.pair.other.side];
-        match abreast(sides, &orders, &conditions, &mut self.draws, self.queries)? {
+        match lockstep(sides, &orders, &conditions, &mut self.draws, self.queries)? {
             Ok(runs) => self.same(&runs),
             // The proof path by path reports the reason again.
             Err(_) => Ok(false),
@@ -67,7 +67,7 @@ impl Validation<'_, '_> {
     }
 
     /// Returns whether both programs leave the same state.
-    fn same(&mut self, runs: &Abreast) -> Result<bool, SolverError> {
+    fn same(&mut self, runs: &Lockstep) -> Result<bool, SolverError> {
         let [path, other] = &runs.paths;
         if self.relies(path, other)? {
             return Ok(false);
@@ -88,17 +88,18 @@ impl Validation<'_, '_> {
         }
         let executed = &mut self.found.executed;
         executed.after = executed.after.max(other.instructions);
-        executed.slower = executed.slower.max(runs.slower);
+        executed.slower = executed.slower.max(runs.max_extra_instructions);
         Ok(true)
     }
 
     /// Asks the solver about values that were not found to be equal, the innermost first. Single
     /// values are easy, terms made of many of them are hard. Returns whether any are equal.
     fn settle(&mut self, runs: &Path) -> Result<bool, SolverError> {
-        let undecided = self.pair.alike.as_mut().map(Alike::take_undecided).unwrap_or_default();
+        let undecided =
+            self.pair.alike.as_mut().map(StructuralEquality::take_undecided).unwrap_or_default();
         let mut settled = false;
         for pair in undecided {
-            if self.pair.alike.as_ref().is_some_and(|alike| alike.knows(&pair)) {
+            if self.pair.alike.as_ref().is_some_and(|alike| alike.is_known_equal(&pair)) {
                 continue;
             }
             let equal = self.equal_under(runs, &pair)?;
@@ -114,21 +115,25 @@ impl Validation<'_, '_> {
     /// `None` if the terms differ, or if that is not known.
     ///
     /// Runs have many known conditions, mostly without use here: the first query leaves them out.
-    fn equal_under(&mut self, runs: &Path, pair: &Alone) -> Result<Option<Alone>, SolverError> {
+    fn equal_under(
+        &mut self,
+        runs: &Path,
+        pair: &TermPair,
+    ) -> Result<Option<TermPair>, SolverError> {
         self.tell_bits();
         let pool = self.pair.pool();
         let same = pool.eq(pair.terms.0, pair.terms.1);
         let differs = pool.not(same);
         let choices = pair.conditions.iter().copied().chain([differs]);
         for known in [&[][..], &runs.conditions[..]] {
-            if self.queries.over().is_some() {
+            if self.queries.stop_reason().is_some() {
                 break;
             }
             let all: Vec<TermId> = choices.clone().chain(known.iter().copied()).collect();
             if let Some(core) = self.queries.contradiction(self.pair.pool(), &all)? {
                 let needed = core.iter().filter_map(|&position| pair.conditions.get(position));
                 let conditions = needed.copied().collect();
-                return Ok(Some(Alone { terms: pair.terms, conditions }));
+                return Ok(Some(TermPair { terms: pair.terms, conditions }));
             }
         }
         Ok(None)

@@ -5,7 +5,7 @@ use super::draws::Draws;
 use super::facts::Packets;
 use super::pair::Pair;
 use super::proof::Proof;
-use slowpath_product::{Answer, Path, Queries, leave_open};
+use slowpath_product::{Answer, Path, Queries, add_reason};
 use slowpath_smt::{SolverError, TermId};
 use slowpath_stop::Stop;
 use std::collections::BTreeSet;
@@ -82,7 +82,7 @@ impl<'a, 'b> Validation<'a, 'b> {
         let pool = self.pair.pool();
         match self.together {
             // A query that is hard for one path may be easy for all paths together.
-            Together::NotTried => self.queries.check_soon(pool, &conditions, 0),
+            Together::NotTried => self.queries.check_quickly(pool, &conditions, 0),
             _ => self.queries.check(pool, &conditions),
         }
     }
@@ -100,7 +100,7 @@ impl<'a, 'b> Validation<'a, 'b> {
             .flat_map(|(member, path)| {
                 let sentences = &member.side.executor.program().reliances;
                 // Results about more runs than exist hold for those that exist.
-                let matter = path.relied.iter().filter(|(on, _)| {
+                let matter = path.reliances.iter().filter(|(on, _)| {
                     !(member.wider.contains(on) || untouched && member.of_packet.contains(on))
                 });
                 matter.map(|&(on, term)| (sentences[on.index()].clone(), term))
@@ -120,6 +120,6 @@ impl<'a, 'b> Validation<'a, 'b> {
     }
 
     pub fn gap(&mut self, why: String) {
-        leave_open(&mut self.found.undecided, why);
+        add_reason(&mut self.found.undecided, why);
     }
 }

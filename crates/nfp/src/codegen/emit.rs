@@ -234,7 +234,7 @@ impl Emission<'_> {
             size: size.bytes(),
             register: pair(register),
             place: from.saturating_add(i64::from(self.depth(slot)) + i64::from(offset)),
-            through: varies.then_some((pair(base), offset)),
+            pointer: varies.then_some((pair(base), offset)),
         };
         stack::access(&mut self.asm, &self.program.insns[slot], &access)
     }

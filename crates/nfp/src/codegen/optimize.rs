@@ -40,7 +40,7 @@ pub(super) fn drop_decided_jumps(program: &mut AnnotatedProgram<'_>) {
 
 /// Runs the first optimisation, and rejects programs that jump to an instruction that it skips,
 /// which the driver cannot compile.
-pub(super) fn leave_out(program: &mut AnnotatedProgram<'_>) -> Vec<Refusal> {
+pub(super) fn skip_and_check_jumps(program: &mut AnnotatedProgram<'_>) -> Vec<Refusal> {
     let left_out = skip_saved_context(program);
     let jumps = program.insns.iter().enumerate().filter(|(_, insn)| {
         !insn.skipped && insn.target.is_some_and(|target| left_out.contains(&target))

@@ -12,16 +12,16 @@ pub(super) const OTHER_TARGET: &str =
 #[derive(Clone, Debug)]
 pub(super) struct Cause {
     /// Description of the unsupported feature.
-    pub what: String,
+    pub reason: String,
     /// Suggestion for a fix.
     pub hint: String,
     /// True if the cause may only be a consequence of an unsupported call, whose result is unknown.
-    pub may_follow: bool,
+    pub follows_from_call: bool,
 }
 
 impl Cause {
     pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Cause { what: what.into(), hint: hint.into(), may_follow: false }
+        Cause { reason: what.into(), hint: hint.into(), follows_from_call: false }
     }
 
     /// Returns a cause for which another target is the only remedy.
@@ -30,8 +30,8 @@ impl Cause {
     }
 
     /// Marks the cause as a possible consequence of an unsupported call.
-    pub fn may_follow(self) -> Self {
-        Cause { may_follow: true, ..self }
+    pub fn follows_from_call(self) -> Self {
+        Cause { follows_from_call: true, ..self }
     }
 }
 
@@ -43,9 +43,9 @@ pub struct Refusal {
     pub slots: Vec<usize>,
     /// Section, instruction and source line of the first instruction; empty if the cause concerns
     /// the program as a whole.
-    pub place: String,
+    pub location: String,
     /// Description of the unsupported feature.
-    pub what: String,
+    pub reason: String,
     /// Suggestion for a fix.
     pub hint: String,
 }
@@ -57,18 +57,23 @@ impl Refusal {
     }
 
     pub(super) fn of_program(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Refusal { slots: Vec::new(), place: String::new(), what: what.into(), hint: hint.into() }
+        Refusal {
+            slots: Vec::new(),
+            location: String::new(),
+            reason: what.into(),
+            hint: hint.into(),
+        }
     }
 
     pub(super) fn at(program: &BpfProgram, slot: usize, cause: Cause) -> Self {
-        let Cause { what, hint, .. } = cause;
-        Refusal { slots: vec![slot], place: program.place_text(slot), what, hint }
+        let Cause { reason: what, hint, .. } = cause;
+        Refusal { slots: vec![slot], location: program.place_text(slot), reason: what, hint }
     }
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Refusal { place, what, hint, .. } = self;
+        let Refusal { location: place, reason: what, hint, .. } = self;
         f.write_str(place)?;
         match self.times() {
             0 | 1 => {}
@@ -102,11 +107,11 @@ impl Refusals {
         let mut places = std::collections::HashMap::new();
         for refusal in all {
             let first = &mut refusals.first;
-            if (&first.what, &first.hint) == (&refusal.what, &refusal.hint) {
+            if (&first.reason, &first.hint) == (&refusal.reason, &refusal.hint) {
                 first.slots.extend(refusal.slots);
                 continue;
             }
-            let reason = (refusal.what.clone(), refusal.hint.clone());
+            let reason = (refusal.reason.clone(), refusal.hint.clone());
             let place = *places.entry(reason).or_insert(refusals.others.len());
             match refusals.others.get_mut(place) {
                 Some(known) => known.slots.extend(refusal.slots),

@@ -10,7 +10,7 @@ use super::error::CompileError;
 
 /// Factor by which the lower bound must exceed the firmware's room before a program is rejected
 /// without compilation. Below it, compilation may find other errors that are worth reporting.
-const FAR: usize = 4;
+const REJECTION_FACTOR: usize = 4;
 
 /// Rejects a program that is far too long. `live` are the slots that the verifier visits, `room` is
 /// the number of instructions that the firmware can hold.
@@ -22,8 +22,12 @@ pub(super) fn check(
     live: &BTreeSet<usize>,
     room: usize,
 ) -> Result<(), CompileError> {
-    let least = least(program, live);
-    if least > FAR * room { Err(too_large(&format!("at least {least}"), room)) } else { Ok(()) }
+    let least = lower_bound(program, live);
+    if least > REJECTION_FACTOR * room {
+        Err(too_large(&format!("at least {least}"), room))
+    } else {
+        Ok(())
+    }
 }
 
 /// Returns the error for a program that is longer than `room`.
@@ -34,7 +38,7 @@ pub(super) fn too_large(length: &str, room: usize) -> CompileError {
 
 /// Returns a lower bound of the number of emitted instructions. It holds for all operand values and
 /// ignores instructions that optimisations may remove.
-pub(super) fn least(program: &BpfProgram, live: &BTreeSet<usize>) -> usize {
+pub(super) fn lower_bound(program: &BpfProgram, live: &BTreeSet<usize>) -> usize {
     let both_ways = |slot: usize, insn: &Insn| {
         let target = insn.jump_target(slot);
         live.contains(&(slot + 1)) && target.is_some_and(|to| live.contains(&to))

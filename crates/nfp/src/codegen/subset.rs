@@ -12,7 +12,7 @@ use slowpath_bpf::insn::{
 };
 use slowpath_bpf::lift::RegisterValue;
 
-use maps::{Use, Uses, map_supported, mark};
+use maps::{Use, Uses, map_supported, record_use};
 
 use super::access::memory_operand;
 use super::annotated::AnnotatedProgram;
@@ -23,7 +23,7 @@ use crate::firmware::{FRAME_ALIGN, MAX_STACK, MapAbi};
 
 /// Returns the reasons why the card cannot run a program: first those of instructions, then those
 /// of the program as a whole.
-pub(super) fn refused(program: &AnnotatedProgram<'_>, abi: MapAbi) -> Vec<Refusal> {
+pub(super) fn unsupported(program: &AnnotatedProgram<'_>, abi: MapAbi) -> Vec<Refusal> {
     let mut uses = Uses::of(program);
     let live = (0..program.insns.len()).filter(|&slot| program.is_live(slot));
     let causes =
@@ -31,7 +31,7 @@ pub(super) fn refused(program: &AnnotatedProgram<'_>, abi: MapAbi) -> Vec<Refusa
     let mut causes: Vec<(usize, Cause)> = causes.collect();
     // The result of an unsupported call is unknown. Causes that may follow from it are noise.
     if causes.iter().any(|(slot, _)| matches!(program.insns[*slot].insn, Insn::Call(_))) {
-        causes.retain(|(_, cause)| !cause.may_follow);
+        causes.retain(|(_, cause)| !cause.follows_from_call);
     }
     let refused = causes.into_iter().map(|(slot, cause)| Refusal::at(program.linked, slot, cause));
     refused.chain(stack(program)).collect()
@@ -169,7 +169,7 @@ fn load(
         }
         RegisterValue::MapValue { map, .. } => {
             let offsets = program.registers.element_offsets(slot, base.number());
-            mark(program, map, (offsets, offset, size.bytes()), Use::Read, uses)
+            record_use(program, map, (offsets, offset, size.bytes()), Use::Read, uses)
         }
         value => pointer(program, slot, base, value),
     }
@@ -190,7 +190,7 @@ fn pointer(
             "a pointer whose kind is not the same on all ways to the instruction",
             "give each kind of pointer its own access",
         )
-        .may_follow()),
+        .follows_from_call()),
         _ => Err(Cause::unsupported("a kind of pointer that the card does not know")),
     }
 }
@@ -282,7 +282,7 @@ fn atomic(
             let cause =
                 Cause::unsupported("an atomic addition to something other than a map's element");
             let unknown = value == RegisterValue::Other;
-            return Err(if unknown { cause.may_follow() } else { cause });
+            return Err(if unknown { cause.follows_from_call() } else { cause });
         }
     };
     match program.value(slot, src) {
@@ -290,7 +290,7 @@ fn atomic(
         _ => return Err(Cause::unsupported("an atomic addition of a pointer")),
     }
     let offsets = program.registers.element_offsets(slot, base.number());
-    mark(program, map, (offsets, offset, width.bits() / 8), Use::Atomic, uses)
+    record_use(program, map, (offsets, offset, width.bits() / 8), Use::Atomic, uses)
 }
 
 /// Checks the stack usage of a program and all functions that it calls (`nfp_bpf_get_stack_usage`).

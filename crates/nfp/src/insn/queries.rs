@@ -30,14 +30,16 @@ impl Insn {
     /// Returns the destination of the result, and whether the result goes to both banks.
     pub fn destination(&self) -> Option<(Operand, bool)> {
         match *self {
-            Insn::Alu { dst, both, .. }
-            | Insn::AluShf { dst, both, .. }
-            | Insn::Asr { dst, both, .. }
-            | Insn::DblShf { dst, both, .. }
-            | Insn::Immed { dst, both, .. }
-            | Insn::ImmedW1 { dst, both, .. }
-            | Insn::LdField { dst, both, .. } => Some((dst, both)),
-            Insn::MulStep { a, step, both, .. } if step.delivers() => Some((a, both)),
+            Insn::Alu { dst, both_banks, .. }
+            | Insn::AluShf { dst, both_banks, .. }
+            | Insn::Asr { dst, both_banks, .. }
+            | Insn::DblShf { dst, both_banks, .. }
+            | Insn::Immed { dst, both_banks, .. }
+            | Insn::ImmedW1 { dst, both_banks, .. }
+            | Insn::LdField { dst, both_banks, .. } => Some((dst, both_banks)),
+            Insn::MulStep { a, step, both_banks, .. } if step.writes_result() => {
+                Some((a, both_banks))
+            }
             _ => None,
         }
     }
@@ -50,7 +52,7 @@ impl Insn {
             | Insn::Asr { .. }
             | Insn::DblShf { .. }
             | Insn::LdField { .. } => true,
-            Insn::MulStep { step, .. } => step.delivers(),
+            Insn::MulStep { step, .. } => step.writes_result(),
             _ => false,
         }
     }

@@ -10,7 +10,14 @@ use crate::{AluOp, Operand};
 
 impl CoreState {
     /// `alu[dst, a, op, b]`
-    pub(super) fn alu(&mut self, dst: Operand, a: Operand, op: AluOp, b: Operand, both: bool) {
+    pub(super) fn alu(
+        &mut self,
+        dst: Operand,
+        a: Operand,
+        op: AluOp,
+        b: Operand,
+        both_banks: bool,
+    ) {
         let first = self.source(a);
         let second = self.source(b);
         let result = match op {
@@ -40,7 +47,7 @@ impl CoreState {
                 result
             }
         };
-        self.deliver(dst, result, both);
+        self.write_result(dst, result, both_banks);
     }
 
     /// Emits `a op b` for bitwise operators.

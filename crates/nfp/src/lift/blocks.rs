@@ -23,7 +23,7 @@ pub(super) struct Lifter<'a> {
     pub assumptions: Vec<String>,
     basic_blocks: &'a [(BlockKey, BasicBlock)],
     /// Blocks after those of the listing, one for each return to an unexpected address.
-    elsewhere: Vec<Block>,
+    unexpected_returns: Vec<Block>,
 }
 
 impl<'a> Lifter<'a> {
@@ -34,7 +34,7 @@ impl<'a> Lifter<'a> {
             classes: CostClasses::default(),
             assumptions: Vec::new(),
             basic_blocks,
-            elsewhere: Vec::new(),
+            unexpected_returns: Vec::new(),
         }
     }
 
@@ -45,7 +45,7 @@ impl<'a> Lifter<'a> {
         for (_, basic) in self.basic_blocks {
             blocks.push(self.block(basic)?);
         }
-        blocks.append(&mut self.elsewhere);
+        blocks.append(&mut self.unexpected_returns);
         Ok(blocks)
     }
 
@@ -66,7 +66,7 @@ impl<'a> Lifter<'a> {
         };
         let last = insns.last().map_or(basic.body.start, |insn| insn.index());
         self.core.check_block_end().map_err(|cause| LiftError::at(self.listing, last, cause))?;
-        self.settle_local_bases(basic)?;
+        self.apply_pending_bases(basic)?;
         let first = InsnIdx::from(basic.body.start);
         Ok(Block { first, insns, ops: self.core.emit.take_ops(), costs, terminator })
     }
@@ -88,7 +88,7 @@ impl<'a> Lifter<'a> {
         // before.
         let decided: Option<Reg> = match branch.decision {
             Decision::Always => None,
-            Decision::Codes(condition) => self.core.condition(condition),
+            Decision::ConditionCodes(condition) => self.core.condition(condition),
             Decision::Bit(src, bit, set) => Some(self.core.bit_condition(src, bit, set)),
             Decision::Return(src, back) => {
                 let address = self.core.source(src);
@@ -104,7 +104,7 @@ impl<'a> Lifter<'a> {
         }
         let mut class = |name| CostEvent { insn, class: self.classes.id(name) };
         let (taken, work) = match branch.decision {
-            Decision::Codes(_) if decided.is_some() => (cost::BRANCH_TAKEN, None),
+            Decision::ConditionCodes(_) if decided.is_some() => (cost::BRANCH_TAKEN, None),
             _ => (cost::BRANCH, branch.firmware.map(|called| class(called.cost_class()))),
         };
         if let Some(called) = branch.firmware {
@@ -126,9 +126,9 @@ impl<'a> Lifter<'a> {
             (None, _) => Terminator::Jump(edge(taken, target_of(self.basic_blocks, branch.target))),
             (Some(cond), Decision::Return(_, back)) => {
                 let taken = edge(taken, target_of(self.basic_blocks, branch.target));
-                let number = self.basic_blocks.len() + self.elsewhere.len();
+                let number = self.basic_blocks.len() + self.unexpected_returns.len();
                 let fallthrough = edge(cost::BRANCH, Destination::Block(BlockId::from(number)));
-                self.elsewhere.push(elsewhere(&mut self.core, insn, back));
+                self.unexpected_returns.push(unexpected_return(&mut self.core, insn, back));
                 Terminator::Branch { cond, taken, fallthrough }
             }
             (Some(cond), _) => {
@@ -158,12 +158,12 @@ impl<'a> Lifter<'a> {
     /// Applies the pending writes of base registers of local memory. This is correct only if no
     /// instruction uses one of the registers before its write takes effect, which the function
     /// checks.
-    fn settle_local_bases(&mut self, basic: &BasicBlock) -> Result<(), LiftError> {
+    fn apply_pending_bases(&mut self, basic: &BasicBlock) -> Result<(), LiftError> {
         for pending in self.core.take_pending() {
             let user = flow::local_user_behind(self.listing, basic, pending);
             if let Some(user) = user {
                 let cause =
-                    super::LiftCause::LocalBaseOnItsWay { index: pending.index, user: user as u32 };
+                    super::LiftCause::LocalBasePending { index: pending.index, user: user as u32 };
                 return Err(LiftError::at(self.listing, pending.number, cause));
             }
             self.core.set_local_base(pending.index, pending.value);
@@ -184,7 +184,7 @@ fn target_of(basic_blocks: &[(BlockKey, BasicBlock)], target: BranchTarget) -> D
 
 /// Returns a block without meaning. Its branch reads a register that nothing writes. A program in
 /// which this block may be reachable is therefore rejected, whatever its other paths cost.
-fn elsewhere(core: &mut CoreState, insn: InsnIdx, back: usize) -> Block {
+fn unexpected_return(core: &mut CoreState, insn: InsnIdx, back: usize) -> Block {
     let name = format!("for return addresses other than .{back}");
     let cond = core.emit.named(name, 1);
     let exit = || Edge { target: Destination::Exit(FIRST_EXIT), costs: Vec::new() };

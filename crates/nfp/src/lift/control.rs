@@ -22,11 +22,11 @@ impl CoreState {
         if !std::mem::take(&mut self.csr_value_due) {
             return Ok(false);
         }
-        let Insn::Immed { dst, value: 0, shift: 0, both } = *insn else {
-            return Err(LiftCause::ValueNotTaken);
+        let Insn::Immed { dst, value: 0, shift: 0, both_banks } = *insn else {
+            return Err(LiftCause::CsrValueUnused);
         };
-        let number = self.any_word("pseudo_random_number", "the number");
-        self.deliver(dst, number, both);
+        let number = self.unknown_word("pseudo_random_number", "the number");
+        self.write_result(dst, number, both_banks);
         self.undefine(ArchReg::Previous, "the previous ALU result");
         Ok(true)
     }

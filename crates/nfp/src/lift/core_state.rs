@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use slowpath_ir::{BinaryOp, Emit, InputId, Op, Operand as Value, Reg};
 
+use super::delayed_effects::{Deferred, Multiplication, PendingBase};
 use super::emit::Emitter;
 use super::error::LiftCause;
-use super::in_flight::{Deferred, Multiplication, PendingBase};
 use crate::{Bank, Insn, Operand};
 
 /// A register whose value can be live across blocks.
@@ -137,7 +137,7 @@ impl CoreState {
 
     pub fn end_insn(&mut self, insn: &Insn) {
         if matches!(insn, Insn::Mem { signal: Some(_), defer: 0, .. }) {
-            self.hasten_pending();
+            self.expire_pending();
         }
         self.step_deferred();
     }
@@ -145,10 +145,10 @@ impl CoreState {
     /// Checks that a block ends without an unfinished memory command or read of a control register.
     pub fn check_block_end(&mut self) -> Result<(), LiftCause> {
         if let Some(deferred) = self.deferred.take() {
-            return Err(LiftCause::MemoryInDelaySlot { owner: deferred.number() });
+            return Err(LiftCause::MemoryInDelaySlot { delay_slot_of: deferred.number() });
         }
         match std::mem::take(&mut self.csr_value_due) {
-            true => Err(LiftCause::ValueNotTaken),
+            true => Err(LiftCause::CsrValueUnused),
             false => Ok(()),
         }
     }
@@ -208,11 +208,11 @@ impl CoreState {
     }
 
     /// Writes an ALU result to its destination and to the previous ALU result.
-    pub fn deliver(&mut self, dst: Operand, result: Value, both: bool) {
+    pub fn write_result(&mut self, dst: Operand, result: Value, both_banks: bool) {
         match dst {
             // The parser rejects constants as destinations.
             Operand::None | Operand::Immediate(_) => {}
-            Operand::Gpr(_, number) if both => {
+            Operand::Gpr(_, number) if both_banks => {
                 self.set(ArchReg::Gpr(Bank::A, number), result);
                 self.set(ArchReg::Gpr(Bank::B, number), result);
             }

@@ -13,18 +13,20 @@ impl CoreState {
             return Ok(());
         }
         match *insn {
-            Insn::Alu { dst, a, op, b, both } => self.alu(dst, a, op, b, both),
-            Insn::AluShf { dst, a, op, b, shift, both } => {
-                self.alu_shf(dst, (a, op, b), shift, both)
+            Insn::Alu { dst, a, op, b, both_banks } => self.alu(dst, a, op, b, both_banks),
+            Insn::AluShf { dst, a, op, b, shift, both_banks } => {
+                self.alu_shf(dst, (a, op, b), shift, both_banks)
             }
-            Insn::Asr { dst, b, amount, both } => self.asr(dst, b, amount, both),
-            Insn::DblShf { dst, a, b, amount, both } => self.dbl_shf(dst, (a, b), amount, both),
-            Insn::Immed { dst, value, shift, both } => {
-                self.immed(dst, value.rotate_left(shift.into()), both);
+            Insn::Asr { dst, b, amount, both_banks } => self.asr(dst, b, amount, both_banks),
+            Insn::DblShf { dst, a, b, amount, both_banks } => {
+                self.dbl_shf(dst, (a, b), amount, both_banks)
             }
-            Insn::ImmedW1 { dst, value, both } => self.immed_w1(dst, value, both),
-            Insn::LdField { dst, mask, src, shift, clear, both } => {
-                self.ld_field(dst, mask, (src, shift), clear, both);
+            Insn::Immed { dst, value, shift, both_banks } => {
+                self.immed(dst, value.rotate_left(shift.into()), both_banks);
+            }
+            Insn::ImmedW1 { dst, value, both_banks } => self.immed_w1(dst, value, both_banks),
+            Insn::LdField { dst, mask, src, shift, clear, both_banks } => {
+                self.ld_field(dst, mask, (src, shift), clear, both_banks);
             }
             Insn::LocalCsrWr { index, src } => self.local_csr_wr(index, src),
             Insn::LocalCsrRd { csr } => return self.local_csr_rd(csr),
@@ -32,7 +34,9 @@ impl CoreState {
                 let count = if indirect { None } else { Some(count) };
                 return self.mem(command, (xfer, count), address, signal.is_some(), defer);
             }
-            Insn::MulStep { a, b, step, both } => return self.mul_step(a, b, step, both),
+            Insn::MulStep { a, b, step, both_banks } => {
+                return self.mul_step(a, b, step, both_banks);
+            }
             Insn::Nop | Insn::Branch { .. } | Insn::BranchBit { .. } | Insn::Return { .. } => {}
         }
         Ok(())

@@ -49,18 +49,18 @@ pub enum LiftCause {
         last: u32,
     },
     /// A branch into a delay slot of another branch.
-    #[error("branch to .{target}, which is a delay slot of .{owner}")]
+    #[error("branch to .{target}, which is a delay slot of .{delay_slot_of}")]
     TargetInDelaySlot {
         /// Number of the target instruction.
         target: u32,
         /// Number of the branch that owns the delay slot.
-        owner: u32,
+        delay_slot_of: u32,
     },
     /// A branch in a delay slot.
-    #[error("branch in a delay slot of .{owner}")]
+    #[error("branch in a delay slot of .{delay_slot_of}")]
     BranchInDelaySlot {
         /// Number of the branch that owns the delay slot.
-        owner: u32,
+        delay_slot_of: u32,
     },
     /// A branch with more delay slots than the listing has instructions after it.
     #[error("its {defer} delay slots do not fit before the end of the listing at .{last}")]
@@ -79,7 +79,7 @@ pub enum LiftCause {
         "ActLMAddr{index} takes its new value three cycles later, but a branch comes before, and \
          .{user} uses *l$index{index} by then"
     )]
-    LocalBaseOnItsWay {
+    LocalBasePending {
         /// Index of the base register.
         index: u8,
         /// Number of the instruction that uses it.
@@ -123,23 +123,23 @@ pub enum LiftCause {
         step: &'static str,
     },
     /// A memory command that has delay slots, or waits, in a delay slot.
-    #[error("memory command in a delay slot of .{owner}")]
+    #[error("memory command in a delay slot of .{delay_slot_of}")]
     MemoryInDelaySlot {
         /// Number of the instruction that owns the delay slot.
-        owner: u32,
+        delay_slot_of: u32,
     },
     /// `rtn` outside a called function.
     #[error("no call leads to this `rtn`")]
     ReturnWithoutCall,
     /// A recursive call.
-    #[error("the call that returns to .{back} can happen again before it has returned")]
+    #[error("the call that returns to .{return_address} can happen again before it has returned")]
     Recursion {
         /// Number of the instruction to return to.
-        back: u32,
+        return_address: u32,
     },
     /// Too many call strings.
     #[error("functions are called in too many ways for each to be looked at by itself")]
-    TooManyCopies,
+    TooManyCallStrings,
     /// A conditional call of the firmware.
     #[error("a conditional branch to the firmware's {name} is not supported")]
     ConditionalCall {
@@ -157,7 +157,7 @@ pub enum LiftCause {
     },
     /// A read of a control register whose value no instruction receives.
     #[error("`local_csr_rd` is not followed by an `immed` of zero, which takes the value")]
-    ValueNotTaken,
+    CsrValueUnused,
     /// `read8` of a partial word.
     #[error("`read8` of {count} bytes: only whole words are supported")]
     PartOfWord {
@@ -189,7 +189,7 @@ impl LiftCause {
             LiftCause::BranchInDelaySlot { .. } | LiftCause::TargetInDelaySlot { .. } => {
                 "no compiler emits this"
             }
-            LiftCause::LocalBaseOnItsWay { .. } => {
+            LiftCause::LocalBasePending { .. } => {
                 "let three instructions that do not use it follow in the same block"
             }
             LiftCause::UnknownLength { .. } => {

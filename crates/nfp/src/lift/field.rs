@@ -7,17 +7,17 @@ use crate::{Operand, Shift, ShiftAmount, ShiftKind};
 
 impl CoreState {
     /// Lifts `immed` with its constant already rotated.
-    pub(super) fn immed(&mut self, dst: Operand, value: u32, both: bool) {
-        self.deliver(dst, Value::constant(32, value.into()), both);
+    pub(super) fn immed(&mut self, dst: Operand, value: u32, both_banks: bool) {
+        self.write_result(dst, Value::constant(32, value.into()), both_banks);
     }
 
     /// `immed_w1[dst, value]`
-    pub(super) fn immed_w1(&mut self, dst: Operand, value: u16, both: bool) {
+    pub(super) fn immed_w1(&mut self, dst: Operand, value: u16, both_banks: bool) {
         let old = self.old_value(dst);
         let low = self.emit.extract(old, 0, 16);
         let high = Value::constant(16, value.into());
         let result = self.emit.binary(BinaryOp::Concat, high, low);
-        self.deliver(dst, result, both);
+        self.write_result(dst, result, both_banks);
     }
 
     /// `ld_field[dst, mask, src, shift]`; `clear` for `ld_field_w_clr`.
@@ -27,7 +27,7 @@ impl CoreState {
         mask: u8,
         (src, shift): (Operand, Option<Shift>),
         clear: bool,
-        both: bool,
+        both_banks: bool,
     ) {
         let old = if clear { Value::constant(32, 0) } else { self.old_value(dst) };
         let new = self.source(src);
@@ -54,7 +54,7 @@ impl CoreState {
         }
         let result = result.unwrap_or(old);
         self.set_logical_flags(result);
-        self.deliver(dst, result, both);
+        self.write_result(dst, result, both_banks);
     }
 
     /// Returns `width` bits from bit `lo` on of a shifted word, extracted from the unshifted word

@@ -10,7 +10,7 @@ use slowpath_ir::{Draw, Emit, Operand as Value, ValueFormat};
 use super::core_state::{ArchReg, CoreState};
 use super::flow::FirmwareCall;
 use crate::Bank;
-use crate::abi::{self, SCRATCH, XFERS};
+use crate::abi::{self, SCRATCH, XFER_COUNT};
 
 /// Registers with the words of R0.
 const RESULT: [u8; 2] = [0, 1];
@@ -22,7 +22,7 @@ impl CoreState {
     pub(super) fn call_firmware(&mut self, called: FirmwareCall) {
         let result = match called {
             FirmwareCall::MapLookup => self.element_or_null(called.name()),
-            _ => ["low word", "high word"].map(|word| self.any_word(called.name(), word)),
+            _ => ["low word", "high word"].map(|word| self.unknown_word(called.name(), word)),
         };
         for (number, word) in RESULT.into_iter().zip(result) {
             self.set(ArchReg::Gpr(Bank::A, number), word);
@@ -36,7 +36,7 @@ impl CoreState {
                 );
             }
         }
-        for number in 0..XFERS {
+        for number in 0..XFER_COUNT {
             let what = "a transfer register behind a call of the firmware";
             self.undefine(ArchReg::XferIn(number), what);
             self.undefine(ArchReg::XferOut(number), what);
@@ -56,16 +56,16 @@ impl CoreState {
     /// Returns the address of an unknown element, or null, low word first. Elements are in the
     /// memory of the maps.
     fn element_or_null(&mut self, call: &str) -> [Value; 2] {
-        let coin = self.any_word(call, "whether it finds an element, in the lowest bit");
+        let coin = self.unknown_word(call, "whether it finds an element, in the lowest bit");
         let found = self.emit.extract(coin, 0, 1);
         let null = Value::constant(32, 0);
-        let offset = self.any_word(call, "offset of the element");
-        let base = self.source(abi::ARRAY);
+        let offset = self.unknown_word(call, "offset of the element");
+        let base = self.source(abi::ARRAY_MAP);
         [offset, base].map(|word| self.emit.select(found, word, null))
     }
 
     /// Returns a new unknown 32-bit value, described as `result` of `call`.
-    pub(super) fn any_word(&mut self, call: &str, result: &str) -> Value {
+    pub(super) fn unknown_word(&mut self, call: &str, result: &str) -> Value {
         let (call, result) = (call.to_owned(), result.to_owned());
         let draw = self.emit.draws.id(Draw {
             call,

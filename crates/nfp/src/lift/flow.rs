@@ -1,8 +1,8 @@
 //! Control flow: division of a listing into basic blocks, reachability, and checks for control flow
 //! that the device does not support.
 //!
-//! Functions are inlined: their blocks exist once per call string ([`calls::ContextId`]), so that
-//! every path returns to the caller that it came from.
+//! Functions are inlined: their blocks exist once per call string ([`calls::CallStringId`]), so
+//! that every path returns to the caller that it came from.
 
 pub(super) mod calls;
 mod leaders;
@@ -15,7 +15,7 @@ use crate::{BranchCondition, Insn, Listing, Operand};
 
 use super::error::{LiftCause, LiftError};
 pub(super) use calls::FirmwareCall;
-use calls::{ContextId, Contexts};
+use calls::{CallStringId, CallStrings};
 use leaders::leaders;
 pub(super) use local::local_user_behind;
 
@@ -23,7 +23,7 @@ pub(super) use local::local_user_behind;
 const MAX_BLOCKS: usize = 50_000;
 
 /// Identity of a block: its call string and the number of its first instruction.
-pub(super) type BlockKey = (ContextId, usize);
+pub(super) type BlockKey = (CallStringId, usize);
 
 /// Target of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(super) enum Decision {
     /// Always.
     Always,
     /// Taken if condition codes hold.
-    Codes(BranchCondition),
+    ConditionCodes(BranchCondition),
     /// Taken if a bit of an operand has this value.
     Bit(Operand, u8, bool),
     /// Always taken, to the address in a register; it must be this instruction number.
@@ -76,15 +76,15 @@ pub(super) struct BasicBlock {
 
 impl BasicBlock {
     /// Returns the next block in listing order if control can fall through to it.
-    fn falls_to(&self) -> Option<BlockKey> {
+    fn fallthrough(&self) -> Option<BlockKey> {
         let falls = |branch: &BlockBranch| {
-            matches!(branch.decision, Decision::Codes(_) | Decision::Bit(..))
+            matches!(branch.decision, Decision::ConditionCodes(_) | Decision::Bit(..))
         };
         self.branch.as_ref().is_none_or(falls).then_some(self.next)
     }
 
     /// Returns the target of the branch if it is in the program.
-    fn taken_to(&self) -> Option<BlockKey> {
+    fn branch_target(&self) -> Option<BlockKey> {
         match self.branch.as_ref()?.target {
             BranchTarget::Block(place) => Some(place),
             BranchTarget::Exit(_) => None,
@@ -100,36 +100,36 @@ pub(super) fn basic_blocks(listing: &Listing) -> Result<Vec<(BlockKey, BasicBloc
     }
     let calls = calls::has_returns(listing);
     let leaders = leaders(listing, calls)?;
-    let mut contexts = Contexts::new(calls);
+    let mut call_strings = CallStrings::new(calls);
     let mut blocks: BTreeMap<BlockKey, BasicBlock> = BTreeMap::new();
     // Only reachable instructions are divided: listings end in padding.
-    let mut work = vec![(ContextId::MAIN, 0)];
+    let mut work = vec![(CallStringId::MAIN, 0)];
     while let Some(place) = work.pop() {
         if blocks.contains_key(&place) {
             continue;
         }
-        let (context, first) = place;
+        let (call_string, first) = place;
         let end = block_end(listing, |number| leaders.contains(&number), first);
         let block = match end.filter(|&end| listing.numbered()[end].insn.is_branch()) {
             Some(number) => {
-                let branch = branch_at(listing, &mut contexts, context, number)?;
+                let branch = branch_at(listing, &mut call_strings, call_string, number)?;
                 // Delay slots run whether the branch is taken or not, so control continues after
                 // them.
-                let next = (context, branch.slots.end);
+                let next = (call_string, branch.slots.end);
                 BasicBlock { body: first..number, branch: Some(branch), next }
             }
             None => {
                 let after = end.map_or(listing.len(), |end| end + 1);
-                BasicBlock { body: first..after, branch: None, next: (context, after) }
+                BasicBlock { body: first..after, branch: None, next: (call_string, after) }
             }
         };
-        if block.falls_to().is_some_and(|(_, next)| next >= listing.len()) {
+        if block.fallthrough().is_some_and(|(_, next)| next >= listing.len()) {
             return Err(LiftError::at(listing, listing.len() - 1, LiftCause::FallsOffEnd));
         }
         if blocks.len() >= MAX_BLOCKS {
-            return Err(LiftError::at(listing, first, LiftCause::TooManyCopies));
+            return Err(LiftError::at(listing, first, LiftCause::TooManyCallStrings));
         }
-        work.extend(block.taken_to().into_iter().chain(block.falls_to()));
+        work.extend(block.branch_target().into_iter().chain(block.fallthrough()));
         blocks.insert(place, block);
     }
     Ok(blocks.into_iter().collect())
@@ -146,15 +146,15 @@ fn block_end(listing: &Listing, is_leader: impl Fn(usize) -> bool, first: usize)
 /// Returns the branch at an instruction, for a call string.
 fn branch_at(
     listing: &Listing,
-    contexts: &mut Contexts,
-    context: ContextId,
+    call_strings: &mut CallStrings,
+    call_string: CallStringId,
     number: usize,
 ) -> Result<BlockBranch, LiftError> {
     let fail = |cause| LiftError::at(listing, number, cause);
     let insn = listing.numbered()[number].insn;
     let slots = number + 1..number + 1 + usize::from(insn.delay_slots());
-    let to = |target: u32, context| match target as usize {
-        target if target < listing.len() => BranchTarget::Block((context, target)),
+    let to = |target: u32, call_string| match target as usize {
+        target if target < listing.len() => BranchTarget::Block((call_string, target)),
         _ => BranchTarget::Exit(target),
     };
     let mut firmware = None;
@@ -165,18 +165,21 @@ fn branch_at(
             firmware = FirmwareCall::at(target);
             if firmware.is_some() {
                 let back = calls::firmware_returns_to(listing, number).map_err(fail)?;
-                (Decision::Always, BranchTarget::Block((context, back)))
+                (Decision::Always, BranchTarget::Block((call_string, back)))
             } else {
-                let callee = contexts.called(listing, context, slots.clone()).map_err(fail)?;
+                let callee =
+                    call_strings.called(listing, call_string, slots.clone()).map_err(fail)?;
                 (Decision::Always, to(target, callee))
             }
         }
-        Insn::Branch { condition, target, .. } => (Decision::Codes(condition), to(target, context)),
+        Insn::Branch { condition, target, .. } => {
+            (Decision::ConditionCodes(condition), to(target, call_string))
+        }
         Insn::BranchBit { src, bit, set, target, .. } => {
-            (Decision::Bit(src, bit, set), to(target, context))
+            (Decision::Bit(src, bit, set), to(target, call_string))
         }
         Insn::Return { src, .. } => {
-            let (caller, back) = contexts.returned(context, src).map_err(fail)?;
+            let (caller, back) = call_strings.returned(call_string, src).map_err(fail)?;
             if back >= listing.len() {
                 let last = listing.len() as u32 - 1;
                 return Err(fail(LiftCause::TargetBeyondEnd { target: back as u32, last }));
@@ -184,7 +187,7 @@ fn branch_at(
             (Decision::Return(src, back), BranchTarget::Block((caller, back)))
         }
         // Unreachable: the caller passes the number of a branch.
-        _ => (Decision::Always, BranchTarget::Block((context, slots.end))),
+        _ => (Decision::Always, BranchTarget::Block((call_string, slots.end))),
     };
     Ok(BlockBranch { number, decision, slots, target, firmware })
 }

@@ -77,8 +77,8 @@ fn binary(op: BinaryOp, width: u8, a: KnownBits, (b, b_width): (KnownBits, u8)) 
             KnownBits { mask: (a.mask & b.mask) | ones, value: ones }
         }
         BinaryOp::Xor => {
-            let both = a.mask & b.mask;
-            KnownBits { mask: both, value: (a.value ^ b.value) & both }
+            let both_banks = a.mask & b.mask;
+            KnownBits { mask: both_banks, value: (a.value ^ b.value) & both_banks }
         }
         BinaryOp::Add => low_bits(a, b, u64::wrapping_add),
         BinaryOp::Sub => low_bits(a, b, u64::wrapping_sub),

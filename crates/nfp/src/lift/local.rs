@@ -7,7 +7,7 @@
 use slowpath_ir::{BinaryOp, Emit, Operand as Value};
 
 use super::core_state::{ArchReg, CoreState};
-use super::in_flight::PendingBase;
+use super::delayed_effects::PendingBase;
 use crate::{LocalAccess, Operand};
 
 /// Number of instructions after a write that still use the old base.
@@ -20,24 +20,24 @@ impl CoreState {
     pub(super) fn local_csr_wr(&mut self, index: u8, src: Operand) {
         let value = self.source(src);
         let value = self.emit.capture(value);
-        self.pending.push(PendingBase { index, value, left: DELAY, number: self.number });
+        self.pending.push(PendingBase { index, value, remaining: DELAY, number: self.number });
     }
 
     /// Lets pending bases that are due take effect before the next instruction.
     pub(super) fn step_pending(&mut self) {
         for mut pending in std::mem::take(&mut self.pending) {
-            if pending.left == 0 {
+            if pending.remaining == 0 {
                 self.set_local_base(pending.index, pending.value);
             } else {
-                pending.left -= 1;
+                pending.remaining -= 1;
                 self.pending.push(pending);
             }
         }
     }
 
     /// Makes all pending bases due, because the current instruction takes long enough.
-    pub(super) fn hasten_pending(&mut self) {
-        self.pending.iter_mut().for_each(|pending| pending.left = 0);
+    pub(super) fn expire_pending(&mut self) {
+        self.pending.iter_mut().for_each(|pending| pending.remaining = 0);
     }
 
     /// Takes the bases that are still pending at the end of a block, in the order of their writes.

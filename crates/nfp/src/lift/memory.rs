@@ -6,9 +6,9 @@
 use slowpath_ir::{BinaryOp, Emit, Operand as Value};
 
 use super::core_state::{ArchReg, CoreState};
+use super::delayed_effects::{Deferred, Issued};
 use super::error::LiftCause;
-use super::in_flight::{Deferred, Issued};
-use crate::abi::XFERS;
+use crate::abi::XFER_COUNT;
 use crate::insn::ADD_NARROW_COUNTS;
 use crate::{Address, MemCommand, Operand};
 
@@ -54,7 +54,7 @@ impl CoreState {
             MemCommand::Add => count.div_ceil(ADD_WIDE_COUNT - 1),
             _ => count,
         };
-        if u16::from(xfer) + u16::from(xfers) > XFERS.into() {
+        if u16::from(xfer) + u16::from(xfers) > XFER_COUNT.into() {
             return Err(LiftCause::TooManyXfers { first: xfer, count: xfers });
         }
         if command == MemCommand::Read8 && !count.is_multiple_of(WORD) {
@@ -66,7 +66,7 @@ impl CoreState {
         if defer > 0 {
             // Delay slots may write the registers of the address, so the address is captured now.
             issued.start.0 = self.emit.capture(start.0);
-            self.deferred = Some(Deferred { issued, left: defer + 1 });
+            self.deferred = Some(Deferred { issued, remaining: defer + 1 });
             return Ok(());
         }
         self.perform(issued);
@@ -76,8 +76,8 @@ impl CoreState {
     /// Counts down the delay slots of a memory command, and performs it after the last one.
     pub(super) fn step_deferred(&mut self) {
         let Some(deferred) = &mut self.deferred else { return };
-        deferred.left -= 1;
-        if deferred.left > 0 {
+        deferred.remaining -= 1;
+        if deferred.remaining > 0 {
             return;
         }
         // The operations belong to the command, not to its last delay slot.
@@ -85,7 +85,7 @@ impl CoreState {
         self.deferred = None;
         self.emit.begin_insn(issued.number);
         self.perform(issued);
-        self.hasten_pending();
+        self.expire_pending();
     }
 
     fn perform(&mut self, issued: Issued) {

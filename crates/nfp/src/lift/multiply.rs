@@ -6,8 +6,8 @@
 use slowpath_ir::{BinaryOp, Emit};
 
 use super::core_state::{ArchReg, CoreState};
+use super::delayed_effects::Multiplication;
 use super::error::LiftCause;
-use super::in_flight::Multiplication;
 use crate::{MulStep, Operand};
 
 impl CoreState {
@@ -17,7 +17,7 @@ impl CoreState {
         a: Operand,
         b: Operand,
         step: MulStep,
-        both: bool,
+        both_banks: bool,
     ) -> Result<(), LiftCause> {
         use MulStep::{Last16x16, Last24x8, Last32x32, Last32x32High, Start, Step24x8};
         if matches!(step, Step24x8 | Last24x8) {
@@ -33,15 +33,15 @@ impl CoreState {
         } else {
             let multiplication = self.continued(step)?;
             match step {
-                Last16x16 | Last32x32 => self.deliver_product(multiplication, 0, a, both),
-                Last32x32High => self.deliver_product(multiplication, 32, a, both),
+                Last16x16 | Last32x32 => self.deliver_product(multiplication, 0, a, both_banks),
+                Last32x32High => self.deliver_product(multiplication, 32, a, both_banks),
                 _ if multiplication.operands != (a, b) => {
                     return Err(LiftCause::MulFactors { step: step.text() });
                 }
                 _ => {}
             }
         }
-        if !step.delivers() {
+        if !step.writes_result() {
             self.undefine(ArchReg::Previous, "the previous ALU result");
         }
         Ok(())
@@ -80,13 +80,13 @@ impl CoreState {
         }
     }
 
-    fn deliver_product(&mut self, of: Multiplication, lo: u8, dst: Operand, both: bool) {
+    fn deliver_product(&mut self, of: Multiplication, lo: u8, dst: Operand, both_banks: bool) {
         let result = self.emit.extract(of.product, lo, 32);
         self.set_zero_negative(result);
         for flag in [ArchReg::Carry, ArchReg::Overflow, ArchReg::Less] {
             self.undefine(flag, "carry and overflow");
         }
         self.low_half = None;
-        self.deliver(dst, result, both);
+        self.write_result(dst, result, both_banks);
     }
 }

@@ -11,12 +11,12 @@ pub struct LiftOptions {
     pub max_packet: u16,
     /// True if the program stores its result, `r0`, to a separate region named `result`. Only
     /// comparisons with another program read this region.
-    pub keeps_result: bool,
+    pub stores_result: bool,
 }
 
 impl Default for LiftOptions {
     /// Packets of 60 bytes (the minimum of Ethernet) to 1500 bytes (the usual MTU).
     fn default() -> Self {
-        LiftOptions { min_packet: MIN_FRAME, max_packet: 1500, keeps_result: false }
+        LiftOptions { min_packet: MIN_FRAME, max_packet: 1500, stores_result: false }
     }
 }

@@ -13,7 +13,7 @@ use crate::Bank;
 
 /// Stores the result at the end of every block that exits the program. Returns the register for the
 /// address of its region.
-pub(super) fn keep(core: &mut CoreState, blocks: &mut [Block]) -> Reg {
+pub(super) fn store_result(core: &mut CoreState, blocks: &mut [Block]) -> Reg {
     let base = core.emit.named("address of result".into(), 32);
     let value = Value::Reg(core.reg(ArchReg::Gpr(Bank::B, 0)));
     for block in blocks {

@@ -12,7 +12,7 @@ impl CoreState {
         dst: Operand,
         (a, op, b): (Operand, AluOp, Operand),
         shift: Option<Shift>,
-        both: bool,
+        both_banks: bool,
     ) {
         let first = self.source(a);
         let second = self.source(b);
@@ -22,16 +22,16 @@ impl CoreState {
         // It is not documented whether the operand of a shift counts as that of a logical ALU
         // operation.
         self.undefine(ArchReg::ShiftAmount, "the amount of indirect shifts");
-        self.deliver(dst, result, both);
+        self.write_result(dst, result, both_banks);
     }
 
     /// `asr[dst, b, >>n]`: shifts in the sign of the previous ALU result.
-    pub(super) fn asr(&mut self, dst: Operand, b: Operand, amount: ShiftAmount, both: bool) {
+    pub(super) fn asr(&mut self, dst: Operand, b: Operand, amount: ShiftAmount, both_banks: bool) {
         let low = self.source(b);
         let previous = self.get(ArchReg::Previous);
         let sign = self.emit.extract(previous, 31, 1);
         let high = self.emit.sign_extend(sign, 32);
-        self.shift_pair(dst, high, low, amount, both);
+        self.shift_pair(dst, high, low, amount, both_banks);
     }
 
     /// `dbl_shf[dst, a, b, >>n]`
@@ -40,11 +40,11 @@ impl CoreState {
         dst: Operand,
         (a, b): (Operand, Operand),
         amount: ShiftAmount,
-        both: bool,
+        both_banks: bool,
     ) {
         let high = self.source(a);
         let low = self.source(b);
-        self.shift_pair(dst, high, low, amount, both);
+        self.shift_pair(dst, high, low, amount, both_banks);
     }
 
     /// Writes the low word of high:low, shifted right, to the destination.
@@ -54,7 +54,7 @@ impl CoreState {
         high: Value,
         low: Value,
         amount: ShiftAmount,
-        both: bool,
+        both_banks: bool,
     ) {
         let pair = self.emit.binary(BinaryOp::Concat, high, low);
         let result = match amount {
@@ -66,7 +66,7 @@ impl CoreState {
             }
         };
         self.set_logical_flags(result);
-        self.deliver(dst, result, both);
+        self.write_result(dst, result, both_banks);
     }
 
     /// Applies an optional shift to a word.

@@ -14,8 +14,8 @@ use super::core_state::{ArchReg, CoreState};
 use super::known_bits::mask;
 use super::options::LiftOptions;
 use crate::Operand;
-use crate::abi::{self, FRAME_BASE, PACKET_BASE};
-use crate::firmware::{PACKET_ADDRESS, PACKET_LENGTH_BITS as LENGTH_BITS};
+use crate::abi::{self, FRAME_BASE, PACKET_VECTOR_BASE};
+use crate::firmware::{PACKET_ADDRESS_OFFSET, PACKET_LENGTH_BITS as LENGTH_BITS};
 
 /// The input for the packet's length.
 pub(super) const PACKET_LENGTH: InputId = InputId(0);
@@ -35,7 +35,7 @@ pub(super) struct Start {
     pub regions: Vec<Region>,
     pub inputs: Vec<Input>,
     /// Registers for the addresses of the regions, as the inputs provide them.
-    pub bases: [Reg; 4],
+    pub base_regs: [Reg; 4],
 }
 
 impl Start {
@@ -74,7 +74,7 @@ impl Start {
             address("dram", DRAM, 1, 0x7fff_ffff),
             unknown("context word 0, bits 14 to 31", 32 - LENGTH_BITS),
         ];
-        Start { regions, inputs, bases }
+        Start { regions, inputs, base_regs: bases }
     }
 }
 
@@ -97,22 +97,22 @@ pub(super) fn prologue(program: &mut Program, core: CoreState, bases: &[Reg; 4])
     for (&arch, &reg) in core.regs.iter().filter(|(_, reg)| live.contains(reg)) {
         match arch {
             ArchReg::LocalBase(FRAME_BASE) => start.copy(reg, bases[STACK]),
-            ArchReg::LocalBase(PACKET_BASE) => start.copy(reg, bases[CONTEXT]),
+            ArchReg::LocalBase(PACKET_VECTOR_BASE) => start.copy(reg, bases[CONTEXT]),
             ArchReg::Gpr(bank, number) if Operand::Gpr(bank, number) == abi::STACK => {
                 start.copy(reg, bases[STACK]);
             }
-            ArchReg::Gpr(bank, number) if Operand::Gpr(bank, number) == abi::ARRAY => {
+            ArchReg::Gpr(bank, number) if Operand::Gpr(bank, number) == abi::ARRAY_MAP => {
                 start.copy(reg, bases[DRAM]);
             }
             // Must be consistent with N and V.
             ArchReg::Less => {
                 let [negative, overflow] = [ArchReg::Negative, ArchReg::Overflow].map(|flag| {
                     let known = core.regs.get(&flag).copied().filter(|reg| live.contains(reg));
-                    Value::Reg(known.unwrap_or_else(|| start.any(flag)))
+                    Value::Reg(known.unwrap_or_else(|| start.new_unknown(flag)))
                 });
                 start.binary(BinaryOp::Xor, reg, negative, overflow);
             }
-            _ => start.define_any(reg, &arch.name(), arch.width()),
+            _ => start.define_unknown(reg, &arch.name(), arch.width()),
         }
     }
 }
@@ -140,16 +140,16 @@ impl Prologue<'_> {
     }
 
     /// Defines a register as a new unknown input.
-    fn define_any(&mut self, dst: Reg, name: &str, width: u8) {
+    fn define_unknown(&mut self, dst: Reg, name: &str, width: u8) {
         let input = InputId::from(self.program.inputs.len());
         self.program.inputs.push(unknown(name, width));
         self.push(Op::Input { dst, input });
     }
 
     /// Returns a new register with an unknown value.
-    fn any(&mut self, arch: ArchReg) -> Reg {
+    fn new_unknown(&mut self, arch: ArchReg) -> Reg {
         let reg = self.temporary(format!("{} at start", arch.name()), arch.width());
-        self.define_any(reg, &arch.name(), arch.width());
+        self.define_unknown(reg, &arch.name(), arch.width());
         reg
     }
 
@@ -163,7 +163,7 @@ impl Prologue<'_> {
         self.binary(BinaryOp::Concat, word, Value::Reg(rest), Value::Reg(length));
         self.push(Op::Store { addr: Value::Reg(context), value: Value::Reg(word) });
         let addr = self.temporary("address of context word 2".into(), 32);
-        let offset = Value::constant(32, PACKET_ADDRESS);
+        let offset = Value::constant(32, PACKET_ADDRESS_OFFSET);
         self.binary(BinaryOp::Add, addr, Value::Reg(context), offset);
         self.push(Op::Store { addr: Value::Reg(addr), value: Value::Reg(packet) });
     }

@@ -11,7 +11,7 @@ const NAMES: [&str; 4] = ["gpr_wrboth", "defer", "ctx_swap", "indirect_ref"];
 /// All attributes of an instruction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Attributes {
-    pub both: bool,
+    pub both_banks: bool,
     pub indirect: bool,
     pub defer: u8,
     pub signal: Option<u8>,
@@ -62,7 +62,7 @@ pub(super) fn attributes(
         }
         seen.push(name);
         match name {
-            "gpr_wrboth" => result.both = true,
+            "gpr_wrboth" => result.both_banks = true,
             "indirect_ref" => result.indirect = true,
             "defer" => result.defer = defer(cursor)?,
             "ctx_swap" => result.signal = Some(signal(cursor)?),

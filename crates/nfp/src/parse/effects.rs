@@ -120,13 +120,14 @@ pub(super) fn mul_step(cursor: &mut Cursor) -> Result<Insn, ParseError> {
     let before_b = cursor.clone();
     let b = operand(cursor, Role::OptionalSource)?;
     cursor.expect(']')?;
-    let Attributes { step, both, .. } = attributes(cursor, "mul_step", &["step", "gpr_wrboth"])?;
+    let Attributes { step, both_banks, .. } =
+        attributes(cursor, "mul_step", &["step", "gpr_wrboth"])?;
     let Some(step) = step else {
         let names: Vec<_> = MulStep::ALL.iter().map(|step| step.text()).collect();
         let error = cursor.expected("a multiplication step");
         return Err(error.with_hint(format!("steps are {}", names.join(", "))));
     };
-    if step.delivers() {
+    if step.writes_result() {
         // The disassembler prints a missing result as the constant 0.
         if a == Operand::Immediate(0) {
             a = Operand::None;
@@ -143,12 +144,12 @@ pub(super) fn mul_step(cursor: &mut Cursor) -> Result<Insn, ParseError> {
         operand(&mut before_a.clone(), Role::Source)?;
         operand(&mut before_b.clone(), Role::Source)?;
     }
-    if both && !(step.delivers() && matches!(a, Operand::Gpr(..))) {
+    if both_banks && !(step.writes_result() && matches!(a, Operand::Gpr(..))) {
         let cause = ParseCause::WrongAttribute {
             mnemonic: format!("mul_step {}", step.text()),
             attribute: "gpr_wrboth".into(),
         };
         return Err(ParseError::at_column(cursor.column(), cause));
     }
-    Ok(Insn::MulStep { a, b, step, both })
+    Ok(Insn::MulStep { a, b, step, both_banks })
 }

@@ -78,7 +78,7 @@ fn result_attributes(
         }
         _ => error,
     })?;
-    Ok(result.both)
+    Ok(result.both_banks)
 }
 
 fn destination(cursor: &mut Cursor) -> Result<Operand, ParseError> {
@@ -122,16 +122,16 @@ fn alu_operands(
 fn alu(cursor: &mut Cursor) -> Result<Insn, ParseError> {
     let dst = destination(cursor)?;
     let (a, op, b) = alu_operands(cursor, "ALU operator", |_| true)?;
-    let both = result_attributes(cursor, "alu", dst)?;
-    Ok(Insn::Alu { dst, a, op, b, both })
+    let both_banks = result_attributes(cursor, "alu", dst)?;
+    Ok(Insn::Alu { dst, a, op, b, both_banks })
 }
 
 fn alu_shf(cursor: &mut Cursor) -> Result<Insn, ParseError> {
     let dst = destination(cursor)?;
     let (a, op, b) = alu_operands(cursor, "operator of a shift", AluOp::is_logical)?;
     let shift = optional_shift(cursor)?;
-    let both = result_attributes(cursor, "alu_shf", dst)?;
-    Ok(Insn::AluShf { dst, a, op, b, shift, both })
+    let both_banks = result_attributes(cursor, "alu_shf", dst)?;
+    Ok(Insn::AluShf { dst, a, op, b, shift, both_banks })
 }
 
 fn optional_shift(cursor: &mut Cursor) -> Result<Option<Shift>, ParseError> {
@@ -158,8 +158,8 @@ fn asr(cursor: &mut Cursor) -> Result<Insn, ParseError> {
     cursor.expect(',')?;
     let b = source(cursor)?;
     let amount = right_shift(cursor)?;
-    let both = result_attributes(cursor, "asr", dst)?;
-    Ok(Insn::Asr { dst, b, amount, both })
+    let both_banks = result_attributes(cursor, "asr", dst)?;
+    Ok(Insn::Asr { dst, b, amount, both_banks })
 }
 
 fn dbl_shf(cursor: &mut Cursor) -> Result<Insn, ParseError> {
@@ -169,8 +169,8 @@ fn dbl_shf(cursor: &mut Cursor) -> Result<Insn, ParseError> {
     cursor.expect(',')?;
     let b = source(cursor)?;
     let amount = right_shift(cursor)?;
-    let both = result_attributes(cursor, "dbl_shf", dst)?;
-    Ok(Insn::DblShf { dst, a, b, amount, both })
+    let both_banks = result_attributes(cursor, "dbl_shf", dst)?;
+    Ok(Insn::DblShf { dst, a, b, amount, both_banks })
 }
 
 fn immed(cursor: &mut Cursor) -> Result<Insn, ParseError> {
@@ -194,8 +194,8 @@ fn immed(cursor: &mut Cursor) -> Result<Insn, ParseError> {
             return Err(ParseError::at_column(column, cause));
         }
     };
-    let both = result_attributes(cursor, "immed", dst)?;
-    Ok(Insn::Immed { dst, value, shift, both })
+    let both_banks = result_attributes(cursor, "immed", dst)?;
+    Ok(Insn::Immed { dst, value, shift, both_banks })
 }
 
 fn immed_w1(cursor: &mut Cursor) -> Result<Insn, ParseError> {
@@ -207,8 +207,8 @@ fn immed_w1(cursor: &mut Cursor) -> Result<Insn, ParseError> {
     let value = hexadecimal(cursor)?;
     let value = u16::try_from(value)
         .map_err(|_| out_of_range(column, "constant", format!("{value:#x}"), "at most 0xffff"))?;
-    let both = result_attributes(cursor, "immed_w1", dst)?;
-    Ok(Insn::ImmedW1 { dst, value, both })
+    let both_banks = result_attributes(cursor, "immed_w1", dst)?;
+    Ok(Insn::ImmedW1 { dst, value, both_banks })
 }
 
 fn ld_field(cursor: &mut Cursor, clear: bool) -> Result<Insn, ParseError> {
@@ -228,6 +228,7 @@ fn ld_field(cursor: &mut Cursor, clear: bool) -> Result<Insn, ParseError> {
     cursor.expect(',')?;
     let src = source(cursor)?;
     let shift = optional_shift(cursor)?;
-    let both = result_attributes(cursor, if clear { "ld_field_w_clr" } else { "ld_field" }, dst)?;
-    Ok(Insn::LdField { dst, mask, src, shift, clear, both })
+    let both_banks =
+        result_attributes(cursor, if clear { "ld_field_w_clr" } else { "ld_field" }, dst)?;
+    Ok(Insn::LdField { dst, mask, src, shift, clear, both_banks })
 }

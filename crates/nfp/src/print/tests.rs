@@ -31,7 +31,7 @@ fn attributes_follow_the_operands() {
         a: Operand::Gpr(Bank::A, 10),
         op: AluOp::Or,
         b: Operand::Gpr(Bank::B, 8),
-        both: true,
+        both_banks: true,
     };
     assert_eq!(insn.to_string(), "alu[gprA_10, gprA_10, OR, gprB_8], gpr_wrboth");
 }

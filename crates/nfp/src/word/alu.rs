@@ -2,7 +2,7 @@
 
 use super::error::WordError;
 use super::field::{Class, alu, common, mul, wide};
-use super::operand::{Destination, Form, Sources, check_both, present};
+use super::operand::{Destination, Form, Sources, check_both, require_source};
 use crate::{AluOp, Insn, MulStep, Operand};
 
 const FORM: Form = Form::Unrestricted;
@@ -49,32 +49,32 @@ pub(super) fn check_first(op: AluOp, a: Operand) -> Result<(), WordError> {
             let place = "the first source of an operator that ignores it (write `--`)";
             Err(WordError::Misplaced { operand, place })
         }
-        (false, operand) => present(operand).map(|_| ()),
+        (false, operand) => require_source(operand).map(|_| ()),
     }
 }
 
 /// `alu[dst, a, op, b]`
 pub(super) fn encode(
-    (dst, both): (Operand, bool),
+    (dst, both_banks): (Operand, bool),
     (a, op, b): (Operand, AluOp, Operand),
 ) -> Result<u64, WordError> {
     check_first(op, a)?;
-    let result = FORM.destination(dst, both)?;
-    let sources = FORM.sources(a, present(b)?)?;
+    let result = FORM.destination(dst, both_banks)?;
+    let sources = FORM.sources(a, require_source(b)?)?;
     let operator = OPERATORS.iter().find(|&&(known, _)| known == op).map_or(0, |&(_, code)| code);
     Ok(Class::Alu.bits()
         | alu::OPERATOR.put(operator)
         | alu::RESULT.put(result.code)
         | alu::RESULT_IN_B.flag(result.in_b)
         | alu::SWAP.flag(sources.swap)
-        | shared(sources, result, both))
+        | shared(sources, result, both_banks))
 }
 
 /// Returns the fields that all instructions with unrestricted sources and a result share.
-fn shared(sources: Sources, result: Destination, both: bool) -> u64 {
+fn shared(sources: Sources, result: Destination, both_banks: bool) -> u64 {
     wide::A.put(sources.a)
         | wide::B.put(sources.b)
-        | common::BOTH.flag(both)
+        | common::BOTH.flag(both_banks)
         | common::SOURCE_LOCAL_HIGH.flag(sources.local_high)
         | common::RESULT_LOCAL_HIGH.flag(result.local_high)
 }
@@ -99,21 +99,21 @@ pub(super) fn read(word: u64) -> Option<Insn> {
         in_b: alu::RESULT_IN_B.is_set(word),
         local_high: common::RESULT_LOCAL_HIGH.is_set(word),
     })?;
-    Some(Insn::Alu { dst, a, op, b, both: common::BOTH.is_set(word) })
+    Some(Insn::Alu { dst, a, op, b, both_banks: common::BOTH.is_set(word) })
 }
 
 /// `mul_step[a, b], step`
 pub(super) fn encode_mul_step(
     (a, b): (Operand, Operand),
     step: MulStep,
-    both: bool,
+    both_banks: bool,
 ) -> Result<u64, WordError> {
     let found = STEPS.iter().find(|&&(known, ..)| known == step);
     let (kind, number) = found.map_or((0, 0), |&(_, kind, number)| (kind, number));
     let word = Class::MulOrCsr.bits() | mul::KIND.put(kind) | mul::STEP.put(number);
-    if !step.delivers() {
-        check_both(Operand::None, both)?;
-        let sources = FORM.sources(present(a)?, present(b)?)?;
+    if !step.writes_result() {
+        check_both(Operand::None, both_banks)?;
+        let sources = FORM.sources(require_source(a)?, require_source(b)?)?;
         let no_result = Destination { code: 0, in_b: false, local_high: false };
         return Ok(word | mul::SWAP.flag(sources.swap) | shared(sources, no_result, false));
     }
@@ -121,15 +121,15 @@ pub(super) fn encode_mul_step(
         let place = "a source of a last step, which has none";
         return Err(WordError::Misplaced { operand: b, place });
     }
-    let result = FORM.destination(a, both)?;
+    let result = FORM.destination(a, both_banks)?;
     let sources = Sources { a: result.code, ..FORM.sources(Operand::None, Operand::None)? };
-    Ok(word | mul::RESULT_IN_B.flag(result.in_b) | shared(sources, result, both))
+    Ok(word | mul::RESULT_IN_B.flag(result.in_b) | shared(sources, result, both_banks))
 }
 
 pub(super) fn read_mul_step(word: u64) -> Option<Insn> {
     let (kind, number) = (mul::KIND.get(word), mul::STEP.get(word));
     let &(step, ..) = STEPS.iter().find(|&&(_, k, n)| (k, n) == (kind, number))?;
-    let (a, b) = if step.delivers() {
+    let (a, b) = if step.writes_result() {
         let result = FORM.read_destination(Destination {
             code: wide::A.get(word),
             in_b: mul::RESULT_IN_B.is_set(word),
@@ -139,5 +139,5 @@ pub(super) fn read_mul_step(word: u64) -> Option<Insn> {
     } else {
         FORM.read_sources(sources(word, mul::SWAP.is_set(word)))?
     };
-    Some(Insn::MulStep { a, b, step, both: common::BOTH.is_set(word) })
+    Some(Insn::MulStep { a, b, step, both_banks: common::BOTH.is_set(word) })
 }

@@ -2,7 +2,7 @@
 
 use super::error::{WordError, in_range};
 use super::field::{Class, branch, common, narrow, wide};
-use super::operand::{Form, present};
+use super::operand::{Form, require_source};
 use crate::{Bank, BranchCondition, Insn, Operand};
 
 /// Largest instruction number that a word can hold.
@@ -70,7 +70,7 @@ pub(super) fn encode_bit(
     defer: u8,
 ) -> Result<u64, WordError> {
     let bit = in_range("bit", bit, 0, LAST_BIT)? as u32;
-    let operand = present(src)?;
+    let operand = require_source(src)?;
     if let Operand::Immediate(_) = operand {
         return Err(WordError::Misplaced { operand, place: "the word whose bit is tested" });
     }
@@ -104,7 +104,7 @@ pub(super) fn read_bit(word: u64) -> Option<Insn> {
 
 /// `rtn[src]`
 pub(super) fn encode_return(src: Operand, defer: u8) -> Result<u64, WordError> {
-    let operand = present(src)?;
+    let operand = require_source(src)?;
     if let Operand::Immediate(_) = operand {
         return Err(WordError::Misplaced { operand, place: "the register of `rtn`" });
     }

@@ -2,7 +2,7 @@
 
 use super::error::WordError;
 use super::field::{Class, common, csr, wide};
-use super::operand::{Form, present};
+use super::operand::{Form, require_source};
 use crate::csr::{local_base, name};
 use crate::{Bank, Insn, Operand};
 
@@ -30,9 +30,9 @@ pub(super) fn encode_read(csr: u16) -> Result<u64, WordError> {
 /// `local_csr_wr[ActLMAddrN, src]`. A constant is encoded in both sources; any other operand comes
 /// with a constant of zero as the other source.
 pub(super) fn encode_write(index: u8, src: Operand) -> Result<u64, WordError> {
-    let unknown = WordError::OutOfRange { what: "ActLMAddr", value: index.into(), min: 0, max: 3 };
+    let unknown = WordError::OutOfRange { kind: "ActLMAddr", value: index.into(), min: 0, max: 3 };
     let csr = local_base(index).ok_or(unknown)?;
-    let sources = match present(src)? {
+    let sources = match require_source(src)? {
         Operand::Immediate(_) => {
             let mut sources = FORM.sources(src, Operand::None)?;
             sources.b = sources.a;

@@ -8,14 +8,14 @@ use crate::{Operand, Shift};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum WordError {
     /// Two sources of the same kind, of which a word can have only one.
-    #[error("`{first}` and `{second}` cannot be sources of one instruction: both are {what}")]
-    Together {
+    #[error("`{first}` and `{second}` cannot be sources of one instruction: both are {kind}")]
+    SourceConflict {
         /// The first source.
         first: Operand,
         /// The second source.
         second: Operand,
         /// Kind of both sources, in words.
-        what: &'static str,
+        kind: &'static str,
     },
     /// An operand in a place that does not accept it.
     #[error("`{operand}` cannot be {place}")]
@@ -34,10 +34,10 @@ pub enum WordError {
         max: u32,
     },
     /// A number outside its range.
-    #[error("{what} {value} is not {min} to {max}")]
+    #[error("{kind} {value} is not {min} to {max}")]
     OutOfRange {
         /// Kind of number.
-        what: &'static str,
+        kind: &'static str,
         /// The number.
         value: u32,
         /// Smallest allowed number.
@@ -58,7 +58,7 @@ pub enum WordError {
     NoShift,
     /// `gpr_wrboth` for a result outside the register banks.
     #[error("gpr_wrboth: `{operand}` is not in a register bank")]
-    Both {
+    BothBanks {
         /// Destination.
         operand: Operand,
     },
@@ -70,7 +70,7 @@ pub enum WordError {
     },
     /// An instruction whose word decodes to a different instruction.
     #[error("its word is that of `{other}`")]
-    ReadsAs {
+    DecodesAs {
         /// The instruction that the word decodes to.
         other: &'static str,
     },
@@ -98,7 +98,7 @@ pub enum WordError {
 
 /// Checks that a number is in its range, and widens it.
 pub(super) fn in_range(
-    what: &'static str,
+    kind: &'static str,
     value: impl Into<u32>,
     min: u32,
     max: u32,
@@ -106,6 +106,6 @@ pub(super) fn in_range(
     let value = value.into();
     match (min..=max).contains(&value) {
         true => Ok(value.into()),
-        false => Err(WordError::OutOfRange { what, value, min, max }),
+        false => Err(WordError::OutOfRange { kind, value, min, max }),
     }
 }

@@ -3,7 +3,7 @@
 
 use super::error::{WordError, in_range};
 use super::field::{Class, common, immed, wide};
-use super::operand::{Form, present};
+use super::operand::{Form, require_source};
 use crate::{Bank, Insn, Operand};
 
 const FORM: Form = Form::Unrestricted;
@@ -19,7 +19,7 @@ pub(super) fn nop() -> u64 {
 
 /// `immed[dst, value, <<shift]`
 pub(super) fn encode(
-    (dst, both): (Operand, bool),
+    (dst, both_banks): (Operand, bool),
     value: u32,
     shift: u8,
 ) -> Result<u64, WordError> {
@@ -30,24 +30,24 @@ pub(super) fn encode(
     };
     if !matches!(shift, 0 | 8 | 16) {
         let value = shift.into();
-        return Err(WordError::OutOfRange { what: "shift by (8 and 16)", value, min: 0, max: 16 });
+        return Err(WordError::OutOfRange { kind: "shift by (8 and 16)", value, min: 0, max: 16 });
     }
     if dst == Operand::None && constant == 0 {
-        return Err(WordError::ReadsAs { other: "nop" });
+        return Err(WordError::DecodesAs { other: "nop" });
     }
     let word = immed::INVERTED.flag(inverted) | immed::SHIFT.put(u64::from(shift / 8));
-    Ok(word | parts((dst, both), constant)?)
+    Ok(word | parts((dst, both_banks), constant)?)
 }
 
 /// `immed_w1[dst, value]`
-pub(super) fn encode_w1((dst, both): (Operand, bool), value: u16) -> Result<u64, WordError> {
+pub(super) fn encode_w1((dst, both_banks): (Operand, bool), value: u16) -> Result<u64, WordError> {
     // The shift selects the half word to replace.
     let word = immed::WIDTH.put(WIDTH_HALF) | immed::SHIFT.put(2);
-    Ok(word | parts((present(dst)?, both), value)?)
+    Ok(word | parts((require_source(dst)?, both_banks), value)?)
 }
 
-fn parts((dst, both): (Operand, bool), constant: u16) -> Result<u64, WordError> {
-    let result = FORM.destination(dst, both)?;
+fn parts((dst, both_banks): (Operand, bool), constant: u16) -> Result<u64, WordError> {
+    let result = FORM.destination(dst, both_banks)?;
     let [low, high] = constant.to_le_bytes();
     let sources = FORM.sources(dst, Operand::Immediate(low.into()))?;
     let a = if dst == Operand::None { result.code } else { sources.a };
@@ -55,7 +55,7 @@ fn parts((dst, both): (Operand, bool), constant: u16) -> Result<u64, WordError> 
         | wide::A.put(a)
         | wide::B.put(sources.b)
         | immed::HIGH.put(high.into())
-        | common::BOTH.flag(both)
+        | common::BOTH.flag(both_banks)
         | common::SOURCE_LOCAL_HIGH.flag(sources.local_high)
         | common::RESULT_LOCAL_HIGH.flag(result.local_high))
 }
@@ -73,14 +73,14 @@ pub(super) fn read(word: u64) -> Option<Insn> {
         _ => return None,
     };
     let constant = low | (immed::HIGH.get(word) as u32) << 8;
-    let both = common::BOTH.is_set(word);
+    let both_banks = common::BOTH.is_set(word);
     match immed::WIDTH.get(word) {
         WIDTH_ALL => {
             let value = if immed::INVERTED.is_set(word) { !constant } else { constant };
             let shift = in_range("shift by", immed::SHIFT.get(word) as u8, 0, 2).ok()?;
-            Some(Insn::Immed { dst, value, shift: 8 * shift as u8, both })
+            Some(Insn::Immed { dst, value, shift: 8 * shift as u8, both_banks })
         }
-        WIDTH_HALF => Some(Insn::ImmedW1 { dst, value: constant as u16, both }),
+        WIDTH_HALF => Some(Insn::ImmedW1 { dst, value: constant as u16, both_banks }),
         _ => None,
     }
 }

@@ -133,8 +133,9 @@ impl Form {
 
     /// Encodes two sources of one word.
     pub fn sources(self, first: Operand, second: Operand) -> Result<Sources, WordError> {
-        if let Some(what) = way(first).filter(|_| way(first) == way(second)) {
-            return Err(WordError::Together { first, second, what });
+        if let Some(what) = source_kind(first).filter(|_| source_kind(first) == source_kind(second))
+        {
+            return Err(WordError::SourceConflict { first, second, kind: what });
         }
         let swap = is_in(first, Bank::B) || is_in(second, Bank::A);
         let (a, b) = if swap { (second, first) } else { (first, second) };
@@ -148,9 +149,9 @@ impl Form {
         })
     }
 
-    /// Encodes a destination; `both` is the attribute `gpr_wrboth`.
-    pub fn destination(self, operand: Operand, both: bool) -> Result<Destination, WordError> {
-        check_both(operand, both)?;
+    /// Encodes a destination; `both_banks` is the attribute `gpr_wrboth`.
+    pub fn destination(self, operand: Operand, both_banks: bool) -> Result<Destination, WordError> {
+        check_both(operand, both_banks)?;
         let code = match operand {
             Operand::None => self.no_destination(),
             Operand::Immediate(_) => {
@@ -213,7 +214,7 @@ impl Form {
 }
 
 /// Returns the kind of a source in words. A word has at most one source of each kind.
-fn way(operand: Operand) -> Option<&'static str> {
+fn source_kind(operand: Operand) -> Option<&'static str> {
     Some(match operand {
         Operand::None => return None,
         Operand::Gpr(Bank::A, _) => "in bank A",
@@ -233,16 +234,16 @@ fn is_local_high(operand: Operand) -> bool {
 }
 
 /// Checks that the destination of `gpr_wrboth` is a register of one of the banks.
-pub(super) fn check_both(operand: Operand, both: bool) -> Result<(), WordError> {
+pub(super) fn check_both(operand: Operand, both_banks: bool) -> Result<(), WordError> {
     match operand {
         Operand::Gpr(..) => Ok(()),
-        _ if both => Err(WordError::Both { operand }),
+        _ if both_banks => Err(WordError::BothBanks { operand }),
         _ => Ok(()),
     }
 }
 
 /// Checks that a source is present.
-pub(super) fn present(operand: Operand) -> Result<Operand, WordError> {
+pub(super) fn require_source(operand: Operand) -> Result<Operand, WordError> {
     match operand {
         Operand::None => Err(WordError::Misplaced { operand, place: "a source here" }),
         _ => Ok(operand),

@@ -3,7 +3,7 @@
 use super::alu::check_first;
 use super::error::{WordError, in_range};
 use super::field::{Class, common, ld_field, narrow, shift};
-use super::operand::{Destination, Form, Sources, present};
+use super::operand::{Destination, Form, Sources, require_source};
 use crate::{AluOp, Insn, Operand, Shift, ShiftAmount, ShiftKind};
 
 const FORM: Form = Form::RestrictedByte;
@@ -65,27 +65,27 @@ fn right(amount: ShiftAmount) -> Result<u64, WordError> {
 
 /// Encodes a shift instruction from its operator and shift fields.
 fn with_result(
-    (dst, both): (Operand, bool),
+    (dst, both_banks): (Operand, bool),
     (a, b): (Operand, Operand),
     operator: u64,
     shift: u64,
 ) -> Result<u64, WordError> {
-    let result = FORM.destination(dst, both)?;
-    let sources = FORM.sources(a, present(b)?)?;
+    let result = FORM.destination(dst, both_banks)?;
+    let sources = FORM.sources(a, require_source(b)?)?;
     Ok(Class::Shift.bits()
         | shift
         | shift::OPERATOR.put(operator)
         | shift::RESULT.put(result.code)
         | shift::RESULT_IN_B.flag(result.in_b)
-        | shared(sources, result, both))
+        | shared(sources, result, both_banks))
 }
 
-fn shared(sources: Sources, result: Destination, both: bool) -> u64 {
+fn shared(sources: Sources, result: Destination, both_banks: bool) -> u64 {
     narrow::A.put(sources.a)
         | narrow::B.put(sources.b)
         | narrow::SWAP.flag(sources.swap)
         | narrow::CONSTANT_HIGH.flag(sources.constant_high)
-        | common::BOTH.flag(both)
+        | common::BOTH.flag(both_banks)
         | common::SOURCE_LOCAL_HIGH.flag(sources.local_high)
         | common::RESULT_LOCAL_HIGH.flag(result.local_high)
 }
@@ -118,7 +118,7 @@ pub(super) fn encode_dbl_shf(
     amount: ShiftAmount,
 ) -> Result<u64, WordError> {
     let shift = right(amount)? | narrow::SHIFT_KIND.put(DOUBLE);
-    with_result(dst, (present(a)?, b), 0, shift)
+    with_result(dst, (require_source(a)?, b), 0, shift)
 }
 
 fn sources(word: u64) -> Sources {
@@ -138,27 +138,27 @@ pub(super) fn read(word: u64) -> Option<Insn> {
         in_b: shift::RESULT_IN_B.is_set(word),
         local_high: common::RESULT_LOCAL_HIGH.is_set(word),
     })?;
-    let both = common::BOTH.is_set(word);
+    let both_banks = common::BOTH.is_set(word);
     let operator = shift::OPERATOR.get(word);
     if operator == 0 && narrow::SHIFT_KIND.get(word) == DOUBLE {
         let amount = match narrow::SHIFT_BITS.get(word) as u8 {
             0 => ShiftAmount::Indirect,
             bits => ShiftAmount::Bits(bits),
         };
-        return Some(Insn::DblShf { dst, a, b, amount, both });
+        return Some(Insn::DblShf { dst, a, b, amount, both_banks });
     }
     let shift = read_shift(word)?;
     if operator == ARITHMETIC {
-        return Some(Insn::Asr { dst, b, amount: shift.amount, both });
+        return Some(Insn::Asr { dst, b, amount: shift.amount, both_banks });
     }
     let op = *OPERATORS.get(operator as usize)?;
     let a = if op.ignores_first() { Operand::None } else { a };
-    Some(Insn::AluShf { dst, a, op, b, shift: Some(shift), both })
+    Some(Insn::AluShf { dst, a, op, b, shift: Some(shift), both_banks })
 }
 
 /// `ld_field[dst, mask, src, shift]`. The destination takes the place of the first source.
 pub(super) fn encode_ld_field(
-    (dst, both): (Operand, bool),
+    (dst, both_banks): (Operand, bool),
     (mask, clear): (u8, bool),
     (src, shift): (Operand, Option<Shift>),
 ) -> Result<u64, WordError> {
@@ -167,13 +167,13 @@ pub(super) fn encode_ld_field(
         return Err(WordError::Shift { shift: none, hint: "leave it out" });
     }
     let mask = in_range("mask", mask, 0, 0xf)?;
-    let result = FORM.destination(present(dst)?, both)?;
-    let sources = FORM.sources(dst, present(src)?)?;
+    let result = FORM.destination(require_source(dst)?, both_banks)?;
+    let sources = FORM.sources(dst, require_source(src)?)?;
     Ok(Class::LdField.bits()
         | shift_fields(shift.unwrap_or(none))?
         | ld_field::MASK.put(mask)
         | ld_field::CLEAR.flag(clear)
-        | shared(sources, result, both))
+        | shared(sources, result, both_banks))
 }
 
 pub(super) fn read_ld_field(word: u64) -> Option<Insn> {
@@ -186,6 +186,6 @@ pub(super) fn read_ld_field(word: u64) -> Option<Insn> {
         src,
         shift: (!none).then_some(shift),
         clear: ld_field::CLEAR.is_set(word),
-        both: common::BOTH.is_set(word),
+        both_banks: common::BOTH.is_set(word),
     })
 }

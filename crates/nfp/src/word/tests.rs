@@ -66,7 +66,8 @@ fn instructions_without_a_word() {
 #[test]
 fn instructions_that_cannot_be_written_down() {
     use crate::{AluOp, Bank, LocalAccess, Operand};
-    let alu = |b| Insn::Alu { dst: Operand::None, a: Operand::None, op: AluOp::B, b, both: false };
+    let alu =
+        |b| Insn::Alu { dst: Operand::None, a: Operand::None, op: AluOp::B, b, both_banks: false };
     let local = |index, word| Operand::Local { index, access: LocalAccess::Word(word) };
     for operand in [
         Operand::Gpr(Bank::A, 32),
@@ -80,12 +81,15 @@ fn instructions_that_cannot_be_written_down() {
     }
     let dst = Operand::Gpr(Bank::A, 0);
     for (value, shift) in [(0x1_0000, 0), (0x1234_5678, 0), (1, 4), (1, 32)] {
-        assert!(encode(&Insn::Immed { dst, value, shift, both: false }).is_err(), "{value:#x}");
+        assert!(
+            encode(&Insn::Immed { dst, value, shift, both_banks: false }).is_err(),
+            "{value:#x}"
+        );
     }
     let none = Operand::None;
     assert_eq!(
-        encode(&Insn::Immed { dst: none, value: 1, shift: 0, both: true }),
-        Err(WordError::Both { operand: none })
+        encode(&Insn::Immed { dst: none, value: 1, shift: 0, both_banks: true }),
+        Err(WordError::BothBanks { operand: none })
     );
     assert!(encode(&Insn::LocalCsrWr { index: 4, src: dst }).is_err());
 }

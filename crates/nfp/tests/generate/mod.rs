@@ -91,9 +91,9 @@ fn memory() -> impl Strategy<Value = Insn> {
 
 fn multiplication() -> impl Strategy<Value = Insn> {
     (select(MulStep::ALL.to_vec()), destination(), source(), source()).prop_map(
-        |(step, (dst, both), a, b)| match step.delivers() {
-            true => Insn::MulStep { a: dst, b: Operand::None, step, both },
-            false => Insn::MulStep { a, b, step, both: false },
+        |(step, (dst, both_banks), a, b)| match step.writes_result() {
+            true => Insn::MulStep { a: dst, b: Operand::None, step, both_banks },
+            false => Insn::MulStep { a, b, step, both_banks: false },
         },
     )
 }
@@ -121,34 +121,38 @@ pub fn insn() -> impl Strategy<Value = Insn> {
     let value = (any::<u16>(), any::<bool>())
         .prop_map(|(value, inverted)| u32::from(value) | if inverted { 0xffff_0000 } else { 0 });
     prop_oneof![
-        (destination(), operation(false)).prop_map(|((dst, both), (a, op, b))| Insn::Alu {
+        (destination(), operation(false)).prop_map(|((dst, both_banks), (a, op, b))| Insn::Alu {
             dst,
             a,
             op,
             b,
-            both
+            both_banks
         }),
-        (destination(), operation(true), shift()).prop_map(|((dst, both), (a, op, b), shift)| {
-            Insn::AluShf { dst, a, op, b, shift, both }
-        }),
-        (destination(), source(), amount()).prop_map(|((dst, both), b, amount)| Insn::Asr {
+        (destination(), operation(true), shift()).prop_map(
+            |((dst, both_banks), (a, op, b), shift)| {
+                Insn::AluShf { dst, a, op, b, shift, both_banks }
+            }
+        ),
+        (destination(), source(), amount()).prop_map(|((dst, both_banks), b, amount)| Insn::Asr {
             dst,
             b,
             amount,
-            both
+            both_banks
         }),
-        (destination(), source(), source(), amount())
-            .prop_map(|((dst, both), a, b, amount)| Insn::DblShf { dst, a, b, amount, both }),
-        (destination(), value, select(vec![0, 8, 16]))
-            .prop_map(|((dst, both), value, shift)| Insn::Immed { dst, value, shift, both }),
-        (merged(), any::<u16>()).prop_map(|((dst, both), value)| Insn::ImmedW1 {
+        (destination(), source(), source(), amount()).prop_map(
+            |((dst, both_banks), a, b, amount)| Insn::DblShf { dst, a, b, amount, both_banks }
+        ),
+        (destination(), value, select(vec![0, 8, 16])).prop_map(
+            |((dst, both_banks), value, shift)| Insn::Immed { dst, value, shift, both_banks }
+        ),
+        (merged(), any::<u16>()).prop_map(|((dst, both_banks), value)| Insn::ImmedW1 {
             dst,
             value,
-            both
+            both_banks
         }),
         (merged(), 0..16u8, source(), shift(), any::<bool>()).prop_map(
-            |((dst, both), mask, src, shift, clear)| {
-                Insn::LdField { dst, mask, src, shift, clear, both }
+            |((dst, both_banks), mask, src, shift, clear)| {
+                Insn::LdField { dst, mask, src, shift, clear, both_banks }
             }
         ),
         (0..4u8, source()).prop_map(|(index, src)| Insn::LocalCsrWr { index, src }),

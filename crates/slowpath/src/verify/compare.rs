@@ -4,7 +4,7 @@ use super::product::{Area, Product};
 use slowpath_exec::Location;
 use slowpath_ir::{RegionId, RegionKind};
 use slowpath_nfp::firmware::xdp_md::{DATA, DATA_END, RX_QUEUE_INDEX};
-use slowpath_nfp::firmware::{PACKET_ADDRESS, PACKET_LENGTH_BITS};
+use slowpath_nfp::firmware::{PACKET_ADDRESS_OFFSET, PACKET_LENGTH_BITS};
 use slowpath_product::{Path, Side};
 use slowpath_smt::{TermId, TermPool};
 use std::collections::BTreeSet;
@@ -130,7 +130,7 @@ fn card_values(product: &mut Product, path: &Path) -> Result<[TermId; 3], String
     }
     let result = read_at(side, path, regions.result, 0, 4)?;
     let word = read_at(side, path, regions.context, 0, 4)?;
-    let address = read_at(side, path, regions.context, PACKET_ADDRESS, 4)?;
+    let address = read_at(side, path, regions.context, PACKET_ADDRESS_OFFSET, 4)?;
     let base = side.executor.base(regions.packet).ok_or("the packet has no address")?;
     let pool = &mut side.executor.pool;
     let start = pool.sub(address, base);

@@ -15,7 +15,7 @@ use slowpath_bpf::insn::helper::{
 use slowpath_bpf::insn::{Call, Insn};
 use slowpath_exec::Executor;
 use slowpath_ir::{BlockId, Op, Operand, RegionId};
-use slowpath_nfp::firmware::{HEAD_FIRST, HEAD_LAST, HEAD_START};
+use slowpath_nfp::firmware::{INITIAL_HEAD_OFFSET, MAX_HEAD_OFFSET, MIN_HEAD_OFFSET};
 use slowpath_product::{Precondition, Preconditions};
 use std::collections::BTreeSet;
 
@@ -102,9 +102,9 @@ impl Preconditions for CardPreconditions {
                 }
                 XDP_ADJUST_HEAD if place.region == self.packet => {
                     let pool = &mut executor.pool;
-                    let before = pool.constant(64, (HEAD_START - HEAD_FIRST).into());
+                    let before = pool.constant(64, (INITIAL_HEAD_OFFSET - MIN_HEAD_OFFSET).into());
                     let above = pool.add(place.offset, before);
-                    let range = pool.constant(64, (HEAD_LAST - HEAD_FIRST).into());
+                    let range = pool.constant(64, (MAX_HEAD_OFFSET - MIN_HEAD_OFFSET).into());
                     pool.ule(above, range)
                 }
                 XDP_ADJUST_TAIL if place.region == self.packet => {

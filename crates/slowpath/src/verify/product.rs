@@ -12,14 +12,14 @@ use slowpath_bpf::{BpfProgram, Object};
 use slowpath_exec::{InitialByte, Start};
 use slowpath_ir::{InputId, InputKind, Program, RegionId};
 use slowpath_nfp::{Listing, firmware};
-use slowpath_product::{Path, PathEnumerator, Sequence, Side};
+use slowpath_product::{FixedDraws, Path, PathEnumerator, Side};
 use slowpath_smt::{ArrayId, Domain, TermId, TermPool};
 use slowpath_stop::Stop;
 use std::rc::Rc;
 
 /// Address of the packet on the card in concrete runs, and in proofs if the packet's start can be
 /// moved.
-pub(super) const CARD_ADDRESS: u64 = 0x0100_0000 + firmware::HEAD_START as u64;
+pub(super) const CARD_ADDRESS: u64 = 0x0100_0000 + firmware::INITIAL_HEAD_OFFSET as u64;
 /// Width of the card's addresses of the array, in bits.
 const DRAM_WIDTH: u8 = 40;
 
@@ -127,7 +127,7 @@ impl Product {
         let options = slowpath_nfp::LiftOptions {
             min_packet: packets.0,
             max_packet: packets.1,
-            keeps_result: true,
+            stores_result: true,
         };
         let card = slowpath_nfp::lift(listing, &linked.name, &options).map_err(|e| refused(&e))?;
         let layout = lifted.layout;
@@ -167,14 +167,14 @@ impl Product {
 
     /// Returns the paths of the card's program for the packets of a path of the BPF program, and
     /// the values that they draw.
-    pub fn following(&mut self, path: &Path) -> (PathEnumerator, Sequence) {
+    pub fn following(&mut self, path: &Path) -> (PathEnumerator, FixedDraws) {
         let pool = &mut self.bpf.executor.pool;
         // The card draws 32 bits at a time.
         let draws = path
             .draws
             .iter()
             .map(|&drawn| if pool.width(drawn) > 32 { pool.extract(drawn, 0, 32) } else { drawn });
-        let draws = Sequence(draws.collect());
+        let draws = FixedDraws(draws.collect());
         self.swap_terms();
         let paths = PathEnumerator::following(&self.card, self.inputs(), path);
         self.swap_terms();
@@ -218,7 +218,7 @@ fn place_in_buffer(card: &Program, packet: RegionId, start: &mut Start) {
     let Some((index, input)) = found else { return };
     let (least, greatest) = (input.min >> 16, (input.max >> 16).saturating_sub(1));
     let buffer = start.pool.var("buffer of the packet", Domain::range(16, least, greatest));
-    let place = start.pool.constant(16, firmware::HEAD_START.into());
+    let place = start.pool.constant(16, firmware::INITIAL_HEAD_OFFSET.into());
     let address = start.pool.concat(buffer, place);
     start.inputs.insert(InputId::from(index), address);
 }

@@ -5,7 +5,7 @@ use super::product::{CARD_ADDRESS, Product};
 use serde::Serialize;
 use slowpath_exec::concrete::{self, Environment, Run};
 use slowpath_ir::{InputId, InputKind, RegionId};
-use slowpath_nfp::firmware::{MAX_PACKET, PACKET_ADDRESS};
+use slowpath_nfp::firmware::{MAX_PACKET, PACKET_ADDRESS_OFFSET};
 use slowpath_product::{Path, Side};
 use slowpath_smt::{Evaluator, Model};
 use std::collections::{BTreeMap, BTreeSet};
@@ -160,7 +160,7 @@ fn bpf_final_state(product: &Product, end: &MemoryAfter<'_>) -> FinalState {
 fn card_final_state(product: &Product, end: &MemoryAfter<'_>) -> FinalState {
     let regions = &product.regions;
     let length = end.word(regions.context, 0) & u64::from(MAX_PACKET);
-    let start = end.word(regions.context, PACKET_ADDRESS).wrapping_sub(CARD_ADDRESS);
+    let start = end.word(regions.context, PACKET_ADDRESS_OFFSET).wrapping_sub(CARD_ADDRESS);
     let bits = product.spacing.map_or(0, |spacing| spacing.card);
     let packet = end.hex(regions.packet, start, length);
     FinalState {

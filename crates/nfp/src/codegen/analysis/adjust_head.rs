@@ -8,7 +8,7 @@ use slowpath_bpf::insn::helper::XDP_ADJUST_HEAD;
 use slowpath_bpf::insn::{Call, Insn};
 
 use super::bounds::OperandBounds;
-use crate::firmware::{ETHERNET_HEADER, HEAD_DOWN, HEAD_UP, MIN_FRAME};
+use crate::firmware::{ETHERNET_HEADER, MAX_HEAD_CUT, MAX_HEAD_GROWTH, MIN_FRAME};
 
 /// Number of bytes that can be removed from the start of every packet.
 const ALWAYS_THERE: i32 = MIN_FRAME as i32 - ETHERNET_HEADER as i32;
@@ -25,6 +25,7 @@ pub(in crate::codegen) fn unchecked(
     let (slot, None) = (calls.next()?, calls.next()) else { return None };
     // The helper takes a 32-bit distance.
     let distance = bounds.get(&slot)?.src?.as_constant()? as i32;
-    let possible = distance <= ALWAYS_THERE && (-HEAD_DOWN..=HEAD_UP).contains(&distance);
+    let possible =
+        distance <= ALWAYS_THERE && (-MAX_HEAD_GROWTH..=MAX_HEAD_CUT).contains(&distance);
     possible.then_some(slot)
 }

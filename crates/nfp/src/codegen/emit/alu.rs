@@ -69,15 +69,15 @@ fn with_register(asm: &mut Assembler, dst: u8, op: AluOp, src: u8) {
 /// Emits an operation with a constant. Bitwise operations with all zeros or ones need no operand,
 /// or no instruction at all.
 fn with_constant(asm: &mut Assembler, dst: u8, op: AluOp, value: u32) {
-    let both = Dst::Both(dst);
+    let both_banks = Dst::Both(dst);
     match (op, value) {
-        (AluOp::And, 0) => asm.constant(both, 0),
-        (AluOp::Or, u32::MAX) => asm.constant(both, u32::MAX),
-        (AluOp::Xor, u32::MAX) => asm.alu(both, Operand::None, AluOp::NotB, b(dst)),
+        (AluOp::And, 0) => asm.constant(both_banks, 0),
+        (AluOp::Or, u32::MAX) => asm.constant(both_banks, u32::MAX),
+        (AluOp::Xor, u32::MAX) => asm.alu(both_banks, Operand::None, AluOp::NotB, b(dst)),
         (AluOp::And, u32::MAX) | (AluOp::Or | AluOp::Xor, 0) => {}
         _ => {
             let value = asm.operand(value, IMM_B);
-            asm.alu(both, a(dst), op, value);
+            asm.alu(both_banks, a(dst), op, value);
         }
     }
 }

@@ -55,17 +55,17 @@ pub(super) const STACK: Operand = abi::STACK;
 /// Register with the packet's length in bytes.
 pub(super) const LENGTH: Operand = abi::PACKET_LENGTH;
 /// Register with the address of the array map in units of 256 bytes (the paper's firmware).
-pub(super) const MAP: Operand = abi::ARRAY;
+pub(super) const MAP: Operand = abi::ARRAY_MAP;
 /// Packet vector (`enum pkt_vec` of the driver): the packet's length in word 0, its address in word
 /// 2.
 pub(super) const VECTOR_LENGTH: Operand =
-    Operand::Local { index: abi::PACKET_BASE, access: LocalAccess::Word(0) };
+    Operand::Local { index: abi::PACKET_VECTOR_BASE, access: LocalAccess::Word(0) };
 pub(super) const VECTOR_POINTER: Operand =
-    Operand::Local { index: abi::PACKET_BASE, access: LocalAccess::Word(2) };
+    Operand::Local { index: abi::PACKET_VECTOR_BASE, access: LocalAccess::Word(2) };
 pub(super) const VECTOR_QUEUE_SET: Operand =
-    Operand::Local { index: abi::PACKET_BASE, access: LocalAccess::Word(4) };
+    Operand::Local { index: abi::PACKET_VECTOR_BASE, access: LocalAccess::Word(4) };
 pub(super) const VECTOR_QUEUE: Operand =
-    Operand::Local { index: abi::PACKET_BASE, access: LocalAccess::Word(6) };
+    Operand::Local { index: abi::PACKET_VECTOR_BASE, access: LocalAccess::Word(6) };
 
 /// A destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Dst {
         }
     }
 
-    fn both(self) -> bool {
+    fn both_banks(self) -> bool {
         matches!(self, Dst::Both(_))
     }
 }
@@ -144,7 +144,7 @@ impl Assembler {
 
     pub fn alu(&mut self, dst: impl Into<Dst>, a: Operand, op: AluOp, b: Operand) {
         let dst = dst.into();
-        self.push(Insn::Alu { dst: dst.operand(), a, op, b, both: dst.both() });
+        self.push(Insn::Alu { dst: dst.operand(), a, op, b, both_banks: dst.both_banks() });
     }
 
     pub fn mov(&mut self, dst: impl Into<Dst>, src: Operand) {
@@ -172,7 +172,14 @@ impl Assembler {
     ) {
         let dst = dst.into();
         let shift = Some(Shift { kind, amount });
-        self.push(Insn::AluShf { dst: dst.operand(), a, op, b, shift, both: dst.both() });
+        self.push(Insn::AluShf {
+            dst: dst.operand(),
+            a,
+            op,
+            b,
+            shift,
+            both_banks: dst.both_banks(),
+        });
     }
 
     /// Writes bank B of `src`, shifted, to both banks of `dst`.
@@ -183,13 +190,13 @@ impl Assembler {
     /// Writes the low word of (bank A of `high` : bank B of `low`), shifted right, to both banks of
     /// `dst`.
     pub fn double_shift(&mut self, dst: u8, high: u8, low: u8, amount: ShiftAmount) {
-        self.push(Insn::DblShf { dst: a(dst), a: a(high), b: b(low), amount, both: true });
+        self.push(Insn::DblShf { dst: a(dst), a: a(high), b: b(low), amount, both_banks: true });
     }
 
     /// Writes bank B of `src`, shifted right, to both banks of `dst`. The shift fills with the sign
     /// of the previous ALU result.
     pub fn arithmetic_shift(&mut self, dst: u8, src: u8, amount: ShiftAmount) {
-        self.push(Insn::Asr { dst: a(dst), b: b(src), amount, both: true });
+        self.push(Insn::Asr { dst: a(dst), b: b(src), amount, both_banks: true });
     }
 
     /// Loads a constant, in two instructions if necessary (`wrp_immed` of the driver).
@@ -198,12 +205,26 @@ impl Assembler {
         let packed = packed(value).map(|(half, shift)| (u32::from(half), shift));
         let inverted = || packed_inverted(value);
         if let Some((value, shift)) = packed.or_else(inverted) {
-            self.push(Insn::Immed { dst: dst.operand(), value, shift, both: dst.both() });
+            self.push(Insn::Immed {
+                dst: dst.operand(),
+                value,
+                shift,
+                both_banks: dst.both_banks(),
+            });
         } else {
             let low = value & 0xffff;
-            self.push(Insn::Immed { dst: dst.operand(), value: low, shift: 0, both: dst.both() });
+            self.push(Insn::Immed {
+                dst: dst.operand(),
+                value: low,
+                shift: 0,
+                both_banks: dst.both_banks(),
+            });
             let high = (value >> 16) as u16;
-            self.push(Insn::ImmedW1 { dst: dst.operand(), value: high, both: dst.both() });
+            self.push(Insn::ImmedW1 {
+                dst: dst.operand(),
+                value: high,
+                both_banks: dst.both_banks(),
+            });
         }
     }
 
@@ -250,8 +271,8 @@ impl Assembler {
             (Dst::Both(number), Operand::Gpr(Bank::A, _)) => b(number),
             _ => dst.operand(),
         };
-        let both = dst.both();
-        self.push(Insn::LdField { dst: operand, mask, src, shift, clear, both });
+        let both_banks = dst.both_banks();
+        self.push(Insn::LdField { dst: operand, mask, src, shift, clear, both_banks });
     }
 
     /// Moves `count` bytes of `src`, from byte `from` on, to the low bytes of `dst`, and zeroes the
@@ -281,7 +302,7 @@ impl Assembler {
 
     pub fn mul_step(&mut self, dst: impl Into<Dst>, b: Operand, step: MulStep) {
         let dst = dst.into();
-        self.push(Insn::MulStep { a: dst.operand(), b, step, both: dst.both() });
+        self.push(Insn::MulStep { a: dst.operand(), b, step, both_banks: dst.both_banks() });
     }
 
     pub fn nops(&mut self, count: usize) {
@@ -313,7 +334,7 @@ impl Assembler {
     /// Loads the number of an instruction into a register.
     pub fn address_of(&mut self, dst: Operand, label: Label) {
         self.fixups.push(Fixup { at: self.here(), label });
-        self.push(Insn::Immed { dst, value: 0, shift: 0, both: false });
+        self.push(Insn::Immed { dst, value: 0, shift: 0, both_banks: false });
     }
 }
 

@@ -13,7 +13,7 @@ use super::assembler::{
 };
 use crate::codegen::access::constant_offset;
 use crate::codegen::annotated::AnnotatedProgram;
-use crate::firmware::{ETHERNET_HEADER, HEAD_FIRST, HEAD_LAST, MapAbi};
+use crate::firmware::{ETHERNET_HEADER, MAX_HEAD_OFFSET, MIN_HEAD_OFFSET, MapAbi};
 use crate::{AluOp, BranchCondition, FIRST_EXIT, Insn, ShiftAmount, ShiftKind};
 
 /// `-EINVAL`, as a word.
@@ -66,9 +66,9 @@ fn adjust_head(asm: &mut Assembler) {
     let fail = |asm: &mut Assembler, condition| asm.branch(condition, Label::Insn(invalid), 0);
     // The low half word of the address is the offset in the buffer.
     asm.alu(IMM_A, a(DISTANCE), AluOp::Add16, VECTOR_POINTER);
-    asm.alu(Dst::None, IMM_A, AluOp::Sub, imm(HEAD_FIRST));
+    asm.alu(Dst::None, IMM_A, AluOp::Sub, imm(MIN_HEAD_OFFSET));
     fail(asm, CarryClear);
-    asm.alu(Dst::None, imm(HEAD_LAST), AluOp::Sub, IMM_A);
+    asm.alu(Dst::None, imm(MAX_HEAD_OFFSET), AluOp::Sub, IMM_A);
     fail(asm, CarryClear);
     asm.alu(IMM_B, LENGTH, AluOp::Sub, a(DISTANCE));
     asm.alu(Dst::None, IMM_B, AluOp::Sub, imm(ETHERNET_HEADER));
@@ -104,7 +104,7 @@ fn random(asm: &mut Assembler) {
 }
 
 /// Returns true unless the key is at the address in base register 0.
-fn key_elsewhere(program: &AnnotatedProgram<'_>, slot: usize, depth: u32) -> bool {
+fn key_needs_base(program: &AnnotatedProgram<'_>, slot: usize, depth: u32) -> bool {
     match program.registers.before(slot, 2) {
         RegisterValue::Stack { offset, .. } => {
             let place = constant_offset(offset).map(|offset| offset + i64::from(depth));
@@ -128,7 +128,7 @@ fn restore_local_base(asm: &mut Assembler) {
 fn look_up(asm: &mut Assembler, program: &AnnotatedProgram<'_>, slot: usize, depth: u32) {
     let RegisterValue::Map(number) = program.registers.before(slot, 1) else { return };
     let Some(map) = program.map(number) else { return };
-    let elsewhere = key_elsewhere(program, slot, depth);
+    let elsewhere = key_needs_base(program, slot, depth);
     if elsewhere {
         asm.local_base(0, b(KEY));
     }
@@ -164,7 +164,7 @@ fn call_map(
 ) {
     /// Register with the stack pointer of the value, the low word of `r3`.
     const VALUE: u8 = 6;
-    let elsewhere = key_elsewhere(program, slot, depth);
+    let elsewhere = key_needs_base(program, slot, depth);
     if elsewhere {
         asm.local_base(0, b(KEY));
     }

@@ -36,12 +36,12 @@ pub(super) fn shift(
         (Source::Reg(src), Width::W64) => {
             let src = pair(src);
             if most < 32 {
-                first_below(asm, op, number, src);
-                second_below(asm, op, number, src);
+                receiving_word_below_32(asm, op, number, src);
+                other_word_below_32(asm, op, number, src);
             } else if least >= 32 {
-                above(asm, op, number, src);
+                by_32_or_more(asm, op, number, src);
             } else {
-                either(asm, op, number, src);
+                by_any_amount(asm, op, number, src);
             }
         }
     }
@@ -144,7 +144,7 @@ fn word_by_register(asm: &mut Assembler, op: BpfOp, number: u8, src: u8) {
 
 /// Shifts the word that receives bits of the other, for amounts below 32. This comes first, while
 /// the other word is unchanged.
-fn first_below(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
+fn receiving_word_below_32(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     let high = low + 1;
     if op == BpfOp::Lsh {
         asm.alu(IMM_BOTH, imm(32), AluOp::Sub, b(src));
@@ -157,13 +157,13 @@ fn first_below(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
 }
 
 /// Shifts the other word, for amounts below 32.
-fn second_below(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
+fn other_word_below_32(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     let word = if op == BpfOp::Lsh { low } else { low + 1 };
     word_by_register(asm, op, word, src);
 }
 
 /// Shifts both words, for amounts from 32 on.
-fn above(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
+fn by_32_or_more(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     let high = low + 1;
     match op {
         BpfOp::Lsh => {
@@ -185,14 +185,14 @@ fn above(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
 }
 
 /// Emits both sequences and a decision between them at run time.
-fn either(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
+fn by_any_amount(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     // Order of the code: branch, first word, branch with the second word in its two delay slots.
     let first = if op == BpfOp::Lsh { 3 } else { 2 };
     let from_32 = asm.here() + 1 + first + 3;
     let behind = from_32 + 3;
     asm.branch_if_bit(a(src), WORD_BIT, Label::Insn(from_32));
-    first_below(asm, op, low, src);
+    receiving_word_below_32(asm, op, low, src);
     asm.branch(BranchCondition::Always, Label::Insn(behind), 2);
-    second_below(asm, op, low, src);
-    above(asm, op, low, src);
+    other_word_below_32(asm, op, low, src);
+    by_32_or_more(asm, op, low, src);
 }

@@ -34,7 +34,7 @@ pub(super) struct Access {
     pub place: i64,
     /// Register pair with an address, and the instruction's offset from it. It is set if the place
     /// differs between paths or is in another frame.
-    pub through: Option<(u8, i16)>,
+    pub pointer: Option<(u8, i16)>,
 }
 
 /// A piece of an access, within one word and one register.
@@ -52,7 +52,7 @@ struct Piece {
 
 /// Addressing of the words of an access.
 #[derive(Clone, Copy)]
-struct Words {
+struct WordAddressing {
     /// Base register of local memory, 0 or 3.
     base: u8,
     /// True if the base register advances from word to word.
@@ -64,14 +64,14 @@ pub(super) fn access(
     insn: &AnnotatedInsn,
     access: &Access,
 ) -> Result<(), Cause> {
-    let Access { direction, size, register, mut place, through } = *access;
+    let Access { direction, size, register, mut place, pointer: through } = *access;
     let bytes = i64::from(size);
     let words = if let Some((pointer, offset)) = through {
         let offset = asm.operand(i32::from(offset) as u32, IMM_B);
         asm.alu(IMM_B, a(pointer), AluOp::Add, offset);
-        Words { base: 3, advances: true }
+        WordAddressing { base: 3, advances: true }
     } else if place + bytes <= NEAR {
-        Words { base: 0, advances: false }
+        WordAddressing { base: 0, advances: false }
     } else {
         let same_window = place.div_euclid(WINDOW) == (place + bytes - 1).div_euclid(WINDOW);
         let step = if same_window { WINDOW } else { 4 };
@@ -80,7 +80,7 @@ pub(super) fn access(
         if same_window {
             place = place.rem_euclid(WINDOW);
         }
-        Words { base: 3, advances: !same_window }
+        WordAddressing { base: 3, advances: !same_window }
     };
     let narrow = direction == Direction::Load && size < 8;
     if words.base == 3 {
@@ -97,7 +97,7 @@ fn pieces(
     asm: &mut Assembler,
     (mut register, mut size): (u8, u8),
     mut place: i64,
-    words: Words,
+    words: WordAddressing,
     direction: Direction,
 ) -> Result<(), Cause> {
     let (mut byte, mut previous, mut first) = (0, None, true);
@@ -137,11 +137,11 @@ fn word(piece: &Piece) -> Result<u8, Cause> {
 }
 
 /// Returns true if base register 3 advances after this piece (`should_inc` of the driver).
-fn advances(piece: &Piece, words: Words) -> bool {
+fn advances(piece: &Piece, words: WordAddressing) -> bool {
     words.advances && piece.new_register && !piece.last
 }
 
-fn whole_word(piece: &Piece, words: Words) -> Result<Operand, Cause> {
+fn whole_word(piece: &Piece, words: WordAddressing) -> Result<Operand, Cause> {
     if advances(piece, words) {
         return Ok(LOCAL_INCREMENT);
     }
@@ -160,7 +160,7 @@ fn aligned(from: u8, to: u8) -> Option<Shift> {
     (distance > 0).then_some(Shift { kind, amount: ShiftAmount::Bits(8 * distance) })
 }
 
-fn load(asm: &mut Assembler, piece: &Piece, words: Words) -> Result<(), Cause> {
+fn load(asm: &mut Assembler, piece: &Piece, words: WordAddressing) -> Result<(), Cause> {
     let dst = Dst::Both(piece.register);
     if piece.size == 4 {
         let src = whole_word(piece, words)?;
@@ -190,7 +190,7 @@ fn load(asm: &mut Assembler, piece: &Piece, words: Words) -> Result<(), Cause> {
     Ok(())
 }
 
-fn store(asm: &mut Assembler, piece: &Piece, words: Words) -> Result<(), Cause> {
+fn store(asm: &mut Assembler, piece: &Piece, words: WordAddressing) -> Result<(), Cause> {
     let src = b(piece.register);
     if piece.size == 4 {
         let dst = whole_word(piece, words)?;

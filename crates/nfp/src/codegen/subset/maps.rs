@@ -41,7 +41,7 @@ impl Uses {
 }
 
 /// Records the use of words of a map's value (`nfp_bpf_map_mark_used`).
-pub(super) fn mark(
+pub(super) fn record_use(
     program: &AnnotatedProgram<'_>,
     map: u32,
     (offsets, offset, bytes): (Option<BTreeSet<i64>>, i16, u8),

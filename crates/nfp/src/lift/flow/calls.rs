@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use slowpath_bpf::insn::helper;
 
-use crate::abi::{FIRMWARE_RETURN, ONWARD_ADDRESS, RETURN_ADDRESS};
+use crate::abi::{CALLEE_ADDRESS, FIRMWARE_RETURN, RETURN_ADDRESS};
 use crate::lift::error::LiftCause;
 use crate::listing::FIRST_EXIT;
 use crate::{Insn, Listing, Operand};
@@ -87,9 +87,9 @@ pub(super) fn has_returns(listing: &Listing) -> bool {
 
 /// Returns the instruction numbers that a caller's delay slots load: the return address, then the
 /// callee if the call goes through the register-saving subroutine.
-pub(super) fn links(listing: &Listing, slots: Range<usize>) -> impl Iterator<Item = u32> {
+pub(super) fn link_registers(listing: &Listing, slots: Range<usize>) -> impl Iterator<Item = u32> {
     let back = loaded(listing, slots.clone(), RETURN_ADDRESS);
-    let onward = back.and_then(|_| loaded(listing, slots, ONWARD_ADDRESS));
+    let onward = back.and_then(|_| loaded(listing, slots, CALLEE_ADDRESS));
     back.into_iter().chain(onward)
 }
 
@@ -109,48 +109,52 @@ fn loaded(listing: &Listing, slots: Range<usize>, register: Operand) -> Option<u
 
 /// The call string of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::lift) struct ContextId(usize);
+pub(in crate::lift) struct CallStringId(usize);
 
-impl ContextId {
+impl CallStringId {
     /// The empty call string.
-    pub const MAIN: ContextId = ContextId(0);
+    pub const MAIN: CallStringId = CallStringId(0);
 }
 
 /// A call string: the pending returns of the calls around a block.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct CallContext {
+struct CallString {
     /// Numbers of the instructions to return to, the innermost call last.
-    back: Vec<u32>,
+    return_addresses: Vec<u32>,
     /// Number of the function to which the register-saving subroutine continues.
-    onward: Option<u32>,
+    callee: Option<u32>,
 }
 
 /// The call strings that occur.
 #[derive(Debug)]
-pub(super) struct Contexts {
+pub(super) struct CallStrings {
     /// True if the listing has calls.
     calls: bool,
-    all: Vec<CallContext>,
-    ids: BTreeMap<CallContext, ContextId>,
+    all: Vec<CallString>,
+    ids: BTreeMap<CallString, CallStringId>,
 }
 
-impl Contexts {
+impl CallStrings {
     /// Returns a table with the empty call string only; `calls` is true if the listing has calls.
     pub fn new(calls: bool) -> Self {
-        let main = CallContext::default();
-        Contexts { calls, all: vec![main.clone()], ids: BTreeMap::from([(main, ContextId::MAIN)]) }
+        let main = CallString::default();
+        CallStrings {
+            calls,
+            all: vec![main.clone()],
+            ids: BTreeMap::from([(main, CallStringId::MAIN)]),
+        }
     }
 
-    fn id(&mut self, context: CallContext) -> Result<ContextId, LiftCause> {
-        if let Some(&id) = self.ids.get(&context) {
+    fn id(&mut self, call_string: CallString) -> Result<CallStringId, LiftCause> {
+        if let Some(&id) = self.ids.get(&call_string) {
             return Ok(id);
         }
         if self.all.len() >= MAX_CONTEXTS {
-            return Err(LiftCause::TooManyCopies);
+            return Err(LiftCause::TooManyCallStrings);
         }
-        let id = ContextId(self.all.len());
-        self.all.push(context.clone());
-        self.ids.insert(context, id);
+        let id = CallStringId(self.all.len());
+        self.all.push(call_string.clone());
+        self.ids.insert(call_string, id);
         Ok(id)
     }
 
@@ -159,37 +163,37 @@ impl Contexts {
     pub fn called(
         &mut self,
         listing: &Listing,
-        from: ContextId,
+        from: CallStringId,
         slots: Range<usize>,
-    ) -> Result<ContextId, LiftCause> {
+    ) -> Result<CallStringId, LiftCause> {
         if !self.calls {
             return Ok(from);
         }
-        let mut links = links(listing, slots);
+        let mut links = link_registers(listing, slots);
         let Some(back) = links.next() else { return Ok(from) };
-        let mut context = self.all[from.0].clone();
+        let mut call_string = self.all[from.0].clone();
         // Each call returns to a different number.
-        if context.back.contains(&back) {
-            return Err(LiftCause::Recursion { back });
+        if call_string.return_addresses.contains(&back) {
+            return Err(LiftCause::Recursion { return_address: back });
         }
-        context.back.push(back);
-        context.onward = links.next();
-        self.id(context)
+        call_string.return_addresses.push(back);
+        call_string.callee = links.next();
+        self.id(call_string)
     }
 
     /// Returns the call string after `rtn[src]`, and the instruction that it jumps to.
     pub fn returned(
         &mut self,
-        from: ContextId,
+        from: CallStringId,
         src: Operand,
-    ) -> Result<(ContextId, usize), LiftCause> {
-        let mut context = self.all[from.0].clone();
+    ) -> Result<(CallStringId, usize), LiftCause> {
+        let mut call_string = self.all[from.0].clone();
         let to = match src {
-            ONWARD_ADDRESS => context.onward.take(),
-            RETURN_ADDRESS if context.onward.is_none() => context.back.pop(),
+            CALLEE_ADDRESS => call_string.callee.take(),
+            RETURN_ADDRESS if call_string.callee.is_none() => call_string.return_addresses.pop(),
             _ => None,
         };
         let to = to.ok_or(LiftCause::ReturnWithoutCall)?;
-        Ok((self.id(context)?, to as usize))
+        Ok((self.id(call_string)?, to as usize))
     }
 }

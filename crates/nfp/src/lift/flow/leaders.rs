@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::calls::{FirmwareCall, firmware_returns_to, links};
+use super::calls::{FirmwareCall, firmware_returns_to, link_registers};
 use crate::lift::error::{LiftCause, LiftError};
 use crate::listing::FIRST_EXIT;
 use crate::{BranchCondition, Insn, Listing};
@@ -15,7 +15,8 @@ pub(super) fn leaders(listing: &Listing, calls: bool) -> Result<BTreeSet<usize>,
         leaders.insert(number + 1 + usize::from(insn.delay_slots()));
         for target in targets(listing, number, insn, calls)? {
             if let Some(owner) = slot_of[target] {
-                let cause = LiftCause::TargetInDelaySlot { target: target as u32, owner };
+                let cause =
+                    LiftCause::TargetInDelaySlot { target: target as u32, delay_slot_of: owner };
                 return Err(LiftError::at(listing, number, cause));
             }
             leaders.insert(target);
@@ -51,7 +52,7 @@ fn targets(
     }
     let mut found: Vec<u32> = if target <= last { vec![target] } else { Vec::new() };
     if always && calls {
-        found.extend(links(listing, slots));
+        found.extend(link_registers(listing, slots));
     }
     if let Some(&target) = found.iter().find(|&&target| target > last) {
         return fail(LiftCause::TargetBeyondEnd { target, last });
@@ -68,11 +69,11 @@ fn slots(listing: &Listing) -> Result<Vec<Option<u32>>, LiftError> {
         let defer = insn.delay_slots();
         if let Some(owner) = slot_of[number] {
             if insn.is_branch() {
-                return fail(LiftCause::BranchInDelaySlot { owner });
+                return fail(LiftCause::BranchInDelaySlot { delay_slot_of: owner });
             }
             let of_memory = matches!(listing.numbered()[owner as usize].insn, Insn::Mem { .. });
             if matches!(insn, Insn::Mem { .. }) && (of_memory || defer > 0) {
-                return fail(LiftCause::MemoryInDelaySlot { owner });
+                return fail(LiftCause::MemoryInDelaySlot { delay_slot_of: owner });
             }
         }
         if number + usize::from(defer) > last {

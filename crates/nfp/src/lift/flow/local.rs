@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::BasicBlock;
-use crate::lift::in_flight::PendingBase;
+use crate::lift::delayed_effects::PendingBase;
 use crate::{Insn, Listing};
 
 /// Returns the first instruction after a block, on any path, that uses a base register of local
@@ -17,10 +17,10 @@ pub(in crate::lift) fn local_user_behind(
     block: &BasicBlock,
     pending: PendingBase,
 ) -> Option<usize> {
-    let PendingBase { index, left, number, .. } = pending;
+    let PendingBase { index, remaining: left, number, .. } = pending;
     let in_slots = block.branch.as_ref().is_some_and(|branch| number > branch.number);
-    let falls = block.falls_to();
-    let taken = block.taken_to().filter(|_| in_slots);
+    let falls = block.fallthrough();
+    let taken = block.branch_target().filter(|_| in_slots);
     let ways = falls.into_iter().chain(taken);
     ways.map(|(_, next)| next).find_map(|next| local_user(listing, next, left, index))
 }

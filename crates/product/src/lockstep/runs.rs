@@ -1,9 +1,9 @@
 //! State of the lockstep execution, and steps of one program: over a block or over a branch.
 
-use super::meetings::Meetings;
+use super::join_points::JoinPoints;
 use super::order::Order;
-use super::turns::{At, Pair, Place};
-use crate::paths::Drawing;
+use super::scheduling::{Pair, PairPosition, Position};
+use crate::paths::DrawSource;
 use crate::queries::{Answer, Queries};
 use crate::side::Side;
 use slowpath_exec::{AllPaths, ExecError};
@@ -36,15 +36,15 @@ impl From<ExecError> for Failed {
 pub(super) struct Runs<'a, 'b> {
     pub sides: [&'a mut Side; 2],
     pub orders: &'a [Order; 2],
-    pub drawing: &'a mut dyn Drawing,
+    pub drawing: &'a mut dyn DrawSource,
     pub queries: &'a mut Queries<'b>,
     /// Number of the program that holds the term pool.
-    pub holder: usize,
-    pub meetings: Meetings,
+    pub pool_owner: usize,
+    pub join_points: JoinPoints,
     /// Waiting pairs by place.
-    pub waiting: BTreeMap<Place, Vec<Pair>>,
+    pub waiting: BTreeMap<PairPosition, Vec<Pair>>,
     /// Reliances of each program, with the terms that are 1 in runs that rely on them.
-    pub relied: [Vec<(RelianceId, TermId)>; 2],
+    pub reliances: [Vec<(RelianceId, TermId)>; 2],
     /// Number of arcs of all joins so far.
     pub arcs: usize,
     /// Number of executed blocks.
@@ -57,11 +57,11 @@ impl<'a, 'b> Runs<'a, 'b> {
         sides: [&'a mut Side; 2],
         orders: &'a [Order; 2],
         conditions: &[TermId],
-        drawing: &'a mut dyn Drawing,
+        drawing: &'a mut dyn DrawSource,
         queries: &'a mut Queries<'b>,
     ) -> Self {
         let [first, second] = sides;
-        let meetings = Meetings::new(&mut first.executor.pool, conditions);
+        let join_points = JoinPoints::new(&mut first.executor.pool, conditions);
         for side in [&mut *first, &mut *second] {
             side.joined = Some(AllPaths::new());
         }
@@ -70,27 +70,27 @@ impl<'a, 'b> Runs<'a, 'b> {
             orders,
             drawing,
             queries,
-            holder: 0,
-            meetings,
+            pool_owner: 0,
+            join_points,
             waiting: BTreeMap::new(),
-            relied: [Vec::new(), Vec::new()],
+            reliances: [Vec::new(), Vec::new()],
             arcs: 0,
             blocks: 0,
         }
     }
 
     /// Hands the term pool to a program.
-    pub fn hold(&mut self, which: usize) {
-        if self.holder != which {
+    pub fn move_pool_to(&mut self, which: usize) {
+        if self.pool_owner != which {
             let [first, second] = &mut self.sides;
             std::mem::swap(&mut first.executor.pool, &mut second.executor.pool);
-            self.holder = which;
+            self.pool_owner = which;
         }
     }
 
     /// Returns the term pool, whichever program holds it.
     pub fn pool(&mut self) -> &mut TermPool {
-        &mut self.sides[self.holder].executor.pool
+        &mut self.sides[self.pool_owner].executor.pool
     }
 
     /// Executes the block at which a program is; returns whether any run gets past it.
@@ -99,7 +99,7 @@ impl<'a, 'b> Runs<'a, 'b> {
         if self.blocks > MAX_BLOCKS {
             return Err(Failed::Why(format!("more than {MAX_BLOCKS} blocks are executed")));
         }
-        self.hold(which);
+        self.move_pool_to(which);
         match self.execute(which, pair) {
             Ok(goes_on) => Ok(goes_on),
             // An error does not matter in a block that no run reaches.
@@ -109,45 +109,46 @@ impl<'a, 'b> Runs<'a, 'b> {
     }
 
     fn execute(&mut self, which: usize, pair: &mut Pair) -> Result<bool, ExecError> {
-        let runner = &mut pair.sides[which];
-        let At::Block(block) = runner.at else { return Ok(true) };
+        let cursor = &mut pair.sides[which];
+        let Position::Block(block) = cursor.at else { return Ok(true) };
         let side = &mut *self.sides[which];
         let (order, [taken, fallthrough]) = (&self.orders[which], side.targets(block));
         let executed = side.executor.program().block(block).insns.len();
-        runner.moved = true;
-        runner.instructions += executed as u64;
-        pair.slower += if which == 0 { -(executed as i64) } else { executed as i64 };
+        cursor.moved = true;
+        cursor.instructions += executed as u64;
+        pair.max_extra_instructions +=
+            if which == 0 { -(executed as i64) } else { executed as i64 };
         let point = side.new_point();
-        let drawn = self.drawing.draws(side, block, &mut runner.counts);
+        let drawn = self.drawing.draws(side, block, &mut cursor.counts);
         side.executor.expect_draws(drawn);
-        let condition = side.executor.run_block(point, block, &mut runner.state)?;
+        let condition = side.executor.run_block(point, block, &mut cursor.state)?;
         let joined = side.joined.get_or_insert_default();
         for (on, term) in side.executor.reliances(point).to_vec() {
             let mut relies = joined.resolve(&mut side.executor, term)?;
             let pool = &mut side.executor.pool;
-            let reached = self.meetings.reached(pair.from);
+            let reached = self.join_points.reached(pair.from);
             for &condition in pair.conditions.iter().chain([&reached]) {
                 relies = pool.and(relies, condition);
             }
             if pool.as_const(relies) != Some(0) {
-                self.relied[which].push((on, relies));
+                self.reliances[which].push((on, relies));
             }
         }
-        let Some(raw) = condition else { return Ok(runner.go(taken, order)) };
+        let Some(raw) = condition else { return Ok(cursor.go(taken, order)) };
         let condition = joined.resolve(&mut side.executor, raw)?;
         let mut possible = [true, true];
         for (value, possible) in [true, false].into_iter().zip(&mut possible) {
             for term in [raw, condition] {
-                *possible &= side.executor.assume(&runner.state, term, value).is_some();
+                *possible &= side.executor.assume(&cursor.state, term, value).is_some();
             }
         }
         match (side.executor.pool.as_const(condition), possible) {
-            (Some(0), _) | (None, [false, true]) => Ok(runner.go(fallthrough, order)),
-            (Some(_), _) | (None, [true, false]) => Ok(runner.go(taken, order)),
+            (Some(0), _) | (None, [false, true]) => Ok(cursor.go(fallthrough, order)),
+            (Some(_), _) | (None, [true, false]) => Ok(cursor.go(taken, order)),
             (None, [false, false]) => Ok(false),
             (None, [true, true]) => {
                 let terms = [raw, condition];
-                runner.at = At::Branch { block, terms, taken, fallthrough };
+                cursor.at = Position::Branch { block, terms, taken, fallthrough };
                 Ok(true)
             }
         }
@@ -155,30 +156,30 @@ impl<'a, 'b> Runs<'a, 'b> {
 
     /// Takes one side of a program's branch; returns whether any run gets there.
     pub fn take(&mut self, which: usize, pair: &mut Pair, value: bool) -> bool {
-        let runner = &mut pair.sides[which];
-        let At::Branch { terms, taken, fallthrough, .. } = runner.at else { return false };
-        self.hold(which);
+        let cursor = &mut pair.sides[which];
+        let Position::Branch { terms, taken, fallthrough, .. } = cursor.at else { return false };
+        self.move_pool_to(which);
         let executor = &self.sides[which].executor;
         for term in terms {
-            let Some(state) = executor.assume(&runner.state, term, value) else { return false };
-            runner.state = state;
+            let Some(state) = executor.assume(&cursor.state, term, value) else { return false };
+            cursor.state = state;
         }
-        runner.go(if value { taken } else { fallthrough }, &self.orders[which])
+        cursor.go(if value { taken } else { fallthrough }, &self.orders[which])
     }
 
     /// Returns whether a pair may have runs for which further conditions hold.
     pub fn possible(&mut self, pair: &Pair, further: &[TermId]) -> Result<bool, Failed> {
-        let pool = &mut self.sides[self.holder].executor.pool;
+        let pool = &mut self.sides[self.pool_owner].executor.pool;
         let mut conditions: Vec<TermId> = pair.conditions.iter().chain(further).copied().collect();
         let sure: Vec<TermId> =
-            conditions.iter().copied().chain(self.meetings.sure(pair.from)).collect();
-        if let Answer::Unsat = self.queries.check_soon(pool, &sure, 0)? {
+            conditions.iter().copied().chain(self.join_points.sure(pair.from)).collect();
+        if let Answer::Unsat = self.queries.check_quickly(pool, &sure, 0)? {
             return Ok(false);
         }
         if pair.from == 0 {
             return Ok(true);
         }
-        conditions.extend(self.meetings.known(pair.from));
-        Ok(!matches!(self.queries.check_soon(pool, &conditions, 0)?, Answer::Unsat))
+        conditions.extend(self.join_points.known(pair.from));
+        Ok(!matches!(self.queries.check_quickly(pool, &conditions, 0)?, Answer::Unsat))
     }
 }

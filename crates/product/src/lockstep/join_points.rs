@@ -9,13 +9,13 @@ use slowpath_smt::{Domain, TermId, TermPool};
 use std::collections::BTreeSet;
 
 /// Number of a join point; 0 is the start.
-pub(super) type MeetingId = usize;
+pub(super) type JoinPointId = usize;
 
-struct Meeting {
+struct JoinPoint {
     /// Term that is 1 in runs that reach this join point.
     reached: TermId,
     /// Join points at which the incoming paths begin.
-    before: Vec<MeetingId>,
+    before: Vec<JoinPointId>,
     /// Conditions that hold in all runs that reach this join point.
     sure: BTreeSet<TermId>,
     /// Clauses that tie selectors to the conditions of their paths.
@@ -23,25 +23,25 @@ struct Meeting {
 }
 
 /// An incoming path of a join point.
-pub(super) struct Way<'a> {
-    pub from: MeetingId,
+pub(super) struct IncomingPath<'a> {
+    pub from: JoinPointId,
     /// Conditions that hold on the path since `from`.
     pub conditions: &'a [TermId],
 }
 
 /// All join points so far, by number.
-pub(super) struct Meetings(Vec<Meeting>);
+pub(super) struct JoinPoints(Vec<JoinPoint>);
 
-impl Meetings {
+impl JoinPoints {
     /// Creates the start, at which `conditions` hold.
     pub fn new(pool: &mut TermPool, conditions: &[TermId]) -> Self {
-        let start = Meeting {
+        let start = JoinPoint {
             reached: pool.bool(true),
             before: Vec::new(),
             sure: conditions.iter().copied().collect(),
             clauses: Vec::new(),
         };
-        Meetings(vec![start])
+        JoinPoints(vec![start])
     }
 
     pub fn count(&self) -> usize {
@@ -49,51 +49,55 @@ impl Meetings {
     }
 
     /// Adds a join point; returns its number and a selector for each path.
-    pub fn add(&mut self, pool: &mut TermPool, ways: &[Way<'_>]) -> (MeetingId, Vec<TermId>) {
+    pub fn add(
+        &mut self,
+        pool: &mut TermPool,
+        incoming: &[IncomingPath<'_>],
+    ) -> (JoinPointId, Vec<TermId>) {
         let reached = pool.var("reached", Domain::full(1));
         let selectors: Vec<TermId> =
-            ways.iter().map(|_| pool.var("way", Domain::full(1))).collect();
+            incoming.iter().map(|_| pool.var("way", Domain::full(1))).collect();
         let not_reached = pool.not(reached);
         let some = selectors.iter().fold(not_reached, |any, &one| pool.or(any, one));
         let mut clauses = vec![some];
         let mut sure: Option<BTreeSet<TermId>> = None;
-        for (way, &selector) in ways.iter().zip(&selectors) {
+        for (path, &selector) in incoming.iter().zip(&selectors) {
             let other = pool.not(selector);
-            let before = self.0[way.from].reached;
-            for &condition in way.conditions.iter().chain([&before]) {
+            let before = self.0[path.from].reached;
+            for &condition in path.conditions.iter().chain([&before]) {
                 clauses.push(pool.or(other, condition));
             }
             let here = |term: &TermId| {
-                way.conditions.contains(term) || self.0[way.from].sure.contains(term)
+                path.conditions.contains(term) || self.0[path.from].sure.contains(term)
             };
             match &mut sure {
                 Some(sure) => sure.retain(here),
                 None => {
-                    let all = self.0[way.from].sure.iter().chain(way.conditions);
+                    let all = self.0[path.from].sure.iter().chain(path.conditions);
                     sure = Some(all.copied().collect());
                 }
             }
         }
         clauses.retain(|&clause| pool.as_const(clause) != Some(1));
-        let before: BTreeSet<MeetingId> = ways.iter().map(|way| way.from).collect();
+        let before: BTreeSet<JoinPointId> = incoming.iter().map(|path| path.from).collect();
         let before = before.into_iter().collect();
-        self.0.push(Meeting { reached, before, sure: sure.unwrap_or_default(), clauses });
+        self.0.push(JoinPoint { reached, before, sure: sure.unwrap_or_default(), clauses });
         (self.0.len() - 1, selectors)
     }
 
     /// Returns the conditions that hold on all paths to a join point.
-    pub fn sure(&self, at: MeetingId) -> impl Iterator<Item = TermId> {
+    pub fn sure(&self, at: JoinPointId) -> impl Iterator<Item = TermId> {
         self.0[at].sure.iter().copied()
     }
 
     /// Returns the term that is 1 in runs that reach a join point.
-    pub fn reached(&self, at: MeetingId) -> TermId {
+    pub fn reached(&self, at: JoinPointId) -> TermId {
         self.0[at].reached
     }
 
     /// Returns all conditions known of runs that reach a join point, those of earlier join points
     /// included.
-    pub fn known(&self, at: MeetingId) -> Vec<TermId> {
+    pub fn known(&self, at: JoinPointId) -> Vec<TermId> {
         let mut known: Vec<TermId> = self.sure(at).collect();
         known.push(self.reached(at));
         let (mut seen, mut open) = (BTreeSet::from([at]), vec![at]);

@@ -1,6 +1,6 @@
 //! Positions of pairs of runs, and the choice of the program that runs next.
 
-use super::meetings::MeetingId;
+use super::join_points::JoinPointId;
 use super::order::Order;
 use slowpath_exec::SymbolicState;
 use slowpath_ir::{BlockId, Destination};
@@ -8,7 +8,7 @@ use slowpath_smt::TermId;
 
 /// Position of a run in its program.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum At {
+pub(super) enum Position {
     /// Before a block.
     Block(BlockId),
     /// After a block that ends in a branch. `terms` holds the condition twice: as computed, and
@@ -20,13 +20,13 @@ pub(super) enum At {
 
 /// Joined runs of one program.
 #[derive(Clone)]
-pub(super) struct Runner {
-    pub at: At,
+pub(super) struct Cursor {
+    pub at: Position,
     pub state: SymbolicState,
-    /// Counters of `Drawing` so far.
+    /// Counters of `DrawSource` so far.
     pub counts: Vec<u32>,
     /// Number of back edges taken.
-    pub rounds: u32,
+    pub iterations: u32,
     /// Greatest number of instructions of any run.
     pub instructions: u64,
     /// True if the runs have moved since they were joined.
@@ -36,16 +36,16 @@ pub(super) struct Runner {
 /// Joined runs of both programs on the same packets.
 #[derive(Clone)]
 pub(super) struct Pair {
-    pub sides: [Runner; 2],
+    pub sides: [Cursor; 2],
     /// Last join point.
-    pub from: MeetingId,
+    pub from: JoinPointId,
     pub conditions: Vec<TermId>,
     /// Greatest difference in instructions of any run, second program minus first.
-    pub slower: i64,
+    pub max_extra_instructions: i64,
 }
 
 /// Next step of a pair.
-pub(super) enum Turn {
+pub(super) enum NextStep {
     /// Execute the next block of this program.
     Run(usize),
     /// Wait for other pairs that may reach the same blocks.
@@ -56,38 +56,42 @@ pub(super) enum Turn {
 
 /// Position at which pairs wait; places that are further behind sort first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct PairPosition {
     /// Position of each program in the common order.
     order: [u32; 2],
     /// Block number in each program; `None` at the end.
     blocks: [Option<u32>; 2],
 }
 
-impl Place {
+impl PairPosition {
     /// Returns true if both programs are at the end.
     pub fn is_end(&self) -> bool {
         self.blocks == [None; 2]
     }
 }
 
-impl Runner {
+impl Cursor {
     /// Returns the progress: number of loop iterations, then position in the common order.
     fn progress(&self, order: &Order) -> (u32, u32) {
         match self.at {
-            At::Block(block) | At::Branch { block, .. } => (self.rounds, order.place(block)),
-            At::End => (u32::MAX, u32::MAX),
+            Position::Block(block) | Position::Branch { block, .. } => {
+                (self.iterations, order.place(block))
+            }
+            Position::End => (u32::MAX, u32::MAX),
         }
     }
 
     /// Moves the runs along an edge; returns whether any run gets there.
     pub fn go(&mut self, to: Destination, order: &Order) -> bool {
-        let (At::Block(from) | At::Branch { block: from, .. }) = self.at else { return false };
+        let (Position::Block(from) | Position::Branch { block: from, .. }) = self.at else {
+            return false;
+        };
         self.at = match to {
             Destination::Block(next) => {
-                self.rounds += u32::from(order.leads_back(from, next));
-                At::Block(next)
+                self.iterations += u32::from(order.leads_back(from, next));
+                Position::Block(next)
             }
-            Destination::Exit(_) => At::End,
+            Destination::Exit(_) => Position::End,
             Destination::Never => return false,
         };
         true
@@ -96,10 +100,10 @@ impl Runner {
 
 impl Pair {
     /// Returns the place at which the pair waits.
-    pub fn place(&self, orders: &[Order; 2]) -> Place {
-        let mut place = Place { order: [u32::MAX; 2], blocks: [None; 2] };
-        for (which, runner) in self.sides.iter().enumerate() {
-            if let At::Block(block) = runner.at {
+    pub fn place(&self, orders: &[Order; 2]) -> PairPosition {
+        let mut place = PairPosition { order: [u32::MAX; 2], blocks: [None; 2] };
+        for (which, cursor) in self.sides.iter().enumerate() {
+            if let Position::Block(block) = cursor.at {
                 place.order[which] = orders[which].place(block);
                 place.blocks[which] = Some(block.0);
             }
@@ -108,26 +112,32 @@ impl Pair {
     }
 
     /// Chooses the next step.
-    pub fn turn(&self, orders: &[Order; 2]) -> Turn {
+    pub fn next_step(&self, orders: &[Order; 2]) -> NextStep {
         let mut far = [(0, 0); 2];
-        for (which, runner) in self.sides.iter().enumerate() {
-            if let At::Block(block) = runner.at
-                && !(runner.moved && orders[which].joins(block))
+        for (which, cursor) in self.sides.iter().enumerate() {
+            if let Position::Block(block) = cursor.at
+                && !(cursor.moved && orders[which].joins(block))
             {
-                return Turn::Run(which);
+                return NextStep::Run(which);
             }
-            far[which] = runner.progress(&orders[which]);
+            far[which] = cursor.progress(&orders[which]);
         }
         // The program that is behind runs first.
         let behind = usize::from(far[1] < far[0]);
         match [self.sides[behind].at, self.sides[1 - behind].at] {
-            [At::Block(_), At::Block(_)] | [At::End, At::End] if far[0] == far[1] => Turn::Wait,
-            [At::Block(_), _] => Turn::Run(behind),
-            [At::Branch { .. }, At::Branch { .. }] => Turn::Branch(vec![behind, 1 - behind]),
-            [At::Branch { .. }, _] => Turn::Branch(vec![behind]),
-            [At::End, At::Block(_)] => Turn::Run(1 - behind),
-            [At::End, At::Branch { .. }] => Turn::Branch(vec![1 - behind]),
-            [At::End, At::End] => Turn::Wait,
+            [Position::Block(_), Position::Block(_)] | [Position::End, Position::End]
+                if far[0] == far[1] =>
+            {
+                NextStep::Wait
+            }
+            [Position::Block(_), _] => NextStep::Run(behind),
+            [Position::Branch { .. }, Position::Branch { .. }] => {
+                NextStep::Branch(vec![behind, 1 - behind])
+            }
+            [Position::Branch { .. }, _] => NextStep::Branch(vec![behind]),
+            [Position::End, Position::Block(_)] => NextStep::Run(1 - behind),
+            [Position::End, Position::Branch { .. }] => NextStep::Branch(vec![1 - behind]),
+            [Position::End, Position::End] => NextStep::Wait,
         }
     }
 }

@@ -5,7 +5,7 @@
 //! with several predecessors, at a branch on a term, or at its end. Branches on the same condition
 //! are taken together. For other branches, the solver is asked which sides are possible, and each
 //! possible side is followed. Pairs that wait at the same two blocks become one pair. An unknown
-//! *shared by both programs* tells from which pair a run came (`meetings`); values that differ
+//! *shared by both programs* tells from which pair a run came (`join_points`); values that differ
 //! between pairs become choices by this unknown. So values that both programs compute alike stay
 //! the same term, however many paths lead there.
 //!
@@ -19,31 +19,31 @@
 //! pairs of states.
 
 mod branches;
+mod join_points;
 mod joining;
-mod meetings;
 mod order;
 mod runs;
-mod turns;
+mod scheduling;
 
 pub use order::Order;
 
-use crate::paths::{Drawing, Path};
+use crate::paths::{DrawSource, Path};
 use crate::queries::Queries;
 use crate::side::Side;
 use runs::{Failed, Runs};
+use scheduling::{Cursor, NextStep, Pair, Position};
 use slowpath_smt::{SolverError, TermId};
-use turns::{At, Pair, Runner, Turn};
 
 /// All runs of both programs, joined.
-pub struct Abreast {
+pub struct Lockstep {
     /// All runs of each program as one path: final state, conditions, reliances, and the greatest
     /// number of instructions of any run.
     pub paths: [Path; 2],
     /// Greatest number of instructions by which a run of the second program is longer than that of
     /// the first on the same packet.
-    pub slower: u64,
+    pub max_extra_instructions: u64,
     /// Number of join points, the start included.
-    pub meetings: usize,
+    pub join_points: usize,
 }
 
 /// Follows all runs of both programs from their start, under `conditions`. The first program holds
@@ -52,16 +52,16 @@ pub struct Abreast {
 ///
 /// # Errors
 /// If the solver contradicts itself.
-pub fn abreast(
+pub fn lockstep(
     [first, second]: [&mut Side; 2],
     orders: &[Order; 2],
     conditions: &[TermId],
-    drawing: &mut dyn Drawing,
+    drawing: &mut dyn DrawSource,
     queries: &mut Queries<'_>,
-) -> Result<Result<Abreast, String>, SolverError> {
+) -> Result<Result<Lockstep, String>, SolverError> {
     let mut runs = Runs::new([first, second], orders, conditions, drawing, queries);
     let done = runs.all(conditions);
-    runs.hold(0);
+    runs.move_pool_to(0);
     match done {
         Ok(all) => Ok(Ok(all)),
         Err(Failed::Why(why)) => Ok(Err(why)),
@@ -70,9 +70,9 @@ pub fn abreast(
 }
 
 impl Runs<'_, '_> {
-    fn all(&mut self, conditions: &[TermId]) -> Result<Abreast, Failed> {
+    fn all(&mut self, conditions: &[TermId]) -> Result<Lockstep, Failed> {
         let sides = [self.start(0, conditions), self.start(1, conditions)];
-        self.follow(Pair { sides, from: 0, conditions: Vec::new(), slower: 0 })?;
+        self.follow(Pair { sides, from: 0, conditions: Vec::new(), max_extra_instructions: 0 })?;
         while let Some((place, pairs)) = self.waiting.pop_first() {
             let pair = self.join(pairs)?;
             if place.is_end() {
@@ -85,15 +85,15 @@ impl Runs<'_, '_> {
     }
 
     /// Places a program before its first block.
-    fn start(&mut self, which: usize, conditions: &[TermId]) -> Runner {
-        self.hold(which);
+    fn start(&mut self, which: usize, conditions: &[TermId]) -> Cursor {
+        self.move_pool_to(which);
         let side = &self.sides[which];
         let mut state = side.start.clone();
         for &condition in conditions {
             state = side.executor.assume(&state, condition, true).unwrap_or(state);
         }
-        let at = At::Block(side.executor.program().entry);
-        Runner { at, state, counts: Vec::new(), rounds: 0, instructions: 0, moved: false }
+        let at = Position::Block(side.executor.program().entry);
+        Cursor { at, state, counts: Vec::new(), iterations: 0, instructions: 0, moved: false }
     }
 
     /// Follows a pair and its successors until all of them wait.
@@ -101,21 +101,21 @@ impl Runs<'_, '_> {
         let mut work = vec![pair];
         while let Some(mut pair) = work.pop() {
             loop {
-                if let Some(why) = self.queries.over() {
+                if let Some(why) = self.queries.stop_reason() {
                     return Err(Failed::Why(why.to_owned()));
                 }
-                match pair.turn(self.orders) {
-                    Turn::Run(which) => {
+                match pair.next_step(self.orders) {
+                    NextStep::Run(which) => {
                         if !self.run(which, &mut pair)? {
                             break;
                         }
                     }
-                    Turn::Wait => {
+                    NextStep::Wait => {
                         let place = pair.place(self.orders);
                         self.waiting.entry(place).or_default().push(pair);
                         break;
                     }
-                    Turn::Branch(due) => {
+                    NextStep::Branch(due) => {
                         work.extend(self.branch(pair, &due)?);
                         break;
                     }
@@ -126,16 +126,17 @@ impl Runs<'_, '_> {
     }
 
     /// Builds the result from the pair in which all runs have ended.
-    fn ended(&mut self, pair: Pair) -> Abreast {
-        self.hold(0);
-        let mut known = self.meetings.known(pair.from);
+    fn ended(&mut self, pair: Pair) -> Lockstep {
+        self.move_pool_to(0);
+        let mut known = self.join_points.known(pair.from);
         known.extend(&pair.conditions);
-        let slower = u64::try_from(pair.slower).unwrap_or(0);
-        let path = |runner: Runner, relied| {
-            Path::joined(runner.state, known.clone(), relied, runner.instructions)
+        let max_extra_instructions = u64::try_from(pair.max_extra_instructions).unwrap_or(0);
+        let path = |cursor: Cursor, reliances| {
+            Path::joined(cursor.state, known.clone(), reliances, cursor.instructions)
         };
-        let ([first, second], [relied, others]) = (pair.sides, std::mem::take(&mut self.relied));
-        let paths = [path(first, relied), path(second, others)];
-        Abreast { paths, slower, meetings: self.meetings.count() }
+        let ([first, second], [reliances, others]) =
+            (pair.sides, std::mem::take(&mut self.reliances));
+        let paths = [path(first, reliances), path(second, others)];
+        Lockstep { paths, max_extra_instructions, join_points: self.join_points.count() }
     }
 }

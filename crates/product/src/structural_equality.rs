@@ -22,7 +22,7 @@ const MAX_PAIRS: u32 = 200_000;
 
 /// A pair of terms that may be equal where all conditions hold.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Alone {
+pub struct TermPair {
     /// The terms.
     pub terms: (TermId, TermId),
     /// Conditions of the choices around the terms, 1 bit each.
@@ -31,22 +31,22 @@ pub struct Alone {
 
 /// Pairs of terms with the known results about them.
 #[derive(Debug)]
-pub struct Alike {
+pub struct StructuralEquality {
     /// Alternative sets of conditions under which the terms of each pair are equal.
     equal: HashMap<(TermId, TermId), Vec<Vec<TermId>>>,
     /// Pairs that were not found equal, with the number of case distinctions that were still
     /// allowed.
-    open: HashMap<Alone, u32>,
+    open: HashMap<TermPair, u32>,
     /// Innermost pairs that were not found equal.
-    undecided: Vec<Alone>,
+    undecided: Vec<TermPair>,
     /// Remaining numbers of terms and of pairs.
     terms_left: usize,
     pairs_left: u32,
 }
 
-impl Default for Alike {
+impl Default for StructuralEquality {
     fn default() -> Self {
-        Alike {
+        StructuralEquality {
             equal: HashMap::new(),
             open: HashMap::new(),
             undecided: Vec::new(),
@@ -56,34 +56,34 @@ impl Default for Alike {
     }
 }
 
-impl Alike {
+impl StructuralEquality {
     /// Returns true if two terms of the same width are found to be equal.
-    pub fn are(&mut self, pool: &mut TermPool, a: TermId, b: TermId) -> bool {
-        let pair = Alone { terms: (a, b), conditions: Vec::new() };
+    pub fn are_equal(&mut self, pool: &mut TermPool, a: TermId, b: TermId) -> bool {
+        let pair = TermPair { terms: (a, b), conditions: Vec::new() };
         self.equal(pool, pair, MAX_CASES, MAX_NESTED)
     }
 
     /// Returns and removes the innermost pairs that were not found equal. If they are equal, the
     /// terms made of them may be equal too.
-    pub fn take_undecided(&mut self) -> Vec<Alone> {
+    pub fn take_undecided(&mut self) -> Vec<TermPair> {
         std::mem::take(&mut self.undecided)
     }
 
     /// Returns true if the terms of a pair are known to be equal under its conditions.
-    pub fn knows(&self, pair: &Alone) -> bool {
+    pub fn is_known_equal(&self, pair: &TermPair) -> bool {
         let holds = |known: &Vec<TermId>| known.iter().all(|one| pair.conditions.contains(one));
         self.equal.get(&pair.terms).is_some_and(|known| known.iter().any(holds))
     }
 
     /// Records that the terms of a pair are equal under its conditions, as the solver has shown.
-    pub fn note_equal(&mut self, pair: Alone) {
+    pub fn note_equal(&mut self, pair: TermPair) {
         self.equal.entry(pair.terms).or_default().push(pair.conditions);
         self.open.clear();
     }
 
-    fn equal(&mut self, pool: &mut TermPool, pair: Alone, cases: u32, nested: u32) -> bool {
+    fn equal(&mut self, pool: &mut TermPool, pair: TermPair, cases: u32, nested: u32) -> bool {
         let (a, b) = pair.terms;
-        if a == b || self.knows(&pair) {
+        if a == b || self.is_known_equal(&pair) {
             return true;
         }
         if self.pairs_left == 0
@@ -107,7 +107,7 @@ impl Alike {
                         (Some(condition), 2) => conditions.push(pool.not(condition)),
                         _ => {}
                     }
-                    self.equal(pool, Alone { terms, conditions }, cases, nested - 1)
+                    self.equal(pool, TermPair { terms, conditions }, cases, nested - 1)
                 })
             }
             None => {
@@ -148,7 +148,7 @@ impl Alike {
     fn in_both_cases(
         &mut self,
         pool: &mut TermPool,
-        pair: &Alone,
+        pair: &TermPair,
         cases: u32,
         nested: u32,
     ) -> bool {
@@ -158,9 +158,10 @@ impl Alike {
         let Some(condition) = found else { return false };
         for value in [true, false] {
             let value = pool.bool(value);
-            let [first, second] = [a, b].map(|term| self.given(pool, term, (condition, value)));
+            let [first, second] =
+                [a, b].map(|term| self.substitute(pool, term, (condition, value)));
             let (Some(first), Some(second)) = (first, second) else { return false };
-            let now = Alone { terms: (first, second), ..pair.clone() };
+            let now = TermPair { terms: (first, second), ..pair.clone() };
             if !self.equal(pool, now, cases - 1, nested - 1) {
                 return false;
             }
@@ -169,7 +170,7 @@ impl Alike {
     }
 
     /// Replaces a condition in a term by a value; `None` if too many terms have been visited.
-    fn given(
+    fn substitute(
         &mut self,
         pool: &mut TermPool,
         term: TermId,
@@ -226,12 +227,12 @@ mod tests {
         let other = pool.ite(way, x, y);
         let swapped = pool.ite(way, y, x);
         assert_ne!(one, other);
-        let mut alike = Alike::default();
-        assert!(alike.are(&mut pool, one, other));
-        assert!(!alike.are(&mut pool, one, swapped));
+        let mut alike = StructuralEquality::default();
+        assert!(alike.are_equal(&mut pool, one, other));
+        assert!(!alike.are_equal(&mut pool, one, swapped));
         // Also inside of other terms.
         let [first, second] = [one, other].map(|sum| pool.concat(sum, c));
-        assert!(alike.are(&mut pool, first, second));
+        assert!(alike.are_equal(&mut pool, first, second));
     }
 
     #[test]
@@ -242,8 +243,8 @@ mod tests {
         let [first, second] = ["first", "second"].map(|name| pool.array(name, 64));
         let index = pool.zext(a, 64);
         let [one, other] = [first, second].map(|array| pool.select(array, index));
-        let mut alike = Alike::default();
-        assert!(!alike.are(&mut pool, low, high));
-        assert!(!alike.are(&mut pool, one, other));
+        let mut alike = StructuralEquality::default();
+        assert!(!alike.are_equal(&mut pool, low, high));
+        assert!(!alike.are_equal(&mut pool, one, other));
     }
 }

@@ -1,17 +1,17 @@
 //! Branches: successors of pairs whose programs have reached a branch.
 
 use super::runs::{Failed, Runs};
-use super::turns::{At, Pair};
+use super::scheduling::{Pair, Position};
 use slowpath_smt::TermId;
 
 /// Value of a condition in the runs of a pair.
-enum Decided {
+enum ConditionValue {
     /// Always this value.
     Always(bool),
     /// The pair has no runs.
-    Never,
+    Unreachable,
     /// Either value is possible.
-    No,
+    Either,
 }
 
 impl Runs<'_, '_> {
@@ -19,23 +19,25 @@ impl Runs<'_, '_> {
     pub fn branch(&mut self, mut pair: Pair, due: &[usize]) -> Result<Vec<Pair>, Failed> {
         let mut conditions = Vec::new();
         for &which in due {
-            let At::Branch { terms: [_, condition], .. } = pair.sides[which].at else { continue };
+            let Position::Branch { terms: [_, condition], .. } = pair.sides[which].at else {
+                continue;
+            };
             conditions.push((which, condition));
         }
         if let [(_, a), (_, b)] = conditions[..] {
             let opposite = self.pool().not(b);
             if a == b || a == opposite {
-                return Ok(self.ways(&pair, &conditions, a == b));
+                return Ok(self.take_branches(&pair, &conditions, a == b));
             }
         }
         for &(which, condition) in &conditions {
             match self.decided(&pair, condition)? {
-                Decided::Always(value) => {
+                ConditionValue::Always(value) => {
                     let goes_on = self.take(which, &mut pair, value);
                     return Ok(goes_on.then_some(pair).into_iter().collect());
                 }
-                Decided::Never => return Ok(Vec::new()),
-                Decided::No => {}
+                ConditionValue::Unreachable => return Ok(Vec::new()),
+                ConditionValue::Either => {}
             }
         }
         if let [(_, a), (_, b)] = conditions[..] {
@@ -44,16 +46,21 @@ impl Runs<'_, '_> {
             let different = pool.not(same);
             for (possible, alike) in [(different, true), (same, false)] {
                 if !self.possible(&pair, &[possible])? {
-                    return Ok(self.ways(&pair, &conditions, alike));
+                    return Ok(self.take_branches(&pair, &conditions, alike));
                 }
             }
         }
-        Ok(self.ways(&pair, &conditions[..1], true))
+        Ok(self.take_branches(&pair, &conditions[..1], true))
     }
 
     /// Takes the given branches together, once for each value of the first condition. `alike` is
     /// true if the second condition equals the first, false if it is the opposite.
-    fn ways(&mut self, pair: &Pair, branches: &[(usize, TermId)], alike: bool) -> Vec<Pair> {
+    fn take_branches(
+        &mut self,
+        pair: &Pair,
+        branches: &[(usize, TermId)],
+        alike: bool,
+    ) -> Vec<Pair> {
         let mut ways = Vec::new();
         for value in [true, false] {
             let mut way = pair.clone();
@@ -73,14 +80,14 @@ impl Runs<'_, '_> {
     }
 
     /// Asks the solver whether a condition has the same value in all runs of a pair.
-    fn decided(&mut self, pair: &Pair, condition: TermId) -> Result<Decided, Failed> {
+    fn decided(&mut self, pair: &Pair, condition: TermId) -> Result<ConditionValue, Failed> {
         let opposite = self.pool().not(condition);
         let holds = self.possible(pair, &[condition])?;
         let fails = self.possible(pair, &[opposite])?;
         Ok(match (holds, fails) {
-            (true, true) => Decided::No,
-            (false, false) => Decided::Never,
-            (holds, _) => Decided::Always(holds),
+            (true, true) => ConditionValue::Either,
+            (false, false) => ConditionValue::Unreachable,
+            (holds, _) => ConditionValue::Always(holds),
         })
     }
 }

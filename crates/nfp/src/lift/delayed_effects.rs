@@ -13,7 +13,7 @@ pub(super) struct PendingBase {
     /// New value.
     pub value: Value,
     /// Number of further instructions that use the old value.
-    pub left: usize,
+    pub remaining: usize,
     /// Number of the writing instruction.
     pub number: usize,
 }
@@ -38,7 +38,7 @@ pub(super) struct Issued {
 pub(super) struct Deferred {
     pub issued: Issued,
     /// Number of delay slots that have not run yet, plus one for the command itself.
-    pub left: u8,
+    pub remaining: u8,
 }
 
 impl Deferred {

@@ -66,7 +66,7 @@ impl Pair {
                 return Err(format!("{insn} is {back} as a word"));
             }
         }
-        let options = LiftOptions { keeps_result: true, ..LiftOptions::default() };
+        let options = LiftOptions { stores_result: true, ..LiftOptions::default() };
         let card = slowpath_nfp::lift(&compiled.listing, "card", &options);
         let card = card.map_err(|e| format!("{e}\n{}", compiled.listing))?;
         Ok(Pair { bpf, card, compiled })
