@@ -138,7 +138,7 @@ fn search<S: Solver>(
         options,
     );
     if order == Order::EveryBranch {
-        search.exhaust();
+        search.enumerate_all();
     }
     let mut slowest = None;
     let stopped = loop {
@@ -150,7 +150,7 @@ fn search<S: Solver>(
             event => event.map_err(|error| error.to_string())?,
         };
         match event {
-            Event::Working | Event::Bound(_) | Event::Reached(_) => {}
+            Event::Working | Event::Bound(_) | Event::EarlyPath(_) => {}
             Event::Path(found) => {
                 slowest = slowest.max(Some(search.slowness(&found.cost, found.length).1));
                 if order != Order::EveryBranch {

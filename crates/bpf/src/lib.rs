@@ -33,4 +33,4 @@ pub use btf::Btf;
 pub use errno::errno_name;
 pub use error::ObjectError;
 pub use line_info::LineInfo;
-pub use maps::{MAPPABLE, MapDef, MapKind, READ_ONLY, SlotRef, Stated, Variable};
+pub use maps::{MAPPABLE, MapDef, MapKind, READ_ONLY, SlotRef, StatedValue, Variable};

@@ -32,38 +32,38 @@ mod ir;
 mod layout;
 mod lifter;
 mod linked_code;
+mod loop_limits;
 mod maps;
+mod missing_runs;
 mod options;
-mod placed;
+mod packet_pointers;
+mod placed_program;
 mod probes;
 mod receive;
-mod received;
 mod registers;
 mod state;
 mod support;
 mod uninit;
-mod unseen;
 mod visit_limits;
-mod visits;
 mod walk;
 
 pub use content::{EntryValue, InnerContent, MAX_CONTENT_BYTES, MapContent, MapEntry};
 pub use error::LiftError;
 pub use layout::elements::{Bytes, Element, Interned, PartialValue};
-pub use layout::memory::{Keying, Layout, MapFill, MapLayout, MapRoom};
+pub use layout::memory::{FreeElements, Keying, Layout, MapFill, MapLayout};
 pub use maps::class::{EntryKeys, entry_keys};
 pub use maps::install::array_content;
+pub use missing_runs::MissingRuns;
 pub use options::{Handover, LiftOptions, Network};
-pub use placed::Placed;
-pub use probes::deciding;
+pub use placed_program::PlacedProgram;
+pub use probes::path_deciding_variables;
 pub use receive::{
     ENVIRONMENTS, ETH_HLEN, Environment, HEAD_ROOM, MAX_METADATA, METADATA_SUPPORT, METADATA_WORDS,
-    Receive, Surroundings, TAIL_ROOM, TailRoom,
+    PacketEnvironment, Receive, TAIL_ROOM, TailRoom,
 };
 pub use registers::{Offset, RegisterValue, Registers};
 pub use state::accessed::Interference;
 pub use support::matrix::support_matrix;
-pub use unseen::Unseen;
 
 use std::collections::BTreeSet;
 
@@ -87,7 +87,7 @@ pub struct Lifted {
     /// and handovers follow.
     pub program: Program,
     /// Programs of the object that the instructions belong to, in order.
-    pub placed: Vec<Placed>,
+    pub programs: Vec<PlacedProgram>,
     /// Instructions by number.
     pub code: Vec<Insn>,
     /// Source line of each instruction, if known.
@@ -99,12 +99,12 @@ pub struct Lifted {
     /// Subset of [`Program::reliances`] that only over-approximates: a run with such a reliance may
     /// be infeasible, but no feasible run is missing. So a property of all runs of the program
     /// holds on the device.
-    pub wider: BTreeSet<RelianceId>,
+    pub over_approximating: BTreeSet<RelianceId>,
     /// Subset of [`Program::reliances`] that matters only after the packet was written to or its
     /// ends were moved.
-    pub of_packet: BTreeSet<RelianceId>,
+    pub packet_reliances: BTreeSet<RelianceId>,
     /// Feasible runs that the lifted program does not contain.
-    pub unseen: Unseen,
+    pub unseen: MissingRuns,
     /// Maps that other CPUs can change between two accesses of a run.
     pub interference: Interference,
 }
@@ -169,7 +169,7 @@ fn finish(
     lifter: Lifter<'_>,
     lifted: fixpoint::Blocks,
 ) -> Result<Lifted, LiftError> {
-    let receive = options.receive.with_around(lifter.surroundings());
+    let receive = options.receive.with_packet_environment(lifter.packet_environment());
     let visit_limits = lifter.visit_limits.resolved(&lifted.ids);
     let Parts {
         mut ir,
@@ -179,7 +179,7 @@ fn finish(
         mut assumptions,
         unseen,
         reliances,
-        wider,
+        over_approximating,
         of_packet,
         interference,
     } = lifter.finish();
@@ -196,7 +196,7 @@ fn finish(
         maps: layouts.into_values().collect(),
     };
     let (insns, lines) = instructions(object, &code, options)?;
-    let placed = code.placed().collect();
+    let programs = code.placed_programs().collect();
     let code = code.programs().flat_map(|linked| linked.insns.iter().copied()).collect();
     let mut program = Program {
         name: program.name.clone(),
@@ -221,13 +221,13 @@ fn finish(
     let depths = lifted.depths;
     Ok(Lifted {
         program,
-        placed,
+        programs,
         code,
         lines,
         layout,
         depths,
-        wider,
-        of_packet,
+        over_approximating,
+        packet_reliances: of_packet,
         unseen,
         interference,
     })

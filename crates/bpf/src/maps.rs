@@ -16,7 +16,7 @@ mod tests;
 pub(crate) use btf_defined::definition;
 pub use data::Variable;
 pub(crate) use data::is_data_section;
-pub use def::{MAPPABLE, MapDef, PIN_BY_NAME, READ_ONLY, SlotRef, Stated};
+pub use def::{MAPPABLE, MapDef, PIN_BY_NAME, READ_ONLY, SlotRef, StatedValue};
 pub use kind::MapKind;
 pub(crate) use table::MapTable;
 

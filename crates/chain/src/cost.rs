@@ -77,7 +77,7 @@ pub(crate) fn greatest(
         };
         let queries = search.solver().statistics().checks;
         match step {
-            Ok(Event::Working | Event::Bound(_) | Event::Reached(_)) => {}
+            Ok(Event::Working | Event::Bound(_) | Event::EarlyPath(_)) => {}
             Ok(Event::Path(found)) => {
                 let pool = &search.unrolled().executor.pool;
                 let mut evaluator = Evaluator::new(pool, &found.model);

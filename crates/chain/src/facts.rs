@@ -42,7 +42,7 @@ use departure::Departure;
 use proof::{Answer, Proof};
 use samples::Sampler;
 use slowpath_bpf::insn::helper;
-use slowpath_bpf::lift::{self, LiftOptions, Receive, Surroundings};
+use slowpath_bpf::lift::{self, LiftOptions, PacketEnvironment, Receive};
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::{PacketFacts, RelianceId};
 use slowpath_search::{UnrollLimits, Unrolled, unroll_from};
@@ -112,7 +112,7 @@ pub struct Discovery {
     /// The facts, all proved.
     pub facts: PacketFacts,
     /// Headroom and metadata of these packets, proved as well.
-    pub surroundings: Surroundings,
+    pub surroundings: PacketEnvironment,
     /// Conditions that the facts depend on, one sentence each: assumptions of the front end, and
     /// reliances of runs.
     pub assumptions: Vec<String>,
@@ -161,8 +161,8 @@ pub fn any_packet() -> PacketFacts {
 
 /// Returns whether headroom, and whether metadata, differs from that of a packet just received,
 /// into a page or any other buffer.
-pub(crate) fn told(around: Surroundings) -> (bool, bool) {
-    let plain = [Surroundings::ANY, Receive::PAGE.around()];
+pub(crate) fn told(around: PacketEnvironment) -> (bool, bool) {
+    let plain = [PacketEnvironment::ANY, Receive::PAGE.packet_environment()];
     let head_room = plain.iter().all(|plain| plain.head_room != around.head_room);
     let metadata = plain.iter().all(|plain| plain.metadata != around.metadata);
     (head_room, metadata)

@@ -151,7 +151,8 @@ pub fn rewrite(
         let facts = reached.facts.as_ref().filter(|_| alone || known || !reached.over.is_empty());
         let facts = facts.cloned();
         let receive = options.lift.receive;
-        let receive = reached.surroundings.map_or(receive, |around| receive.with_around(around));
+        let receive =
+            reached.surroundings.map_or(receive, |around| receive.with_packet_environment(around));
         let mut graph = None;
         match (&facts, options.mode) {
             (Some(_), Some(_)) => program.remarks.push(NOT_YET.to_owned()),

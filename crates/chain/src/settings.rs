@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Returns the conditions of results about a program that reads loader variables: a sentence for
 /// each, in the order of the object's symbols. The program is called `name`.
 pub(crate) fn settings(name: &str, object: &Object, program: &BpfProgram) -> Vec<String> {
-    let variables = object.settable_in(&program.insns).into_iter();
+    let variables = object.loader_variables_in(&program.insns).into_iter();
     variables.flat_map(|variable| object.settings_of(variable, Some(name))).collect()
 }
 

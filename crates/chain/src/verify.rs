@@ -202,8 +202,8 @@ fn incomparable([first, second]: &[BpfProgram; 2]) -> Option<String> {
     if first.kfuncs != second.kfuncs {
         return Some("they declare different kernel functions, or in another order".to_owned());
     }
-    let fragments = first.takes_fragments() != second.takes_fragments();
-    let behind = first.runs_behind_a_map() != second.runs_behind_a_map();
+    let fragments = first.accepts_fragments() != second.accepts_fragments();
+    let behind = first.runs_on_map_entry() != second.runs_on_map_entry();
     (fragments || behind).then(|| {
         format!("they run in different places: section {} and {}", first.section, second.section)
     })

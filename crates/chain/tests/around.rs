@@ -1,7 +1,7 @@
 //! Headroom and metadata of packets between programs. They are proved for packets that a program
 //! passes on, and relied on only where nothing else is possible.
 
-use slowpath_bpf::lift::{LiftOptions, Receive, Surroundings};
+use slowpath_bpf::lift::{LiftOptions, PacketEnvironment, Receive};
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_chain::equivalence::prove;
 use slowpath_chain::facts::{Discovery, FactsOptions, Leaving, facts_after};
@@ -35,19 +35,19 @@ fn in_page() -> PacketFacts {
 }
 
 /// Returns options for packets in one page each, with this headroom and metadata on arrival.
-fn page(arriving: Option<Surroundings>) -> LiftOptions {
+fn page(arriving: Option<PacketEnvironment>) -> LiftOptions {
     let receive = Receive::TEST_RUN;
     let options = LiftOptions::default().receiving(receive);
-    let receive = arriving.map_or(receive, |around| receive.with_around(around));
+    let receive = arriving.map_or(receive, |around| receive.with_packet_environment(around));
     LiftOptions { receive, ..options }
 }
 
-fn around(head_room: (u16, u16), metadata: (u16, u16)) -> Surroundings {
-    Surroundings { head_room, metadata }
+fn around(head_room: (u16, u16), metadata: (u16, u16)) -> PacketEnvironment {
+    PacketEnvironment { head_room, metadata }
 }
 
 /// Returns the knowledge about packets that a program leaves with a result, if there are any.
-fn leaving(name: &str, arriving: Option<Surroundings>, result: u32) -> Option<Discovery> {
+fn leaving(name: &str, arriving: Option<PacketEnvironment>, result: u32) -> Option<Discovery> {
     leaving_of(name, &in_page(), arriving, result)
 }
 
@@ -55,7 +55,7 @@ fn leaving(name: &str, arriving: Option<Surroundings>, result: u32) -> Option<Di
 fn leaving_of(
     name: &str,
     facts: &PacketFacts,
-    arriving: Option<Surroundings>,
+    arriving: Option<PacketEnvironment>,
     result: u32,
 ) -> Option<Discovery> {
     let (object, options) =
@@ -69,13 +69,13 @@ fn leaving_of(
 }
 
 /// Returns headroom and metadata of packets that a program lets pass.
-fn behind(name: &str, arriving: Option<Surroundings>) -> Surroundings {
+fn behind(name: &str, arriving: Option<PacketEnvironment>) -> PacketEnvironment {
     leaving(name, arriving, PASS).expect("it lets packets pass").surroundings
 }
 
 #[test]
 fn what_lies_around_packets_is_found_out() {
-    assert_eq!(behind("passes", None), Receive::PAGE.around());
+    assert_eq!(behind("passes", None), Receive::PAGE.packet_environment());
     assert_eq!(behind("shifts", None), around((184, 184), (0, 0)));
     assert_eq!(behind("shifts_some", None), around((184, 216), (0, 0)));
     assert_eq!(behind("marks", None), around((216, 216), (4, 8)));
@@ -86,7 +86,7 @@ fn what_lies_around_packets_is_found_out() {
 fn packets_longer_than_a_page_have_the_room_that_they_arrived_with() {
     let long = PacketFacts::lengths(5000, 9000);
     let found = leaving_of("passes", &long, None, PASS).expect("they pass");
-    assert_eq!(found.surroundings, Receive::PAGE.around());
+    assert_eq!(found.surroundings, Receive::PAGE.packet_environment());
 }
 
 #[test]
@@ -97,14 +97,14 @@ fn it_goes_on_from_what_arrives() {
     assert_eq!(behind("shifts", Some(arriving)), around((8, 184), (0, 8)));
     assert_eq!(behind("shifts", Some(around((0, 216), (0, 0)))).head_room, (0, 184));
     assert_eq!(behind("marks", Some(around((216, 216), (0, 252)))).metadata, (4, 216));
-    let any = behind("passes", Some(Surroundings::ANY));
+    let any = behind("passes", Some(PacketEnvironment::ANY));
     assert_eq!((any.head_room.0, any.metadata), (0, (0, 252)));
 }
 
 #[test]
 fn room_that_others_may_have_used_is_not_there() {
     let passing = |name, arriving| leaving(name, arriving, PASS).expect("packets pass").facts;
-    let anything = Some(Surroundings::ANY);
+    let anything = Some(PacketEnvironment::ANY);
     assert_eq!(passing("grows", None).byte(12), Some(0xaa));
     assert_eq!(passing("grows", anything).byte(12), None);
     // Some packets have enough headroom, others have none.
@@ -271,14 +271,15 @@ fn a_proof_is_about_what_lies_around_packets() {
     let takes = program(&object, "takes_184");
     let facts = in_page();
     let shifted = around((184, 216), (0, 0));
-    let known = Known { receive: Receive::PAGE.with_around(shifted), ..Known::of(&facts) };
+    let known =
+        Known { receive: Receive::PAGE.with_packet_environment(shifted), ..Known::of(&facts) };
     let made = specialise_for(&object, &takes, known, Mode::Trust, &stop).expect("has a graph");
     assert!(made.program.insns.len() < takes.insns.len());
     let [told, untold] = ["told", "untold"].map(|name| program(&object, name));
     for (pair, surroundings, proved) in [
         ((&takes, &made.program), shifted, true),
         ((&takes, &made.program), around((183, 216), (0, 0)), false),
-        ((&takes, &made.program), Surroundings::ANY, false),
+        ((&takes, &made.program), PacketEnvironment::ANY, false),
         ((&told, &untold), around((0, 216), (0, 0)), true),
         ((&told, &untold), around((216, 216), (0, 4)), false),
         ((&told, &untold), around((216, 216), (4, 8)), false),
@@ -294,7 +295,7 @@ fn a_proof_is_about_what_lies_around_packets() {
 fn metadata_of_others_is_looked_at() {
     let object = object();
     let [told, untold] = ["told", "untold"].map(|name| program(&object, name));
-    for (surroundings, proved) in [(None, true), (Some(Surroundings::ANY), false)] {
+    for (surroundings, proved) in [(None, true), (Some(PacketEnvironment::ANY), false)] {
         let options = page(surroundings);
         let proof = prove(&object, &told, &untold, &in_page(), &options, &Stop::never());
         assert_eq!(proof.expect("it can be asked for").proved, proved, "{surroundings:?}");
@@ -328,7 +329,10 @@ fn the_kernel_agrees_about_room_that_was_used() {
         // The ends of packets that are too long for a page do not move.
         let short = PacketFacts::lengths(64, 1500);
         let facts = if second == "trims" { &short } else { &facts };
-        let known = Known { receive: Receive::PAGE.with_around(surroundings), ..Known::of(facts) };
+        let known = Known {
+            receive: Receive::PAGE.with_packet_environment(surroundings),
+            ..Known::of(facts)
+        };
         let made = specialise_for(&object, &downstream, known, Mode::Trust, &Stop::never());
         let made = made.expect("has a graph");
         assert_eq!(made.program.insns.len() < downstream.insns.len(), relied, "{second}");

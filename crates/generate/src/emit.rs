@@ -185,7 +185,7 @@ impl<'a> Emitter<'a> {
             Stmt::Spill { slot, pointer } => self.spill(slot, pointer),
             Stmt::Fill { slot, to } => self.fill(slot, to),
             Stmt::If { ref test, ref taken, ref other } => self.branches(test, taken, other),
-            Stmt::Loop { rounds, up, ref body } => self.rounds(rounds, up, body),
+            Stmt::Loop { rounds, up, ref body } => self.iterations(rounds, up, body),
             Stmt::Break(ref test) => self.leave_loop(test),
             Stmt::Lookup { ref element, ref found, ref missing } => {
                 self.lookup(element, found, missing)

@@ -122,7 +122,7 @@ pub(crate) fn counting(
     // The kernel makes no test runs of devmap and cpumap programs. Loaded as a device program, such
     // a program does the same. If it reads a field that only the map's programs have, the verifier
     // rejects it.
-    let frags = program.takes_fragments();
+    let frags = program.accepts_fragments();
     counting.section = if frags { "xdp.frags" } else { "xdp" }.to_owned();
     Ok(counting)
 }

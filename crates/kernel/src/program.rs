@@ -83,7 +83,7 @@ pub fn load(
 
 /// Returns true if a program accepts multi-buffer packets.
 pub fn has_fragments(program: &BpfProgram) -> bool {
-    program.takes_fragments()
+    program.accepts_fragments()
 }
 
 /// Loads generated code without types. With `fragments`, it accepts multi-buffer packets.

@@ -67,8 +67,8 @@ pub const INITIAL_HEAD_OFFSET: u32 = MIN_HEAD_OFFSET + MAX_HEAD_GROWTH as u32;
 /// ends.
 pub const RECEIVE: Receive = Receive {
     head: (MAX_HEAD_GROWTH as u16, MAX_HEAD_GROWTH as u16),
-    cut: Some((MAX_HEAD_OFFSET - INITIAL_HEAD_OFFSET) as u16),
-    tail: TailRoom::Cut,
+    max_head_trim: Some((MAX_HEAD_OFFSET - INITIAL_HEAD_OFFSET) as u16),
+    tail: TailRoom::TrimOnly,
     ..Receive::PAGE
 };
 

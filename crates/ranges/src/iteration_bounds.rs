@@ -85,7 +85,7 @@ impl Rounds<'_> {
         };
         let mut at: BTreeMap<BlockId, Moves> = BTreeMap::new();
         at.insert(around.header, self.slots(around, &start));
-        let mut round: Option<Moves> = None;
+        let mut iteration: Option<Moves> = None;
         let mut goes_round = false;
         for &block in &around.blocks {
             self.stop.check()?;
@@ -106,7 +106,7 @@ impl Rounds<'_> {
                 }
                 if next == around.header {
                     goes_round = true;
-                    round = Some(match round {
+                    iteration = Some(match iteration {
                         Some(known) => joined(&known, &moves),
                         None => moves.clone(),
                     });
@@ -119,8 +119,8 @@ impl Rounds<'_> {
         if !goes_round {
             return Ok(Some(1));
         }
-        let round = round.unwrap_or_default();
-        let counted = round.iter().filter(|(slot, moved)| **slot == moved.from);
+        let iteration = iteration.unwrap_or_default();
+        let counted = iteration.iter().filter(|(slot, moved)| **slot == moved.from);
         let bounds = counted.filter_map(|(slot, moved)| steps(value(&start, *slot)?, *moved));
         Ok(bounds.min())
     }

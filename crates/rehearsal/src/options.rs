@@ -128,7 +128,7 @@ impl Devices {
         // Here, a program gets a packet exactly as the upstream program left it. If it is sent to
         // another device, room and metadata may differ.
         let moves = upstream.iter().any(|stage| stage.results.iter().any(|one| SENT.contains(one)));
-        let as_left = !moves || receive.around() == Receive::ANY.around();
+        let as_left = !moves || receive.packet_environment() == Receive::ANY.packet_environment();
         let delivers = |environment: &str| {
             as_left && Receive::named(environment).is_some_and(|there| receive.covers(&there))
         };

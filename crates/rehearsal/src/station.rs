@@ -42,7 +42,7 @@ pub struct Wired {
 impl Wired {
     /// Creates a device for these programs; `None` if no frame length is possible.
     pub fn new(devices: &Devices, mode: Mode, programs: &[BpfProgram]) -> Option<Wired> {
-        let fragments = devices.pieces && programs.iter().all(BpfProgram::takes_fragments);
+        let fragments = devices.pieces && programs.iter().all(BpfProgram::accepts_fragments);
         let mtu = if mode == Mode::Generic || fragments { JUMBO } else { PAGE };
         let (least, most) = devices.lengths;
         let lengths = (least.max(SHORTEST), most.min((mtu + HEADER) as usize));

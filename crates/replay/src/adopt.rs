@@ -17,7 +17,7 @@ impl Pair {
         let lifted = self.lifted.clone();
         let readable = || lifted.layout.maps.iter().filter(|layout| is_readable(layout.kind));
         let regions = |layout: &MapLayout| {
-            let MapLayout { values, present, lengths, .. } = *layout;
+            let MapLayout { values, present, prefix_lengths: lengths, .. } = *layout;
             [Some(values), present, lengths]
         };
         let forgotten: BTreeSet<RegionId> = readable().flat_map(regions).flatten().collect();

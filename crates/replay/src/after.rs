@@ -30,7 +30,7 @@ impl Pair {
             if layout.kind.evicts() && before.is_none() {
                 *self.inserted.entry(layout.values).or_default() += 1;
             }
-            if let Some(room) = layout.room {
+            if let Some(room) = layout.free_elements {
                 let fewer = i64::from(before.is_some()) - i64::from(theirs.is_some());
                 *freed.entry(room.free).or_default() += fewer;
             }
@@ -58,7 +58,9 @@ impl Pair {
     fn commit_queues(&mut self, run: &Run) {
         let lifted = self.lifted.clone();
         let regs = &lifted.program.regs;
-        for (map, room) in lifted.layout.maps.iter().filter_map(|map| Some((map, map.room?))) {
+        for (map, room) in
+            lifted.layout.maps.iter().filter_map(|map| Some((map, map.free_elements?)))
+        {
             let register = |what: &str| {
                 let name = format!("{}.{what}", map.name);
                 regs.iter().position(|reg| reg.name == name).map(|reg| run.regs[reg])

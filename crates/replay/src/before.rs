@@ -25,7 +25,8 @@ impl Pair {
         if self.recount {
             let lifted = self.lifted.clone();
             for layout in lifted.layout.maps.iter().filter(|layout| !is_queue(layout)) {
-                let (Some(map), Some(room)) = (self.loaded.map(&layout.name), layout.room) else {
+                let (Some(map), Some(room)) = (self.loaded.map(&layout.name), layout.free_elements)
+                else {
                     continue;
                 };
                 let there = map.keys()?.len() as u64;
@@ -116,7 +117,7 @@ impl Pair {
                 let bytes: Bytes = asked.map(|place| (place, 1)).collect();
                 for element in layout.elements(&bytes, &run.interned) {
                     let place = (present, element.number);
-                    let map = self.kernels(layout, element.which);
+                    let map = self.kernels(layout, element.map_address);
                     let there = map.zip(element.key).map(|(map, key)| self.theirs(map, &key));
                     if there.is_some_and(|value| value.is_none()) {
                         self.environment.memory.insert(place, 0);

@@ -102,7 +102,8 @@ impl Pair {
         let elements = layout.elements(bytes, &self.environment.interned);
         let there = elements.into_iter().filter(|element| element.present == Some(true));
         if is_queue(layout) {
-            let free = layout.room.and_then(|room| self.environment.inputs.get(&room.free));
+            let free =
+                layout.free_elements.and_then(|room| self.environment.inputs.get(&room.free));
             let count = u64::from(layout.max_entries).saturating_sub(free.copied().unwrap_or(0));
             let queued = there.filter(|element| element.number < count).take(MOST);
             return queued.map(|element| json!({"value": value(&element)})).collect();
@@ -111,11 +112,11 @@ impl Pair {
         let entry = |element: Element| {
             let key = hex(element.key.as_ref()?);
             if layout.holds_maps() {
-                let number = element.holds.and_then(|number| usize::try_from(number).ok());
+                let number = element.inner_map.and_then(|number| usize::try_from(number).ok());
                 return Some(json!({"key": key, "map": map(number)?}));
             }
             let mut entry = json!({"key": key, "value": value(&element)});
-            if let Some(which) = element.which {
+            if let Some(which) = element.map_address {
                 entry["map"] = map(self.number_at(layout, which))?.into();
             }
             Some(entry)

@@ -91,7 +91,7 @@ impl Pair {
         let shift = if layout.present.is_some() { 0 } else { layout.element_bits };
         let bytes: Bytes = numbers.iter().map(|number| ((place, number << shift), 1)).collect();
         let elements = layout.elements(&bytes, &run.interned);
-        elements.into_iter().filter_map(|e| Some((e.number, e.key?, e.which))).collect()
+        elements.into_iter().filter_map(|e| Some((e.number, e.key?, e.map_address))).collect()
     }
 
     /// Returns the place of an element's value after a run, or before the next one.
@@ -153,7 +153,8 @@ impl Pair {
         let mut differing = Vec::new();
         for layout in self.lifted.layout.maps.iter().filter(|layout| is_readable(layout.kind)) {
             let map = self.loaded.map(&layout.name);
-            let Some(map) = map.filter(|_| layout.identity.is_none() && layout.lengths.is_none())
+            let Some(map) =
+                map.filter(|_| layout.identity.is_none() && layout.prefix_lengths.is_none())
             else {
                 continue;
             };

@@ -137,7 +137,7 @@ impl Pair {
 
     /// Adds an element to a queue or stack in the interpreter.
     fn enqueued(&mut self, layout: &MapLayout, value: &[u8]) {
-        let Some(room) = layout.room else { return };
+        let Some(room) = layout.free_elements else { return };
         let free = self.environment.inputs.get(&room.free).copied().unwrap_or_default();
         let place = u64::from(room.max_entries).saturating_sub(free);
         let start = place << layout.element_bits;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use slowpath_bpf::lift::{EntryKeys, Lifted, MapLayout, MapRoom, entry_keys};
+use slowpath_bpf::lift::{EntryKeys, FreeElements, Lifted, MapLayout, entry_keys};
 use slowpath_bpf::{Object, SlotRef};
 use slowpath_exec::concrete::{Environment, Run};
 use slowpath_ir::{InputId, InputKind, RegionId};
@@ -83,7 +83,8 @@ impl Pair {
                 environment.memory.insert((map.values, offset), byte);
             }
         }
-        let rooms: Vec<MapRoom> = lifted.layout.maps.iter().filter_map(|map| map.room).collect();
+        let rooms: Vec<FreeElements> =
+            lifted.layout.maps.iter().filter_map(|map| map.free_elements).collect();
         for room in &rooms {
             environment.inputs.insert(room.free, room.max_entries.into());
         }

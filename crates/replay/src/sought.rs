@@ -47,7 +47,7 @@ impl Pair {
 /// Returns the region that a lookup in a map reads first, and the shift from element numbers to
 /// offsets.
 fn asked(layout: &MapLayout) -> (RegionId, u8) {
-    match (layout.lengths, layout.present) {
+    match (layout.prefix_lengths, layout.present) {
         (Some(lengths), _) => (lengths, 1),
         (None, Some(present)) => (present, 0),
         (None, None) => (layout.values, layout.element_bits),

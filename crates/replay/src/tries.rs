@@ -62,13 +62,14 @@ impl Tries {
             return;
         }
         // A longer prefix may change earlier answers.
-        for region in [layout.lengths, layout.present.filter(|_| layout.identity.is_some())] {
+        for region in [layout.prefix_lengths, layout.present.filter(|_| layout.identity.is_some())]
+        {
             if region.is_some_and(|region| self.answers.remove(&region)) {
                 environment.memory.retain(|place, _| Some(place.0) != region);
             }
         }
         let place = self.tries.entry(layout.values).or_default().place(&entry.key);
-        if layout.lengths.is_some() {
+        if layout.prefix_lengths.is_some() {
             let key = cut(&entry.key);
             let entry = Entry { key, value: entry.value.clone() };
             install_at(layout, None, &entry, environment);
@@ -85,7 +86,7 @@ impl Tries {
             numbers.map(|&number| ((region, number.into()), byte)).collect()
         };
         for layout in maps.iter().filter(|layout| layout.kind == MapKind::LPM_TRIE) {
-            if let (Some(lengths), Some(seen)) = (layout.lengths, layout.seen) {
+            if let (Some(lengths), Some(seen)) = (layout.prefix_lengths, layout.first_access) {
                 self.answers.insert(lengths);
                 let elements = layout.elements(&numbered(seen, 2), &run.interned);
                 news |= self.compared(layout, lengths, elements, environment);

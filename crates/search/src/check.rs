@@ -133,7 +133,7 @@ impl<S: Solver> PathChecker<S> {
             let resolved = match self.resolver.resolve(executor, condition) {
                 Ok(resolved) => resolved,
                 Err(_) if !conflicts.is_empty() => break,
-                Err(error) => return self.astray(unrolled, path, &conditions, error),
+                Err(error) => return self.check_unexecutable(unrolled, path, &conditions, error),
             };
             let term = if holds { resolved } else { executor.pool.not(resolved) };
             if executor.pool.as_const(term) == Some(1) || !seen.insert(term) {
@@ -225,7 +225,7 @@ impl<S: Solver> PathChecker<S> {
     ///
     /// # Errors
     /// Fails if the solver fails.
-    pub(crate) fn prefer(
+    pub(crate) fn try_start_values(
         &mut self,
         unrolled: &mut Unrolled,
         found: &mut FoundPath,
@@ -267,7 +267,7 @@ impl<S: Solver> PathChecker<S> {
 
     /// Handles a path with a condition that cannot be executed. The failure does not matter if the
     /// conditions before it already exclude the path.
-    fn astray(
+    fn check_unexecutable(
         &mut self,
         unrolled: &mut Unrolled,
         path: &[ArcId],
@@ -420,7 +420,7 @@ impl<S: Solver> PathChecker<S> {
         };
         let mut nogoods = vec![Nogood::new(self.arcs(unrolled, path, &positions), below)];
         if below == ANY_LENGTH && self.options.generalise {
-            self.repeats(unrolled, path, conditions, &positions, &mut nogoods)?;
+            self.find_repeated_conflicts(unrolled, path, conditions, &positions, &mut nogoods)?;
         }
         Ok(nogoods)
     }
@@ -430,7 +430,7 @@ impl<S: Solver> PathChecker<S> {
     ///
     /// `positions` are those of the known conflict's conditions. The solver confirms each further
     /// conflict.
-    fn repeats(
+    fn find_repeated_conflicts(
         &mut self,
         unrolled: &mut Unrolled,
         path: &[ArcId],

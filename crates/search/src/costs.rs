@@ -50,7 +50,7 @@ pub struct Scratch {
 type ContextOf = (NodeId, u32);
 
 /// Value of a state from which no exit can be reached.
-const NEVER: u64 = u64::MAX;
+const UNREACHABLE: u64 = u64::MAX;
 
 impl CostGraph {
     /// Prices every arc in every reachable context.
@@ -174,7 +174,7 @@ impl CostGraph {
     ) -> Option<(u64, Vec<ArcId>)> {
         let Scratch { best, choice } = scratch;
         best.clear();
-        best.resize(self.states(), NEVER);
+        best.resize(self.states(), UNREACHABLE);
         choice.clear();
         choice.resize(self.states(), 0);
         let costs = &self.costs[component];
@@ -188,18 +188,18 @@ impl CostGraph {
                     EXIT => 0,
                     next => best[next as usize],
                 };
-                if rest == NEVER {
+                if rest == UNREACHABLE {
                     continue;
                 }
                 // A saturated cost must differ from the marker for unreachable exits.
-                let total = costs[transition].saturating_add(rest).min(NEVER - 1);
+                let total = costs[transition].saturating_add(rest).min(UNREACHABLE - 1);
                 // The first of equally long paths wins, so results are reproducible.
-                if best[state] == NEVER || total > best[state] {
+                if best[state] == UNREACHABLE || total > best[state] {
                     (best[state], choice[state]) = (total, transition as u32);
                 }
             }
         }
-        let total = *best.first().filter(|&&total| total != NEVER)?;
+        let total = *best.first().filter(|&&total| total != UNREACHABLE)?;
         let mut path = Vec::new();
         let mut state = 0;
         while state != EXIT {
@@ -212,7 +212,7 @@ impl CostGraph {
 
     /// Returns, for each of `arcs` arcs, the highest cost on `component` of the arc and everything
     /// after it, in ticks.
-    pub(crate) fn heaviest_behind(
+    pub(crate) fn max_cost_from(
         &self,
         component: usize,
         arcs: usize,
@@ -226,7 +226,7 @@ impl CostGraph {
                 next => scratch.best[next as usize],
             };
             // No exit is reachable where a limit cut a loop.
-            if rest != NEVER {
+            if rest != UNREACHABLE {
                 let total = self.costs[component][transition].saturating_add(rest);
                 behind[arc.index()] = behind[arc.index()].max(total);
             }

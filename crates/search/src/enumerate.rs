@@ -49,7 +49,7 @@ pub(crate) struct Enumeration {
     /// Reason why a path could not be decided, if any.
     undecided: Option<String>,
     /// Highest cost of each arc with everything after it, if heavier arcs are followed first.
-    behind: Option<Vec<u64>>,
+    max_cost_from: Option<Vec<u64>>,
 }
 
 /// Result of one step of the enumeration.
@@ -68,7 +68,7 @@ pub(crate) enum Progress {
 }
 
 /// Result of following an arc.
-enum Way {
+enum StepOutcome {
     Possible(Visit),
     Impossible,
 }
@@ -88,10 +88,11 @@ impl Enumeration {
         start
     }
 
-    /// Creates an enumeration that follows the heavier arc of each node first. `behind` gives the
-    /// highest cost of each arc with everything after it.
-    pub fn heaviest_first(unrolled: &Unrolled, behind: Vec<u64>) -> Self {
-        let mut start = Enumeration { behind: Some(behind), ..Enumeration::new(unrolled) };
+    /// Creates an enumeration that follows the heavier arc of each node first. `max_cost_from`
+    /// gives the highest cost of each arc with everything after it.
+    pub fn heaviest_first(unrolled: &Unrolled, max_cost_from: Vec<u64>) -> Self {
+        let mut start =
+            Enumeration { max_cost_from: Some(max_cost_from), ..Enumeration::new(unrolled) };
         if let Some(mut visit) = start.visits.pop() {
             start.order(&mut visit.untried);
             start.visits.push(visit);
@@ -101,8 +102,8 @@ impl Enumeration {
 
     /// Sorts the outgoing arcs of a node; the last one is followed first.
     fn order(&self, ways: &mut [ArcId]) {
-        if let Some(behind) = &self.behind {
-            ways.sort_by_key(|arc| behind[arc.index()]);
+        if let Some(max_cost_from) = &self.max_cost_from {
+            ways.sort_by_key(|arc| max_cost_from[arc.index()]);
         }
     }
 
@@ -149,7 +150,9 @@ impl Enumeration {
         };
         self.conditions.terms.truncate(visit.conditions);
         self.conditions.positions.truncate(visit.conditions);
-        let Way::Possible(next) = self.enter(unrolled, checker, nogoods, arc, max_length)? else {
+        let StepOutcome::Possible(next) =
+            self.enter(unrolled, checker, nogoods, arc, max_length)?
+        else {
             self.leave();
             return Ok(Progress::Impossible);
         };
@@ -170,35 +173,35 @@ impl Enumeration {
         nogoods: &mut Nogoods,
         arc: ArcId,
         max_length: u32,
-    ) -> Result<Way, SearchError> {
+    ) -> Result<StepOutcome, SearchError> {
         let (head, condition) = {
             let arc = &unrolled.dag[arc];
             (arc.head, arc.condition)
         };
         self.path.push(arc);
         self.taken[arc.index()] = true;
-        let Some(visit) = self.visits.last() else { return Ok(Way::Impossible) };
+        let Some(visit) = self.visits.last() else { return Ok(StepOutcome::Impossible) };
         let (mut facts, mut model) = (visit.facts.clone(), visit.model.clone());
         if nogoods.completed(arc, &self.taken, max_length) {
-            return Ok(Way::Impossible);
+            return Ok(StepOutcome::Impossible);
         }
         if let Some((condition, holds)) = condition {
             let executor = &mut unrolled.executor;
             let resolved = checker.resolve(executor, &self.steps, condition)?;
             let term = if holds { resolved } else { executor.pool.not(resolved) };
             match executor.pool.as_const(term) {
-                Some(0) => return Ok(Way::Impossible),
+                Some(0) => return Ok(StepOutcome::Impossible),
                 Some(_) => {}
                 None => {
                     let tag = self.path.len() as u32 - 1;
                     if facts.assume(&executor.pool, term, true, Some(tag)).is_err() {
-                        return Ok(Way::Impossible);
+                        return Ok(StepOutcome::Impossible);
                     }
                     let length = executor.packet_length();
                     if let Some(length) = length
                         && facts.at_least(&executor.pool, length).0 > u64::from(max_length)
                     {
-                        return Ok(Way::Impossible);
+                        return Ok(StepOutcome::Impossible);
                     }
                     self.conditions.terms.push(term);
                     self.conditions.positions.push(tag);
@@ -224,7 +227,7 @@ impl Enumeration {
                                     .conflict(unrolled, path, conditions, core, limit)?
                                     .into_iter()
                                     .for_each(|nogood| nogoods.add(nogood));
-                                return Ok(Way::Impossible);
+                                return Ok(StepOutcome::Impossible);
                             }
                             Outcome::Unknown(why) => self.undecided = Some(why),
                         }
@@ -241,7 +244,12 @@ impl Enumeration {
                 ways
             }
         };
-        Ok(Way::Possible(Visit { untried, facts, conditions: self.conditions.terms.len(), model }))
+        Ok(StepOutcome::Possible(Visit {
+            untried,
+            facts,
+            conditions: self.conditions.terms.len(),
+            model,
+        }))
     }
 
     /// Finds the shortest packet for a complete path.

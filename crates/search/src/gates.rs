@@ -71,8 +71,8 @@ impl Gated {
                 }
             }
         }
-        let (reached, about) = (vec![None; nodes + 1], vec![Vec::new(); nodes + 1]);
-        let mut gating = Gating { paths: AllPaths::new(), reached, about };
+        let (reached, branch_arcs) = (vec![None; nodes + 1], vec![Vec::new(); nodes + 1]);
+        let mut gating = GateBuilder { paths: AllPaths::new(), reached, branch_arcs };
         let always = unrolled.executor.pool.bool(true);
         gating.reached[0] = Some(Reached { dominator: 0, depth: 0, gate: always });
         for (node, arcs) in arriving.into_iter().enumerate().skip(1) {
@@ -92,7 +92,8 @@ impl Gated {
             && node != dominator
         {
             if gate != always {
-                gates.push(Gate { term: gate, arcs: std::mem::take(&mut gating.about[node]) });
+                gates
+                    .push(Gate { term: gate, arcs: std::mem::take(&mut gating.branch_arcs[node]) });
             }
             node = dominator;
         }
@@ -102,14 +103,14 @@ impl Gated {
 }
 
 /// State of the computation of gates.
-struct Gating {
+struct GateBuilder {
     paths: AllPaths,
     reached: Vec<Option<Reached>>,
     /// Branch arcs that each node's gate depends on.
-    about: Vec<Vec<ArcId>>,
+    branch_arcs: Vec<Vec<ArcId>>,
 }
 
-impl Gating {
+impl GateBuilder {
     /// Computes dominator and gate of a node from its incoming arcs.
     fn reach(
         &mut self,
@@ -122,32 +123,32 @@ impl Gating {
         let Some((&first, others)) = arcs.split_first() else { return Ok(()) };
         let dominator = others.iter().fold(tail(first), |meet, &arc| self.common(meet, tail(arc)));
         let depth = self.reached[dominator].map_or(0, |above| above.depth) + 1;
-        let mut about = Vec::new();
+        let mut branch_arcs = Vec::new();
         let mut taken = Vec::with_capacity(arcs.len());
         let mut gate = unrolled.executor.pool.bool(false);
         for &arc in &arcs {
             unrolled.executor.pool.stop().check().map_err(SearchError::Stopped)?;
-            let condition = self.taken(unrolled, arc, dominator, &mut about)?;
+            let condition = self.taken(unrolled, arc, dominator, &mut branch_arcs)?;
             gate = unrolled.executor.pool.or(gate, condition);
             taken.push((arc, condition));
         }
-        about.sort_unstable();
-        about.dedup();
-        about.truncate(MAX_ABOUT);
-        self.about[node] = about;
+        branch_arcs.sort_unstable();
+        branch_arcs.dedup();
+        branch_arcs.truncate(MAX_ABOUT);
+        self.branch_arcs[node] = branch_arcs;
         self.paths.arrive(NodeId::from(node), taken);
         self.reached[node] = Some(Reached { dominator, depth, gate });
         Ok(())
     }
 
     /// Returns the condition for taking an arc once `dominator`, which dominates its tail, is
-    /// reached. Adds the branch arcs that the condition depends on to `about`.
+    /// reached. Adds the branch arcs that the condition depends on to `branch_arcs`.
     fn taken(
         &mut self,
         unrolled: &mut Unrolled,
         arc: ArcId,
         dominator: usize,
-        about: &mut Vec<ArcId>,
+        branch_arcs: &mut Vec<ArcId>,
     ) -> Result<TermId, SearchError> {
         let mut gates = Vec::new();
         let mut node = unrolled.dag[arc].tail.index();
@@ -155,8 +156,8 @@ impl Gating {
             && let Some(reached) = self.reached[node]
         {
             gates.push(reached.gate);
-            if about.len() < MAX_ABOUT {
-                about.extend(&self.about[node]);
+            if branch_arcs.len() < MAX_ABOUT {
+                branch_arcs.extend(&self.branch_arcs[node]);
             }
             node = reached.dominator;
         }
@@ -165,7 +166,7 @@ impl Gating {
         let always = executor.pool.bool(true);
         let before = gates.iter().rev().fold(always, |all, &gate| executor.pool.and(all, gate));
         let Some((condition, holds)) = unrolled.dag[arc].condition else { return Ok(before) };
-        about.push(arc);
+        branch_arcs.push(arc);
         let condition = self.paths.resolve(executor, condition)?;
         let condition = if holds { condition } else { executor.pool.not(condition) };
         Ok(executor.pool.and(before, condition))

@@ -8,7 +8,7 @@
 //! CoNEXT 2021, § 5. The paper enumerates paths, slowest first, until one is satisfiable. Here,
 //! each unsatisfiable path also excludes all paths that are unsatisfiable for the same reason.
 
-pub mod brute;
+pub mod brute_force;
 mod check;
 mod costs;
 mod dag;

@@ -29,7 +29,7 @@ pub struct SearchOptions {
     /// Schedule of input enumeration.
     pub inputs: InputEnumeration,
     /// Number of operations after which input enumeration gives up.
-    pub most_operations: u64,
+    pub max_operations: u64,
     /// Component to search alone; `None` for all components together.
     pub only_component: Option<usize>,
 }
@@ -43,7 +43,7 @@ impl Default for SearchOptions {
             fold: true,
             relax: true,
             inputs: InputEnumeration::Interleaved,
-            most_operations: 1 << 30,
+            max_operations: 1 << 30,
             only_component: None,
         }
     }

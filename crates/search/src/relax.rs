@@ -21,7 +21,7 @@ const MAX_ARCS: usize = 6;
 const MAX_RAISES: usize = 512;
 
 /// Value of a state from which no exit can be reached.
-const NEVER: i64 = i64::MIN;
+const UNREACHABLE: i64 = i64::MIN;
 
 /// Lagrange multipliers of nogoods for one component and size class, summed up by arc.
 #[derive(Clone, Debug)]
@@ -131,7 +131,7 @@ impl Relaxation {
     ) -> Option<i64> {
         let RelaxationScratch { best, choice } = scratch;
         best.clear();
-        best.resize(graph.states(), NEVER);
+        best.resize(graph.states(), UNREACHABLE);
         choice.clear();
         choice.resize(graph.states(), 0);
         for state in (0..graph.states()).rev() {
@@ -141,16 +141,16 @@ impl Relaxation {
                     continue;
                 }
                 let rest = if transition.next == EXIT { 0 } else { best[transition.next as usize] };
-                if rest == NEVER {
+                if rest == UNREACHABLE {
                     continue;
                 }
                 let total = rest.saturating_add(self.reduced_cost(graph, index, transition.arc));
-                if best[state] == NEVER || total > best[state] {
+                if best[state] == UNREACHABLE || total > best[state] {
                     (best[state], choice[state]) = (total, index as u32);
                 }
             }
         }
-        let &longest = best.first().filter(|&&longest| longest != NEVER)?;
+        let &longest = best.first().filter(|&&longest| longest != UNREACHABLE)?;
         Some(longest + self.credit)
     }
 
@@ -174,7 +174,7 @@ impl Relaxation {
         let counts = nogood.len() + 1;
         let best = &mut scratch.best;
         best.clear();
-        best.resize(graph.states() * counts, NEVER);
+        best.resize(graph.states() * counts, UNREACHABLE);
         for state in (0..graph.states()).rev() {
             for index in graph.transitions(state) {
                 let transition = graph.transition(index);
@@ -187,18 +187,18 @@ impl Relaxation {
                     let before = count - taken;
                     let rest = match transition.next {
                         EXIT if before == 0 => 0,
-                        EXIT => NEVER,
+                        EXIT => UNREACHABLE,
                         next => best[next as usize * counts + before],
                     };
                     let slot = &mut best[state * counts + count];
-                    if rest != NEVER {
+                    if rest != UNREACHABLE {
                         *slot = (*slot).max(rest.saturating_add(cost));
                     }
                 }
             }
         }
         let limits = (0..nogood.len()).filter_map(|count| {
-            let other = *best.get(count).filter(|&&other| other != NEVER)? + self.credit;
+            let other = *best.get(count).filter(|&&other| other != UNREACHABLE)? + self.credit;
             Some((longest - other) / (nogood.len() - count) as i64)
         });
         // Without any other path the set is empty, which splitting detects.

@@ -13,10 +13,10 @@
 //! and all classes compete in one queue.
 
 mod branching;
-mod close;
-mod descent;
-mod reached;
-mod turns;
+mod early_path;
+mod early_path_search;
+mod schedule;
+mod trial;
 
 use crate::SearchError;
 use crate::check::{PathCheck, PathChecker};
@@ -29,14 +29,14 @@ use crate::options::SearchOptions;
 use crate::relax::{Ascent, RelaxationScratch};
 use crate::subproblem::{ArcStatus, Subproblem};
 use crate::unroll::Unrolled;
-use descent::Descent;
+use early_path_search::EarlyPathSearch;
+use schedule::Schedule;
 use slowpath_exec::ArcId;
 use slowpath_ir::RelianceId;
 use slowpath_smt::{Solver, TermId};
 use slowpath_target::{CostModel, CostVector, Slowness, Target};
 use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 use std::ops::Range;
-use turns::Turns;
 
 /// The quantity to bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,8 +82,8 @@ pub enum Event {
     Working,
     /// A tighter bound on the paths that have not been found yet.
     Bound(Bound),
-    /// A satisfiable path, although slower ones may exist ([`Search::report_reached`]).
-    Reached(Box<FoundPath>),
+    /// A satisfiable path, although slower ones may exist ([`Search::request_early_path`]).
+    EarlyPath(Box<FoundPath>),
     /// The slowest satisfiable path that was not reported before.
     Path(Box<FoundPath>),
     /// All satisfiable paths have been reported.
@@ -135,12 +135,12 @@ pub struct Search<S> {
     status: Vec<ArcStatus>,
     allowed: Vec<bool>,
     stuck: Option<String>,
-    /// Enumeration of all paths, after [`exhaust`](Self::exhaust).
+    /// Enumeration of all paths, after [`enumerate_all`](Self::enumerate_all).
     enumeration: Option<Enumeration>,
     /// Schedule of input enumeration.
-    turns: Turns,
+    turns: Schedule,
     /// Search for any satisfiable path.
-    descent: Descent<S>,
+    descent: EarlyPathSearch<S>,
 }
 
 impl<S: Solver> Search<S> {
@@ -212,8 +212,8 @@ impl<S: Solver> Search<S> {
             allowed: vec![false; arcs],
             stuck: None,
             enumeration: None,
-            turns: Turns::new(),
-            descent: Descent::Over,
+            turns: Schedule::new(),
+            descent: EarlyPathSearch::Over,
             unrolled,
         };
         search.allowed.fill(true);
@@ -307,21 +307,22 @@ impl<S: Solver> Search<S> {
     ///
     /// # Errors
     /// Fails if the solver fails.
-    pub fn prefer(
+    pub fn try_start_values(
         &mut self,
         found: &mut FoundPath,
         wanted: &[(TermId, u64)],
     ) -> Result<bool, SearchError> {
-        self.checker.prefer(&mut self.unrolled, found, wanted)
+        self.checker.try_start_values(&mut self.unrolled, found, wanted)
     }
 
     /// Switches to enumeration: from now on, steps report all remaining paths, in no particular
     /// order.
-    pub fn exhaust(&mut self) {
+    pub fn enumerate_all(&mut self) {
         self.enumeration.get_or_insert_with(|| Enumeration::new(&self.unrolled));
     }
 
-    /// Processes one subproblem; or, after [`exhaust`](Self::exhaust), one arc of the enumeration.
+    /// Processes one subproblem; or, after [`enumerate_all`](Self::enumerate_all), one arc of the
+    /// enumeration.
     ///
     /// # Errors
     /// Fails if execution or the solver fails.
@@ -335,7 +336,7 @@ impl<S: Solver> Search<S> {
         if let Some(event) = self.descend() {
             return event;
         }
-        if let Some(event) = self.close() {
+        if let Some(event) = self.run_trial() {
             return event;
         }
         self.turns.effort += 1;

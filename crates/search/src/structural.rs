@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// Returns an upper bound for the cost of any run on each component, overhead included. Returns
 /// `None` if no path leaves the program.
 ///
-/// `rounds` gives, for each loop of `flow`, the maximum number of executions of its header per
+/// `iterations` gives, for each loop of `flow`, the maximum number of executions of its header per
 /// entry into the loop.
 ///
 /// # Errors
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 pub fn structural_bound(
     program: &Program,
     flow: &FlowGraph,
-    rounds: &[u64],
+    iterations: &[u64],
     model: &CostModel,
     stop: &Stop,
 ) -> Result<Option<CostVector>, SearchError> {
@@ -35,8 +35,8 @@ pub fn structural_bound(
         stop.check().map_err(SearchError::Stopped)?;
         let around = LoopId::from(id);
         let mut cost = bound.walk(Some(around));
-        let again = rounds[id].saturating_sub(1);
-        let before = cost.round.map_or(nothing, |round| times(round, again));
+        let again = iterations[id].saturating_sub(1);
+        let before = cost.iteration.map_or(nothing, |iteration| times(iteration, again));
         cost.ways.values_mut().for_each(|way| *way += before);
         bound.loops[id] = cost;
     }
@@ -86,14 +86,14 @@ pub fn instructions_bound(
 #[derive(Default)]
 struct LoopCost {
     /// Highest cost of an iteration that is followed by another.
-    round: Option<CostVector>,
+    iteration: Option<CostVector>,
     /// Highest cost of all iterations, by destination after the loop.
-    ways: BTreeMap<Way, CostVector>,
+    ways: BTreeMap<LoopExit, CostVector>,
 }
 
 /// Destination of control that leaves a loop.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Way {
+enum LoopExit {
     Block(BlockId),
     Exit,
 }
@@ -126,10 +126,10 @@ impl Structural<'_> {
                 let mut total = cost;
                 total += more;
                 let slot = match way {
-                    Way::Block(next) if scope.is_some() && next == header => {
-                        found.round.get_or_insert(total)
+                    LoopExit::Block(next) if scope.is_some() && next == header => {
+                        found.iteration.get_or_insert(total)
                     }
-                    Way::Block(next) if self.is_inside(next, scope) => {
+                    LoopExit::Block(next) if self.is_inside(next, scope) => {
                         before.entry(next).or_insert(total)
                     }
                     way => found.ways.entry(way).or_insert(total),
@@ -144,8 +144,8 @@ impl Structural<'_> {
                     let terminator = &self.program.block(block).terminator;
                     for (edge, more) in terminator.edges().zip(&self.edges[block.index()]) {
                         let way = match edge.target {
-                            Destination::Block(next) => Way::Block(next),
-                            Destination::Exit(_) => Way::Exit,
+                            Destination::Block(next) => LoopExit::Block(next),
+                            Destination::Exit(_) => LoopExit::Exit,
                             Destination::Never => continue,
                         };
                         more.iter().for_each(|more| lead(way, more));

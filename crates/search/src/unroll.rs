@@ -33,7 +33,7 @@ pub struct StatedLimit {
     /// Maximum number of iterations.
     pub count: u32,
     /// True if the limit is for this loop in particular. It then also overrides a derived bound.
-    pub own: bool,
+    pub explicit: bool,
 }
 
 /// Returns the stated limit of each loop of `flow`.
@@ -46,7 +46,8 @@ pub fn stated_limits(
     limits: &UnrollLimits,
 ) -> Result<Vec<Option<StatedLimit>>, SearchError> {
     let limits = per_loop(program, flow, limits)?;
-    let stated = |limit: &Limit| Some(StatedLimit { count: limit.count?, own: limit.own });
+    let stated =
+        |limit: &Limit| Some(StatedLimit { count: limit.count?, explicit: limit.explicit });
     Ok(limits.iter().map(stated).collect())
 }
 
@@ -117,9 +118,9 @@ pub fn unroll_from(
         unroller.pending[program.entry.index()].push((ArcId(u32::MAX), first));
         match unroller.scope(None) {
             Ok(()) => return unroller.finish(),
-            Err(Ended::Cut(id, why)) => limits[id.index()].cut = Some(why),
-            Err(Ended::Error(error)) => match unroller.to_blame(&error) {
-                Some(id) => limits[id.index()].cut = Some(Why::Unlimited),
+            Err(UnrollAbort::Cut(id, why)) => limits[id.index()].cut = Some(why),
+            Err(UnrollAbort::Error(error)) => match unroller.to_blame(&error) {
+                Some(id) => limits[id.index()].cut = Some(CutReason::Unlimited),
                 None => return Err(error),
             },
         }
@@ -128,11 +129,11 @@ pub fn unroll_from(
 
 /// The reason why a limit cuts a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Why {
+enum CutReason {
     /// No bound could be derived.
     Unlimited,
     /// The user states a lower limit than the derived number of iterations.
-    Wanted(u32),
+    Requested(u32),
 }
 
 /// Limit and state of one loop.
@@ -140,27 +141,27 @@ enum Why {
 struct Limit {
     count: Option<u32>,
     /// True if the limit is for this loop in particular; it then overrides a derived bound.
-    own: bool,
+    explicit: bool,
     /// Reason to apply the limit; `None` as long as a derived bound may suffice.
-    cut: Option<Why>,
+    cut: Option<CutReason>,
 }
 
 /// The reason why unrolling ended early.
-enum Ended {
+enum UnrollAbort {
     Error(SearchError),
     /// The loop has to be cut.
-    Cut(LoopId, Why),
+    Cut(LoopId, CutReason),
 }
 
-impl From<SearchError> for Ended {
+impl From<SearchError> for UnrollAbort {
     fn from(error: SearchError) -> Self {
-        Ended::Error(error)
+        UnrollAbort::Error(error)
     }
 }
 
-impl From<ExecError> for Ended {
+impl From<ExecError> for UnrollAbort {
     fn from(error: ExecError) -> Self {
-        Ended::Error(error.into())
+        UnrollAbort::Error(error.into())
     }
 }
 
@@ -189,8 +190,8 @@ fn per_loop(
         let alike = (0..flow.loops.len()).filter(|&id| first(LoopId::from(id)) == first(inside));
         for id in alike {
             match limit {
-                Some(_) => (result[id].count, result[id].own) = (limit, true),
-                None => result[id].cut = Some(Why::Unlimited),
+                Some(_) => (result[id].count, result[id].explicit) = (limit, true),
+                None => result[id].cut = Some(CutReason::Unlimited),
             }
         }
     }
@@ -225,7 +226,7 @@ struct Unroller<'a> {
 
 impl Unroller<'_> {
     /// Unrolls the blocks of one loop iteration, or of the whole program, once.
-    fn scope(&mut self, scope: Option<LoopId>) -> Result<(), Ended> {
+    fn scope(&mut self, scope: Option<LoopId>) -> Result<(), UnrollAbort> {
         let flow = Rc::clone(&self.flow);
         let blocks = scope.map_or(&flow.order, |id| &flow.loops[id.index()].blocks);
         for &block in blocks {
@@ -257,10 +258,10 @@ impl Unroller<'_> {
         }
     }
 
-    fn iterate(&mut self, id: LoopId) -> Result<(), Ended> {
+    fn iterate(&mut self, id: LoopId) -> Result<(), UnrollAbort> {
         let header = self.flow.loops[id.index()].header;
         let mut arrivals = std::mem::take(&mut self.pending[header.index()]);
-        let Limit { count, own, cut } = self.limits[id.index()];
+        let Limit { count, explicit: own, cut } = self.limits[id.index()];
         let location = self.program.block(header).first.0;
         let mut iteration = 0;
         self.running.push((id, iteration));
@@ -279,7 +280,7 @@ impl Unroller<'_> {
             let done = self.scope(Some(id));
             arrivals = self.back.pop().map(|(_, next)| next).unwrap_or_default();
             done.map_err(|ended| match ended {
-                Ended::Error(SearchError::TooLarge { nodes }) => {
+                UnrollAbort::Error(SearchError::TooLarge { nodes }) => {
                     SearchError::LoopTooLarge { location, nodes, iterations: iteration }.into()
                 }
                 other => other,
@@ -292,25 +293,25 @@ impl Unroller<'_> {
         self.running.pop();
         match count {
             Some(count) if own && cut.is_none() && iteration > count => {
-                Err(Ended::Cut(id, Why::Wanted(iteration)))
+                Err(UnrollAbort::Cut(id, CutReason::Requested(iteration)))
             }
             _ => Ok(()),
         }
     }
 
     /// Records that a limit cuts a loop, once for all iterations of an outer loop.
-    fn note(&mut self, location: u32, count: u32, why: Why) {
+    fn note(&mut self, location: u32, count: u32, why: CutReason) {
         let sentence = match why {
-            Why::Unlimited => {
+            CutReason::Unlimited => {
                 format!("the loop at .{location} runs at most {count} times (--unroll)")
             }
-            Why::Wanted(more) => format!(
+            CutReason::Requested(more) => format!(
                 "the loop at .{location} runs at most {count} times, less than the {more} that are \
                  possible (--unroll)"
             ),
         };
         if !self.assumptions.contains(&sentence) {
-            if why != Why::Unlimited {
+            if why != CutReason::Unlimited {
                 self.cuts.push(sentence.clone());
             }
             self.assumptions.push(sentence);
@@ -345,7 +346,7 @@ impl Unroller<'_> {
         Ok(Unrolled { dag, executor, exits, assumptions, cuts })
     }
 
-    fn block(&mut self, block: BlockId) -> Result<(), Ended> {
+    fn block(&mut self, block: BlockId) -> Result<(), UnrollAbort> {
         let arrivals = std::mem::take(&mut self.pending[block.index()]);
         self.executor.pool.stop().check().map_err(SearchError::Stopped)?;
         let node = NodeId::from(self.dag.nodes.len());

@@ -9,7 +9,7 @@ use slowpath_ir::{InputId, Program, RegionId};
 use slowpath_oracle::Oracle;
 use slowpath_search::{
     CostGraph, Event, FoundPath, InputEnumeration, Metric, Search, SearchOptions, UnrollLimits,
-    Unrolled, brute, unroll,
+    Unrolled, brute_force, unroll,
 };
 use slowpath_smt::{BitSolver, Node, Proof, Z3Solver};
 use slowpath_stop::Stop;
@@ -69,22 +69,23 @@ fn compare(program: &Program, metric: Metric, order: Order, inputs: InputEnumera
     let mut reference = unrolled(program);
     let costs = CostGraph::new(&reference.dag, program, &model);
     let mut solver = Z3Solver::new().expect("Z3 is available");
-    let all = brute::all_paths(&mut reference, &costs, &mut solver, PACKETS).expect("brute force");
+    let all =
+        brute_force::all_paths(&mut reference, &costs, &mut solver, PACKETS).expect("brute force");
 
     let start = unrolled(program);
     let proof = Proof::new();
     let solver = BitSolver::traced(proof.trace());
-    let options = SearchOptions { inputs, most_operations: 1 << 20, ..SearchOptions::default() };
+    let options = SearchOptions { inputs, max_operations: 1 << 20, ..SearchOptions::default() };
     let target = target.clone();
     let mut search = Search::with_options(start, &model, target, metric, PACKETS, solver, options);
-    search.report_reached(BitSolver::new(), 0);
+    search.request_early_path(BitSolver::new(), 0);
     let mut found = BTreeSet::new();
     let mut last: Option<Slowness> = None;
     let worst = all.iter().map(|path| search.slowness(&path.cost, path.length).1).max();
     loop {
         match search.step().expect("searches") {
             Event::Working => {}
-            Event::Reached(path) => {
+            Event::EarlyPath(path) => {
                 let reference = all.iter().find(|other| other.path == path.path);
                 let reference = reference.expect("a packet takes the path");
                 assert_eq!(path.cost, reference.cost, "the cost of a path that is reached");
@@ -108,7 +109,7 @@ fn compare(program: &Program, metric: Metric, order: Order, inputs: InputEnumera
                 replay(search.unrolled(), &model, &path);
                 assert!(found.insert((path.path.clone(), path.cost, path.length)), "found twice");
                 if order == Order::Any {
-                    search.exhaust();
+                    search.enumerate_all();
                 }
             }
             Event::Complete => break,

@@ -8,7 +8,7 @@ use slowpath_bpf::lift::{LiftOptions, Lifted, Receive, lift};
 use slowpath_bpf::{Object, ProgramKind};
 use slowpath_oracle::Oracle;
 use slowpath_search::{
-    CostGraph, Event, Head, Metric, Search, UnrollLimits, Unrolled, brute, unroll,
+    CostGraph, Event, Head, Metric, Search, UnrollLimits, Unrolled, brute_force, unroll,
 };
 use slowpath_smt::{BitSolver, Proof};
 use slowpath_stop::Stop;
@@ -81,7 +81,7 @@ fn slowest_paths_of_the_examples_are_the_slowest_of_all() {
         let model = target.cost_model(&lifted.program.cost_classes);
         let model = model.unwrap_or_else(|e| panic!("{name}: {e}"));
         let costs = CostGraph::new(&all.dag, &lifted.program, &model);
-        let found = brute::all_paths(&mut all, &costs, &mut solver(), PACKETS);
+        let found = brute_force::all_paths(&mut all, &costs, &mut solver(), PACKETS);
         let found = found.unwrap_or_else(|e| panic!("{name}: {e}"));
         for component in 0..model.components() {
             let slowest = found.iter().map(|path| path.cost[component]).max();
@@ -93,7 +93,7 @@ fn slowest_paths_of_the_examples_are_the_slowest_of_all() {
                     Event::Path(path) => break Some(path.cost[component]),
                     Event::Complete => break None,
                     Event::GaveUp(why) => panic!("{name}: {why}"),
-                    Event::Working | Event::Bound(_) | Event::Reached(_) => {}
+                    Event::Working | Event::Bound(_) | Event::EarlyPath(_) => {}
                 }
             };
             assert_eq!(exact, slowest, "{name}, {}", target.component_name(component));

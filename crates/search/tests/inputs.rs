@@ -217,7 +217,7 @@ fn compare(mut search: Search<BitSolver>, expected: &Paths, exhaust: bool) -> Op
         let bound = search.bound().map(|bound| bound.slowness);
         assert!(exhaust || bound >= worst, "the bound {bound:?} hides a path of {worst:?}");
         match search.step().expect("searches") {
-            Event::Working | Event::Bound(_) | Event::Reached(_) => {}
+            Event::Working | Event::Bound(_) | Event::EarlyPath(_) => {}
             Event::Path(path) => {
                 let found = missing.remove(&path.path).expect("an unknown path, or found twice");
                 assert_eq!((path.cost, path.length), found);
@@ -230,7 +230,7 @@ fn compare(mut search: Search<BitSolver>, expected: &Paths, exhaust: bool) -> Op
                 assert!(exhaust || last.is_none_or(|last| slowness <= last), "out of order");
                 last = Some(slowness);
                 if exhaust {
-                    search.exhaust();
+                    search.enumerate_all();
                 }
             }
             Event::Complete => break,
@@ -290,7 +290,7 @@ proptest! {
     fn a_trial_that_is_given_up_loses_nothing(
         masks in prop::collection::vec(0u8..4, VALUES),
         body in list(0, 2),
-        most_operations in 1u64..400,
+        max_operations in 1u64..400,
         exhaust in any::<bool>(),
     ) {
         let shape = Shape { packets: (60, 62), has_length: true };
@@ -301,7 +301,7 @@ proptest! {
             return Ok(());
         };
         let options =
-            SearchOptions { inputs: InputEnumeration::First, most_operations, ..SearchOptions::default() };
+            SearchOptions { inputs: InputEnumeration::First, max_operations, ..SearchOptions::default() };
         compare(searched(&program, shape, (Metric::BitRate, options), &limits), &paths, exhaust);
     }
 }
@@ -322,7 +322,7 @@ fn exact(body: Vec<Stmt>) {
         steps.next().expect("it comes to an end");
         match search.step().expect("searches") {
             Event::Path(found) => break found,
-            Event::Working | Event::Bound(_) | Event::Reached(_) => {}
+            Event::Working | Event::Bound(_) | Event::EarlyPath(_) => {}
             Event::Complete => panic!("there are paths"),
             Event::GaveUp(why) => panic!("gave up: {why}"),
         }

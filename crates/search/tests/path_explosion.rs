@@ -59,7 +59,7 @@ fn is_solved_with_few_nogoods() {
                 Event::Path(found) => break found,
                 Event::Complete => panic!("there is a path"),
                 Event::GaveUp(why) => panic!("gave up: {why}"),
-                Event::Working | Event::Bound(_) | Event::Reached(_) => {}
+                Event::Working | Event::Bound(_) | Event::EarlyPath(_) => {}
             }
         };
         // Either all steps of the first part count (10 cycles each), or the last step does.

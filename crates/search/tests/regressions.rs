@@ -30,7 +30,7 @@ fn lengths(program: &Program, shape: Shape) -> Result<Vec<u32>, SearchError> {
     let mut found = Vec::new();
     loop {
         match search.step()? {
-            Event::Working | Event::Bound(_) | Event::Reached(_) => {}
+            Event::Working | Event::Bound(_) | Event::EarlyPath(_) => {}
             Event::Path(path) => found.push(path.length),
             Event::Complete => return Ok(found),
             Event::GaveUp(why) => panic!("gave up: {why}"),

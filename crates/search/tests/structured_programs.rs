@@ -13,7 +13,7 @@ use slowpath_ir::{FlowGraph, InputId, Loop, Program, RegionId};
 use slowpath_oracle::Oracle;
 use slowpath_search::{
     CostGraph, Dag, Event, FoundPath, Head, InputEnumeration, Metric, Search, SearchOptions,
-    UnrollLimits, Unrolled, brute, unroll,
+    UnrollLimits, Unrolled, brute_force, unroll,
 };
 use slowpath_smt::{BitSolver, Node, Proof, Z3Solver};
 use slowpath_stop::Stop;
@@ -153,11 +153,12 @@ fn examine(
     let mut oracle = Z3Solver::new().expect("Z3 is available");
     let costs = CostGraph::new(&reference.dag, program, &model);
     let packets = shape.packets;
-    let all = brute::all_paths(&mut reference, &costs, &mut oracle, packets).expect("enumerates");
+    let all =
+        brute_force::all_paths(&mut reference, &costs, &mut oracle, packets).expect("enumerates");
     let start = unrolled(program, limits);
     let proof = Proof::new();
     let solver = BitSolver::traced(proof.trace());
-    let options = SearchOptions { inputs, most_operations: 1 << 20, ..SearchOptions::default() };
+    let options = SearchOptions { inputs, max_operations: 1 << 20, ..SearchOptions::default() };
     let mut search = Search::with_options(start, &model, target, metric, packets, solver, options);
     let mut missing: BTreeMap<_, _> = all
         .into_iter()
@@ -178,7 +179,7 @@ fn examine(
         }
         tightest = bound.or(tightest);
         match search.step().expect("searches") {
-            Event::Working | Event::Bound(_) | Event::Reached(_) => {}
+            Event::Working | Event::Bound(_) | Event::EarlyPath(_) => {}
             Event::Path(path) => {
                 let expected = missing.remove(&path.path).expect("an unknown path, or found twice");
                 assert_eq!((path.cost, path.length), (expected.0, expected.1));

@@ -216,7 +216,7 @@ impl Job<'_> {
                     break Some(format!("the solver gave up on a path ({why})"));
                 }
                 // This path is possibly not the slowest, so it does not bound the others.
-                Ok(Event::Working | Event::Reached(_)) => {}
+                Ok(Event::Working | Event::EarlyPath(_)) => {}
                 Ok(Event::Bound(bound)) => {
                     let bound = measure.found_bound(search.unrolled(), &bound);
                     if !is_slower(setting, &bound, guarantee) {

@@ -247,7 +247,7 @@ impl Job<'_> {
         stop.enter(stages::SEARCHING);
         let solver = BitSolver::new();
         let mut search = Search::new(unrolled, &model, target.clone(), metric, packets, solver);
-        search.report_reached(BitSolver::new(), CHECKED_ALONE);
+        search.request_early_path(BitSolver::new(), CHECKED_ALONE);
         let estimating = estimating(&target, &lifted, packets, options.entries(&target)?);
         // With estimates, the guarantee needs one path only; the estimates rank the paths to
         // report.
@@ -352,7 +352,7 @@ impl Job<'_> {
                         so_far.send((self.control, self.started), result, &bound, reached);
                     }
                 }
-                Found::Reached(mut found) => {
+                Found::EarlyPath(mut found) => {
                     let (shown, relies_on) = match shown(search, lifted, model, &mut found) {
                         Err(error) => break Some(self.ended_by(error)?),
                         Ok(shown) => shown,
@@ -391,7 +391,7 @@ impl Job<'_> {
                     arcs.push(found.path);
                     result.paths.push(path);
                     if wanted == u64::MAX {
-                        search.exhaust();
+                        search.enumerate_all();
                     }
                     self.control.stop.enter(stages::SEARCHING);
                     if wanted > 1 && result.paths.len() == 1 {

@@ -101,7 +101,7 @@ fn entered(
             return Ok(Reached::Unknown);
         }
         match search.step() {
-            Ok(Found::Working | Found::Reached(_)) => {}
+            Ok(Found::Working | Found::EarlyPath(_)) => {}
             Ok(Found::Bound(bound)) if bound.cost[0] == 0 => return Ok(Reached::None),
             Ok(Found::Bound(_)) => {}
             Ok(Found::Path(found)) if found.cost[0] == 0 => return Ok(Reached::None),

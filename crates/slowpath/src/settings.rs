@@ -4,7 +4,7 @@
 use crate::object::{Content, ProgramFile};
 use crate::{Error, contents};
 use serde_json::Value;
-use slowpath_bpf::lift::{EntryValue, LiftOptions, Lifted, deciding};
+use slowpath_bpf::lift::{EntryValue, LiftOptions, Lifted, path_deciding_variables};
 use slowpath_bpf::{BpfProgram, Object, Variable};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -122,12 +122,12 @@ pub(crate) fn conditions(
     let insns = lifted.program.blocks.iter().flat_map(|block| &block.insns);
     let reached: Vec<_> = insns.filter_map(|insn| lifted.code.get(insn.index()).copied()).collect();
     let said = |variable: &Variable| object.settings_of(variable, None);
-    let mut variables = object.settable_in(&reached);
+    let mut variables = object.loader_variables_in(&reached);
     variables.retain(|variable| !said(variable).is_empty());
     let read_only: Vec<&Variable> =
         variables.iter().copied().filter(|variable| object.maps[variable.map].read_only).collect();
     if !read_only.is_empty()
-        && let Ok(deciding) = deciding(object, linked, options, &read_only)
+        && let Ok(deciding) = path_deciding_variables(object, linked, options, &read_only)
     {
         variables
             .retain(|variable| !object.maps[variable.map].read_only || deciding.contains(variable));

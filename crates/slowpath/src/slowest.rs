@@ -70,7 +70,7 @@ impl Estimating<'_> {
                 Err(SearchError::Stopped(reason)) => break Some(job.stopped(reason)),
                 // The guarantee does not depend on this search.
                 Err(error) => break Some(error.to_string()),
-                Ok(Found::Working | Found::Bound(_) | Found::Reached(_)) => {}
+                Ok(Found::Working | Found::Bound(_) | Found::EarlyPath(_)) => {}
                 Ok(Found::Complete) => break None,
                 Ok(Found::GaveUp(why)) => {
                     break Some(format!("the solver gave up on a path ({why})"));
@@ -81,7 +81,7 @@ impl Estimating<'_> {
                         Ok(candidate) => found.push(candidate),
                     }
                     if all {
-                        search.exhaust();
+                        search.enumerate_all();
                     }
                 }
             }

@@ -140,7 +140,7 @@ impl StructuralBound {
             known = Some((rounds, Source::Device(limit.by.clone())));
             limit.condition.iter().for_each(|sentence| self.depends_on(sentence.clone()));
         }
-        if let Some(StatedLimit { count, own }) = stated
+        if let Some(StatedLimit { count, explicit: own }) = stated
             && known.as_ref().is_none_or(|&(rounds, _)| own && u64::from(count) < rounds)
         {
             let sentence = format!("the loop at .{location} runs at most {count} times (--unroll)");

@@ -13,7 +13,7 @@ use slowpath_bpf::lift::{LiftOptions, Receive, lift};
 use slowpath_generate::{Features, Programs};
 use slowpath_ir::Program;
 use slowpath_oracle::Oracle;
-use slowpath_search::brute::{BrutePath, all_paths};
+use slowpath_search::brute_force::{BrutePath, all_paths};
 use slowpath_search::{
     CostGraph, Event, Head, InputEnumeration, Metric, Search, SearchOptions, UnrollLimits,
     Unrolled, unroll,
@@ -120,13 +120,13 @@ fn compare(
     let device = target(&program.cost_classes);
     let solver = BitSolver::traced(proof.trace());
     let options =
-        SearchOptions { inputs, most_operations: MOST_OPERATIONS, ..SearchOptions::default() };
+        SearchOptions { inputs, max_operations: MOST_OPERATIONS, ..SearchOptions::default() };
     let start = unrolled(program);
     let mut search = Search::with_options(start, model, device, metric, PACKETS, solver, options);
     let worst = all.iter().map(|path| search.slowness(&path.cost, path.length).1).max();
     loop {
         match search.step().unwrap_or_else(|error| panic!("{name}: {metric:?}: {error}")) {
-            Event::Working | Event::Reached(_) => {}
+            Event::Working | Event::EarlyPath(_) => {}
             Event::Bound(bound) => assert!(
                 worst.is_none_or(|worst| bound.slowness >= worst),
                 "{name}: {metric:?}: a bound of {:?} hides a path of {worst:?}",

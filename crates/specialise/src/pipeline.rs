@@ -13,7 +13,7 @@ use crate::passes::{
 use crate::results::{Returned, returned};
 use crate::rounds::{Rounds, note_single_rounds, noted};
 use slowpath_bpf::insn::{Call, Insn};
-use slowpath_bpf::lift::{Receive, Surroundings};
+use slowpath_bpf::lift::{PacketEnvironment, Receive};
 use slowpath_bpf::{BpfProgram, MapDef, Object};
 use slowpath_ir::{Field, PacketFacts};
 use slowpath_stop::{Reason as StopReason, Stop};
@@ -164,15 +164,15 @@ pub fn specialise_for<'a>(
     // Without a generation the guard cannot check the content of maps.
     let checkable = |frozen: &&Frozen| mode == Mode::Trust || frozen.generation.is_some();
     let frozen = frozen.filter(checkable);
-    if program.runs_behind_a_map() {
-        receive = receive.with_around(Surroundings::ANY);
+    if program.runs_on_map_entry() {
+        receive = receive.with_packet_environment(PacketEnvironment::ANY);
     }
     let setting = Setting {
         facts: &facts,
         constants: constants.clone(),
         frozen,
         receive,
-        whole: !program.takes_fragments(),
+        whole: !program.accepts_fragments(),
     };
     let (mut graph, mut log) = rewrite(original.clone(), &setting, stop);
     let mut results = Vec::new();

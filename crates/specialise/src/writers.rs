@@ -36,7 +36,7 @@ pub fn writer(
     }
     let graph = Graph::of(program)?;
     let facts = PacketFacts::lengths(0, u16::MAX);
-    let whole = !program.takes_fragments();
+    let whole = !program.accepts_fragments();
     let (facts, constants) = (&facts, Vec::new());
     let setting = Setting { facts, constants, frozen: None, receive: Receive::ANY, whole };
     Ok(Analysis::of(&graph, &setting, stop).map(|analysis| found(&graph, analysis, program, map)))

@@ -19,14 +19,14 @@ use crate::lift::state::value::AbstractValue;
 pub(super) enum Exits {
     To(ProgramPoint),
     /// Goes to the first point if the 1-bit register is set, otherwise to the second.
-    Either(Reg, ProgramPoint, ProgramPoint),
+    Branch(Reg, ProgramPoint, ProgramPoint),
     /// Goes to the point if the register is set; otherwise the run contradicts a guarantee of the
     /// kernel.
-    Only(Reg, ProgramPoint),
+    Assume(Reg, ProgramPoint),
     /// The program ends.
     End,
     /// Ends the program if the register is set, otherwise goes to the point.
-    EndOr(Reg, ProgramPoint),
+    ExitOr(Reg, ProgramPoint),
 }
 
 /// A block lifted for a given abstract state at its start.
@@ -88,10 +88,10 @@ impl Lifter<'_> {
         match next {
             Next::On | Next::Exit => Exits::End,
             Next::To(point) => Exits::To(point),
-            Next::ExitOr(cond, point) => Exits::EndOr(self.ir.condition(cond), point),
-            Next::Only(cond, point) => Exits::Only(self.ir.condition(cond), point),
-            Next::Either(_, yes, no) if yes == no => Exits::To(yes),
-            Next::Either(cond, yes, no) => Exits::Either(self.ir.condition(cond), yes, no),
+            Next::ExitOr(cond, point) => Exits::ExitOr(self.ir.condition(cond), point),
+            Next::Assume(cond, point) => Exits::Assume(self.ir.condition(cond), point),
+            Next::Branch(_, yes, no) if yes == no => Exits::To(yes),
+            Next::Branch(cond, yes, no) => Exits::Branch(self.ir.condition(cond), yes, no),
         }
     }
 
@@ -109,10 +109,12 @@ impl Lifter<'_> {
                 Err(Cause::new(what, hint))
             }
             (Insn::Call(Call::Helper(number)), Phase::Start) => self.helper(at, number),
-            (Insn::Call(Call::Helper(number)), Phase::WhichMap(map)) => {
+            (Insn::Call(Call::Helper(number)), Phase::SelectMap(map)) => {
                 self.which_map(at, number, map)
             }
-            (Insn::Call(Call::Helper(number)), Phase::OnMap(map)) => self.on_map(at, number, map),
+            (Insn::Call(Call::Helper(number)), Phase::CallOnMap(map)) => {
+                self.on_map(at, number, map)
+            }
             (Insn::Call(Call::Helper(_)), Phase::Slot { .. } | Phase::Enter { .. }) => {
                 self.tail_call_step(at)
             }
@@ -141,7 +143,7 @@ impl Lifter<'_> {
                     Some(false) => Next::To(fallthrough),
                     None => {
                         let cond = self.comparison(width, cond, dst, src);
-                        Next::Either(cond, taken, fallthrough)
+                        Next::Branch(cond, taken, fallthrough)
                     }
                 })
             }
@@ -150,8 +152,8 @@ impl Lifter<'_> {
                 self.cost(at, "jump");
                 self.limit_may_goto(at);
                 let taken = self.jump_target(at, insn)?;
-                let coin = self.ir.emit.coin("the budget", &["left", "used up"]);
-                Ok(Next::Either(coin, taken, ProgramPoint { slot: at.slot + 1, ..at }))
+                let unknown = self.ir.emit.unknown_bit("the budget", &["left", "used up"]);
+                Ok(Next::Branch(unknown, taken, ProgramPoint { slot: at.slot + 1, ..at }))
             }
             _ => self.plain(at, insn).map(|()| Next::On),
         }

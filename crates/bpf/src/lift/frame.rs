@@ -19,9 +19,9 @@ pub(super) enum Phase {
     /// The instruction itself, and the following instructions of the block.
     Start,
     /// Call on one of several maps: test for this map, then for later ones.
-    WhichMap(u32),
+    SelectMap(u32),
     /// Call on one of several maps: the call on this map.
-    OnMap(u32),
+    CallOnMap(u32),
     /// Loop of a helper: test for another iteration.
     LoopTest,
     /// Loop of a helper: start of an iteration.
@@ -29,7 +29,7 @@ pub(super) enum Phase {
     /// Loop of a helper: entry of the callback.
     LoopEnter,
     /// Loop of a helper with several possible callbacks: test for this one, then for later ones.
-    WhichCallback(u32),
+    SelectCallback(u32),
     /// Loop of a helper with several possible callbacks: entry of this one.
     Callback(u32),
     /// Loop of a helper: return of the callback.

@@ -6,16 +6,16 @@
 
 pub(super) mod assumed;
 pub(super) mod call;
+pub(super) mod call_results;
 pub(super) mod checksum;
 pub(super) mod conntrack;
 pub(super) mod cookies;
 pub(super) mod environment;
 pub(super) mod kfuncs;
 pub(super) mod map;
-pub(super) mod outcome;
 pub(super) mod output;
 pub(super) mod packet;
-pub(super) mod printed;
+pub(super) mod printk_format;
 pub(super) mod queue;
 pub(super) mod record;
 pub(super) mod ring;

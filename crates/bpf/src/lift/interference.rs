@@ -21,7 +21,7 @@ use crate::maps::{MapDef, MapKind};
 const SOME_MAP: &str = "maps that pointers from several places lead to";
 
 /// Name of values that other CPUs wrote.
-const MEANWHILE: &str = "what another CPU has written meanwhile";
+const WRITTEN_BY_OTHER_CPU: &str = "what another CPU has written meanwhile";
 
 /// Maximum number of bytes behind an argument that are overwritten.
 const MAX_OVERWRITTEN: u32 = 512;
@@ -136,7 +136,7 @@ impl Lifter<'_> {
         match bytes.filter(|&bytes| bytes <= MAX_OVERWRITTEN) {
             Some(bytes) => {
                 let address = self.ir.value(register);
-                self.havoc(address, bytes, MEANWHILE);
+                self.havoc(address, bytes, WRITTEN_BY_OTHER_CPU);
             }
             None => {
                 let name = self.name_of(access);
@@ -186,21 +186,22 @@ impl Lifter<'_> {
 
     /// Returns true if the current call may find any elements in this map, independent of earlier
     /// calls.
-    pub(in crate::lift) fn finds_any_element(&self, map: &MapOperand) -> bool {
+    pub(in crate::lift) fn has_unknown_elements(&self, map: &MapOperand) -> bool {
         self.open_elements == Some(map.id)
     }
 
     /// Returns unknown bytes of an element, which another CPU may have changed.
     pub(in crate::lift) fn any_bytes(&mut self, bytes: u8) -> Operand {
         let max = u64::MAX >> (64 - 8 * u32::from(bytes));
-        self.ir.emit.draw(MEANWHILE, ValueFormat::Bytes, 8 * bytes, max)
+        self.ir.emit.draw(WRITTEN_BY_OTHER_CPU, ValueFormat::Bytes, 8 * bytes, max)
     }
 
     /// Returns an unknown bit for the existence of an element, which another CPU may have changed.
     pub(in crate::lift) fn any_existence(&mut self) -> Operand {
-        self.ir
-            .emit
-            .coin("the element, which another CPU has inserted or deleted", &["absent", "there"])
+        self.ir.emit.unknown_bit(
+            "the element, which another CPU has inserted or deleted",
+            &["absent", "there"],
+        )
     }
 
     /// Returns an unknown place of an element, 32 bits, which another CPU may have changed.

@@ -23,13 +23,13 @@ use crate::lift::linked_code::LinkedCode;
 use crate::lift::maps::operand::MapOperand;
 use crate::lift::maps::tracking::{Tracking, TrackingPlan};
 use crate::lift::maps::uses::{Access, MapUses};
+use crate::lift::missing_runs::MissingRuns;
 use crate::lift::options::LiftOptions;
-use crate::lift::receive::Surroundings;
+use crate::lift::receive::PacketEnvironment;
 use crate::lift::state::abstract_state::AbstractState;
 use crate::lift::state::accessed::Interference;
 use crate::lift::state::frame_bytes::{FrameBytes, UninitReads};
 use crate::lift::state::value::{AbstractValue, MapId};
-use crate::lift::unseen::Unseen;
 use crate::lift::visit_limits::VisitLimits;
 use crate::maps::MapDef;
 use crate::{BpfProgram, Object};
@@ -43,10 +43,10 @@ pub(super) enum Next {
     On,
     To(ProgramPoint),
     /// Goes to the first point if the bit is set, otherwise to the second.
-    Either(Operand, ProgramPoint, ProgramPoint),
+    Branch(Operand, ProgramPoint, ProgramPoint),
     /// Goes to the point if the bit is set; otherwise the run contradicts a guarantee of the
     /// kernel.
-    Only(Operand, ProgramPoint),
+    Assume(Operand, ProgramPoint),
     /// Ends the program.
     Exit,
     /// Ends the program if the bit is set, otherwise goes to the point.
@@ -90,10 +90,10 @@ pub(super) struct Parts {
     pub layouts: BTreeMap<String, MapLayout>,
     pub cost_classes: Vec<String>,
     pub assumptions: BTreeSet<String>,
-    pub unseen: Unseen,
+    pub unseen: MissingRuns,
     /// Sentences that single runs can rely on.
     pub reliances: Vec<String>,
-    pub wider: BTreeSet<RelianceId>,
+    pub over_approximating: BTreeSet<RelianceId>,
     pub of_packet: BTreeSet<RelianceId>,
     pub interference: Interference,
 }
@@ -113,7 +113,7 @@ pub(super) struct Lifter<'a> {
     site: (BlockId, InsnIdx),
     costs: Costs,
     assumptions: BTreeSet<String>,
-    unseen: Unseen,
+    unseen: MissingRuns,
     reliances: Vec<String>,
     wider: BTreeSet<RelianceId>,
     of_packet: BTreeSet<RelianceId>,
@@ -159,7 +159,7 @@ impl<'a> Lifter<'a> {
             site: (BlockId(0), InsnIdx(0)),
             costs: Costs::default(),
             assumptions: BTreeSet::new(),
-            unseen: Unseen::default(),
+            unseen: MissingRuns::default(),
             reliances: Vec::new(),
             wider: BTreeSet::new(),
             of_packet: BTreeSet::new(),
@@ -200,7 +200,7 @@ impl<'a> Lifter<'a> {
             assumptions: self.assumptions,
             unseen: self.unseen,
             reliances: self.reliances,
-            wider: self.wider,
+            over_approximating: self.wider,
             of_packet: self.of_packet,
             interference: self.interference,
         }
@@ -243,7 +243,7 @@ impl<'a> Lifter<'a> {
 
     /// Marks the run as possibly infeasible if the bit is set; `sentence` states the reason. The
     /// lifted program still contains all feasible runs.
-    pub fn rely_on_possible(&mut self, cond: Operand, sentence: String) {
+    pub fn rely_on_feasible(&mut self, cond: Operand, sentence: String) {
         let on = self.rely_on(cond, sentence);
         self.wider.insert(on);
     }
@@ -272,16 +272,16 @@ impl<'a> Lifter<'a> {
     }
 
     /// Adds the assumption that runs may end in unknown programs.
-    pub fn ends_elsewhere(&mut self, sentence: String) {
+    pub fn assume_unknown_end(&mut self, sentence: String) {
         self.unseen.ends.insert(sentence.clone());
         self.assume(sentence);
     }
 
     /// Assumes unfragmented packets for a call whose result differs for fragments, if the program
     /// can receive them.
-    pub fn in_one_piece(&mut self, at: ProgramPoint) {
+    pub fn assume_unfragmented(&mut self, at: ProgramPoint) {
         let unit = self.unit(at);
-        if self.options.receive.fragments && self.code.program(unit).takes_fragments() {
+        if self.options.receive.fragments && self.code.program(unit).accepts_fragments() {
             let name = self.code.called(unit, at.slot);
             let sentence = format!("packets are in one piece: {name} is not known of others");
             self.unseen.fragments.insert(sentence.clone());
@@ -292,7 +292,7 @@ impl<'a> Lifter<'a> {
     /// Counts an instruction in a cost class, unless the costs of its program are excluded.
     pub fn cost(&mut self, at: ProgramPoint, class: &str) {
         let run = self.code.program(self.frames.get(at.frame).run).number;
-        if self.options.counted.as_ref().is_some_and(|counted| !counted.contains(&run)) {
+        if self.options.costed_programs.as_ref().is_some_and(|counted| !counted.contains(&run)) {
             return;
         }
         let insn = self.code.number(self.unit(at), at.slot);
@@ -371,7 +371,7 @@ impl<'a> Lifter<'a> {
     /// then change it equally if they move the start equally.
     pub fn moves_metadata(&self) -> bool {
         let asked = self.starts_with_metadata() && self.reads_metadata();
-        asked || self.code.program(0).runs_behind_a_map() || self.makes_metadata()
+        asked || self.code.program(0).runs_on_map_entry() || self.makes_metadata()
     }
 
     /// Returns true if the program reads the position of metadata, from the earlier findings.
@@ -416,17 +416,17 @@ impl<'a> Lifter<'a> {
 
     /// Returns true if packets may arrive with metadata, on the first device or a later one.
     pub fn starts_with_metadata(&self) -> bool {
-        let beyond = self.options.beyond.around().words().1 > 0;
-        self.surroundings().words().1 > 0 || self.is_sent() && beyond
+        let beyond = self.options.receive_after_network.packet_environment().words().1 > 0;
+        self.packet_environment().words().1 > 0 || self.is_sent() && beyond
     }
 
     /// Returns the head room and metadata of arriving packets. For programs that run on cpumap or
     /// devmap entries, another program has run before and may have changed both.
-    pub fn surroundings(&self) -> Surroundings {
-        if self.code.program(0).runs_behind_a_map() {
-            Surroundings::ANY
+    pub fn packet_environment(&self) -> PacketEnvironment {
+        if self.code.program(0).runs_on_map_entry() {
+            PacketEnvironment::ANY
         } else {
-            self.options.receive.around()
+            self.options.receive.packet_environment()
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::insn::{Call, Imm64, Insn, helper_name};
 use crate::lift::error::Cause;
 use crate::lift::frame::UnitId;
 use crate::lift::options::LiftOptions;
-use crate::lift::placed::Placed;
+use crate::lift::placed_program::PlacedProgram;
 use crate::{BpfProgram, Object};
 
 /// A linked program, and the position of its instructions in the lifted program.
@@ -75,8 +75,8 @@ impl LinkedCode {
     }
 
     /// Returns the position of the instructions of all units.
-    pub fn placed(&self) -> impl Iterator<Item = Placed> {
-        self.units.iter().map(|Unit { program, first_insn, .. }| Placed {
+    pub fn placed_programs(&self) -> impl Iterator<Item = PlacedProgram> {
+        self.units.iter().map(|Unit { program, first_insn, .. }| PlacedProgram {
             program: program.number,
             first: *first_insn,
             functions: program

@@ -16,7 +16,6 @@
 
 pub(super) mod cells;
 pub(super) mod class;
-pub(super) mod compared;
 pub(super) mod elements;
 pub(super) mod eviction;
 pub(super) mod existence;
@@ -24,6 +23,7 @@ pub(super) mod heaviest_path;
 pub(super) mod install;
 pub(super) mod iteration;
 pub(super) mod locks;
+pub(super) mod lookup_comparison;
 pub(super) mod operand;
 pub(super) mod population;
 pub(super) mod prefixes;

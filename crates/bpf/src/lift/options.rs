@@ -44,7 +44,7 @@ pub struct LiftOptions {
     /// Properties of arriving packets, including the room for moving their ends.
     pub receive: Receive,
     /// The same properties on other devices that packets are sent to; lengths are ignored.
-    pub beyond: Receive,
+    pub receive_after_network: Receive,
     /// Known content of maps, by name.
     pub contents: BTreeMap<String, MapContent>,
     /// Helpers that are assumed to return any value and to change nothing, by name, with the
@@ -61,12 +61,12 @@ pub struct LiftOptions {
     pub handovers: Vec<Handover>,
     /// Programs whose costs are counted, by index in [`crate::Object::programs`], with the targets
     /// of their tail calls; `None` for all programs.
-    pub counted: Option<BTreeSet<usize>>,
+    pub costed_programs: Option<BTreeSet<usize>>,
     /// True if other CPUs may change shared maps between two accesses of a run.
     pub interleaved: bool,
     /// Read-only variables that are treated as unknown, to determine which of them affect paths:
-    /// see [`crate::lift::deciding`].
-    pub probed: Vec<Variable>,
+    /// see [`crate::lift::path_deciding_variables`].
+    pub probed_variables: Vec<Variable>,
     /// Budget and cancellation.
     pub stop: Stop,
 }
@@ -76,16 +76,16 @@ impl Default for LiftOptions {
     fn default() -> Self {
         LiftOptions {
             receive: Receive::PAGE,
-            beyond: Receive::PAGE,
+            receive_after_network: Receive::PAGE,
             contents: BTreeMap::new(),
             assumed_helpers: BTreeMap::new(),
             kernel_types: None,
             keeps_dead_operations: false,
             records_calls: false,
             handovers: Vec::new(),
-            counted: None,
+            costed_programs: None,
             interleaved: false,
-            probed: Vec::new(),
+            probed_variables: Vec::new(),
             stop: Stop::never(),
         }
     }
@@ -100,7 +100,7 @@ impl LiftOptions {
     /// Replaces the properties of arriving packets, on the first and on other devices.
     #[must_use]
     pub fn receiving(self, receive: Receive) -> Self {
-        LiftOptions { receive, beyond: receive, ..self }
+        LiftOptions { receive, receive_after_network: receive, ..self }
     }
 
     /// Returns the reason why an unsupported helper is assumed harmless, if it is.

@@ -16,14 +16,14 @@ use crate::{BpfProgram, Object};
 ///
 /// # Errors
 /// As for [`super::lift`], also for code that the actual values exclude.
-pub fn deciding<'a>(
+pub fn path_deciding_variables<'a>(
     object: &Object,
     program: &BpfProgram,
     options: &LiftOptions,
     variables: &[&'a Variable],
 ) -> Result<Vec<&'a Variable>, LiftError> {
     let probed = variables.iter().map(|&variable| variable.clone()).collect();
-    let options = LiftOptions { probed, ..options.clone() };
+    let options = LiftOptions { probed_variables: probed, ..options.clone() };
     let lifted = super::lift(object, program, &options)?;
     let inputs = &lifted.program.inputs;
     let mut sources = Vec::new();
@@ -56,8 +56,14 @@ impl Lifter<'_> {
             let behind = variable.offset.saturating_add(variable.size);
             variable.map == map as usize && variable.offset < end && (offset as u64) < behind
         };
-        let probed: Vec<usize> =
-            self.options.probed.iter().enumerate().filter(read).map(|(number, _)| number).collect();
+        let probed: Vec<usize> = self
+            .options
+            .probed_variables
+            .iter()
+            .enumerate()
+            .filter(read)
+            .map(|(number, _)| number)
+            .collect();
         let mut all = None;
         for number in probed {
             let input = self.ir.input(&name_of(number), 64, 0, u64::MAX, InputKind::Unknown);

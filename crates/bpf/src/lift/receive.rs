@@ -34,7 +34,7 @@ pub enum TailRoom {
     /// The rest of a buffer of this size in bytes, after head room and packet.
     Buffer(u16),
     /// None: the tail can only be trimmed, by at least one byte.
-    Cut,
+    TrimOnly,
 }
 
 /// Properties of all arriving packets. Ranges are in bytes and include both ends.
@@ -45,7 +45,7 @@ pub struct Receive {
     /// Distance by which the packet's start can move outwards if there is no metadata.
     pub head: (u16, u16),
     /// Maximum number of bytes of the received packet that can be cut off its head, if limited.
-    pub cut: Option<u16>,
+    pub max_head_trim: Option<u16>,
     /// Length of the metadata, a multiple of 4 bytes; part of the head room.
     pub metadata: (u16, u16),
     /// True if all drivers support metadata. Without support, `data_meta` points to the byte after
@@ -128,7 +128,7 @@ impl Receive {
     pub const ANY: Receive = Receive {
         length: (0, u16::MAX),
         head: (0, u16::MAX),
-        cut: None,
+        max_head_trim: None,
         metadata: (0, MAX_METADATA),
         supports_metadata: false,
         tail: TailRoom::Bytes(0, u16::MAX),
@@ -139,7 +139,7 @@ impl Receive {
     pub const PAGE: Receive = Receive {
         length: (60, 1500),
         head: (HEAD, HEAD),
-        cut: None,
+        max_head_trim: None,
         metadata: (0, 0),
         supports_metadata: true,
         tail: TailRoom::Buffer(PAGE),
@@ -158,7 +158,7 @@ impl Receive {
     pub fn longest(&self) -> u16 {
         match self.tail {
             TailRoom::Buffer(bytes) => bytes.saturating_sub(self.head.0),
-            TailRoom::Bytes(..) | TailRoom::Cut => u16::MAX,
+            TailRoom::Bytes(..) | TailRoom::TrimOnly => u16::MAX,
         }
     }
 
@@ -172,15 +172,15 @@ impl Receive {
             (own, other) => own == other || self.tail == Receive::ANY.tail,
         };
         tail && within(self.head, there.head)
-            && (self.cut.is_none() || self.cut == there.cut)
+            && (self.max_head_trim.is_none() || self.max_head_trim == there.max_head_trim)
             && within(self.metadata, there.metadata)
             && (there.supports_metadata || !self.supports_metadata)
             && (self.fragments || !there.fragments)
     }
 
     /// Returns head room and metadata.
-    pub fn around(&self) -> Surroundings {
-        Surroundings { head_room: self.head, metadata: self.metadata }
+    pub fn packet_environment(&self) -> PacketEnvironment {
+        PacketEnvironment { head_room: self.head, metadata: self.metadata }
     }
 
     /// Replaces the packet lengths.
@@ -191,7 +191,7 @@ impl Receive {
 
     /// Replaces head room and metadata.
     #[must_use]
-    pub fn with_around(self, around: Surroundings) -> Receive {
+    pub fn with_packet_environment(self, around: PacketEnvironment) -> Receive {
         Receive { head: around.head_room, metadata: around.metadata, ..self }
     }
 
@@ -267,7 +267,7 @@ impl Receive {
         if self.head != any.head {
             parts.push(format!("{} head room", range(self.head)));
         }
-        if let Some(cut) = self.cut {
+        if let Some(cut) = self.max_head_trim {
             parts.push(format!("no more than {cut} bytes to cut off their head"));
         }
         if self.metadata != any.metadata {
@@ -284,7 +284,7 @@ impl Receive {
             TailRoom::Buffer(bytes) => {
                 parts.push(format!("{bytes} bytes for head room, packet and tail room together"));
             }
-            TailRoom::Cut => parts.push("no tail room".to_owned()),
+            TailRoom::TrimOnly => parts.push("no tail room".to_owned()),
         }
         if !self.fragments {
             parts.push("one piece".to_owned());
@@ -322,7 +322,7 @@ fn range(key: &str, value: &str, most: u16) -> Result<(u16, u16), String> {
 
 /// Head room of packets, and the metadata in it. Ranges are in bytes and include both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct PacketEnvironment {
     /// Distance by which the packet's start can move outwards if there is no metadata. A packet
     /// that leaves less room in its buffer has only that much.
     pub head_room: (u16, u16),
@@ -331,17 +331,17 @@ pub struct Surroundings {
     pub metadata: (u16, u16),
 }
 
-impl Surroundings {
+impl PacketEnvironment {
     /// Any possible head room and metadata.
-    pub const ANY: Surroundings =
-        Surroundings { head_room: (0, u16::MAX), metadata: (0, MAX_METADATA) };
+    pub const ANY: PacketEnvironment =
+        PacketEnvironment { head_room: (0, u16::MAX), metadata: (0, MAX_METADATA) };
 
     /// Returns the ranges for packets that match one of two descriptions, such as arrivals over two
     /// paths.
     #[must_use]
-    pub fn join(self, other: Surroundings) -> Surroundings {
+    pub fn join(self, other: PacketEnvironment) -> PacketEnvironment {
         let join = |a: (u16, u16), b: (u16, u16)| (a.0.min(b.0), a.1.max(b.1));
-        Surroundings {
+        PacketEnvironment {
             head_room: join(self.head_room, other.head_room),
             metadata: join(self.metadata, other.metadata),
         }

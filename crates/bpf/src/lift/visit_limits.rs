@@ -8,7 +8,7 @@ use crate::lift::frame::ProgramPoint;
 
 /// A lifted block, or the point where one begins.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::lift) enum Place {
+pub(in crate::lift) enum BlockOrPoint {
     Block(BlockId),
     Point(ProgramPoint),
 }
@@ -17,8 +17,8 @@ pub(in crate::lift) enum Place {
 /// imposes it.
 #[derive(Clone, Debug)]
 pub(in crate::lift) struct Limit {
-    pub block: Place,
-    pub since: Place,
+    pub block: BlockOrPoint,
+    pub since: BlockOrPoint,
     pub most: u64,
     pub by: String,
     pub condition: Option<String>,
@@ -37,8 +37,8 @@ impl VisitLimits {
     /// Returns the limits, after all blocks have numbers.
     pub fn resolved(&self, ids: &HashMap<ProgramPoint, BlockId>) -> Vec<VisitLimit> {
         let id = |place| match place {
-            Place::Block(id) => Some(id),
-            Place::Point(point) => ids.get(&point).copied(),
+            BlockOrPoint::Block(id) => Some(id),
+            BlockOrPoint::Point(point) => ids.get(&point).copied(),
         };
         let resolved = |limit: &Limit| {
             Some(VisitLimit {

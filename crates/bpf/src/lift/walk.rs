@@ -8,4 +8,4 @@ pub(super) mod explore;
 pub(super) mod fixpoint;
 pub(super) mod incoming;
 mod order;
-pub(super) mod reach;
+pub(super) mod unreachable;

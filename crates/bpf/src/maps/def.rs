@@ -51,7 +51,7 @@ pub struct MapDef {
     pub read_only: bool,
     /// Values that the user states for bytes of [`MapDef::initial`]; of overlapping ones, the last
     /// takes effect.
-    pub stated: Vec<Stated>,
+    pub stated: Vec<StatedValue>,
     /// Definition of the inner maps, for maps of maps.
     pub inner: Option<Box<MapDef>>,
     /// Slots that the object initialises, for program arrays and maps of maps.
@@ -60,7 +60,7 @@ pub struct MapDef {
 
 /// A value that the user states for a variable or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stated {
+pub struct StatedValue {
     /// The variable or its part, in the user's notation.
     pub name: String,
     /// Offset of the first byte in the section.
@@ -70,10 +70,10 @@ pub struct Stated {
     /// Value, for messages; `None` if any value is possible.
     pub value: Option<String>,
     /// Upper bound of each number, if any value is possible.
-    pub most: u64,
+    pub max: u64,
 }
 
-impl Stated {
+impl StatedValue {
     /// Splits the bytes into numbers; returns the offset in the section and the size (1, 2, 4 or 8
     /// bytes) of each.
     pub fn numbers(&self) -> Vec<(u64, u8)> {
@@ -138,7 +138,7 @@ impl MapDef {
     /// Returns a range of the read-only data if its bytes have the same value in every run.
     pub fn constant_bytes(&self, offset: u64, size: u64) -> Option<&[u8]> {
         let initial = self.initial.as_deref().filter(|_| self.read_only)?;
-        let open = |stated: &Stated| stated.value.is_none() && stated.overlaps(offset, size);
+        let open = |stated: &StatedValue| stated.value.is_none() && stated.overlaps(offset, size);
         if self.stated.iter().any(open) {
             return None;
         }

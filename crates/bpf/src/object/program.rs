@@ -59,13 +59,13 @@ pub struct Unresolved {
 impl BpfProgram {
     /// Returns true if the program accepts fragmented packets (`xdp.frags`); it sees the first
     /// fragment.
-    pub fn takes_fragments(&self) -> bool {
+    pub fn accepts_fragments(&self) -> bool {
         self.section.contains("xdp.frags")
     }
 
     /// Returns true if the program runs on a cpumap or devmap entry, after another program
     /// redirected the packet.
-    pub fn runs_behind_a_map(&self) -> bool {
+    pub fn runs_on_map_entry(&self) -> bool {
         let kinds = ["/cpumap", "/devmap", "_cpumap", "_devmap"];
         kinds.iter().any(|kind| self.section.contains(kind))
     }

@@ -7,7 +7,7 @@
 use super::parsed::Object;
 use crate::btf::{Kind, TypeId};
 use crate::insn::{Imm64, Insn};
-use crate::maps::{Stated, Variable};
+use crate::maps::{StatedValue, Variable};
 use crate::{Btf, MapDef};
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ const SHOWN: usize = 16;
 const ANY: &str = "any";
 
 /// A variable or a part of one.
-struct Place {
+struct VariablePart {
     map: usize,
     offset: u64,
     size: u64,
@@ -34,14 +34,14 @@ struct Place {
 impl Object {
     /// Returns true if loaders can set a variable: it is writable or `volatile`, or the object has
     /// no types.
-    pub fn is_settable(&self, variable: &Variable) -> bool {
+    pub fn is_loader_variable(&self, variable: &Variable) -> bool {
         let Some(map) = self.maps.get(variable.map) else { return false };
         !map.read_only || self.type_of(variable).is_none_or(|(btf, ty)| is_volatile(btf, ty, DEPTH))
     }
 
     /// Returns the variables that loaders can set and whose addresses these instructions load, in
     /// the order of the object's symbols.
-    pub fn settable_in(&self, insns: &[Insn]) -> Vec<&Variable> {
+    pub fn loader_variables_in(&self, insns: &[Insn]) -> Vec<&Variable> {
         let addresses = insns.iter().filter_map(|insn| match insn {
             Insn::LoadImm64 { value: Imm64::MapValue { map, offset }, .. } => {
                 Some((*map as usize, u64::from(*offset)))
@@ -54,7 +54,11 @@ impl Object {
             let inside = (variable.map, variable.offset)..(variable.map, behind);
             addresses.range(inside).next().is_some()
         };
-        self.variables.iter().filter(read).filter(|variable| self.is_settable(variable)).collect()
+        self.variables
+            .iter()
+            .filter(read)
+            .filter(|variable| self.is_loader_variable(variable))
+            .collect()
     }
 
     /// Returns the assumptions of a result about a variable that the program reads, one sentence
@@ -62,14 +66,14 @@ impl Object {
     pub fn settings_of(&self, variable: &Variable, of: Option<&str>) -> Vec<String> {
         let Some(map) = self.maps.get(variable.map) else { return Vec::new() };
         let end = variable.offset.saturating_add(variable.size);
-        let inside = |stated: &&Stated| {
+        let inside = |stated: &&StatedValue| {
             stated.offset >= variable.offset && stated.offset + stated.size <= end
         };
         let of_program = of.map_or_else(String::new, |of| format!(" of {of}"));
         let place = format!("in {}{of_program}", map.name);
         let when = if map.read_only { "" } else { " when a packet arrives" };
         let (mut sentences, mut covered) = (Vec::new(), 0);
-        for Stated { name, size, value, .. } in map.stated.iter().filter(inside) {
+        for StatedValue { name, size, value, .. } in map.stated.iter().filter(inside) {
             covered += size;
             if let Some(value) = value {
                 sentences.push(format!("{name} {place} is {value}{when}"));
@@ -107,7 +111,7 @@ impl Object {
 
     /// Replaces the bytes of a read-only section and states the values of all its variables.
     pub fn set_section(&mut self, map: usize, bytes: &[u8]) {
-        let stated = |v: &&Variable| v.map == map && v.size > 0 && self.is_settable(v);
+        let stated = |v: &&Variable| v.map == map && v.size > 0 && self.is_loader_variable(v);
         let variables: Vec<Variable> = self.variables.iter().filter(stated).cloned().collect();
         let Some(def) = self.maps.get_mut(map) else { return };
         let Some(initial) = def.initial.as_mut() else { return };
@@ -116,9 +120,9 @@ impl Object {
         for variable in variables {
             let ty = self.type_of(&variable).map(|(_, ty)| ty);
             let Variable { name, map, offset, size } = variable;
-            let place = Place { map, offset, size, ty };
+            let place = VariablePart { map, offset, size, ty };
             let value = Some(self.shown(&place));
-            self.maps[map].stated.push(Stated { name, offset, size, value, most: 0 });
+            self.maps[map].stated.push(StatedValue { name, offset, size, value, max: 0 });
         }
     }
 
@@ -132,7 +136,7 @@ impl Object {
         }
     }
 
-    fn place(&self, name: &str) -> Result<Place, String> {
+    fn place(&self, name: &str) -> Result<VariablePart, String> {
         let qualified = name.split_once(':');
         let rest = |variable: &Variable| {
             let name = match qualified {
@@ -160,7 +164,7 @@ impl Object {
                 "{maps} have a variable of this name; write SECTION:NAME, or PROGRAM:NAME in a chain"
             ));
         };
-        if !self.is_settable(variable) {
+        if !self.is_loader_variable(variable) {
             return Err(format!(
                 "{} is `const` and not `volatile`: compilers put its value into the code; declare \
                  it `const volatile`",
@@ -169,7 +173,7 @@ impl Object {
         }
         let ty = self.type_of(variable).map(|(_, ty)| ty);
         let mut place =
-            Place { map: variable.map, offset: variable.offset, size: variable.size, ty };
+            VariablePart { map: variable.map, offset: variable.offset, size: variable.size, ty };
         let mut path = rest(variable).unwrap_or_default();
         while !path.is_empty() {
             let (part, further) = match path[1..].find(['.', '[']) {
@@ -183,7 +187,7 @@ impl Object {
     }
 
     /// Returns a member (`.NAME`) or an array element (`[INDEX]`).
-    fn part(&self, whole: Place, part: &str) -> Result<Place, String> {
+    fn part(&self, whole: VariablePart, part: &str) -> Result<VariablePart, String> {
         let (Some(btf), Some(ty)) = (&self.btf, whole.ty) else {
             return Err(
                 "the object has no types, that would tell its parts; compile it with -g".into()
@@ -209,7 +213,8 @@ impl Object {
             (index * u64::from(btf.size(element).unwrap_or(0)), element)
         };
         let size = btf.size(ty).map_or(0, u64::from);
-        let place = Place { map: whole.map, offset: whole.offset + offset, size, ty: Some(ty) };
+        let place =
+            VariablePart { map: whole.map, offset: whole.offset + offset, size, ty: Some(ty) };
         match size > 0 && offset + size <= whole.size {
             true => Ok(place),
             false => Err(format!("{part} has no place in it")),
@@ -218,8 +223,9 @@ impl Object {
 
     /// Returns the error for an unknown variable; it lists the variables of the object.
     fn unknown(&self) -> String {
-        let settable = self.variables.iter().filter(|variable| self.is_settable(variable));
-        let names: Vec<&str> = settable.map(|variable| variable.name.as_str()).collect();
+        let loader_variables =
+            self.variables.iter().filter(|variable| self.is_loader_variable(variable));
+        let names: Vec<&str> = loader_variables.map(|variable| variable.name.as_str()).collect();
         let more = match names.len().saturating_sub(LISTED) {
             0 => String::new(),
             more => format!(" and {more} more"),
@@ -234,13 +240,13 @@ impl Object {
     }
 
     /// Returns the type of a place without qualifiers, with the type table that contains it.
-    fn resolved(&self, place: &Place) -> Option<(&Btf, &Kind)> {
+    fn resolved(&self, place: &VariablePart) -> Option<(&Btf, &Kind)> {
         let btf = self.btf.as_ref()?;
         Some((btf, btf.kind(btf.resolve(place.ty?))))
     }
 
     /// Returns the upper bound of each number of a place.
-    fn most(&self, place: &Place) -> u64 {
+    fn most(&self, place: &VariablePart) -> u64 {
         match self.resolved(place) {
             Some((_, Kind::Int(int))) if int.bool => 1,
             _ => u64::MAX,
@@ -248,7 +254,7 @@ impl Object {
     }
 
     /// Parses a value; returns its bytes and its text for messages.
-    fn value(&self, place: &Place, text: &str) -> Result<(Vec<u8>, String), String> {
+    fn value(&self, place: &VariablePart, text: &str) -> Result<(Vec<u8>, String), String> {
         let size = place.size;
         let resolved = self.resolved(place);
         let signed = match resolved {
@@ -307,7 +313,7 @@ impl Object {
     }
 
     /// Formats the current value of a place for messages.
-    fn shown(&self, place: &Place) -> String {
+    fn shown(&self, place: &VariablePart) -> String {
         let def = &self.maps[place.map];
         let start = place.offset as usize;
         let bytes =
@@ -333,12 +339,12 @@ impl Object {
 
     fn state(
         &mut self,
-        place: Place,
+        place: VariablePart,
         name: &str,
         value: Option<(Vec<u8>, String)>,
         most: u64,
     ) -> Result<(), String> {
-        let Place { map, offset, size, .. } = place;
+        let VariablePart { map, offset, size, .. } = place;
         let def: &mut MapDef = self.maps.get_mut(map).ok_or("it has no section")?;
         let end = offset.saturating_add(size);
         let initial =
@@ -355,7 +361,13 @@ impl Object {
             }
             None => None,
         };
-        def.stated.push(Stated { name: name.to_owned(), offset, size, value: shown, most });
+        def.stated.push(StatedValue {
+            name: name.to_owned(),
+            offset,
+            size,
+            value: shown,
+            max: most,
+        });
         Ok(())
     }
 }

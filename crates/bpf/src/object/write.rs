@@ -50,7 +50,7 @@ impl Object {
         file.add_maps(self, &maps);
         for (number, function) in plan.functions.iter().enumerate() {
             let owner = programs.iter().position(|p| std::ptr::eq(*p, function.program));
-            let callees = owner.map_or(&[][..], |owner| &plan.of[owner]);
+            let callees = owner.map_or(&[][..], |owner| &plan.function_indices[owner]);
             let code = code::code(function, self, (&plan, &layout), callees)?;
             file.add_code(&layout, number, &code)?;
         }
@@ -60,7 +60,10 @@ impl Object {
                     SlotRef::Map(map) => (file.map(map), "map"),
                     SlotRef::Program(number) => {
                         let entry = programs.iter().position(|program| program.number == number);
-                        (entry.and_then(|entry| file.function(plan.of[entry][0])), "program")
+                        (
+                            entry.and_then(|entry| file.function(plan.function_indices[entry][0])),
+                            "program",
+                        )
                     }
                 };
                 let what = || format!("a slot holds a {what} that is not written");

@@ -46,7 +46,7 @@ pub(super) fn cover(pair: &Pair, packets: Packets<'_>, path: &Path) -> Option<Co
     }
     let mut maps = Map::new();
     for map in pair.original.layout.maps.iter().filter(|map| is_plain(map)) {
-        let known = map.present.or(map.lengths).unwrap_or(map.values);
+        let known = map.present.or(map.prefix_lengths).unwrap_or(map.values);
         if executor.program().regions[known.index()].content.is_some() {
             continue;
         }

@@ -233,7 +233,8 @@ fn member(
     (arrays, inputs): (&BTreeMap<RegionKey, ArrayId>, &Inputs),
     packet: &InitialByte,
 ) -> Result<Member, String> {
-    let Lifted { program, layout, wider, of_packet, .. } = lifted;
+    let Lifted { program, layout, over_approximating: wider, packet_reliances: of_packet, .. } =
+        lifted;
     let mut start = Start { pool, ..Start::default() };
     for (index, input) in program.inputs.iter().enumerate() {
         let name = input_name(&program, input.kind, &input.name);
@@ -262,7 +263,7 @@ fn member(
 /// Returns the regions in which runs record content that they have found. It is initial content, so
 /// it is not compared.
 fn notes(lifted: &Lifted) -> Vec<RegionKey> {
-    let regions = lifted.layout.maps.iter().filter_map(|map| map.seen);
+    let regions = lifted.layout.maps.iter().filter_map(|map| map.first_access);
     regions.map(|region| key(&lifted.program.regions[region.index()])).collect()
 }
 
@@ -286,13 +287,13 @@ fn shape(map: &MapLayout) -> MapLayout {
         &mut shape.present,
         &mut shape.identity,
         &mut shape.moved,
-        &mut shape.seen,
-        &mut shape.lengths,
+        &mut shape.first_access,
+        &mut shape.prefix_lengths,
         &mut shape.sizes,
     ] {
         *region = region.map(|_| any);
     }
-    if let Some(room) = &mut shape.room {
+    if let Some(room) = &mut shape.free_elements {
         room.free = InputId(0);
     }
     if let Some(fill) = &mut shape.fill {

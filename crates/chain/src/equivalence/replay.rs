@@ -251,7 +251,7 @@ fn maps(pair: &Pair) -> Vec<(&MapLayout, &Member)> {
             written.iter().map(|written| written.location.map(|at| at.region)).collect();
         for map in &member.layout.maps {
             let both = members.iter().all(|m| m.layout.maps.iter().any(|o| o.name == map.name));
-            let regions = [Some(map.values), map.present, map.identity, map.lengths];
+            let regions = [Some(map.values), map.present, map.identity, map.prefix_lengths];
             let known = !regions.iter().any(|region| region.is_some() && filled.contains(region));
             let region = &member.side.executor.program().regions[map.values.index()];
             if both || (known && region.content.is_none()) {

@@ -4,7 +4,7 @@ use super::across::{Fragments, across};
 use super::{FactsOptions, Leaving, Results, any_packet, facts_leaving};
 use crate::dispatcher::GONE;
 use crate::{Chain, Edge};
-use slowpath_bpf::lift::Surroundings;
+use slowpath_bpf::lift::PacketEnvironment;
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
@@ -26,7 +26,7 @@ pub struct Reached {
     /// Facts about all of these packets; `None` if no packet arrives.
     pub facts: Option<PacketFacts>,
     /// Headroom and metadata of these packets.
-    pub surroundings: Option<Surroundings>,
+    pub surroundings: Option<PacketEnvironment>,
     /// Packets that leave the previous program, by number of the edge to this program.
     pub over: Vec<(usize, Leaving)>,
     /// Reasons why nothing is known of packets over an edge, by its number.
@@ -47,7 +47,8 @@ pub fn facts_along(
     let mut reached: Vec<Reached> = chain.members.iter().map(|_| Reached::default()).collect();
     if let Some(entry) = reached.get_mut(chain.entry) {
         entry.facts = Some(first.clone());
-        entry.surroundings = runs.get(chain.entry).map(|run| run.options.lift.receive.around());
+        entry.surroundings =
+            runs.get(chain.entry).map(|run| run.options.lift.receive.packet_environment());
     }
     for member in chain.order() {
         let (Some(from), Some(facts)) = (runs.get(member), reached[member].facts.clone()) else {
@@ -58,7 +59,7 @@ pub fn facts_along(
             let Runs { object, program, options } = *from;
             let mut options = options.clone();
             if let Some(around) = reached[member].surroundings {
-                options.lift.receive = options.lift.receive.with_around(around);
+                options.lift.receive = options.lift.receive.with_packet_environment(around);
             }
             stop.about(&chain.members[member].name);
             stop.enter("finding out what it lets through");
@@ -76,15 +77,15 @@ pub fn facts_along(
                 }
                 Err(error) => {
                     to.unknown.push((number, error.to_string()));
-                    (any_packet(), Surroundings::ANY)
+                    (any_packet(), PacketEnvironment::ANY)
                 }
             };
             let (arriving, around) = match &edge.network {
                 Some(network) => {
-                    let behind = runs.get(edge.to).is_none_or(|to| to.program.takes_fragments());
-                    let before = program.takes_fragments();
+                    let behind = runs.get(edge.to).is_none_or(|to| to.program.accepts_fragments());
+                    let before = program.accepts_fragments();
                     let arriving = across(&arriving, network, Fragments { before, behind });
-                    (arriving, options.lift.beyond.around())
+                    (arriving, options.lift.receive_after_network.packet_environment())
                 }
                 None => (arriving, around),
             };

@@ -6,7 +6,7 @@
 use super::error::FactsError;
 use super::proof::{Answer, Example, Proof};
 use super::samples::Sampler;
-use slowpath_bpf::lift::{MAX_METADATA, Receive, Surroundings, TailRoom};
+use slowpath_bpf::lift::{MAX_METADATA, PacketEnvironment, Receive, TailRoom};
 use slowpath_smt::{Model, TermId};
 
 /// Maximum distance by which the start of a packet moves, in bytes.
@@ -24,20 +24,20 @@ pub(super) fn find(
     sampler: &Sampler,
     (arrived, least): (Receive, u16),
     found: &[Model],
-) -> Result<Surroundings, FactsError> {
+) -> Result<PacketEnvironment, FactsError> {
     let pool = &mut proof.unrolled.executor.pool;
     let far = pool.constant(64, FAR);
     // The sum is not negative.
     let moved = pool.add(proof.departure.start, far);
     let metadata = proof.departure.metadata;
-    let mut left = Surroundings::ANY;
+    let mut left = PacketEnvironment::ANY;
     if let Some((inwards, outwards)) = range(proof, sampler, moved, (2 * FAR, found))? {
         let number = |room: u16, moved: u64| (u64::from(room) + moved).saturating_sub(FAR);
         let (low, high) = arrived.head;
         let most = match arrived.tail {
             // Packet and headroom share a buffer; a packet longer than the buffer sets no limit.
             TailRoom::Buffer(bytes) => bytes.checked_sub(least).map_or(u64::MAX, u64::from),
-            TailRoom::Bytes(..) | TailRoom::Cut => u64::MAX,
+            TailRoom::Bytes(..) | TailRoom::TrimOnly => u64::MAX,
         };
         let high = number(high, outwards).min(most);
         let low = number(low, inwards).min(high);

@@ -199,7 +199,7 @@ impl Arrivals {
         }
         let takes = |node: usize| {
             let program = topology.nodes[node].program;
-            program.is_some_and(|program| programs[program].program.takes_fragments())
+            program.is_some_and(|program| programs[program].program.accepts_fragments())
         };
         let (before, behind) = (takes(from.node), takes(self.points[point].node));
         let fragments = Fragments { before, behind };

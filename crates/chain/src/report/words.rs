@@ -4,7 +4,7 @@ use super::{FactReport, FactText, LineReport, line};
 use crate::Action;
 use crate::facts::{Discovery, End, Established, Fact, Never, told};
 use slowpath_bpf::BpfProgram;
-use slowpath_bpf::lift::Surroundings;
+use slowpath_bpf::lift::PacketEnvironment;
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
@@ -102,7 +102,7 @@ pub(crate) fn list(
 /// Returns the headroom and metadata of packets in words, unless they are those of any packet, or
 /// of a packet just received.
 pub(super) fn list_around(
-    around: Surroundings,
+    around: PacketEnvironment,
     established: &BTreeMap<Fact, Vec<LineReport>>,
 ) -> Vec<FactReport> {
     let lines = |fact: Fact| established.get(&fact).cloned().unwrap_or_default();

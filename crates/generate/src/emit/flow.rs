@@ -74,8 +74,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    pub(super) fn rounds(&mut self, rounds: u8, up: bool, body: &[Stmt]) -> Option<()> {
-        let rounds = rounds.max(1);
+    pub(super) fn iterations(&mut self, iterations: u8, up: bool, body: &[Stmt]) -> Option<()> {
+        let iterations = iterations.max(1);
         if !self.features.loops {
             return None;
         }
@@ -84,8 +84,8 @@ impl Emitter<'_> {
             saved.into_iter().filter(|register| !self.reserved.contains(register)).collect();
         // The other registers remain for the body.
         let counter = pick(&usable, 0).filter(|_| usable.len() > 1)?;
-        self.set(counter, if up { 0 } else { rounds.into() });
-        let counts = Kind::Scalar(Range { min: 0, max: rounds.into() });
+        self.set(counter, if up { 0 } else { iterations.into() });
+        let counts = Kind::Scalar(Range { min: 0, max: iterations.into() });
         self.state.set(counter, counts);
         self.reserved.push(counter);
         let (paths, ended) = (self.state.paths, self.ended);
@@ -102,13 +102,13 @@ impl Emitter<'_> {
             }
             let next = head.widen(&attempt.state);
             if next == head {
-                attempt.back(counter, up.then_some(rounds), self.code.len());
+                attempt.back(counter, up.then_some(iterations), self.code.len());
                 let breaks = std::mem::replace(&mut attempt.breaks, self.breaks.clone());
                 let broken = breaks.iter().flatten().map(|(_, state)| state.paths);
                 let broken = broken.fold(0, u64::saturating_add);
                 let (through, out) = (attempt.state.paths, attempt.ended);
                 let (mut here, mut behind, mut left) = (paths, 0u64, ended);
-                for _ in 0..rounds {
+                for _ in 0..iterations {
                     left = left.saturating_add(here.saturating_mul(out));
                     behind = behind.saturating_add(here.saturating_mul(broken));
                     here = here.saturating_mul(through);

@@ -126,11 +126,11 @@ impl Product {
                 break;
             }
             for position in 0..self.transitions[self.states[state as usize].plain as usize] {
-                self.lead(dag, plain, state, position as usize, &mut changes);
+                self.retarget(dag, plain, state, position as usize, &mut changes);
             }
         }
         if self.live <= most {
-            self.bury(&mut changes);
+            self.remove_unreachable(&mut changes);
         }
         if self.live > max_states {
             self.undo(changes, before);
@@ -156,14 +156,14 @@ impl Product {
             for index in 0..self.of_plain[state].len() {
                 let state = self.of_plain[state][index];
                 if self.states[state as usize].alive {
-                    self.lead(dag, plain, state, position, changes);
+                    self.retarget(dag, plain, state, position, changes);
                 }
             }
         }
     }
 
     /// Updates the target of a transition for the current nogoods.
-    fn lead(
+    fn retarget(
         &mut self,
         dag: &Dag,
         plain: &CostGraph,
@@ -234,7 +234,7 @@ impl Product {
     }
 
     /// Removes unreachable states.
-    fn bury(&mut self, changes: &mut Changes) {
+    fn remove_unreachable(&mut self, changes: &mut Changes) {
         while let Some(state) = changes.unused.pop() {
             let ProductState { first, plain, uses, alive, .. } = &mut self.states[state as usize];
             // The state may have become reachable again, or be listed twice.

@@ -70,7 +70,7 @@ struct Inputs<'a> {
 impl<'a> Inputs<'a> {
     fn of(unrolled: &'a Unrolled, slice: &'a Slice, most: u64) -> Option<Self> {
         let uses = Uses::of(unrolled, slice);
-        let mut terms: Vec<TermId> = together(unrolled, slice, &uses).into_iter().collect();
+        let mut terms: Vec<TermId> = merge_bytes(unrolled, slice, &uses).into_iter().collect();
         terms.sort_unstable();
         if terms.len() > MAX_INPUTS {
             return None;
@@ -79,8 +79,8 @@ impl<'a> Inputs<'a> {
         Some(Inputs { unrolled, slice, uses, cones, terms, most, work: Cell::new(MAX_WORK) })
     }
 
-    fn telling(&self, index: usize) -> Telling<'_> {
-        Telling { inputs: self, index, term: self.terms[index] }
+    fn telling(&self, index: usize) -> ValueClassifier<'_> {
+        ValueClassifier { inputs: self, index, term: self.terms[index] }
     }
 }
 
@@ -116,7 +116,7 @@ impl Uses {
 
 /// Returns the inputs. Adjacent bytes that are only used together are replaced by their
 /// concatenation.
-fn together(unrolled: &Unrolled, slice: &Slice, uses: &Uses) -> HashSet<TermId> {
+fn merge_bytes(unrolled: &Unrolled, slice: &Slice, uses: &Uses) -> HashSet<TermId> {
     let pool = &unrolled.executor.pool;
     let mut whole = HashSet::default();
     // Bytes of unknown content, and concatenations of them.
@@ -217,13 +217,13 @@ impl Candidates {
 }
 
 /// Distinguishes the values of one input.
-struct Telling<'a> {
+struct ValueClassifier<'a> {
     inputs: &'a Inputs<'a>,
     index: usize,
     term: TermId,
 }
 
-impl Telling<'_> {
+impl ValueClassifier<'_> {
     fn pool(&self) -> &TermPool {
         &self.inputs.unrolled.executor.pool
     }

@@ -29,13 +29,13 @@ const MAX_KEPT: usize = 1 << 23;
 
 /// A satisfiable path.
 #[derive(Clone, Debug)]
-pub(crate) struct Possible {
+pub(crate) struct EnumeratedPath {
     /// Branches of the path at nodes with two arcs, one bit each.
     decisions: Box<[u64]>,
     shortest: Shortest,
 }
 
-impl Possible {
+impl EnumeratedPath {
     /// Returns the length of the shortest packet that satisfies the conditions of the path, in
     /// bytes.
     pub fn length(&self) -> u32 {
@@ -60,7 +60,7 @@ pub(crate) enum Progress {
     /// All combinations have been tried.
     Complete,
     /// The trial takes too long.
-    Hopeless,
+    TooExpensive,
 }
 
 /// A trial: runs with all combinations of relevant inputs.
@@ -137,7 +137,7 @@ impl Trial {
         let end = self.work.saturating_add(operations);
         while self.work < end {
             if self.work > self.most || self.kept > MAX_KEPT {
-                return Progress::Hopeless;
+                return Progress::TooExpensive;
             }
             if self.run() {
                 self.keep();
@@ -246,16 +246,16 @@ impl Trial {
     }
 
     /// Returns the paths found, ordered by their branches.
-    pub fn take(&mut self) -> Vec<Possible> {
+    pub fn take(&mut self) -> Vec<EnumeratedPath> {
         let found = std::mem::take(&mut self.found).into_iter();
-        let possible = |(decisions, shortest)| Possible { decisions, shortest };
-        let mut found: Vec<Possible> = found.map(possible).collect();
+        let possible = |(decisions, shortest)| EnumeratedPath { decisions, shortest };
+        let mut found: Vec<EnumeratedPath> = found.map(possible).collect();
         found.sort_unstable_by(|a, b| a.decisions.cmp(&b.decisions));
         found
     }
 
     /// Writes the arcs of a path into `path`.
-    pub fn arcs(&self, possible: &Possible, path: &mut Vec<ArcId>) {
+    pub fn arcs(&self, possible: &EnumeratedPath, path: &mut Vec<ArcId>) {
         path.clear();
         let (mut node, mut decided) = (Dag::ENTRY, 0);
         loop {
@@ -277,7 +277,7 @@ impl Trial {
     }
 
     /// Returns values of inputs that take a path.
-    pub fn model(&self, pool: &TermPool, possible: &Possible) -> Model {
+    pub fn model(&self, pool: &TermPool, possible: &EnumeratedPath) -> Model {
         let mut model = Model::new();
         for &(input, value) in &possible.shortest.values {
             assign(pool, &mut model, self.leaves[input as usize].term, value);

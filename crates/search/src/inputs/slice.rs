@@ -29,7 +29,7 @@ impl Slice {
     /// terms or is too large.
     pub fn of(unrolled: &Unrolled) -> Option<Slice> {
         let mut backwards =
-            Backwards { unrolled, slice: Slice::default(), heap: BinaryHeap::new() };
+            SliceBuilder { unrolled, slice: Slice::default(), heap: BinaryHeap::new() };
         for node in &unrolled.dag.nodes {
             for &arc in &node.out {
                 if let Some((condition, _)) = unrolled.dag[arc].condition {
@@ -68,14 +68,14 @@ impl Slice {
     }
 }
 
-struct Backwards<'a> {
+struct SliceBuilder<'a> {
     unrolled: &'a Unrolled,
     slice: Slice,
     /// Relevant terms still to be processed; the one with the largest id comes first.
     heap: BinaryHeap<TermId>,
 }
 
-impl Backwards<'_> {
+impl SliceBuilder<'_> {
     fn need(&mut self, term: TermId, bits: u64) {
         if bits == 0 || self.unrolled.executor.pool.as_const(term).is_some() {
             return;

@@ -7,7 +7,7 @@ use crate::options::ProgramRequest;
 use crate::{ChainMember, Error, ProgramChain, assume, contents, settings, stages};
 use slowpath_bpf::insn::helper::{FOR_EACH_MAP_ELEM, LOOP, TAIL_CALL};
 use slowpath_bpf::insn::{Call, Insn};
-use slowpath_bpf::lift::{self, LiftOptions, Placed, Receive};
+use slowpath_bpf::lift::{self, LiftOptions, PlacedProgram, Receive};
 use slowpath_bpf::{BpfProgram, Object, ProgramEntry, ProgramKind};
 use slowpath_estimate::Code;
 use slowpath_ir::{PacketFacts, Program};
@@ -57,7 +57,7 @@ pub(crate) fn lift_beside(
         arriving.map_or(Ok(receive.length), |facts| lengths(facts, receive.length))?;
     let options = LiftOptions {
         receive: receive.with_length(least, greatest),
-        beyond: receive,
+        receive_after_network: receive,
         interleaved,
         stop: stop.clone(),
         ..options(request, object)?
@@ -79,8 +79,8 @@ pub(crate) fn lift_beside(
     let verified = verified(&linked, &lifted.code, &program, chain.is_some());
     Ok(Lifted {
         verified,
-        functions: functions(&lifted.placed, chain, lifted.code.len()),
-        members: chain.map_or_else(Vec::new, |chain| members(&lifted.placed, chain)),
+        functions: functions(&lifted.programs, chain, lifted.code.len()),
+        members: chain.map_or_else(Vec::new, |chain| members(&lifted.programs, chain)),
         program,
         layout: Some(lifted.layout),
         code: Some(Code::new(lifted.code, object)),
@@ -133,7 +133,7 @@ fn lengths(facts: &PacketFacts, received: (u16, u16)) -> Result<(u16, u16), Erro
 }
 
 /// Returns the functions of all programs; in a chain, their names contain the chain member.
-fn functions(placed: &[Placed], chain: Option<&ProgramChain>, end: usize) -> Functions {
+fn functions(placed: &[PlacedProgram], chain: Option<&ProgramChain>, end: usize) -> Functions {
     let named = placed.iter().flat_map(|placed| {
         let member = chain.and_then(|chain| member_of(placed, chain));
         placed.functions.iter().map(move |(first, name)| {
@@ -145,8 +145,8 @@ fn functions(placed: &[Placed], chain: Option<&ProgramChain>, end: usize) -> Fun
 }
 
 /// Returns the chain members that programs belong to.
-fn members(placed: &[Placed], chain: &ProgramChain) -> Members {
-    let place = |placed: &Placed| {
+fn members(placed: &[PlacedProgram], chain: &ProgramChain) -> Members {
+    let place = |placed: &PlacedProgram| {
         let member = member_of(placed, chain)?;
         Some(Member {
             first: placed.first as u32,
@@ -157,7 +157,7 @@ fn members(placed: &[Placed], chain: &ProgramChain) -> Members {
     placed.iter().filter_map(place).collect()
 }
 
-fn member_of<'a>(placed: &Placed, chain: &'a ProgramChain) -> Option<&'a ChainMember> {
+fn member_of<'a>(placed: &PlacedProgram, chain: &'a ProgramChain) -> Option<&'a ChainMember> {
     chain.members.iter().find(|member| member.programs.contains(&placed.program))
 }
 
@@ -177,7 +177,7 @@ fn options(request: &ProgramRequest, object: &Object) -> Result<LiftOptions, Err
         contents,
         assumed_helpers,
         handovers: chain.map_or_else(Vec::new, |chain| chain.handovers.clone()),
-        counted: chain.and_then(|chain| chain.counted.clone()),
+        costed_programs: chain.and_then(|chain| chain.counted.clone()),
         kernel_types: request.kernel.as_deref().map(|kernel| kernel.shared()),
         ..LiftOptions::default()
     })

@@ -40,12 +40,12 @@ pub(super) fn of_layout(
     let mut maps = IndexMap::new();
     let mut names = InnerNames::default();
     for map in outer_first(layout) {
-        if known(map.present.or(map.lengths).unwrap_or(map.values)) {
+        if known(map.present.or(map.prefix_lengths).unwrap_or(map.values)) {
             continue;
         }
         let elements = map.elements(&with_notes(map, memory), memory.interned);
         let outer = outer_of(layout, map);
-        let free = map.room.and_then(|room| memory.inputs.get(&room.free).copied());
+        let free = map.free_elements.and_then(|room| memory.inputs.get(&room.free).copied());
         let mut entries: Vec<MapContent> = if is_queue(map) {
             in_order(map, &elements, free)
         } else {
@@ -54,7 +54,7 @@ pub(super) fn of_layout(
         if let Some(outer) = outer {
             entries.extend(whole_maps(map, &elements, outer, &mut names, memory));
         }
-        if let (Some(room), Some(free)) = (map.room, free) {
+        if let (Some(room), Some(free)) = (map.free_elements, free) {
             let listed = if is_queue(map) {
                 entries.len()
             } else {
@@ -92,14 +92,14 @@ fn with_notes(map: &MapLayout, memory: &Memory<'_>) -> Bytes {
         let inside = memory.bytes.range((region, 0)..=(region, u64::MAX));
         bytes.extend(inside.map(|(&place, &byte)| (place, byte)));
     }
-    if let (Some(seen), Some(present)) = (map.seen, map.present) {
+    if let (Some(seen), Some(present)) = (map.first_access, map.present) {
         for (&(_, number), _) in memory.bytes.range((present, 0)..=(present, u64::MAX)) {
             if let Some(&note) = memory.written.get(&(seen, number)) {
                 bytes.insert((seen, number), note);
             }
         }
     }
-    if let (Some(seen), Some(_)) = (map.seen, map.lengths) {
+    if let (Some(seen), Some(_)) = (map.first_access, map.prefix_lengths) {
         // Entries of a trie that look-ups found.
         let notes = memory.written.iter().filter(|((region, _), _)| *region == seen);
         bytes.extend(notes.map(|(&place, &note)| (place, note)));
@@ -114,7 +114,7 @@ fn is_queue(map: &MapLayout) -> bool {
 /// Returns the values of a queue or stack in the order in which they are popped, up to the last
 /// relevant one.
 fn in_order(map: &MapLayout, elements: &[Element], free: Option<u64>) -> Vec<MapContent> {
-    let there = map.room.map_or(0, |room| u64::from(room.max_entries) - free.unwrap_or(0));
+    let there = map.free_elements.map_or(0, |room| u64::from(room.max_entries) - free.unwrap_or(0));
     let of = |number: u64| elements.iter().find(|element| element.number == number);
     let known = || elements.iter().map(|element| element.number).filter(|&n| n < there);
     let numbers: Vec<u64> = if map.kind == MapKind::STACK {
@@ -161,7 +161,7 @@ fn whole_maps(
         if let Some(fill) = map.fill
             && let Some(noted) = noted(fill.used, number)
         {
-            let there = |e: &&Element| e.which == Some(which) && e.present == Some(true);
+            let there = |e: &&Element| e.map_address == Some(which) && e.present == Some(true);
             let listed = elements.iter().filter(there).count() as u32;
             // With this many free places, the map may have to be larger than the object says.
             let free = fill.max_entries.wrapping_sub(fill.elements(noted));
@@ -214,13 +214,13 @@ fn entry(
 ) -> Option<MapContent> {
     let key = digits(element.key.as_ref()?);
     element.present?;
-    let inside = element.which.zip(outer).map(|(which, outer)| {
+    let inside = element.map_address.zip(outer).map(|(which, outer)| {
         let number = which.wrapping_sub((memory.base)(outer.values)) >> outer.element_bits;
         names.of(outer, Some(number))
     });
     let there = element.present == Some(true);
     Some(if there && map.holds_maps() {
-        MapContent::Held(HeldMap { key, map: names.of(map, element.holds) })
+        MapContent::Held(HeldMap { key, map: names.of(map, element.inner_map) })
     } else {
         let value = there.then(|| value(&element.value));
         MapContent::Element(MapElement { map: inside, key, value })

@@ -39,7 +39,9 @@ pub(crate) fn prefer(search: &mut Search<BitSolver>, found: &mut FoundPath) -> R
         wanted
     };
     let whole = with_length(around);
-    if search.prefer(found, &whole)? || short && search.prefer(found, &with_length(Vec::new()))? {
+    if search.try_start_values(found, &whole)?
+        || short && search.try_start_values(found, &with_length(Vec::new()))?
+    {
         found.length = bytes;
     }
     Ok(())

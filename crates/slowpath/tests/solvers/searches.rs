@@ -51,7 +51,7 @@ pub fn search<S: Solver>(
     let mut search =
         Search::with_options(unrolled, model, target, case.metric, packets, solver, options);
     if way == Way::Branches {
-        search.exhaust();
+        search.enumerate_all();
     }
     let (mut paths, mut steps) = (0, 0);
     loop {
@@ -65,7 +65,7 @@ pub fn search<S: Solver>(
         steps += 1;
         assert!(steps <= MOST_STEPS, "{}, {way:?}: the slowest path is not found", case.name);
         match search.step().unwrap_or_else(|error| panic!("{}, {way:?}: {error}", case.name)) {
-            Event::Working | Event::Bound(_) | Event::Reached(_) => {}
+            Event::Working | Event::Bound(_) | Event::EarlyPath(_) => {}
             Event::Path(_) => paths += 1,
             Event::Complete => return asked(search.solver()),
             Event::GaveUp(why) => panic!("{}, {way:?}: {why}", case.name),

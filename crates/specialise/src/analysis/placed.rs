@@ -94,11 +94,11 @@ impl Placed {
     pub fn arrived(setting: &Setting<'_>, length: Range) -> Placed {
         let receive = setting.receive;
         let range = |(low, high): (u16, u16)| Range(low.into(), high.into());
-        let surroundings = receive.around();
+        let surroundings = receive.packet_environment();
         let fixed = surroundings.head_room.0 == surroundings.head_room.1;
         let known = surroundings.head_room.0 >= surroundings.metadata.1;
         let page = page(receive);
-        let received = Receive::PAGE.around();
+        let received = Receive::PAGE.packet_environment();
         let around = page.map_or(surroundings, |_| surroundings.join(received));
         let (mut start, metadata) = (range(around.head_room), range(around.metadata));
         if !known {
@@ -197,14 +197,14 @@ const PAGE: Range = Range(0, 1 << 20);
 
 /// Returns true if the packet's ends move as in the kernel.
 fn moves(receive: Receive) -> bool {
-    receive.cut.is_none() && receive.tail != TailRoom::Cut
+    receive.max_head_trim.is_none() && receive.tail != TailRoom::TrimOnly
 }
 
 /// Returns the upper bound on the position behind a packet's last byte, if known.
 fn page(receive: Receive) -> Option<i64> {
     match receive.tail {
         TailRoom::Buffer(bytes) if moves(receive) => Some(bytes.into()),
-        TailRoom::Buffer(_) | TailRoom::Bytes(..) | TailRoom::Cut => None,
+        TailRoom::Buffer(_) | TailRoom::Bytes(..) | TailRoom::TrimOnly => None,
     }
 }
 

@@ -64,8 +64,8 @@ fn frags(fragments: &bool) -> &'static str {
 /// Checks that a program can be fused with the first one.
 pub(super) fn check(first: &BpfProgram, program: &BpfProgram) -> Result<(), FuseError> {
     let name = program.name.clone();
-    if (program.kind, program.takes_fragments()) != (first.kind, first.takes_fragments()) {
-        let (kind, fragments) = (program.kind, program.takes_fragments());
+    if (program.kind, program.accepts_fragments()) != (first.kind, first.accepts_fragments()) {
+        let (kind, fragments) = (program.kind, program.accepts_fragments());
         let first = first.name.clone();
         return Err(FuseError::Different { program: name, kind, fragments, first });
     }

@@ -28,7 +28,7 @@ impl Lifter<'_> {
             let same = self.ir.emit.eq(r0, Operand::constant(32, result.into()));
             applies = self.ir.emit.or(applies, same);
         }
-        Next::Either(applies, at.with(Phase::Next(number)), at.with(Phase::Handover(number + 1)))
+        Next::Branch(applies, at.with(Phase::Next(number)), at.with(Phase::Handover(number + 1)))
     }
 
     /// Enters the next program.

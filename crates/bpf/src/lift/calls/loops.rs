@@ -11,11 +11,11 @@ use crate::lift::error::{Cause, INTERNAL, VERIFIER};
 use crate::lift::frame::{Phase, ProgramPoint};
 use crate::lift::ir::emit::{errno, word};
 use crate::lift::lifter::{Lifter, Next};
+use crate::lift::loop_limits::MAX_LOOPS;
 use crate::lift::maps::class::MapClass;
 use crate::lift::maps::operand::MapOperand;
 use crate::lift::maps::uses::Access;
 use crate::lift::state::value::{AbstractValue, MapId};
-use crate::lift::visits::MAX_LOOPS;
 
 /// Registers that the blocks of a loop share.
 struct LoopRegisters {
@@ -30,7 +30,7 @@ struct LoopRegisters {
     /// Map to iterate over, for `bpf_for_each_map_elem`.
     map: Reg,
     /// Disturbance count of the map when the loop began, see [`crate::lift::maps::iteration`].
-    calm: Reg,
+    disturbances_at_start: Reg,
 }
 
 impl Lifter<'_> {
@@ -44,7 +44,7 @@ impl Lifter<'_> {
             error: register("error", 64),
             context: register("context", 64),
             map: register("map", 64),
-            calm: register("calm", 64),
+            disturbances_at_start: register("calm", 64),
         }
     }
 
@@ -72,20 +72,20 @@ impl Lifter<'_> {
         let (limit, error) = if number == LOOP {
             self.call_cost(at, None);
             let most = match self.state.regs[1] {
-                AbstractValue::Const(rounds) => rounds.min(MAX_LOOPS),
+                AbstractValue::Const(iterations) => iterations.min(MAX_LOOPS),
                 _ => MAX_LOOPS,
             };
             self.limit_callbacks(at, number, most);
-            self.rounds()
+            self.iterations()
         } else {
             let map = self.map_in(1)?;
             self.call_cost(at, Some(map.def.kind));
             // `max_entries` may be unknown; no map has more elements than it can express.
             let most = map.most_elements().unwrap_or(u32::MAX);
             self.limit_callbacks(at, number, most.into());
-            let rounds;
-            (rounds, possible) = self.elements(&map, registers.calm)?;
-            (rounds, word(0))
+            let iterations;
+            (iterations, possible) = self.elements(&map, registers.disturbances_at_start)?;
+            (iterations, word(0))
         };
         let emit = &mut self.ir.emit;
         let error = emit.select(wrong_flags, errno(EINVAL), error);
@@ -103,7 +103,7 @@ impl Lifter<'_> {
             return Ok(Next::To(test));
         }
         let possible = self.ir.emit.or(possible, wrong_flags);
-        Ok(Next::Only(possible, test))
+        Ok(Next::Assume(possible, test))
     }
 
     /// Returns the number of iterations of `bpf_loop`, and the error if the number is too large.
@@ -113,7 +113,7 @@ impl Lifter<'_> {
     /// paths. The inlined code compares all 64 bits, and returns the low 32 bits of the error
     /// zero-extended (`update_loop_inline_state`, `inline_bpf_loop` of `kernel/bpf/verifier.c`,
     /// Linux 6.18).
-    fn rounds(&mut self) -> (Operand, Operand) {
+    fn iterations(&mut self) -> (Operand, Operand) {
         /// Error that the inlined code returns.
         const INLINE: u64 = -(E2BIG as i32) as u32 as u64;
         let known = self.state.regs[4];
@@ -127,21 +127,25 @@ impl Lifter<'_> {
             // The verifier may know the flags and the callback more precisely.
             _ => {
                 let none = emit.eq(flags, word(0));
-                let coin = emit.coin("whether the verifier knows the flags", &["no", "yes"]);
+                let coin = emit.unknown_bit("whether the verifier knows the flags", &["no", "yes"]);
                 emit.and(none, coin)
             }
         };
         let low = emit.extract(given, 0, 32);
         let low = emit.zero_extend(low, 64);
-        let rounds = emit.select(inline, given, low);
-        let many = emit.ult(word(MAX_LOOPS), rounds);
+        let iterations = emit.select(inline, given, low);
+        let many = emit.ult(word(MAX_LOOPS), iterations);
         let error = emit.select(inline, word(INLINE), errno(E2BIG));
-        (rounds, emit.select(many, error, word(0)))
+        (iterations, emit.select(many, error, word(0)))
     }
 
     /// Returns the number of elements to visit, and a condition under which the map can have this
     /// many.
-    fn elements(&mut self, map: &MapOperand, calm: Reg) -> Result<(Operand, Operand), Cause> {
+    fn elements(
+        &mut self,
+        map: &MapOperand,
+        disturbances_at_start: Reg,
+    ) -> Result<(Operand, Operand), Cause> {
         let possible = Operand::constant(1, 1);
         match (map.class, map.fixed_size()) {
             (MapClass::Array, Some(size)) => Ok((word(size.into()), possible)),
@@ -151,7 +155,7 @@ impl Lifter<'_> {
             }
             (MapClass::Hash, _) => {
                 self.note_access(map, Access::Walk);
-                Ok(self.begin_walk(map, calm))
+                Ok(self.begin_walk(map, disturbances_at_start))
             }
             _ => {
                 let what =
@@ -167,44 +171,47 @@ impl Lifter<'_> {
         at: ProgramPoint,
         number: i32,
     ) -> Result<Next, Cause> {
-        let LoopRegisters { count, limit, error, calm, .. } = self.loop_registers(at);
+        let LoopRegisters { count, limit, error, disturbances_at_start, .. } =
+            self.loop_registers(at);
         match at.phase {
             Phase::LoopTest => {
                 let mut more = self.ir.emit.ult(count, limit);
-                if let Some(used) = self.walked(at, number)?
-                    && let Some(disturbed) = self.disturbed(&used, calm)
+                if let Some(used) = self.iterated_hash_map(at, number)?
+                    && let Some(disturbed) = self.disturbed(&used, disturbances_at_start)
                 {
                     let most = used.most_elements().unwrap_or(u32::MAX);
                     let what = format!("another element of {}", used.layout.name);
                     let emit = &mut self.ir.emit;
-                    let coin = emit.coin(&what, &["no", "yes"]);
+                    let coin = emit.unknown_bit(&what, &["no", "yes"]);
                     let room = emit.ult(count, word(most.into()));
                     let any = emit.and(coin, room);
                     more = emit.select(disturbed, any, more);
                 }
                 let (body, done) = (at.with(Phase::LoopBody), at.with(Phase::LoopDone));
-                Ok(Next::Either(more, body, done))
+                Ok(Next::Branch(more, body, done))
             }
             Phase::LoopBody => {
                 let enter = at.with(Phase::LoopEnter);
-                let Some(used) = self.walked(at, number)? else { return Ok(Next::To(enter)) };
+                let Some(used) = self.iterated_hash_map(at, number)? else {
+                    return Ok(Next::To(enter));
+                };
                 let key = self.key_of_round(&used);
                 // The order of elements is arbitrary.
                 self.havoc(key, used.def.key_size, "the element's key");
                 let element = self.element(&used, key);
                 let mut possible = self.walk_to(&used, element);
-                if let Some(disturbed) = self.disturbed(&used, calm) {
+                if let Some(disturbed) = self.disturbed(&used, disturbances_at_start) {
                     possible = self.ir.emit.or(possible, disturbed);
                 }
                 Ok(match possible {
                     Operand::Const { .. } => Next::To(enter),
-                    Operand::Reg(_) => Next::Only(possible, enter),
+                    Operand::Reg(_) => Next::Assume(possible, enter),
                 })
             }
             Phase::LoopEnter => match self.state.argument(at.with(Phase::Start), 2) {
                 AbstractValue::Function(callback) => self.call_back(at, number, callback),
                 AbstractValue::OneOfFunctions(functions) => {
-                    Ok(Next::To(at.with(Phase::WhichCallback(functions.trailing_zeros()))))
+                    Ok(Next::To(at.with(Phase::SelectCallback(functions.trailing_zeros()))))
                 }
                 _ => {
                     let what = "which function the helper calls back is not known";
@@ -212,12 +219,12 @@ impl Lifter<'_> {
                     Err(Cause::new(what, hint))
                 }
             },
-            Phase::WhichCallback(callback) => self.which_callback(at, callback),
+            Phase::SelectCallback(callback) => self.which_callback(at, callback),
             Phase::Callback(callback) => self.call_back(at, number, callback),
             Phase::LoopNext => {
                 let r0 = self.ir.value(0);
                 let more = self.ir.emit.eq(r0, word(0));
-                Ok(Next::Either(more, at.with(Phase::LoopTest), at.with(Phase::LoopDone)))
+                Ok(Next::Branch(more, at.with(Phase::LoopTest), at.with(Phase::LoopDone)))
             }
             _ => {
                 let emit = &mut self.ir.emit;
@@ -246,7 +253,7 @@ impl Lifter<'_> {
         let given = self.callback_register(at);
         let same = self.ir.emit.eq(given, word(slot as u64));
         let next = callback + 1 + later.trailing_zeros();
-        Ok(Next::Either(same, this, at.with(Phase::WhichCallback(next))))
+        Ok(Next::Branch(same, this, at.with(Phase::SelectCallback(next))))
     }
 
     /// Enters the callback with this number.
@@ -256,23 +263,27 @@ impl Lifter<'_> {
         let function = self.code.callback(self.unit(at), callback);
         let function = function.ok_or_else(|| Cause::new("a callback is lost", INTERNAL))?;
         let emit = &mut self.ir.emit;
-        let round = emit.capture(count.into());
-        let next = emit.add(round, word(1));
+        let iteration = emit.capture(count.into());
+        let next = emit.add(iteration, word(1));
         emit.copy(count, next);
         let context = (context.into(), self.state.argument(call, 3));
         if number == LOOP {
-            self.pass(1, round, AbstractValue::NotStack);
+            self.pass(1, iteration, AbstractValue::NotStack);
             self.pass(2, context.0, context.1);
         } else {
             self.pass(1, map.into(), self.state.argument(call, 1));
-            self.element_arguments(round, context)?;
+            self.element_arguments(iteration, context)?;
         }
         let point = self.enter_function(at, function, at.with(Phase::LoopNext))?;
         Ok(Next::To(point))
     }
 
     /// Returns the hash map that a loop iterates over; `None` for arrays and `bpf_loop`.
-    fn walked(&mut self, at: ProgramPoint, number: i32) -> Result<Option<MapOperand>, Cause> {
+    fn iterated_hash_map(
+        &mut self,
+        at: ProgramPoint,
+        number: i32,
+    ) -> Result<Option<MapOperand>, Cause> {
         if number != FOR_EACH_MAP_ELEM {
             return Ok(None);
         }
@@ -295,7 +306,7 @@ impl Lifter<'_> {
     /// there moves elements to other positions in the table, whether visited or not. The kernel
     /// follows the moved elements and may never finish (`bpf_for_each_hash_elem`). Deletions do not
     /// move elements.
-    pub(in crate::lift) fn goes_through(&self, map: MapId) -> bool {
+    pub(in crate::lift) fn is_iterating_over(&self, map: MapId) -> bool {
         let mut around = self.frames.get(self.at.frame).ret;
         while let Some(point) = around {
             let frame = self.frames.get(point.frame);
@@ -305,7 +316,7 @@ impl Lifter<'_> {
             if point.phase == Phase::LoopNext && through {
                 let same = match self.state.argument(call, 1) {
                     AbstractValue::Map(number) => MapId::of_object(number) == map,
-                    AbstractValue::InnerMap(outer) => MapId::out_of(outer) == map,
+                    AbstractValue::InnerMap(outer) => MapId::inner_of(outer) == map,
                     _ => true,
                 };
                 if same {
@@ -327,13 +338,13 @@ impl Lifter<'_> {
     /// Passes key and value of an element of the map in `r1`; `r1` stays the map.
     fn element_arguments(
         &mut self,
-        round: Operand,
+        iteration: Operand,
         context: (Operand, AbstractValue),
     ) -> Result<(), Cause> {
         let used = self.map_in(1)?;
         let key = self.key_of_round(&used);
         if used.class == MapClass::Array {
-            let index = self.ir.emit.extract(round, 0, 32);
+            let index = self.ir.emit.extract(iteration, 0, 32);
             self.ir.emit.store(key, index);
         }
         let element = self.element(&used, key);

@@ -62,7 +62,7 @@ impl Lifter<'_> {
         let end = self.context_pointer(DATA_END);
         let length = self.ir.emit.sub(end, data);
         let short = self.ir.emit.ult(length, word(SHORTEST));
-        let padded = self.ir.emit.coin("padding", &["none", "up to 60 bytes"]);
+        let padded = self.ir.emit.unknown_bit("padding", &["none", "up to 60 bytes"]);
         let padded = self.ir.emit.and(short, padded);
         for offset in ETH_HLEN..SHORTEST {
             let behind = self.ir.emit.ult(word(offset), length);

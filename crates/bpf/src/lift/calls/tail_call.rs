@@ -32,9 +32,9 @@ impl Lifter<'_> {
                 def.name
             );
             let program = format!("program in the slot of {}", def.name);
-            self.ends_elsewhere(sentence);
+            self.assume_unknown_end(sentence);
             self.state.regs[1..6].fill(AbstractValue::NotStack);
-            let taken = self.ir.emit.coin(&program, &["no", "yes: the path ends"]);
+            let taken = self.ir.emit.unknown_bit(&program, &["no", "yes: the path ends"]);
             return Ok(Next::ExitOr(taken, at.behind()));
         }
         if !self.options.contents.contains_key(&def.name) {
@@ -48,7 +48,7 @@ impl Lifter<'_> {
         let count = self.ir.start_zero("tail calls", 64);
         // The kernel counts all tail calls of a run together, for all program arrays.
         let left = self.ir.emit.ult(count, word(MAX_TAIL_CALLS));
-        Ok(Next::Either(left, at.with(Phase::Slot { map, number: 0 }), at.behind()))
+        Ok(Next::Branch(left, at.with(Phase::Slot { map, number: 0 }), at.behind()))
     }
 
     /// Returns the programs in a program array, by slot.
@@ -100,7 +100,7 @@ impl Lifter<'_> {
                 let index = self.ir.value(3);
                 let index = self.ir.emit.extract(index, 0, 32);
                 let same = self.ir.emit.eq(index, Operand::constant(32, slot.into()));
-                Ok(Next::Either(same, enter, next))
+                Ok(Next::Branch(same, enter, next))
             }
             Phase::Enter { map, number } => {
                 let slots = self.slots(map)?;

@@ -18,7 +18,7 @@ impl Lifter<'_> {
     /// Lifts the call of a helper.
     pub(in crate::lift) fn helper(&mut self, at: ProgramPoint, number: i32) -> Result<Next, Cause> {
         if let Some(maps) = self.maps_of_call(at, number) {
-            return Ok(Next::To(at.with(Phase::WhichMap(maps.trailing_zeros()))));
+            return Ok(Next::To(at.with(Phase::SelectMap(maps.trailing_zeros()))));
         }
         self.helper_on(at.with(Phase::Start), number)
     }
@@ -72,7 +72,7 @@ impl Lifter<'_> {
             return Err(Cause::new("the maps of a call are lost", INTERNAL));
         };
         let later = maps >> map >> 1;
-        let this = at.with(Phase::OnMap(map));
+        let this = at.with(Phase::CallOnMap(map));
         if later == 0 {
             return Ok(Next::To(this));
         }
@@ -83,7 +83,7 @@ impl Lifter<'_> {
         let handle = self.ir.value(register as u8);
         let same = self.ir.emit.eq(handle, word(map_handle(map)));
         let next = map + 1 + later.trailing_zeros();
-        Ok(Next::Either(same, this, at.with(Phase::WhichMap(next))))
+        Ok(Next::Branch(same, this, at.with(Phase::SelectMap(next))))
     }
 
     /// Lifts the call on one of its maps.

@@ -4,7 +4,7 @@ use slowpath_ir::{BinaryOp, Emit, Operand, ValueFormat};
 
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
-use crate::lift::helpers::outcome::RETURNED;
+use crate::lift::helpers::call_results::RETURNED;
 use crate::lift::ir::emit::{Emitter, word};
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;

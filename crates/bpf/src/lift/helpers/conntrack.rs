@@ -85,7 +85,7 @@ pub(super) fn flow(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Caus
 /// Sets `r0` to an object or null; returns the condition that it is an object.
 fn handed_out(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Operand {
     lifter.call_cost(at, None);
-    socket::hand_out(lifter, None)
+    socket::return_new_object(lifter, None)
 }
 
 /// Writes an error to the options if the call returned null. `options` and `size` are the registers

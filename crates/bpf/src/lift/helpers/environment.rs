@@ -4,7 +4,7 @@ use slowpath_ir::{Emit, InputKind, Op, ValueFormat};
 
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
-use crate::lift::helpers::outcome::RETURNED;
+use crate::lift::helpers::call_results::RETURNED;
 use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 use crate::lift::maps::operand::MAX_CPUS;

@@ -5,7 +5,7 @@ use slowpath_ir::{Emit, Operand};
 use crate::errno::{E2BIG, EEXIST, EINVAL, ENOENT, ENOMEM};
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
-use crate::lift::helpers::outcome::{XDP_ABORTED, XDP_REDIRECT};
+use crate::lift::helpers::call_results::{XDP_ABORTED, XDP_REDIRECT};
 use crate::lift::ir::emit::{errno, word};
 use crate::lift::layout::memory::Keying;
 use crate::lift::lifter::Lifter;
@@ -67,7 +67,7 @@ pub(super) fn lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
     };
     lifter.note_access(&map, Access::LookUp);
     let in_trie = match map.class {
-        MapClass::Trie if map.layout.lengths.is_some() => lifter.find_prefix(&map, key),
+        MapClass::Trie if map.layout.prefix_lengths.is_some() => lifter.find_prefix(&map, key),
         MapClass::Trie => {
             lifter.look_up_alone(&map);
             lifter.find_in_trie(&map, key)
@@ -75,7 +75,7 @@ pub(super) fn lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
         _ => None,
     };
     let (number, exists) = match in_trie {
-        Some((_, found)) if lifter.finds_any_element(&map) => {
+        Some((_, found)) if lifter.has_unknown_elements(&map) => {
             let place = lifter.any_place();
             let exists = lifter.any_existence();
             // The prefix length of the key must still be valid.
@@ -122,7 +122,7 @@ pub(super) fn update(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
         return Err(cannot(&map, "slowpath does not follow updates of"));
     }
     copied(&map)?;
-    if map.class == MapClass::Hash && lifter.goes_through(map.id) {
+    if map.class == MapClass::Hash && lifter.is_iterating_over(map.id) {
         let always =
             map.overwrites_in_place() && lifter.state.regs[4] == AbstractValue::Const(BPF_EXIST);
         if !always {
@@ -179,8 +179,9 @@ impl Flags {
                 Lock::Absent => locked,
                 Lock::Present => no,
                 Lock::Perhaps => {
-                    let coin = emit.coin("whether values have a lock", &["yes", "no: -EINVAL"]);
-                    emit.and(locked, coin)
+                    let unknown =
+                        emit.unknown_bit("whether values have a lock", &["yes", "no: -EINVAL"]);
+                    emit.and(locked, unknown)
                 }
             };
             (emit.and(flags, word(!LOCK)), locked, no_lock)
@@ -226,7 +227,7 @@ fn update_hash(lifter: &mut Lifter<'_>, map: &MapOperand, element: ElementRef) {
             idle = emit.or(idle, flags.exist);
         }
         let looks = emit.not(idle);
-        let none = emit.coin(&room, &["yes", "no: -ENOMEM"]);
+        let none = emit.unknown_bit(&room, &["yes", "no: -ENOMEM"]);
         starved = emit.and(looks, none);
         let some = emit.not(none);
         let makes = emit.and(looks, some);
@@ -238,7 +239,7 @@ fn update_hash(lifter: &mut Lifter<'_>, map: &MapOperand, element: ElementRef) {
     let mut no_room = word(0);
     let mut replaced = word(0);
     if map.def.flags & NO_PREALLOC != 0 {
-        let failed = emit.coin("memory for the element", &["yes", "no: -ENOMEM"]);
+        let failed = emit.unknown_bit("memory for the element", &["yes", "no: -ENOMEM"]);
         no_room = emit.select(failed, errno(ENOMEM), word(0));
         // Values of other map types, and locked values, are overwritten in place.
         if map.def.kind == MapKind::HASH {

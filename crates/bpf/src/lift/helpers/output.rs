@@ -7,7 +7,7 @@ use slowpath_ir::{BinaryOp, Emit, Operand, ValueFormat};
 use crate::errno::{E2BIG, EBUSY, EFAULT, EINVAL, ENOENT, ENOSPC, EOPNOTSUPP, EPERM, ERANGE};
 use crate::lift::error::{Cause, VERIFIER};
 use crate::lift::frame::ProgramPoint;
-use crate::lift::helpers::outcome::NUMBER;
+use crate::lift::helpers::call_results::NUMBER;
 use crate::lift::ir::emit::{errno, word};
 use crate::lift::layout::memory::chunks;
 use crate::lift::lifter::Lifter;
@@ -31,7 +31,7 @@ pub(super) fn perf_output(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
         return Err(Cause::new(what, VERIFIER));
     }
     lifter.call_cost(at, None);
-    lifter.in_one_piece(at);
+    lifter.assume_unfragmented(at);
     let open = lifter.one_of(&[0, -ENOENT, -E2BIG, -EBUSY, -EINVAL, -ENOSPC, -EOPNOTSUPP]);
     let packet = lifter.packet_length();
     let flags = lifter.ir.value(3);

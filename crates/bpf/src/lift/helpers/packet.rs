@@ -102,14 +102,15 @@ impl Lifter<'_> {
     /// Returns the head room on the device that received the packet first.
     fn room_before_first(&mut self) -> Operand {
         let receive = self.options.receive;
-        let around = self.surroundings();
-        let (mut low, high) = (u64::from(around.head_room.0), u64::from(around.head_room.1));
+        let environment = self.packet_environment();
+        let (mut low, high) =
+            (u64::from(environment.head_room.0), u64::from(environment.head_room.1));
         if low == high {
             return word(low);
         }
         // Head room includes metadata. If the range does not guarantee that, the input is the room
         // before the metadata.
-        let metadata = u64::from(around.metadata.1) > low;
+        let metadata = u64::from(environment.metadata.1) > low;
         low = if metadata { 0 } else { low };
         let input = match receive.tail {
             TailRoom::Buffer(bytes) => {
@@ -133,14 +134,14 @@ impl Lifter<'_> {
                     emit.select(above, left, input)
                 }
             }
-            TailRoom::Bytes(..) | TailRoom::Cut => {
+            TailRoom::Bytes(..) | TailRoom::TrimOnly => {
                 let ir = &mut self.ir;
                 let input = ir.input(HEAD_ROOM, 64, low, high, InputKind::Unknown);
                 ir.emit.unknown_input(input, 64)
             }
         };
         if metadata {
-            let bytes = self.ir.metadata(around.words());
+            let bytes = self.ir.metadata(environment.words());
             return self.ir.emit.add(input, bytes);
         }
         input
@@ -158,7 +159,7 @@ impl Lifter<'_> {
     /// Returns how far the tail can move beyond the end of the received packet, in bytes, 64 bits.
     fn room_behind(&mut self) -> Operand {
         let behind = match self.options.receive.tail {
-            TailRoom::Cut => word(0),
+            TailRoom::TrimOnly => word(0),
             TailRoom::Bytes(least, most) if least == most => word(least.into()),
             TailRoom::Bytes(least, most) => {
                 let ir = &mut self.ir;
@@ -198,7 +199,7 @@ impl Lifter<'_> {
 
     /// Returns true if packets have other head or tail room on the devices that they are sent to.
     fn rooms_differ(&self) -> bool {
-        let (first, beyond) = (self.options.receive, self.options.beyond);
+        let (first, beyond) = (self.options.receive, self.options.receive_after_network);
         let fixed = beyond.head.0 == beyond.head.1 && matches!(beyond.tail, TailRoom::Buffer(_));
         let same = fixed && (beyond.head, beyond.tail) == (first.head, first.tail);
         self.is_sent() && !same
@@ -206,10 +207,10 @@ impl Lifter<'_> {
 
     /// Places a sent packet in a new buffer, possibly with metadata of its sender.
     pub(in crate::lift) fn place_sent(&mut self) {
-        let receive = self.options.beyond;
+        let receive = self.options.receive_after_network;
         let data = self.context_pointer(DATA);
         let end = self.context_pointer(DATA_END);
-        let words = receive.around().words();
+        let words = receive.packet_environment().words();
         let metadata = match words {
             (least, most) if least == most => word(4 * most),
             (least, most) => {
@@ -226,7 +227,7 @@ impl Lifter<'_> {
         let meta = if receive.supports_metadata {
             meta
         } else {
-            let yes = self.ir.emit.coin(METADATA_SUPPORT, &["no", "yes"]);
+            let yes = self.ir.emit.unknown_bit(METADATA_SUPPORT, &["no", "yes"]);
             let behind = self.ir.emit.add(data, word(1));
             self.ir.emit.select(yes, meta, behind)
         };
@@ -245,7 +246,7 @@ impl Lifter<'_> {
         };
         let length = self.ir.emit.sub(end, data);
         let behind = match receive.tail {
-            TailRoom::Cut => word(0),
+            TailRoom::TrimOnly => word(0),
             TailRoom::Bytes(least, most) => {
                 let between = (least.into(), most.into());
                 self.ir.emit.draw_between(TAIL_ROOM, ValueFormat::Number, 64, between)
@@ -284,7 +285,7 @@ impl Lifter<'_> {
 
     /// Returns true if the drivers of all devices on the path support metadata.
     fn supports_metadata(&self) -> bool {
-        let beyond = !self.is_sent() || self.options.beyond.supports_metadata;
+        let beyond = !self.is_sent() || self.options.receive_after_network.supports_metadata;
         self.options.receive.supports_metadata && beyond
     }
 
@@ -320,7 +321,7 @@ pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     let meta = lifter.context_pointer(DATA_META);
     let length = lifter.metadata_length(data, meta);
     let metadata = lifter.may_have_metadata().then_some(length);
-    let bounded = matches!(receive.tail, TailRoom::Buffer(_) | TailRoom::Cut);
+    let bounded = matches!(receive.tail, TailRoom::Buffer(_) | TailRoom::TrimOnly);
     let outwards = !matches!(value, Operand::Const { value, .. } if value as i64 >= 0);
     // Moving inwards needs no check: all drivers reserve room for `struct xdp_frame`.
     let mut inside = Operand::constant(1, 1);
@@ -336,7 +337,7 @@ pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     let rest = lifter.at_most(moved, last);
     let ok = lifter.ir.emit.and(inside, rest);
     let mut ok = lifter.ir.emit.and(ok, small);
-    if let Some(cut) = receive.cut {
+    if let Some(cut) = receive.max_head_trim {
         let farthest = lifter.ir.emit.add(packet, word(cut.into()));
         let near = lifter.at_most(moved, farthest);
         ok = lifter.ir.emit.and(ok, near);
@@ -377,14 +378,14 @@ fn move_metadata(lifter: &mut Lifter<'_>, meta: Operand, length: Operand, to: Op
 /// `bpf_xdp_adjust_tail(ctx, delta)`. Appended bytes are zero.
 pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    lifter.in_one_piece(at);
+    lifter.assume_unfragmented(at);
     let Distance { value, small } = lifter.distance();
     let data = lifter.context_pointer(DATA);
     let end = lifter.context_pointer(DATA_END);
     let moved = lifter.ir.emit.add(end, value);
     let tail = lifter.options.receive.tail;
     let room = match tail {
-        TailRoom::Cut => lifter.ir.emit.ult(moved, end),
+        TailRoom::TrimOnly => lifter.ir.emit.ult(moved, end),
         TailRoom::Buffer(bytes) if !lifter.rooms_differ() => {
             let before = lifter.room_before();
             let buffer = u64::from(bytes);
@@ -419,7 +420,7 @@ pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     let rest = lifter.at_most(least, moved);
     let ok = lifter.ir.emit.and(room, rest);
     let ok = lifter.ir.emit.and(ok, small);
-    if tail != TailRoom::Cut
+    if tail != TailRoom::TrimOnly
         && let Some(bytes) = lifter.growth(value, ok)
     {
         lifter.ir.emit.clear(end, bytes);
@@ -468,7 +469,7 @@ pub(super) fn adjust_meta(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
 /// `bpf_xdp_get_buff_len(ctx)`, for packets in one piece.
 pub(super) fn length(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    lifter.in_one_piece(at);
+    lifter.assume_unfragmented(at);
     let length = lifter.packet_length();
     lifter.result(length, AbstractValue::NotStack);
     Ok(())
@@ -536,7 +537,7 @@ fn transfer(
 /// `bpf_xdp_load_bytes(ctx, offset, buf, len)`.
 pub(super) fn load_bytes(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    lifter.in_one_piece(at);
+    lifter.assume_unfragmented(at);
     let known = lifter.state.regs[3];
     transfer(lifter, |packet, buffer| (packet, buffer))?;
     lifter.state.clobber(known);
@@ -546,6 +547,6 @@ pub(super) fn load_bytes(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<()
 /// `bpf_xdp_store_bytes(ctx, offset, buf, len)`.
 pub(super) fn store_bytes(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    lifter.in_one_piece(at);
+    lifter.assume_unfragmented(at);
     transfer(lifter, |packet, buffer| (buffer, packet))
 }

@@ -33,7 +33,7 @@ impl Lifter<'_> {
         let name = &map.layout.name;
         let oldest = self.ir.start_zero(&format!("{name}.oldest"), 64);
         let next = self.ir.extra(&format!("{name}.next"), 64);
-        if self.finds_any_element(map) {
+        if self.has_unknown_elements(map) {
             // After changes by other CPUs, only the number of elements matters.
             let what = format!("elements in {name}");
             let emit = &mut self.ir.emit;
@@ -48,7 +48,7 @@ impl Lifter<'_> {
     fn queue(&mut self, at: ProgramPoint, what: &str) -> Result<MapOperand, Cause> {
         let map = self.map_in(1)?;
         self.call_cost(at, Some(map.def.kind));
-        if map.class != MapClass::Queue || map.layout.inner || map.layout.room.is_none() {
+        if map.class != MapClass::Queue || map.layout.inner || map.layout.free_elements.is_none() {
             return Err(cannot(&map, what));
         }
         copied(&map)?;
@@ -108,7 +108,7 @@ fn take(lifter: &mut Lifter<'_>, at: ProgramPoint, pops: bool) -> Result<(), Cau
     let newest = emit.sub(next, word(1));
     let number: Operand = if stack { newest } else { oldest.into() };
     let source = lifter.value_address(&map, number);
-    let any = lifter.finds_any_element(&map);
+    let any = lifter.has_unknown_elements(&map);
     for (offset, size) in chunks(map.def.value_size) {
         let found = any.then(|| lifter.any_bytes(size));
         let emit = &mut lifter.ir.emit;

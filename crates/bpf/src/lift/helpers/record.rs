@@ -13,7 +13,7 @@ use slowpath_ir::{Emit, Operand};
 
 use crate::insn::{Insn, encode, helper};
 use crate::lift::error::Cause;
-use crate::lift::helpers::printed::{Asked, Open, asked};
+use crate::lift::helpers::printk_format::{PrintedArgument, RuntimeFormat, printed_arguments};
 use crate::lift::ir::emit::word;
 use crate::lift::layout::memory::chunks;
 use crate::lift::lifter::Lifter;
@@ -166,14 +166,14 @@ impl Lifter<'_> {
     fn record_printed(&mut self) {
         const NUMBER: i32 = helper::number("bpf_trace_printk");
         let Some(format) = self.constant_format() else { return self.record_open_format(NUMBER) };
-        let arguments = asked(format).filter(|asked| asked.len() <= PRINTED);
+        let arguments = printed_arguments(format).filter(|asked| asked.len() <= PRINTED);
         let arguments: Option<Vec<Argument>> = arguments.and_then(|arguments| {
             let with_registers = (FIRST_PRINTED..).zip(arguments);
             let all = with_registers.map(|(register, asked)| match asked {
-                Asked::Value => Some(Whole(register)),
-                Asked::Behind(bytes) => Some(Bytes(register, bytes)),
+                PrintedArgument::Value => Some(Whole(register)),
+                PrintedArgument::Behind(bytes) => Some(Bytes(register, bytes)),
                 // In constant data, equal addresses have equal text.
-                Asked::Text => self.constant_data(register).map(|_| Whole(register)),
+                PrintedArgument::Text => self.constant_data(register).map(|_| Whole(register)),
             });
             all.collect()
         });
@@ -196,7 +196,7 @@ impl Lifter<'_> {
                 emit.load(place, 1)
             })
             .collect();
-        let Open { count, others } = self.asked_by(&format);
+        let RuntimeFormat { count, others } = self.asked_by(&format);
         let there = self.registers_set(FIRST_PRINTED);
         let emit = &mut self.ir.emit;
         let more = emit.ult(word(there), count);
@@ -222,8 +222,8 @@ impl Lifter<'_> {
     /// Records the output of `bpf_trace_vprintk`, if the array contains only numbers and addresses.
     fn record_printed_array(&mut self) {
         const NUMBER: i32 = helper::number("bpf_trace_vprintk");
-        let asked = self.constant_format().and_then(asked);
-        if asked.is_some_and(|asked| asked.iter().all(|asked| *asked == Asked::Value)) {
+        let asked = self.constant_format().and_then(printed_arguments);
+        if asked.is_some_and(|asked| asked.iter().all(|asked| *asked == PrintedArgument::Value)) {
             let array = [Sized(3, 4), Low(4)];
             self.record(NUMBER, &[&FORMAT[..], &array].concat());
         } else {

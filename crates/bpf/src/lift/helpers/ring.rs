@@ -6,7 +6,7 @@ use slowpath_ir::{BinaryOp, Emit, InputKind, Operand, ValueFormat};
 use crate::errno::{EAGAIN, EINVAL};
 use crate::lift::error::{Cause, VERIFIER};
 use crate::lift::frame::ProgramPoint;
-use crate::lift::helpers::outcome::RETURNED;
+use crate::lift::helpers::call_results::RETURNED;
 use crate::lift::ir::emit::{errno, word};
 use crate::lift::lifter::Lifter;
 use crate::lift::maps::operand::MapOperand;
@@ -55,7 +55,7 @@ impl Lifter<'_> {
         /// free.
         const MORE: u64 = 16;
         let room = format!("room in {}", map.def.name);
-        let full = self.ir.emit.coin(&room, &["yes", "no"]);
+        let full = self.ir.emit.unknown_bit(&room, &["yes", "no"]);
         if map.def.max_entries == 0 {
             return full;
         }

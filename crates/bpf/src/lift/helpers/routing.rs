@@ -5,7 +5,7 @@ use slowpath_ir::{BinaryOp, Emit, Operand, ValueFormat};
 use crate::errno::{EAFNOSUPPORT, EINVAL, ENODEV};
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
-use crate::lift::helpers::outcome::{NUMBER, XDP_ABORTED, XDP_REDIRECT};
+use crate::lift::helpers::call_results::{NUMBER, XDP_ABORTED, XDP_REDIRECT};
 use crate::lift::ir::emit::{errno, word};
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
@@ -172,7 +172,7 @@ fn write_route(
     let at = place(lifter, fib::RT_METRIC);
     lifter.havoc_if(found, at, 4, "params->rt_metric");
     // The gateway of an IPv4 route can have an IPv6 address.
-    let gateway6 = lifter.ir.emit.coin("family of the gateway", &["the route's", "IPv6"]);
+    let gateway6 = lifter.ir.emit.unknown_bit("family of the gateway", &["the route's", "IPv6"]);
     let emit = &mut lifter.ir.emit;
     let change = emit.and(v4, gateway6);
     let change = emit.and(found, change);
@@ -200,7 +200,7 @@ fn write_route(
     // The kernel clears the table number before the lookup, and the VLAN fields in the same bytes
     // on success.
     let at = place(lifter, fib::VLAN);
-    let looked = lifter.ir.emit.coin("whether a table was asked", &["no", "yes"]);
+    let looked = lifter.ir.emit.unknown_bit("whether a table was asked", &["no", "yes"]);
     let emit = &mut lifter.ir.emit;
     let taken = emit.and(fine, table);
     let taken = emit.and(taken, looked);

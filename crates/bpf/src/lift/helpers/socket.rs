@@ -4,7 +4,7 @@ use slowpath_ir::{BinaryOp, Emit, Operand, RegionKind};
 
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
-use crate::lift::helpers::outcome::RETURNED;
+use crate::lift::helpers::call_results::RETURNED;
 use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
@@ -16,7 +16,7 @@ const OBJECT_BITS: u64 = 16;
 /// to.
 pub(super) fn object(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    hand_out(lifter, None);
+    return_new_object(lifter, None);
     Ok(())
 }
 
@@ -41,13 +41,13 @@ pub(super) fn look_up(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
     let exists = emit.or(callers, number);
     let possible = emit.and(family, no_flags);
     let possible = emit.and(possible, exists);
-    hand_out(lifter, Some(possible));
+    return_new_object(lifter, Some(possible));
     Ok(())
 }
 
 /// Sets `r0` to an object that no earlier call returned, or to null; always to null unless
 /// `possible` holds. Returns the condition that it is an object.
-pub(super) fn hand_out(lifter: &mut Lifter<'_>, possible: Option<Operand>) -> Operand {
+pub(super) fn return_new_object(lifter: &mut Lifter<'_>, possible: Option<Operand>) -> Operand {
     let region = lifter.ir.region("kernel objects", RegionKind::Context);
     let base = lifter.ir.base(region);
     let count = lifter.ir.start_zero("kernel objects handed out", 16);
@@ -55,7 +55,7 @@ pub(super) fn hand_out(lifter: &mut Lifter<'_>, possible: Option<Operand>) -> Op
     let number = emit.zero_extend(count, 64);
     let offset = emit.binary(BinaryOp::Shl, number, word(OBJECT_BITS));
     let address = emit.add(base, offset);
-    let found = emit.coin(RETURNED, &["null", "an object"]);
+    let found = emit.unknown_bit(RETURNED, &["null", "an object"]);
     let found = match possible {
         Some(possible) => emit.and(found, possible),
         None => found,

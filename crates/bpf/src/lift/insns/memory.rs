@@ -131,7 +131,7 @@ impl Lifter<'_> {
         }
         let result = self.loaded(known, bytes, signed);
         if let (AbstractValue::Data { .. }, AbstractValue::Const(value)) = (known, result)
-            && !self.options.probed.is_empty()
+            && !self.options.probed_variables.is_empty()
         {
             // Only probed variables are unknown; other constant data is loaded as a constant.
             return (word(value), result);

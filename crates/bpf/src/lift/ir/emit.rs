@@ -143,7 +143,7 @@ impl Emitter {
     }
 
     /// Draws an unknown bit; `names` are the names of 0 and 1.
-    pub fn coin(&mut self, result: &str, names: &'static [&'static str; 2]) -> Operand {
+    pub fn unknown_bit(&mut self, result: &str, names: &'static [&'static str; 2]) -> Operand {
         self.draw(result, ValueFormat::Names(names), 1, 1)
     }
 }

@@ -55,7 +55,7 @@ impl IrBuilder {
     /// describes, and the input of the packet's length.
     pub fn prologue(&mut self, receive: Receive) -> (Vec<OriginOp>, InputId) {
         let (min, max) = (u64::from(receive.length.0), u64::from(receive.length.1));
-        let words = receive.around().words();
+        let words = receive.packet_environment().words();
         let length = self.input("packet length", 64, min, max, InputKind::PacketLength);
         let fields = [
             (

@@ -14,10 +14,10 @@ pub struct Element {
     /// Key, if the number determines it.
     pub key: Option<Vec<u8>>,
     /// Address of the map, for inner maps of a map of maps.
-    pub which: Option<u64>,
+    pub map_address: Option<u64>,
     /// For maps of maps: number of the map in this element, if known. The address of that map is as
     /// many elements behind the start of [`MapLayout::values`].
-    pub holds: Option<u64>,
+    pub inner_map: Option<u64>,
     /// True if the element exists, `None` if that is unknown; always true in arrays.
     pub present: Option<bool>,
     /// Known bytes of the value.
@@ -79,7 +79,7 @@ impl MapLayout {
             .map(|region| inside(region).map(|(at, byte)| (at, byte != 0)).collect())
             .unwrap_or_default();
         let mut numbers: BTreeSet<u64> = present.keys().copied().collect();
-        if let (Some(seen), None) = (self.seen, self.present) {
+        if let (Some(seen), None) = (self.first_access, self.present) {
             let found = inside(seen).filter(|&(_, note)| u64::from(note) == PRESENT);
             numbers.extend(found.map(|(offset, _)| offset));
         }
@@ -93,14 +93,14 @@ impl MapLayout {
         }
         let element = |number: u64| {
             let (which, key) = self.key(number, &words);
-            let met = self.seen.and_then(|seen| bytes.get(&(seen, number)));
+            let met = self.first_access.and_then(|seen| bytes.get(&(seen, number)));
             let met = met.filter(|&&met| met != 0).map(|&met| u64::from(met) == PRESENT);
             let known = met.or(present.get(&number).copied());
             Element {
                 number,
                 key,
-                which,
-                holds: self.place(number, bytes).filter(|_| self.holds_maps()),
+                map_address: which,
+                inner_map: self.place(number, bytes).filter(|_| self.holds_maps()),
                 present: if self.present.is_some() || met.is_some() { known } else { Some(true) },
                 value: self.value(number, bytes),
             }

@@ -68,13 +68,13 @@ pub struct MapLayout {
     /// Notes on the first access to an element, one byte each: 1 if it was absent at the start, 2
     /// if it existed. At most `max_entries` elements existed, whatever [`MapLayout::present`]
     /// contains.
-    pub seen: Option<RegionId>,
+    pub first_access: Option<RegionId>,
     /// Prefix lengths, for a trie with several lookups; two bytes for each key. The length in bits
     /// of the longest entry that is a prefix of the key, plus one; zero without such an entry.
     /// Elements are then the entries.
-    pub lengths: Option<RegionId>,
+    pub prefix_lengths: Option<RegionId>,
     /// Number of free elements at the start, if tracked.
-    pub room: Option<MapRoom>,
+    pub free_elements: Option<FreeElements>,
     /// Fill levels at the start, for inner maps of a map of maps, if tracked.
     pub fill: Option<MapFill>,
     /// Sizes of arrays in an array of maps, if they differ; four bytes for each map, as in
@@ -92,7 +92,7 @@ pub(in crate::lift) const PRESENT: u64 = 2;
 
 /// Input that determines the fill level of a map at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MapRoom {
+pub struct FreeElements {
     /// Number of free elements.
     pub free: InputId,
     /// Maximum number of elements.

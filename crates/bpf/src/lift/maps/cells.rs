@@ -56,7 +56,7 @@ impl Lifter<'_> {
 
     /// Returns the tracked number of a map with this name, zero at the start.
     pub(in crate::lift) fn cell(&mut self, map: &MapOperand, what: &str) -> Cell {
-        match map.which {
+        match map.map_address {
             None => {
                 let name = format!("{}.{what}", map.layout.name);
                 Cell::Register(self.ir.start_zero(&name, 64))

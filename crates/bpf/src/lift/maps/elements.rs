@@ -26,7 +26,7 @@ impl Lifter<'_> {
     /// Returns the element for the key at an address.
     pub(in crate::lift) fn element(&mut self, map: &MapOperand, key: Operand) -> ElementRef {
         let indexed = map.layout.keying == Keying::Index
-            || (map.which.is_some()
+            || (map.map_address.is_some()
                 && matches!(map.class, MapClass::Array | MapClass::RedirectTargets));
         if indexed {
             let index = self.ir.emit.load(key, 4);
@@ -35,7 +35,7 @@ impl Lifter<'_> {
         let words = self.words(key, map.def.key_size);
         let number = match (map.layout.keying, &words[..]) {
             (Keying::Number, [word]) => self.ir.emit.extract(*word, 0, 32),
-            _ => self.ir.emit.interned(map.which, &words),
+            _ => self.ir.emit.interned(map.map_address, &words),
         };
         ElementRef { in_range: None, number }
     }
@@ -54,7 +54,7 @@ impl Lifter<'_> {
                 emit.zero_extend(low, 32)
             }
         };
-        let number = match map.which {
+        let number = match map.map_address {
             None => number,
             Some(which) => {
                 let word = self.ir.emit.zero_extend(number, 64);
@@ -79,7 +79,7 @@ impl Lifter<'_> {
         if let Some(size) = map.fixed_size() {
             return Operand::constant(32, size.into());
         }
-        if let (Some(which), Some(sizes)) = (map.which, map.layout.sizes) {
+        if let (Some(which), Some(sizes)) = (map.map_address, map.layout.sizes) {
             let number = self.map_number(which);
             let at = self.item(sizes, number, 2);
             let emit = &mut self.ir.emit;
@@ -92,7 +92,7 @@ impl Lifter<'_> {
             let none = emit.eq(size, Operand::constant(32, 0));
             return emit.select(none, Operand::constant(32, 1), size);
         }
-        if map.which.is_some() {
+        if map.map_address.is_some() {
             // For other inner maps, only an upper bound is needed.
             return Operand::constant(32, MAX_ENTRIES);
         }

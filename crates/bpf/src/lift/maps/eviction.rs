@@ -82,7 +82,7 @@ impl Lifter<'_> {
         let known = emit.eq(last, now);
         let open = emit.not(known);
         let what = format!("element of {} evicted since", map.layout.name);
-        let mut goes = emit.coin(&what, &["no", "yes"]);
+        let mut goes = emit.unknown_bit(&what, &["no", "yes"]);
         if let Some(survivors) = self.survivors(map) {
             let left = self.read(survivors);
             let emit = &mut self.ir.emit;
@@ -103,7 +103,7 @@ impl Lifter<'_> {
         let offset = emit.zero_extend(element.number, 64);
         let address = emit.add(base, offset);
         emit.store_if(gone, address, Operand::constant(8, 0));
-        self.dies(map, gone);
+        self.decrement_alive(map, gone);
         let emit = &mut self.ir.emit;
         let stays = emit.not(goes);
         emit.and(exists, stays)

@@ -14,7 +14,7 @@ impl Lifter<'_> {
         let Some(present) = map.layout.present else {
             return element.in_range.unwrap_or(Operand::constant(1, 1));
         };
-        if self.finds_any_element(map) {
+        if self.has_unknown_elements(map) {
             let exists = self.any_existence();
             let in_range = element.in_range.unwrap_or(Operand::constant(1, 1));
             return self.ir.emit.and(in_range, exists);
@@ -33,7 +33,7 @@ impl Lifter<'_> {
                 emit.and(in_range, exists)
             }
             None => {
-                let exists = self.meet(map, element, exists);
+                let exists = self.first_access(map, element, exists);
                 self.survives(map, element, exists)
             }
         }

@@ -64,35 +64,35 @@ impl Lifter<'_> {
     pub(in crate::lift) fn begin_walk(
         &mut self,
         map: &MapOperand,
-        calm: Reg,
+        disturbances_at_start: Reg,
     ) -> (Operand, Operand) {
         let most = map.most_elements().unwrap_or(u32::MAX);
         let what = format!("elements in {}", map.def.name);
-        let rounds = self.ir.emit.draw(&what, ValueFormat::Number, 64, most.into());
+        let iterations = self.ir.emit.draw(&what, ValueFormat::Number, 64, most.into());
         let yes = Operand::constant(1, 1);
         let Some(alive) = self.alive(map) else {
             let sentence =
                 format!("bpf_for_each_map_elem finds such elements in {}", map.layout.name);
             self.rely(yes, sentence);
-            return (rounds, yes);
+            return (iterations, yes);
         };
         if map.tracking.disturbed {
             // For nested walks, each element records only the last walk that visited it.
             self.count_disturbance(map, yes);
             let cell = self.disturbances(map);
             let now = self.read(cell);
-            self.ir.emit.copy(calm, now);
+            self.ir.emit.copy(disturbances_at_start, now);
         }
         let walks = self.walks(map);
         let walk = self.read(walks);
         let walk = self.ir.emit.add(walk, word(1));
         self.write(walks, walk);
-        let (alive, others) = (self.read(alive), self.others(map));
+        let (alive, others) = (self.read(alive), self.unaccessed_bound(map));
         let given = self.options.contents.contains_key(&map.layout.name);
         let emit = &mut self.ir.emit;
-        let fewer = emit.ult(rounds, alive);
+        let fewer = emit.ult(iterations, alive);
         let enough = emit.not(fewer);
-        let new = emit.sub(rounds, alive);
+        let new = emit.sub(iterations, alive);
         let fits = if given || map.tracking.room.is_some() {
             // The number of elements is known.
             emit.eq(new, others)
@@ -113,18 +113,22 @@ impl Lifter<'_> {
         let emit = &mut self.ir.emit;
         let left = emit.select(fits, new, others);
         emit.copy(others, left);
-        (rounds, possible)
+        (iterations, possible)
     }
 
-    /// Returns the condition that a walk was disturbed since it began; `calm` is the disturbance
-    /// count at its start.
-    pub(in crate::lift) fn disturbed(&mut self, map: &MapOperand, calm: Reg) -> Option<Operand> {
+    /// Returns the condition that a walk was disturbed since it began; `disturbances_at_start` is
+    /// the disturbance count at its start.
+    pub(in crate::lift) fn disturbed(
+        &mut self,
+        map: &MapOperand,
+        disturbances_at_start: Reg,
+    ) -> Option<Operand> {
         if !map.tracking.disturbed {
             return None;
         }
         let cell = self.disturbances(map);
         let now = self.read(cell);
-        let same = self.ir.emit.eq(now, calm);
+        let same = self.ir.emit.eq(now, disturbances_at_start);
         let disturbed = self.ir.emit.not(same);
         let sentence = format!(
             "bpf_for_each_map_elem finds such elements in {}, which its callback has changed",

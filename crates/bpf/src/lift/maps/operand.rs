@@ -15,7 +15,7 @@ pub(in crate::lift) struct MapOperand {
     pub class: MapClass,
     pub layout: MapLayout,
     /// Address of the map, for an inner map of a map of maps.
-    pub which: Option<Operand>,
+    pub map_address: Option<Operand>,
     pub id: MapId,
     pub tracking: Tracking,
 }
@@ -26,7 +26,7 @@ impl MapOperand {
     /// `bpf_map_meta_equal`).
     pub fn fixed_size(&self) -> Option<u32> {
         let same = self.def.kind == MapKind::ARRAY && self.def.flags & INNER_MAP == 0;
-        let open = self.def.max_entries == 0 || (self.which.is_some() && !same);
+        let open = self.def.max_entries == 0 || (self.map_address.is_some() && !same);
         (!open).then_some(self.def.max_entries)
     }
 

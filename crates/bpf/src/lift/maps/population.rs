@@ -10,7 +10,7 @@ use slowpath_ir::{Emit, InputKind, Operand, Reg, RegionKind};
 
 use crate::lift::ir::builder::StartValue;
 use crate::lift::ir::emit::word;
-use crate::lift::layout::memory::{ABSENT, MapFill, MapRoom, PRESENT};
+use crate::lift::layout::memory::{ABSENT, FreeElements, MapFill, PRESENT};
 use crate::lift::lifter::Lifter;
 use crate::lift::maps::cells::Cell;
 use crate::lift::maps::elements::ElementRef;
@@ -28,7 +28,7 @@ impl Lifter<'_> {
     }
 
     /// Decrements [`Lifter::alive`] if the condition holds.
-    pub(in crate::lift) fn dies(&mut self, map: &MapOperand, goes: Operand) {
+    pub(in crate::lift) fn decrement_alive(&mut self, map: &MapOperand, goes: Operand) {
         let Some(alive) = self.alive(map) else { return };
         let before = self.read(alive);
         let goes = self.ir.emit.zero_extend(goes, 64);
@@ -38,7 +38,7 @@ impl Lifter<'_> {
 
     /// Increments [`Lifter::alive`] if the condition holds: an element was inserted, or an existing
     /// one accessed first.
-    pub(in crate::lift) fn lives(&mut self, map: &MapOperand, comes: Operand) {
+    pub(in crate::lift) fn increment_alive(&mut self, map: &MapOperand, comes: Operand) {
         let Some(alive) = self.alive(map) else { return };
         let before = self.read(alive);
         let comes = self.ir.emit.zero_extend(comes, 64);
@@ -52,7 +52,7 @@ impl Lifter<'_> {
         def: &MapDef,
         name: &str,
         tracking: &Tracking,
-    ) -> Option<MapRoom> {
+    ) -> Option<FreeElements> {
         let entries = u64::from(def.max_entries);
         let (room, others) = (format!("{name}.room"), format!("{name}.others"));
         let known = self.options.contents.get(name).filter(|_| entries > 0);
@@ -73,11 +73,15 @@ impl Lifter<'_> {
         let free = self.ir.input(&what, 64, 0, most.into(), InputKind::Unknown);
         self.ir.start(&room, 64, StartValue::Unknown(free));
         self.ir.start(&others, 64, StartValue::Rest { of: entries, without: free });
-        Some(MapRoom { free, max_entries: def.max_entries })
+        Some(FreeElements { free, max_entries: def.max_entries })
     }
 
     /// Creates the fill level of a queue.
-    pub(in crate::lift) fn start_queue(&mut self, def: &MapDef, name: &str) -> Option<MapRoom> {
+    pub(in crate::lift) fn start_queue(
+        &mut self,
+        def: &MapDef,
+        name: &str,
+    ) -> Option<FreeElements> {
         let entries = u64::from(def.max_entries);
         if entries == 0 {
             return None;
@@ -90,7 +94,7 @@ impl Lifter<'_> {
             None => StartValue::Rest { of: entries, without: free },
         };
         self.ir.start(&next, 64, start);
-        Some(MapRoom { free, max_entries: def.max_entries })
+        Some(FreeElements { free, max_entries: def.max_entries })
     }
 
     /// Creates the tracked fill levels of the maps in a map of maps.
@@ -112,7 +116,7 @@ impl Lifter<'_> {
 
     /// Returns the number of elements of an inner map, 32 bits, and the address of this number.
     fn used(&mut self, map: &MapOperand) -> Option<(MapFill, Operand, Operand)> {
-        let (fill, which) = (map.layout.fill?, map.which?);
+        let (fill, which) = (map.layout.fill?, map.map_address?);
         let number = self.map_number(which);
         let at = self.item(fill.used, number, 2);
         let emit = &mut self.ir.emit;
@@ -128,7 +132,7 @@ impl Lifter<'_> {
 
     /// Returns the register with the number of free elements, if tracked.
     fn room(&mut self, map: &MapOperand) -> Option<Reg> {
-        map.tracking.room.filter(|_| map.which.is_none())?;
+        map.tracking.room.filter(|_| map.map_address.is_none())?;
         Some(self.ir.extra(&format!("{}.room", map.layout.name), 64))
     }
 
@@ -146,20 +150,20 @@ impl Lifter<'_> {
             Some(room) => self.ir.emit.eq(room, word(0)),
             None => {
                 let room = format!("room in {}", map.def.name);
-                self.ir.emit.coin(&room, &["yes", "no: -E2BIG"])
+                self.ir.emit.unknown_bit(&room, &["yes", "no: -E2BIG"])
             }
         }
     }
 
     /// Returns an upper bound on the number of elements that the run has not accessed yet.
-    pub(in crate::lift) fn others(&mut self, map: &MapOperand) -> Reg {
+    pub(in crate::lift) fn unaccessed_bound(&mut self, map: &MapOperand) -> Reg {
         self.ir.extra(&format!("{}.others", map.layout.name), 64)
     }
 
     /// Counts an insertion under one condition and a deletion under the other.
     pub(in crate::lift) fn count(&mut self, map: &MapOperand, comes: Operand, goes: Operand) {
-        self.lives(map, comes);
-        self.dies(map, goes);
+        self.increment_alive(map, comes);
+        self.decrement_alive(map, goes);
         if let Some((_, at, used)) = self.used(map) {
             let emit = &mut self.ir.emit;
             let (comes, goes) = (emit.zero_extend(comes, 32), emit.zero_extend(goes, 32));
@@ -178,16 +182,16 @@ impl Lifter<'_> {
 
     /// Returns the condition that an element exists if memory says so. Elements that the run
     /// accesses for the first time can exist only up to the number that the map can hold.
-    pub(in crate::lift) fn meet(
+    pub(in crate::lift) fn first_access(
         &mut self,
         map: &MapOperand,
         element: ElementRef,
         exists: Operand,
     ) -> Operand {
-        let (Some(seen), Some(present)) = (map.layout.seen, map.layout.present) else {
+        let (Some(seen), Some(present)) = (map.layout.first_access, map.layout.present) else {
             return exists;
         };
-        let others = self.others(map);
+        let others = self.unaccessed_bound(map);
         let (seen, present) = (self.ir.base(seen), self.ir.base(present));
         let emit = &mut self.ir.emit;
         let offset = emit.zero_extend(element.number, 64);
@@ -210,7 +214,7 @@ impl Lifter<'_> {
         let one = emit.zero_extend(met, 64);
         let left = emit.sub(others, one);
         emit.copy(others, left);
-        self.lives(map, met);
+        self.increment_alive(map, met);
         here
     }
 }

@@ -13,7 +13,7 @@ use slowpath_ir::{BinaryOp, Emit, Operand, Reg, RegionId};
 use crate::lift::ir::emit::word;
 use crate::lift::layout::memory::PRESENT;
 use crate::lift::lifter::Lifter;
-use crate::lift::maps::compared::{Compared, LAST, LENGTH_BYTES};
+use crate::lift::maps::lookup_comparison::{LAST, LENGTH_BYTES, LookupComparison};
 use crate::lift::maps::operand::MapOperand;
 
 /// The key of a lookup.
@@ -44,7 +44,7 @@ impl Lifter<'_> {
         map: &MapOperand,
         key: Operand,
     ) -> Option<(Operand, Operand)> {
-        let (seen, lengths) = (map.layout.seen?, map.layout.lengths?);
+        let (seen, lengths) = (map.layout.first_access?, map.layout.prefix_lengths?);
         let bytes = map.def.key_size - LENGTH_BYTES;
         let query = self.query(map, key, bytes);
         let number = self.element(map, key).number;
@@ -61,9 +61,9 @@ impl Lifter<'_> {
         let strange = emit.ult(word(8 * u64::from(bytes)), query.length);
         let mut entry = emit.select(longer, word(0), entry);
         let before: Vec<u32> = match map.tracking.prefixes.as_ref()? {
-            Compared::Sites(sites) => sites.iter().copied().collect(),
-            Compared::Last(slots) => (0..*slots as u32).collect(),
-            Compared::None => return None,
+            LookupComparison::Sites(sites) => sites.iter().copied().collect(),
+            LookupComparison::Last(slots) => (0..*slots as u32).collect(),
+            LookupComparison::None => return None,
         };
         entry = self.agree_with_all(map, &before, &query, entry);
         if map.tracking.seen {
@@ -76,7 +76,7 @@ impl Lifter<'_> {
         let none = emit.eq(entry, word(0));
         let some = emit.not(none);
         let found = emit.and(fine, some);
-        if let Some(Compared::Last(_)) = map.tracking.prefixes {
+        if let Some(LookupComparison::Last(_)) = map.tracking.prefixes {
             self.move_on(map, &before, &query, fine);
             self.keep_found(map, 0, &query, entry, fine);
         } else {
@@ -85,7 +85,7 @@ impl Lifter<'_> {
         let place = self.entry_number(&query, entry, bytes);
         let (note, first) = self.entry_note(seen, place);
         if map.tracking.seen {
-            let others = self.others(map);
+            let others = self.unaccessed_bound(map);
             let emit = &mut self.ir.emit;
             let more = emit.and(first, found);
             let more = emit.zero_extend(more, 64);
@@ -113,10 +113,10 @@ impl Lifter<'_> {
 
     /// Returns the entry, or no entry if the trie would have too many.
     fn if_there_is_room(&mut self, map: &MapOperand, query: &Query, entry: Operand) -> Operand {
-        let Some(seen) = map.layout.seen else { return entry };
+        let Some(seen) = map.layout.first_access else { return entry };
         let place = self.entry_number(query, entry, map.def.key_size - LENGTH_BYTES);
         let (_, first) = self.entry_note(seen, place);
-        let others = self.others(map);
+        let others = self.unaccessed_bound(map);
         let emit = &mut self.ir.emit;
         let none = emit.eq(others, word(0));
         let too_many = emit.and(first, none);
@@ -153,7 +153,7 @@ impl Lifter<'_> {
                 _ => words.push(byte),
             }
         }
-        Query { which: map.which, length, words }
+        Query { which: map.map_address, length, words }
     }
 
     fn site_register(&mut self, map: &MapOperand, site: u32, what: &str, width: u8) -> Reg {
@@ -203,7 +203,7 @@ impl Lifter<'_> {
             words.push(self.site_register(map, site, &format!("word{number}"), width).into());
         }
         let of = |lifter: &mut Self| lifter.site_register(map, site, "which", 64).into();
-        let which = map.which.map(|_| of(self));
+        let which = map.map_address.map(|_| of(self));
         Found { query: Query { which, length, words }, entry, made }
     }
 

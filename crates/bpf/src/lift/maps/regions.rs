@@ -9,7 +9,7 @@ use crate::lift::error::Cause;
 use crate::lift::layout::memory::{Keying, MapLayout};
 use crate::lift::lifter::Lifter;
 use crate::lift::maps::class::{MapClass, class_of, element_bits};
-use crate::lift::maps::compared::Compared;
+use crate::lift::maps::lookup_comparison::LookupComparison;
 use crate::lift::maps::operand::{INNER_MAP, MapOperand};
 use crate::lift::state::value::{AbstractValue, MapId};
 use crate::maps::{MapDef, MapKind};
@@ -26,7 +26,7 @@ impl Lifter<'_> {
                 let layout = self.layout_of(&name, &def, class, false);
                 let tracking = self.tracking(&name);
                 let id = MapId::of_object(map);
-                Ok(MapOperand { def, class, layout, which: None, id, tracking })
+                Ok(MapOperand { def, class, layout, map_address: None, id, tracking })
             }
             AbstractValue::InnerMap(outer) => {
                 let outer_def = self.map_def(outer)?;
@@ -40,8 +40,8 @@ impl Lifter<'_> {
                 let class = class_of(&def)?;
                 let layout = self.layout_of(&name, &def, class, true);
                 let tracking = self.tracking(&name);
-                let id = MapId::out_of(outer);
-                Ok(MapOperand { def, class, layout, which: Some(value), id, tracking })
+                let id = MapId::inner_of(outer);
+                Ok(MapOperand { def, class, layout, map_address: Some(value), id, tracking })
             }
             _ => {
                 let what = format!("which map the call uses (r{register}) differs between paths");
@@ -74,7 +74,10 @@ impl Lifter<'_> {
         };
         let tracking = self.tracking(name);
         // Compared lookups need only the lengths of entries.
-        let compared = matches!(&tracking.prefixes, Some(Compared::Sites(_) | Compared::Last(_)));
+        let compared = matches!(
+            &tracking.prefixes,
+            Some(LookupComparison::Sites(_) | LookupComparison::Last(_))
+        );
         let values = self.ir.region(name, RegionKind::Map);
         let may_be_absent = match class {
             MapClass::Array | MapClass::Queue | MapClass::Stream => false,
@@ -114,9 +117,9 @@ impl Lifter<'_> {
             present,
             identity,
             moved,
-            seen,
-            lengths,
-            room,
+            first_access: seen,
+            prefix_lengths: lengths,
+            free_elements: room,
             fill,
             sizes,
             inner,

@@ -1,4 +1,5 @@
-//! Values of variables that the user states ([`crate::Stated`]), as operations of the prologue.
+//! Values of variables that the user states ([`crate::StatedValue`]), as operations of the
+//! prologue.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +36,7 @@ pub(in crate::lift) fn install_stated(
                     true => constant(def, at, bytes),
                     false => {
                         let width = 8 * bytes;
-                        let most = stated.most.min(u64::MAX >> (64 - u32::from(width)));
+                        let most = stated.max.min(u64::MAX >> (64 - u32::from(width)));
                         let name = stated.input(&def.name, number);
                         let input = ir.input(&name, width, 0, most, InputKind::Unknown);
                         ir.emit.unknown_input(input, width)

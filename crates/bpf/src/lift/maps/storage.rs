@@ -55,7 +55,7 @@ impl Lifter<'_> {
     fn unused_slot(&mut self, map: &MapOperand, number: Operand) -> Operand {
         /// Flag of a slot number, to separate it from other words that are interned with a map.
         const OF_PLACE: u64 = 1 << 63;
-        let Some(which) = map.which else { return self.ir.emit.add(number, word(FREE)) };
+        let Some(which) = map.map_address else { return self.ir.emit.add(number, word(FREE)) };
         let emit = &mut self.ir.emit;
         let number = emit.add(number, word(OF_PLACE));
         let number = self.ir.emit.interned(Some(which), &[number]);
@@ -75,7 +75,7 @@ impl Lifter<'_> {
             return emit.binary(BinaryOp::Xor, own, moved);
         }
         let Some(identity) = map.layout.identity else { return element.number };
-        if self.finds_any_element(map) {
+        if self.has_unknown_elements(map) {
             return self.any_place();
         }
         let base = self.ir.base(identity);
@@ -178,7 +178,7 @@ impl Lifter<'_> {
             );
             // One of the possible slots is the kernel's choice. The kernel reuses only elements of
             // the same map, while the model allows elements of any inner map.
-            self.rely_on_possible(other, sentence);
+            self.rely_on_feasible(other, sentence);
         }
         self.write(cell, next);
         let owner = self.word_of(map, "owner", slot);
@@ -231,7 +231,7 @@ impl Lifter<'_> {
 
     /// Returns the address of entry `number` in the list of freed slots.
     fn given_back(&mut self, map: &MapOperand, number: Operand) -> Operand {
-        let number = match map.which {
+        let number = match map.map_address {
             Some(which) => self.ir.emit.interned(Some(which), &[number]),
             None => number,
         };

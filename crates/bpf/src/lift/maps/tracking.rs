@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::lift::maps::compared::Compared;
+use crate::lift::maps::lookup_comparison::LookupComparison;
 
 /// Tracked properties of a map.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(in crate::lift) struct Tracking {
     /// True if the program changes the trie.
     pub changed: bool,
     /// Lookups in a trie that constrain each other.
-    pub prefixes: Option<Compared>,
+    pub prefixes: Option<LookupComparison>,
 }
 
 impl Tracking {

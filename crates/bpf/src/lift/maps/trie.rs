@@ -38,7 +38,7 @@ impl Lifter<'_> {
         let content = options.contents.get(&map.layout.name)?;
         // Address of this inner trie, and base address of all inner tries.
         let outer = self.layouts.get(map.layout.name.trim_end_matches(".inner"));
-        let outer = map.which.zip(outer);
+        let outer = map.map_address.zip(outer);
         let inner =
             outer.map(|(which, outer)| (which, self.ir.base(outer.values), outer.element_bits));
         let names = MapNumbers::of(&self.object.maps, &options.contents);

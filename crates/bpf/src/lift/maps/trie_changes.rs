@@ -37,10 +37,11 @@ impl Lifter<'_> {
         let (asked, changed) = (self.trie_asked(map), self.trie_changed(map));
         let sentence =
             format!("a look-up in {} behind a change finds what the witness says", map.layout.name);
-        self.rely_on_possible(changed.into(), sentence);
+        self.rely_on_feasible(changed.into(), sentence);
         let any_place = self.any_place();
         let emit = &mut self.ir.emit;
-        let there = emit.coin("the element, behind a change of the trie", &["absent", "there"]);
+        let there =
+            emit.unknown_bit("the element, behind a change of the trie", &["absent", "there"]);
         let there = emit.and(there, fine);
         let place = emit.select(changed, any_place, place);
         let found = emit.select(changed, there, found);
@@ -61,10 +62,10 @@ impl Lifter<'_> {
         let asked = self.trie_asked(map);
         let sentence =
             format!("an update or deletion of {} finds it as the witness says", map.layout.name);
-        self.rely_on_possible(asked.into(), sentence);
+        self.rely_on_feasible(asked.into(), sentence);
         let emit = &mut self.ir.emit;
         emit.copy(asked, Operand::constant(1, 1));
-        emit.coin("an element with this prefix", &["absent", "there"])
+        emit.unknown_bit("an element with this prefix", &["absent", "there"])
     }
 
     fn change_trie(&mut self, map: &MapOperand, done: Operand) {
@@ -87,8 +88,8 @@ impl Lifter<'_> {
         let exists = self.has_prefix(map);
         let room = format!("room in {}", map.def.name);
         let emit = &mut self.ir.emit;
-        let full = emit.coin(&room, &["yes", "no: -ENOSPC"]);
-        let memory = emit.coin("memory for the element", &["yes", "no: -ENOMEM"]);
+        let full = emit.unknown_bit(&room, &["yes", "no: -ENOSPC"]);
+        let memory = emit.unknown_bit("memory for the element", &["yes", "no: -ENOMEM"]);
         let wrong = emit.ult(word(BPF_EXIST), flags);
         let new = emit.eq(flags, word(BPF_NOEXIST));
         let exist = emit.eq(flags, word(BPF_EXIST));

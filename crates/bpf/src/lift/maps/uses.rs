@@ -10,8 +10,8 @@ use slowpath_ir::{Block, BlockId, InsnIdx};
 
 use crate::lift::content::MapContent;
 use crate::lift::maps::class::MapClass;
-use crate::lift::maps::compared::{Compared, compared};
 use crate::lift::maps::heaviest_path::most_on_a_path;
+use crate::lift::maps::lookup_comparison::{LookupComparison, compared};
 use crate::lift::maps::operand::MapOperand;
 use crate::lift::maps::tracking::{Tracking, TrackingPlan};
 use crate::lift::state::value::MapId;
@@ -125,7 +125,7 @@ fn tracking(used: &MapUsage, old: bool, given: Option<&MapContent>, blocks: &[Bl
             let twice = sites.iter().any(|&site| times(site) > 1);
             let calls = most(&|access| access == Access::LookUp);
             tracking.prefixes = compared(used.key_size, sites, (calls, twice));
-            let compared = !matches!(tracking.prefixes, None | Some(Compared::None));
+            let compared = !matches!(tracking.prefixes, None | Some(LookupComparison::None));
             tracking.seen = compared && used.entries.is_some_and(|entries| calls > entries.into());
         }
         return tracking;

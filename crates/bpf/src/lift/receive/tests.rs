@@ -2,16 +2,16 @@ use super::*;
 
 #[test]
 fn joined_surroundings_are_those_of_either() {
-    let received = Surroundings { head_room: (216, 216), metadata: (0, 0) };
-    let other = Surroundings { head_room: (184, 200), metadata: (4, 8) };
-    let either = Surroundings { head_room: (184, 216), metadata: (0, 8) };
+    let received = PacketEnvironment { head_room: (216, 216), metadata: (0, 0) };
+    let other = PacketEnvironment { head_room: (184, 200), metadata: (4, 8) };
+    let either = PacketEnvironment { head_room: (184, 216), metadata: (0, 8) };
     assert_eq!((received.join(other), other.join(received)), (either, either));
-    assert_eq!(either.join(Surroundings::ANY), Surroundings::ANY);
+    assert_eq!(either.join(PacketEnvironment::ANY), PacketEnvironment::ANY);
 }
 
 #[test]
 fn metadata_is_whole_words() {
-    let of = |metadata| Surroundings { metadata, ..Surroundings::ANY }.words();
+    let of = |metadata| PacketEnvironment { metadata, ..PacketEnvironment::ANY }.words();
     assert_eq!((of((0, 0)), of((4, 8)), of((0, 252))), ((0, 0), (1, 2), (0, 63)));
     assert_eq!(of((5, 1000)), (2, 63));
 }
@@ -33,7 +33,10 @@ fn any_device_can_do_what_each_environment_says() {
 #[test]
 fn environments_are_named_or_written_as_numbers() {
     let written = Receive::parse("head=0..216,tail=0..3520,meta=0..32,length=60..3736").unwrap();
-    assert_eq!(written.around(), Surroundings { head_room: (0, 216), metadata: (0, 32) });
+    assert_eq!(
+        written.packet_environment(),
+        PacketEnvironment { head_room: (0, 216), metadata: (0, 32) }
+    );
     assert_eq!((written.length, written.tail), ((60, 3736), TailRoom::Bytes(0, 3520)));
     assert!(written.fragments);
     let veth = Receive::named("veth").unwrap();

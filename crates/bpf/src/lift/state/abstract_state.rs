@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::lift::frame::{FrameId, ProgramPoint};
 use crate::lift::state::accessed::Accessed;
 use crate::lift::state::frame_bytes::FrameBytes;
-use crate::lift::state::origin::{Holder, Origin};
+use crate::lift::state::origin::{Origin, ValueLocation};
 use crate::lift::state::value::{AbstractValue, MapId};
 
 /// A point where paths merge: a frame and a slot.
-type Meeting = (FrameId, usize);
+type MergePoint = (FrameId, usize);
 
 /// Joins two tables: keeps the keys of both, with their joined values.
 fn join_tables<K: Ord + Copy>(
@@ -91,23 +91,23 @@ impl AbstractState {
 
     /// Joins the state of another path to the same point, `here`; returns true if this changed the
     /// state.
-    pub fn join(&mut self, other: &AbstractState, here: Meeting) -> bool {
+    pub fn join(&mut self, other: &AbstractState, here: MergePoint) -> bool {
         let before = self.clone();
         let joined = |holder| Origin::Joined(here, holder);
         for (number, (known, other)) in self.regs.iter_mut().zip(other.regs).enumerate() {
-            *known = known.join(other, joined(Holder::Register(number)));
+            *known = known.join(other, joined(ValueLocation::Register(number)));
         }
         // Both states have the same frame, and so the same number of callers.
         for (depth, (saved, others)) in self.saved.iter_mut().zip(&other.saved).enumerate() {
             for (number, (known, other)) in saved.iter_mut().zip(others).enumerate() {
-                *known = known.join(*other, joined(Holder::Saved(depth, number)));
+                *known = known.join(*other, joined(ValueLocation::Saved(depth, number)));
             }
         }
         join_tables(&mut self.spilled, &other.spilled, |(depth, offset)| {
-            joined(Holder::Spilled(depth, offset))
+            joined(ValueLocation::Spilled(depth, offset))
         });
         join_tables(&mut self.arguments, &other.arguments, |(call, number)| {
-            joined(Holder::Argument(call.slot, number))
+            joined(ValueLocation::Argument(call.slot, number))
         });
         // Elements replaced on one path may be replaced; a byte counts as written if all paths
         // write it.

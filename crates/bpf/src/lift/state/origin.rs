@@ -5,7 +5,7 @@ use crate::lift::frame::FrameId;
 
 /// Location of a value where two paths merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(in crate::lift) enum Holder {
+pub(in crate::lift) enum ValueLocation {
     /// A register, `r0` to `r10`.
     Register(usize),
     /// A register of a caller's frame, by depth of the frame and register number minus 6.
@@ -24,5 +24,5 @@ pub(in crate::lift) enum Origin {
     /// The result of the addition at this slot of this frame.
     Sum(FrameId, usize),
     /// The join of several pointers, where paths merge at this slot of this frame.
-    Joined((FrameId, usize), Holder),
+    Joined((FrameId, usize), ValueLocation),
 }

@@ -36,7 +36,7 @@ impl MapId {
     }
 
     /// Returns the identifier of the inner maps of a map of maps.
-    pub fn out_of(map: u32) -> Self {
+    pub fn inner_of(map: u32) -> Self {
         MapId { map, inner: true }
     }
 }

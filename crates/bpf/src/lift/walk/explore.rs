@@ -77,12 +77,12 @@ pub(in crate::lift) fn explore(
         let state = Rc::new(lifted.state);
         match lifted.exits {
             Exits::End => {}
-            Exits::To(to) | Exits::EndOr(_, to) | Exits::Only(_, to) => {
+            Exits::To(to) | Exits::ExitOr(_, to) | Exits::Assume(_, to) => {
                 let stretch = if to.frame == point.frame { on } else { 0 };
                 pending.push((to, state, stretch));
             }
             // Follow the fall-through path first, as the verifier does.
-            Exits::Either(_, yes, no) => {
+            Exits::Branch(_, yes, no) => {
                 pending.push((yes, Rc::clone(&state), 0));
                 pending.push((no, state, on));
             }

@@ -12,9 +12,9 @@ use crate::lift::error::{Cause, LiftError, VERIFIER};
 use crate::lift::frame::ProgramPoint;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::abstract_state::AbstractState;
-use crate::lift::walk::incoming::{IncomingStates, News};
+use crate::lift::walk::incoming::{EdgeChange, IncomingStates};
 use crate::lift::walk::order::{Order, Place};
-use crate::lift::walk::reach::unreachable;
+use crate::lift::walk::unreachable::unreachable;
 
 /// Maximum number of blocks after inlining; larger programs are rejected.
 const MAX_BLOCKS: usize = 200_000;
@@ -86,10 +86,10 @@ impl Fixpoint {
         if let Some(known) = self.states.get_mut(&point) {
             let here = (point.frame, point.slot);
             let changed = match incoming.add(from, state) {
-                News::Nothing => false,
+                EdgeChange::Nothing => false,
                 // Equivalent to joining all edges again, but cheaper.
-                News::Edge => known.join(state, here),
-                News::State => {
+                EdgeChange::Edge => known.join(state, here),
+                EdgeChange::State => {
                     let joined = incoming.joined(here, Some(known));
                     let differs = *known != joined;
                     *known = joined;
@@ -133,15 +133,15 @@ impl Fixpoint {
         let terminator = match exits {
             Exits::End => Terminator::Jump(edge(Destination::Exit(0))),
             Exits::To(next) => Terminator::Jump(to(next)?),
-            Exits::EndOr(cond, next) => Terminator::Branch {
+            Exits::ExitOr(cond, next) => Terminator::Branch {
                 cond,
                 taken: edge(Destination::Exit(0)),
                 fallthrough: to(next)?,
             },
-            Exits::Only(cond, next) => {
+            Exits::Assume(cond, next) => {
                 Terminator::Branch { cond, taken: to(next)?, fallthrough: edge(Destination::Never) }
             }
-            Exits::Either(cond, yes, no) => {
+            Exits::Branch(cond, yes, no) => {
                 Terminator::Branch { cond, taken: to(yes)?, fallthrough: to(no)? }
             }
         };

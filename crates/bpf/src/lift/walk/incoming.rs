@@ -13,7 +13,7 @@ const PATIENCE: u32 = 16;
 
 /// Effect of a new state at an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::lift) enum News {
+pub(in crate::lift) enum EdgeChange {
     Nothing,
     /// The edge is new, and its state must be joined.
     Edge,
@@ -31,20 +31,20 @@ pub(in crate::lift) struct IncomingStates {
 
 impl IncomingStates {
     /// Stores the state at an edge and returns the effect.
-    pub fn add(&mut self, from: Option<ProgramPoint>, state: &Rc<AbstractState>) -> News {
-        let news = match self.edges.iter_mut().find(|(known, _)| *known == from) {
-            Some((_, known)) if known == state => return News::Nothing,
+    pub fn add(&mut self, from: Option<ProgramPoint>, state: &Rc<AbstractState>) -> EdgeChange {
+        let change = match self.edges.iter_mut().find(|(known, _)| *known == from) {
+            Some((_, known)) if known == state => return EdgeChange::Nothing,
             Some((_, known)) => {
                 *known = Rc::clone(state);
-                News::State
+                EdgeChange::State
             }
             None => {
                 self.edges.push((from, Rc::clone(state)));
-                News::Edge
+                EdgeChange::Edge
             }
         };
         self.changes += 1;
-        news
+        change
     }
 
     /// Joins the states at all edges to this point. `before` is the result of the last join.

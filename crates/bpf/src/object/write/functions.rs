@@ -32,7 +32,7 @@ pub(super) struct Plan<'a> {
     /// Entry functions in the order of the programs, then subprograms.
     pub functions: Vec<Planned<'a>>,
     /// For each program and each of its subprograms, the index in `functions`.
-    pub of: Vec<Vec<usize>>,
+    pub function_indices: Vec<Vec<usize>>,
 }
 
 impl Planned<'_> {
@@ -54,7 +54,7 @@ fn range(program: &BpfProgram, number: usize) -> (usize, usize) {
 
 /// Content of a function that all its copies share, except for the callees.
 #[derive(PartialEq, Eq, Hash)]
-struct Look<'a> {
+struct FunctionKey<'a> {
     /// Program index of an entry function, which is never shared.
     entry: Option<usize>,
     name: &'a str,
@@ -116,7 +116,7 @@ pub(super) fn plan<'a>(programs: &[&'a BpfProgram]) -> Result<Plan<'a>, WriteErr
         (0..program.subprograms.len()).map(|n| number(start + n)).collect()
     });
     let of = of.collect();
-    Ok(Plan { functions, of })
+    Ok(Plan { functions, function_indices: of })
 }
 
 /// Numbers the items: equal items get the same number, in the order of first occurrence.
@@ -212,7 +212,7 @@ pub(super) fn called(program: &BpfProgram, slot: usize) -> Result<Option<usize>,
     number.map(Some).ok_or_else(|| WriteError::insn(program, slot, what))
 }
 
-fn look(program: &BpfProgram, p: usize, number: usize) -> Look<'_> {
+fn look(program: &BpfProgram, p: usize, number: usize) -> FunctionKey<'_> {
     let (first, end) = range(program, number);
     let mut kfuncs = Vec::new();
     let code = program.insns[first..end].iter().map(|insn| match *insn {
@@ -228,7 +228,7 @@ fn look(program: &BpfProgram, p: usize, number: usize) -> Look<'_> {
     });
     let code = code.collect();
     let function = &program.subprograms[number];
-    Look {
+    FunctionKey {
         entry: (number == 0).then_some(p),
         name: &function.name,
         global: function.global,

@@ -1,5 +1,5 @@
 use super::*;
-use slowpath_bpf::lift::Surroundings;
+use slowpath_bpf::lift::PacketEnvironment;
 use slowpath_ir::PacketFacts;
 
 const HEAD: i32 = helper::XDP_ADJUST_HEAD;
@@ -7,8 +7,9 @@ const TAIL: i32 = helper::XDP_ADJUST_TAIL;
 const META: i32 = helper::XDP_ADJUST_META;
 
 /// Packets with lengths in this range, and with this buffer space around them.
-fn packets((low, high): (i64, i64), surroundings: Option<Surroundings>) -> (Placed, Range) {
-    let page = surroundings.map_or(Receive::PAGE, |around| Receive::PAGE.with_around(around));
+fn packets((low, high): (i64, i64), surroundings: Option<PacketEnvironment>) -> (Placed, Range) {
+    let page =
+        surroundings.map_or(Receive::PAGE, |around| Receive::PAGE.with_packet_environment(around));
     packets_of((low, high), page)
 }
 
@@ -20,8 +21,8 @@ fn packets_of((low, high): (i64, i64), receive: Receive) -> (Placed, Range) {
     (Placed::arrived(&setting, Range(low, high)), Range(low, high))
 }
 
-fn around(head_room: (u16, u16), metadata: (u16, u16)) -> Option<Surroundings> {
-    Some(Surroundings { head_room, metadata })
+fn around(head_room: (u16, u16), metadata: (u16, u16)) -> Option<PacketEnvironment> {
+    Some(PacketEnvironment { head_room, metadata })
 }
 
 /// Returns true if a helper certainly moves an end by `by` bytes.
@@ -38,13 +39,13 @@ fn the_head_moves_as_far_as_there_is_room_for_sure() {
     assert!(moves(behind, HEAD, -184) && !moves(behind, HEAD, -185));
     let with_metadata = packets((60, 1500), around((184, 184), (4, 8)));
     assert!(moves(with_metadata, HEAD, -176) && !moves(with_metadata, HEAD, -177));
-    let any = packets((60, 1500), Some(Surroundings::ANY));
+    let any = packets((60, 1500), Some(PacketEnvironment::ANY));
     assert!(!moves(any, HEAD, -1) && moves(any, HEAD, 0), "metadata is in the room");
 }
 
 #[test]
 fn the_head_leaves_an_ethernet_header() {
-    for packets in [packets((60, 1500), None), packets((60, 1500), Some(Surroundings::ANY))] {
+    for packets in [packets((60, 1500), None), packets((60, 1500), Some(PacketEnvironment::ANY))] {
         assert!(moves(packets, HEAD, 46) && !moves(packets, HEAD, 47));
     }
 }
@@ -60,7 +61,7 @@ fn the_tail_moves_within_the_page() {
     // A device with more head room does not have less tail room.
     let behind = packets((60, 1500), around((0, 0), (0, 0)));
     assert!(moves(behind, TAIL, tail - 1500) && !moves(behind, TAIL, tail - 1499));
-    let any = packets((60, 1500), Some(Surroundings::ANY));
+    let any = packets((60, 1500), Some(PacketEnvironment::ANY));
     assert!(moves(any, TAIL, -46) && !moves(any, TAIL, 1));
 }
 
@@ -72,7 +73,7 @@ fn metadata_is_words_in_the_room() {
     assert!(!moves(received, META, -220), "there is no more room");
     // The analysis does not rely on existing metadata.
     assert!(!moves(packets((60, 1500), around((216, 216), (8, 8))), META, 4));
-    assert!(!moves(packets((60, 1500), Some(Surroundings::ANY)), META, -4));
+    assert!(!moves(packets((60, 1500), Some(PacketEnvironment::ANY)), META, -4));
 }
 
 #[test]

@@ -23,9 +23,9 @@ fn hash(key_size: u32, keying: Keying) -> MapLayout {
         present: Some(PRESENT),
         identity: None,
         moved: None,
-        seen: None,
-        lengths: None,
-        room: None,
+        first_access: None,
+        prefix_lengths: None,
+        free_elements: None,
         fill: None,
         sizes: None,
         max_entries: 0,
@@ -78,8 +78,8 @@ fn values_know_their_bytes_and_elements_their_absence() {
     let element = |number: u64, present, known: &[(u32, u8)]| Element {
         number,
         key: Some((number as u16).to_le_bytes().to_vec()),
-        which: None,
-        holds: None,
+        map_address: None,
+        inner_map: None,
         present,
         value: PartialValue { size: 4, known: known.iter().copied().collect() },
     };

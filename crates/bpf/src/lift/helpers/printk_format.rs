@@ -18,7 +18,7 @@ const NUMBERS: &[u8] = b"diuxXc";
 
 /// Argument that a conversion of a format prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum PrintedArgument {
     /// The value itself, a number or an address.
     Value,
     /// Memory of this many bytes that the argument points to.
@@ -28,7 +28,7 @@ pub(super) enum Asked {
 }
 
 /// Returns the arguments that a format prints, in order; `None` for an unknown conversion.
-pub(super) fn asked(format: &[u8]) -> Option<Vec<Asked>> {
+pub(super) fn printed_arguments(format: &[u8]) -> Option<Vec<PrintedArgument>> {
     let text = format.split(|&byte| byte == 0).next()?;
     let mut bytes = text.iter().copied().peekable();
     let mut all = Vec::new();
@@ -38,21 +38,21 @@ pub(super) fn asked(format: &[u8]) -> Option<Vec<Asked>> {
         }
         match bytes.find(|byte| !BETWEEN.contains(byte))? {
             b'%' => {}
-            b's' => all.push(Asked::Text),
+            b's' => all.push(PrintedArgument::Text),
             b'p' => all.push(match bytes.peek() {
-                None | Some(b'K' | b'x' | b's' | b'S') => Asked::Value,
-                Some(other) if !other.is_ascii_alphanumeric() => Asked::Value,
+                None | Some(b'K' | b'x' | b's' | b'S') => PrintedArgument::Value,
+                Some(other) if !other.is_ascii_alphanumeric() => PrintedArgument::Value,
                 Some(b'i' | b'I') => {
                     bytes.next();
                     match bytes.next()? {
-                        b'4' => Asked::Behind(4),
-                        b'6' => Asked::Behind(16),
+                        b'4' => PrintedArgument::Behind(4),
+                        b'6' => PrintedArgument::Behind(16),
                         _ => return None,
                     }
                 }
                 Some(_) => return None,
             }),
-            byte if NUMBERS.contains(&byte) => all.push(Asked::Value),
+            byte if NUMBERS.contains(&byte) => all.push(PrintedArgument::Value),
             _ => return None,
         }
     }
@@ -60,7 +60,7 @@ pub(super) fn asked(format: &[u8]) -> Option<Vec<Asked>> {
 }
 
 /// Arguments of a format that is known only at run time.
-pub(super) struct Open {
+pub(super) struct RuntimeFormat {
     /// Number of arguments, 64 bits.
     pub count: Operand,
     /// 1 if the format may print memory behind an argument.
@@ -105,7 +105,7 @@ impl Lifter<'_> {
     }
 
     /// Determines the arguments of a format with these bytes, by examining one byte after another.
-    pub(super) fn asked_by(&mut self, format: &[Operand]) -> Open {
+    pub(super) fn asked_by(&mut self, format: &[Operand]) -> RuntimeFormat {
         let no = Operand::constant(1, 0);
         let (mut count, mut others, mut open) = (word(0), no, no);
         for &byte in format {
@@ -127,7 +127,7 @@ impl Lifter<'_> {
             others = emit.or(others, unknown);
             open = emit.or(begins, goes_on);
         }
-        Open { count, others }
+        RuntimeFormat { count, others }
     }
 
     fn one_of_bytes(&mut self, byte: Operand, bytes: &[u8]) -> Operand {
@@ -144,11 +144,11 @@ impl Lifter<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Asked::{Behind, Text, Value};
+    use PrintedArgument::{Behind, Text, Value};
 
     #[test]
     fn formats_ask_for_what_the_kernel_reads() {
-        let known: [(&[u8], &[Asked]); 9] = [
+        let known: [(&[u8], &[PrintedArgument]); 9] = [
             (b"plain\0", &[]),
             (b"100%%\0", &[]),
             (b"%d %5lu %-08llx%c\n\0", &[Value; 4]),
@@ -160,11 +160,11 @@ mod tests {
             (b"", &[]),
         ];
         for (format, expected) in known {
-            let found = asked(format);
+            let found = printed_arguments(format);
             assert_eq!(found.as_deref(), Some(expected), "{}", format.escape_ascii());
         }
         for unknown in [&b"%"[..], b"%f", b"%pI5", b"%pi", b"%pks", b"%lh"] {
-            assert_eq!(asked(unknown), None, "{}", unknown.escape_ascii());
+            assert_eq!(printed_arguments(unknown), None, "{}", unknown.escape_ascii());
         }
     }
 }

@@ -5,20 +5,20 @@
 use crate::insn::helper::LOOP;
 use crate::lift::frame::{Phase, ProgramPoint};
 use crate::lift::lifter::Lifter;
-use crate::lift::visit_limits::{Limit, Place};
+use crate::lift::visit_limits::{BlockOrPoint, Limit};
 
 /// `BPF_MAX_LOOPS`: iterations of `bpf_loop`, and jumps of `may_goto` in one function call.
 pub(in crate::lift) const MAX_LOOPS: u64 = 8 << 20;
 
 impl Lifter<'_> {
-    /// Limits the loop of a helper that calls a function at most `rounds` times. The final test of
-    /// the loop is an additional visit.
-    pub fn limit_callbacks(&mut self, at: ProgramPoint, number: i32, rounds: u64) {
+    /// Limits the loop of a helper that calls a function at most `iterations` times. The final test
+    /// of the loop is an additional visit.
+    pub fn limit_callbacks(&mut self, at: ProgramPoint, number: i32, iterations: u64) {
         let by = if number == LOOP { "bpf_loop" } else { "bpf_for_each_map_elem" };
         let limit = Limit {
-            block: Place::Point(at.with(Phase::LoopTest)),
-            since: Place::Block(self.site().0),
-            most: rounds.saturating_add(1),
+            block: BlockOrPoint::Point(at.with(Phase::LoopTest)),
+            since: BlockOrPoint::Block(self.site().0),
+            most: iterations.saturating_add(1),
             by: by.into(),
             condition: None,
         };
@@ -35,8 +35,8 @@ impl Lifter<'_> {
              after 250 ms instead)"
         );
         let limit = Limit {
-            block: Place::Block(self.site().0),
-            since: Place::Point(entry),
+            block: BlockOrPoint::Block(self.site().0),
+            since: BlockOrPoint::Point(entry),
             most: MAX_LOOPS + 1,
             by: "may_goto".into(),
             condition: Some(condition),

@@ -6,7 +6,7 @@ use crate::enumerate::Enumeration;
 use crate::nogood::Nogoods;
 
 /// Phase of the descent.
-pub(super) enum Descent<S> {
+pub(super) enum EarlyPathSearch<S> {
     /// Not requested, or finished.
     Over,
     /// Starts once the search has checked this number of paths.

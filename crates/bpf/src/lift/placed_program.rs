@@ -2,7 +2,7 @@
 
 /// A program among those that were lifted together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placed {
+pub struct PlacedProgram {
     /// Index in [`crate::Object::programs`].
     pub program: usize,
     /// Number of its first instruction.

@@ -17,7 +17,7 @@ pub(in crate::lift) const LAST: u64 = 8;
 
 /// The lookups in a trie that are compared with each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::lift) enum Compared {
+pub(in crate::lift) enum LookupComparison {
     /// The lookups of these instructions; a run executes each instruction at most once.
     Sites(BTreeSet<u32>),
     /// Each lookup and this number of preceding lookups.
@@ -26,18 +26,18 @@ pub(in crate::lift) enum Compared {
     None,
 }
 
-impl Compared {
+impl LookupComparison {
     /// Returns a comparison that suits two programs, whose instruction numbers differ.
-    pub fn with(self, other: &Compared) -> Compared {
-        let last = |compared: &Compared| match compared {
-            Compared::Sites(sites) => Some((sites.len().max(1) - 1).min(LAST as usize)),
-            Compared::Last(before) => Some(*before),
-            Compared::None => None,
+    pub fn with(self, other: &LookupComparison) -> LookupComparison {
+        let last = |compared: &LookupComparison| match compared {
+            LookupComparison::Sites(sites) => Some((sites.len().max(1) - 1).min(LAST as usize)),
+            LookupComparison::Last(before) => Some(*before),
+            LookupComparison::None => None,
         };
         match (last(&self), last(other)) {
             _ if self == *other => self,
-            (Some(a), Some(b)) => Compared::Last(a.max(b).max(1)),
-            _ => Compared::None,
+            (Some(a), Some(b)) => LookupComparison::Last(a.max(b).max(1)),
+            _ => LookupComparison::None,
         }
     }
 }
@@ -49,12 +49,12 @@ pub(in crate::lift) fn compared(
     key_size: u32,
     sites: BTreeSet<u32>,
     (most, twice): (u64, bool),
-) -> Option<Compared> {
+) -> Option<LookupComparison> {
     let bytes = LENGTH_BYTES + 1..=LENGTH_BYTES + DATA_BYTES;
     match most {
         0 | 1 => None,
-        _ if !bytes.contains(&key_size) => Some(Compared::None),
-        _ if sites.len() <= SITES && !twice => Some(Compared::Sites(sites)),
-        _ => Some(Compared::Last((most - 1).min(LAST) as usize)),
+        _ if !bytes.contains(&key_size) => Some(LookupComparison::None),
+        _ if sites.len() <= SITES && !twice => Some(LookupComparison::Sites(sites)),
+        _ => Some(LookupComparison::Last((most - 1).min(LAST) as usize)),
     }
 }

@@ -5,7 +5,7 @@
 //! it. Every prefix is satisfiable, so the first descent ends with a path. It uses a solver and
 //! nogoods of its own and thus does not affect the results of the search.
 
-use super::descent::{Descent, Going};
+use super::early_path_search::{EarlyPathSearch, Going};
 use super::{Event, Search};
 use crate::SearchError;
 use crate::check::PathChecker;
@@ -15,32 +15,32 @@ use crate::nogood::Nogoods;
 use slowpath_smt::Solver;
 
 impl<S: Solver> Search<S> {
-    /// Requests an early satisfiable path ([`Event::Reached`]) if the search has checked `checked`
-    /// paths without finding one. Only the descent uses `solver`.
-    pub fn report_reached(&mut self, solver: S, checked: u64) {
-        self.descent = Descent::Waiting(solver, checked);
+    /// Requests an early satisfiable path ([`Event::EarlyPath`]) if the search has checked
+    /// `checked` paths without finding one. Only the descent uses `solver`.
+    pub fn request_early_path(&mut self, solver: S, checked: u64) {
+        self.descent = EarlyPathSearch::Waiting(solver, checked);
     }
 
     /// Runs one step of the descent if it is its turn.
     pub(super) fn descend(&mut self) -> Option<Result<Event, SearchError>> {
         if !self.known.is_empty() || self.enumeration.is_some() {
-            self.descent = Descent::Over;
+            self.descent = EarlyPathSearch::Over;
         }
-        let mut going = match std::mem::replace(&mut self.descent, Descent::Over) {
-            Descent::Over => return None,
-            Descent::Waiting(solver, checked) => {
+        let mut going = match std::mem::replace(&mut self.descent, EarlyPathSearch::Over) {
+            EarlyPathSearch::Over => return None,
+            EarlyPathSearch::Waiting(solver, checked) => {
                 if self.statistics.candidates < checked && self.stuck.is_none() {
-                    self.descent = Descent::Waiting(solver, checked);
+                    self.descent = EarlyPathSearch::Waiting(solver, checked);
                     return None;
                 }
                 Box::new(self.start_descent(solver))
             }
-            Descent::Going(going) => going,
+            EarlyPathSearch::Going(going) => going,
         };
         // If the search is stuck at an undecided path, every turn is the descent's.
         if going.waits && self.stuck.is_none() {
             going.waits = false;
-            self.descent = Descent::Going(going);
+            self.descent = EarlyPathSearch::Going(going);
             return None;
         }
         going.waits = true;
@@ -56,17 +56,17 @@ impl<S: Solver> Search<S> {
                 let cost = self.costs.path_cost(&path);
                 let conditions = enumeration.conditions().to_owned();
                 let found = FoundPath { path, cost, length, model, conditions };
-                return Some(Ok(Event::Reached(Box::new(found))));
+                return Some(Ok(Event::EarlyPath(Box::new(found))));
             }
         };
-        self.descent = Descent::Going(going);
+        self.descent = EarlyPathSearch::Going(going);
         Some(event)
     }
 
     fn start_descent(&mut self, solver: S) -> Going<S> {
         let component = self.components().start;
         let arcs = self.unrolled.dag.arcs.len();
-        let behind = self.costs.heaviest_behind(component, arcs, &mut self.scratch);
+        let behind = self.costs.max_cost_from(component, arcs, &mut self.scratch);
         let lengths = self.unrolled.dag.arcs.iter().map(|arc| arc.min_length).collect();
         Going {
             enumeration: Enumeration::heaviest_first(&self.unrolled, behind),

@@ -1,11 +1,11 @@
 //! Conclusion of a search by input enumeration: one slice of the trial, and use of its result.
 
-use super::turns::{Closing, Priced, TURN};
+use super::schedule::{Priced, TURN, TrialPhase};
 use super::{Bound, Event, Search};
 use crate::SearchError;
 use crate::enumerate::Enumeration;
 use crate::found_path::FoundPath;
-use crate::inputs::{self, Possible, Progress, Trial};
+use crate::inputs::{self, EnumeratedPath, Progress, Trial};
 use crate::options::InputEnumeration;
 use slowpath_smt::{Evaluator, Node, Solver};
 use std::cmp::Reverse;
@@ -21,56 +21,59 @@ impl<S: Solver> Search<S> {
         if !self.turns.is_unplanned() {
             return;
         }
-        self.turns.alone = self.options.inputs == InputEnumeration::First;
+        self.turns.trial_only = self.options.inputs == InputEnumeration::First;
         let few = self.options.inputs != InputEnumeration::Never
             && inputs::may_be_few(&self.unrolled, self.max_packet);
-        self.turns.closing = if few { Closing::Promising } else { Closing::Never };
+        self.turns.closing = if few { TrialPhase::Promising } else { TrialPhase::Never };
         self.checker.set_brief(self.turns.trying());
     }
 
     /// Returns true if all relevant inputs have been tried, so all remaining paths are known.
     pub fn has_tried_all(&self) -> bool {
-        matches!(self.turns.closing, Closing::Closed { .. })
+        matches!(self.turns.closing, TrialPhase::Closed { .. })
     }
 
     /// Runs a slice of the trial if one is due, or reports a path that the trial found.
-    pub(super) fn close(&mut self) -> Option<Result<Event, SearchError>> {
+    pub(super) fn run_trial(&mut self) -> Option<Result<Event, SearchError>> {
         if !self.turns.due() {
             return None;
         }
         self.turns.effort = self.turns.effort.saturating_sub(self.turns.allowance);
         self.turns.allowance = TURN;
-        match std::mem::replace(&mut self.turns.closing, Closing::Never) {
-            Closing::Unplanned | Closing::Never => None,
-            Closing::Promising => {
-                let operations = self.options.most_operations;
+        match std::mem::replace(&mut self.turns.closing, TrialPhase::Never) {
+            TrialPhase::Unplanned | TrialPhase::Never => None,
+            TrialPhase::Promising => {
+                let operations = self.options.max_operations;
                 match Trial::new(&self.unrolled, self.max_packet, operations) {
-                    Some(trial) => self.turns.closing = Closing::Trying(Box::new(trial)),
+                    Some(trial) => self.turns.closing = TrialPhase::Trying(Box::new(trial)),
                     None => self.give_up_trying(),
                 }
                 Some(Ok(Event::Working))
             }
-            Closing::Trying(mut trial) => {
+            TrialPhase::Trying(mut trial) => {
                 let progress = trial.advance(SLICE);
                 self.statistics.runs = trial.runs;
                 match progress {
-                    Progress::Working => self.turns.closing = Closing::Trying(trial),
+                    Progress::Working => self.turns.closing = TrialPhase::Trying(trial),
                     Progress::Complete => {
                         let found = trial.take().into_iter();
-                        self.turns.closing = Closing::Pricing { trial, found, priced: Vec::new() };
+                        self.turns.closing =
+                            TrialPhase::Pricing { trial, found, priced: Vec::new() };
                     }
-                    Progress::Hopeless => self.give_up_trying(),
+                    Progress::TooExpensive => self.give_up_trying(),
                 }
                 Some(Ok(Event::Working))
             }
-            Closing::Pricing { trial, found, priced } => Some(Ok(self.price(trial, found, priced))),
-            Closing::Closed { trial, mut left } => {
+            TrialPhase::Pricing { trial, found, priced } => {
+                Some(Ok(self.price(trial, found, priced)))
+            }
+            TrialPhase::Closed { trial, mut left } => {
                 let next = left.next();
                 let event = match &next {
                     Some(next) => self.possible(&trial, next),
                     None => Ok(Event::Complete),
                 };
-                self.turns.closing = Closing::Closed { trial, left };
+                self.turns.closing = TrialPhase::Closed { trial, left };
                 Some(event)
             }
         }
@@ -78,7 +81,7 @@ impl<S: Solver> Search<S> {
 
     /// Continues without the trial.
     fn give_up_trying(&mut self) {
-        self.turns.alone = false;
+        self.turns.trial_only = false;
         self.checker.set_brief(false);
         if self.enumeration.as_ref().is_some_and(Enumeration::is_undecided) {
             // Paths undecided under brief checks may be decided now; paths already found are in
@@ -91,7 +94,7 @@ impl<S: Solver> Search<S> {
     fn price(
         &mut self,
         trial: Box<Trial>,
-        mut found: std::vec::IntoIter<Possible>,
+        mut found: std::vec::IntoIter<EnumeratedPath>,
         mut priced: Vec<Priced>,
     ) -> Event {
         let (mut path, mut arcs) = (Vec::new(), 0);
@@ -99,7 +102,7 @@ impl<S: Solver> Search<S> {
             let Some(possible) = found.next() else {
                 // The sort is stable, so equally slow paths stay in order.
                 priced.sort_by_key(|path| Reverse(path.slowness));
-                self.turns.closing = Closing::Closed { trial, left: priced.into_iter() };
+                self.turns.closing = TrialPhase::Closed { trial, left: priced.into_iter() };
                 return self.bound().map_or(Event::Complete, Event::Bound);
             };
             trial.arcs(&possible, &mut path);
@@ -112,13 +115,13 @@ impl<S: Solver> Search<S> {
             let (component, slowness) = self.slowness(&cost, length);
             priced.push(Priced { possible, cost, component, slowness, length });
         }
-        self.turns.closing = Closing::Pricing { trial, found, priced };
+        self.turns.closing = TrialPhase::Pricing { trial, found, priced };
         Event::Working
     }
 
     /// Returns the bound on the remaining paths once all of them are known, else `None`.
     pub(super) fn closed_bound(&self) -> Option<Option<Bound>> {
-        let Closing::Closed { trial, left } = &self.turns.closing else { return None };
+        let TrialPhase::Closed { trial, left } = &self.turns.closing else { return None };
         Some(left.as_slice().first().map(|next| {
             let mut path = Vec::new();
             trial.arcs(&next.possible, &mut path);
