@@ -9,7 +9,7 @@ use crate::result::{Entry, Guarantee, Surveyed};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::Value;
 use slowpath_bpf::{MapKind, Object};
-use slowpath_kernel::{Answer, Context, Counted, Kernel, Loaded, witness};
+use slowpath_kernel::{Answer, Context, CountingProgram, Kernel, LoadedProgram, witness};
 use std::collections::BTreeSet;
 
 /// Replays the witness of a program's guarantee.
@@ -43,7 +43,8 @@ fn replay_witness(
     number: usize,
     guarantee: &Guarantee,
 ) -> Outcome {
-    let with = |answers: &[Answer]| match kernel.load_answered(object, number, answers) {
+    let with = |answers: &[Answer]| match kernel.load_counted_with_answers(object, number, answers)
+    {
         Ok(counted) => compare(kernel, &counted, guarantee).unwrap_or_else(|outcome| outcome),
         Err(why) => Outcome::NotRun(why.to_string()),
     };
@@ -119,7 +120,11 @@ fn choose_sizes(object: &mut Object, surveyed: &Surveyed) {
 }
 
 /// Installs the state of the witness, and runs its packet.
-fn compare(kernel: &Kernel, counted: &Counted, guarantee: &Guarantee) -> Result<Outcome, Outcome> {
+fn compare(
+    kernel: &Kernel,
+    counted: &CountingProgram,
+    guarantee: &Guarantee,
+) -> Result<Outcome, Outcome> {
     let Guarantee { instructions: expected, witness, .. } = guarantee;
     let different = |why: &dyn std::fmt::Display| Outcome::Different(why.to_string());
     let _installed = witness::install(counted.loaded(), witness).map_err(|e| different(&e))?;
@@ -137,7 +142,7 @@ fn compare(kernel: &Kernel, counted: &Counted, guarantee: &Guarantee) -> Result<
     if executed == *expected {
         return Ok(Outcome::Replayed);
     }
-    let on: Vec<String> = witness::open(witness).into_iter().collect();
+    let on: Vec<String> = witness::open_dependencies(witness).into_iter().collect();
     if executed > *expected || on.is_empty() {
         let how = format!("{executed} instructions in the kernel, not {expected}");
         return Ok(Outcome::Different(how));
@@ -146,7 +151,7 @@ fn compare(kernel: &Kernel, counted: &Counted, guarantee: &Guarantee) -> Result<
 }
 
 /// Fills the empty slots of program arrays in which the witness needs a program.
-fn fill_slots(kernel: &Kernel, loaded: &Loaded, witness: &Value) -> Result<(), String> {
+fn fill_slots(kernel: &Kernel, loaded: &LoadedProgram, witness: &Value) -> Result<(), String> {
     let unknowns = witness["unknowns"].as_array().into_iter().flatten();
     let wanted = unknowns
         .filter(|unknown| unknown["value"] == 1)
@@ -156,7 +161,7 @@ fn fill_slots(kernel: &Kernel, loaded: &Loaded, witness: &Value) -> Result<(), S
         else {
             continue;
         };
-        let passing = kernel.passing().map_err(|e| e.to_string())?;
+        let passing = kernel.load_pass().map_err(|e| e.to_string())?;
         for slot in 0..map.definition().max_entries {
             if let Ok(None) = map.lookup_all(&slot.to_ne_bytes()) {
                 map.set_program(slot, &passing).map_err(|e| e.to_string())?;

@@ -15,7 +15,7 @@ use slowpath_chain::facts::any_packet;
 use slowpath_chain::frozen::{FrozenMaps, read_contents};
 use slowpath_chain::{Chain, Loaded};
 use slowpath_kernel::agreement::compare;
-use slowpath_kernel::{Kernel, Loaded as InKernel};
+use slowpath_kernel::{Kernel, LoadedProgram as InKernel};
 use slowpath_oracle::Oracle;
 use slowpath_specialise::fault::{Fault, with};
 use slowpath_specialise::{Known, Mode, Specialised, specialise_for};

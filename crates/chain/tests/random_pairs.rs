@@ -228,7 +228,7 @@ fn mutants_that_the_kernel_tells_apart_are_not_proved() {
             continue;
         };
         let Some(proof) = compare(&object, &original, &other) else { continue };
-        let run = |program: &slowpath_kernel::Loaded, packet: &[u8]| {
+        let run = |program: &slowpath_kernel::LoadedProgram, packet: &[u8]| {
             let run = program.run(packet, 1).expect("runs");
             (run.return_value, run.packet)
         };

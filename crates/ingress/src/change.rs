@@ -1,7 +1,7 @@
 //! Detection of a program's changes of packets, and of the steps that undo them.
 
 use slowpath_kernel::timing::{Attachments, Feed, Flows, TimingError, Undo};
-use slowpath_kernel::{Kernel, Loaded};
+use slowpath_kernel::{Kernel, LoadedProgram};
 
 use crate::error::IngressError;
 
@@ -17,7 +17,7 @@ const PACKETS: usize = 64;
 pub fn candidates(
     kernel: &Kernel,
     attachments: &Attachments,
-    program: &Loaded,
+    program: &LoadedProgram,
     packet: &[u8],
     flows: &Flows,
 ) -> Result<Vec<Undo>, IngressError> {

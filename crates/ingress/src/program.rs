@@ -2,7 +2,7 @@
 
 use slowpath_bpf::Object;
 use slowpath_kernel::timing::{Attached, Attachments, Feed, Flows, TimingError};
-use slowpath_kernel::{Kernel, Loaded, again};
+use slowpath_kernel::{Kernel, LoadedProgram, retry};
 use slowpath_neighbours::{Served, Work};
 
 use crate::change::{candidates, is_put_back};
@@ -20,7 +20,7 @@ const MOST_WARM: u64 = 20_000_000;
 /// An XDP program in the running kernel, with traffic.
 #[derive(Debug)]
 pub struct Program {
-    program: Loaded,
+    program: LoadedProgram,
     feed: Feed,
     served: Served,
     bytes: u64,
@@ -53,7 +53,7 @@ impl Program {
                 Err(IngressError::Run(TimingError::NotRestored { .. })) => continue,
                 warmed => warmed?,
             }
-            if again(|| is_put_back(&feed))? {
+            if retry(|| is_put_back(&feed))? {
                 let bytes = packet.len() as u64;
                 let served = Served::default();
                 return Ok(Program {
@@ -70,7 +70,7 @@ impl Program {
     }
 
     /// Returns the program, with its maps.
-    pub fn loaded(&self) -> &Loaded {
+    pub fn loaded(&self) -> &LoadedProgram {
         &self.program
     }
 }
@@ -82,7 +82,7 @@ impl Work for Program {
         if self.failure.is_some() {
             return;
         }
-        match again(|| self.feed.run(BURST)) {
+        match retry(|| self.feed.run(BURST)) {
             Ok(_) => {
                 self.served.items += u64::from(BURST);
                 self.served.bytes += u64::from(BURST) * self.bytes;
@@ -106,7 +106,7 @@ fn warm(feed: &Feed, flows: &Flows, go_on: &dyn Fn() -> bool) -> Result<(), Ingr
         if !go_on() {
             return Err(IngressError::Stopped);
         }
-        again(|| feed.run(BURST))?;
+        retry(|| feed.run(BURST))?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::error::{MapError, RunError};
-use crate::{Loaded, Map, TestRun};
+use crate::{LoadedProgram, Map, TestRun};
 
 /// A difference between two programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,8 +55,8 @@ impl fmt::Display for Difference {
 /// # Errors
 /// If the kernel does not run one of the programs.
 pub fn compare(
-    first: &Loaded,
-    second: &Loaded,
+    first: &LoadedProgram,
+    second: &LoadedProgram,
     packet: &[u8],
 ) -> Result<Option<Difference>, RunError> {
     let (a, b) = (first.run(packet, 1)?, second.run(packet, 1)?);
@@ -81,7 +81,10 @@ pub fn difference(a: &TestRun, b: &TestRun) -> Option<Difference> {
 ///
 /// # Errors
 /// If reading a map fails.
-pub fn compare_maps(first: &Loaded, second: &Loaded) -> Result<Option<Difference>, MapError> {
+pub fn compare_maps(
+    first: &LoadedProgram,
+    second: &LoadedProgram,
+) -> Result<Option<Difference>, MapError> {
     for map in first.maps() {
         let name = &map.definition().name;
         let Some(other) = second.map(name) else { continue };

@@ -14,18 +14,18 @@ pub use answers::Answer;
 pub(crate) use rewrite::{Weights, replacements};
 use slowpath_bpf::{BpfProgram, MapDef, MapKind};
 
-use crate::again::again;
 use crate::context::Context;
 use crate::error::{LoadError, MapError, RunError};
-use crate::loaded::{Loaded, TestRun};
+use crate::loaded::{LoadedProgram, TestRun};
+use crate::retry::retry;
 
 /// Name of the counter's map.
 const NAME: &str = "slowpath.count";
 
 /// A loaded program that counts its instructions.
 #[derive(Debug)]
-pub struct Counted {
-    loaded: Loaded,
+pub struct CountingProgram {
+    loaded: LoadedProgram,
     counter: usize,
     /// True if the upper bits of the counter sum up weights of blocks.
     weighted: bool,
@@ -49,13 +49,13 @@ impl Tally {
     }
 }
 
-impl Counted {
-    pub(crate) fn new(loaded: Loaded, counter: usize, weighted: bool) -> Counted {
-        Counted { loaded, counter, weighted }
+impl CountingProgram {
+    pub(crate) fn new(loaded: LoadedProgram, counter: usize, weighted: bool) -> CountingProgram {
+        CountingProgram { loaded, counter, weighted }
     }
 
     /// Returns the program with its maps.
-    pub fn loaded(&self) -> &Loaded {
+    pub fn loaded(&self) -> &LoadedProgram {
         &self.loaded
     }
 
@@ -67,8 +67,8 @@ impl Counted {
     }
 
     /// Runs a packet `repeat` times in one call (0 counts as 1), without restoring anything between
-    /// repetitions, see [`Loaded::run`]. The tally shows whether all repetitions executed the same
-    /// blocks, if the program was loaded with
+    /// repetitions, see [`LoadedProgram::run`]. The tally shows whether all repetitions executed
+    /// the same blocks, if the program was loaded with
     /// [`Kernel::load_fingerprinted`](crate::Kernel::load_fingerprinted).
     pub fn run_repeated(
         &self,
@@ -76,7 +76,7 @@ impl Counted {
         context: &Context,
         repeat: u32,
     ) -> Result<(TestRun, Tally), RunError> {
-        again(|| self.tally(|loaded| loaded.run_in(packet, repeat, context)))
+        retry(|| self.tally(|loaded| loaded.run_in(packet, repeat, context)))
     }
 
     fn instructions(&self, sum: u64) -> u64 {
@@ -84,16 +84,16 @@ impl Counted {
     }
 
     /// Returns the sums over the blocks that are executed while `run` runs the program in any way.
-    /// If a signal can end `run` early, retry the whole call with [`again`].
+    /// If a signal can end `run` early, retry the whole call with [`retry`].
     ///
     /// # Errors
     /// Errors of `run`, and an error if the counter cannot be read.
     pub fn tally<T, E: From<RunError>>(
         &self,
-        run: impl FnOnce(&Loaded) -> Result<T, E>,
+        run: impl FnOnce(&LoadedProgram) -> Result<T, E>,
     ) -> Result<(T, Tally), E> {
         let broken = |cause: Option<MapError>| E::from(RunError::NoCount { cause });
-        let counter = self.loaded.map_at(self.counter).ok_or_else(|| broken(None))?;
+        let counter = self.loaded.map_by_number(self.counter).ok_or_else(|| broken(None))?;
         let key = 0u32.to_ne_bytes();
         counter.update(&key, &[0; 8]).map_err(|e| broken(Some(e)))?;
         let result = run(&self.loaded)?;

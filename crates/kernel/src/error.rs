@@ -6,7 +6,7 @@ use slowpath_bpf::{ObjectError, ProgramKind};
 use thiserror::Error;
 
 use crate::Context;
-use crate::again::Interruptible;
+use crate::retry::Interruptible;
 use crate::unavailable::Unavailable;
 
 /// A failure to load a program.
@@ -70,7 +70,7 @@ pub enum LoadError {
     },
     /// The program cannot be made to exit early at a requested instruction.
     #[error("program {program}: it cannot end where it is to: {why}")]
-    NotCut {
+    NoEarlyExit {
         /// Name of the program.
         program: String,
         /// The reason, in a few words.

@@ -12,7 +12,7 @@ pub use assembly::Assembly;
 pub use entry::Entry;
 pub use error::GeneratedError;
 
-use crate::Loaded;
+use crate::LoadedProgram;
 use crate::program::load_generated;
 use crate::sys::{Cpus, MapSpec, RawMap};
 
@@ -43,8 +43,8 @@ pub fn map(
 
 /// Loads generated code; with `fragments`, it accepts multi-buffer packets. The kernel keeps the
 /// maps that the code refers to.
-pub fn load(name: &str, code: &Assembly, fragments: bool) -> Result<Loaded, GeneratedError> {
+pub fn load(name: &str, code: &Assembly, fragments: bool) -> Result<LoadedProgram, GeneratedError> {
     let loaded = load_generated(name, &code.code(), fragments);
     let fd = loaded.map_err(|cause| GeneratedError::Refused { what: "a program", cause })?;
-    Ok(Loaded::new(fd, BTreeMap::new(), BTreeMap::new()).with_fragments(fragments))
+    Ok(LoadedProgram::new(fd, BTreeMap::new(), BTreeMap::new()).with_fragments(fragments))
 }

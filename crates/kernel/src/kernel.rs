@@ -8,13 +8,13 @@ use std::sync::{Arc, OnceLock};
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width, encode};
 use slowpath_bpf::{BpfProgram, Btf, MapDef, Object, SlotRef};
 
-use crate::count::{self, Answer, Counted, Weights};
+use crate::count::{self, Answer, CountingProgram, Weights};
 use crate::error::{LoadError, MapError};
-use crate::loaded::{self, Loaded};
+use crate::loaded::{self, LoadedProgram};
 use crate::program::Types;
 use crate::sys::{Cpus, load_btf};
 use crate::unavailable::{Attempt, Unavailable};
-use crate::{Context, Map, btf, collect, create, program};
+use crate::{Context, Map, btf, map_creation, program, reachable};
 
 /// File with the kernel's own types.
 const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
@@ -72,8 +72,8 @@ impl Kernel {
     ///
     /// Some objects leave the size of a map to their own loader
     /// ([`slowpath_bpf::MapDef::max_entries`] is 0). Set it in the object before loading.
-    pub fn load(&self, object: &Object, program: usize) -> Result<Loaded, LoadError> {
-        let reachable = collect::collect(object, program, &|| self.types())?;
+    pub fn load(&self, object: &Object, program: usize) -> Result<LoadedProgram, LoadError> {
+        let reachable = reachable::find_reachable(object, program, &|| self.types())?;
         self.load_reachable(object, program, reachable, &[])
     }
 
@@ -82,23 +82,23 @@ impl Kernel {
     ///
     /// # Errors
     /// As [`Kernel::load`].
-    pub fn load_beside(
+    pub fn load_sharing_maps(
         &self,
         object: &Object,
         program: usize,
-        other: &Loaded,
-    ) -> Result<Loaded, LoadError> {
-        let reachable = collect::collect(object, program, &|| self.types())?;
-        let shared = |number| Some((number, other.map_at(number)?));
+        other: &LoadedProgram,
+    ) -> Result<LoadedProgram, LoadError> {
+        let reachable = reachable::find_reachable(object, program, &|| self.types())?;
+        let shared = |number| Some((number, other.map_by_number(number)?));
         let shared = reachable.maps.iter().filter_map(|&number| shared(number)).collect();
         self.load_sharing(object, program, reachable, &[], &shared)
     }
 
     /// Loads a program that passes every packet, for use where any program will do.
-    pub fn passing(&self) -> Result<Loaded, LoadError> {
+    pub fn load_pass(&self) -> Result<LoadedProgram, LoadError> {
         let program =
             probe().map_err(|cause| LoadError::Refused { program: "probe".to_owned(), cause })?;
-        Ok(Loaded::new(program, BTreeMap::new(), BTreeMap::new()))
+        Ok(LoadedProgram::new(program, BTreeMap::new(), BTreeMap::new()))
     }
 
     /// Loads the given instructions as a program without maps. With `fragments`, the program
@@ -111,11 +111,11 @@ impl Kernel {
         name: &str,
         insns: &[Insn],
         fragments: bool,
-    ) -> Result<Loaded, LoadError> {
+    ) -> Result<LoadedProgram, LoadError> {
         let loaded = program::load_generated(name, &encode(insns), fragments);
         let refused = |cause| LoadError::Refused { program: name.to_owned(), cause };
         let fd = loaded.map_err(refused)?;
-        Ok(Loaded::new(fd, BTreeMap::new(), BTreeMap::new()).with_fragments(fragments))
+        Ok(LoadedProgram::new(fd, BTreeMap::new(), BTreeMap::new()).with_fragments(fragments))
     }
 
     /// Returns the numbers of the object's maps that a program can reach.
@@ -127,7 +127,7 @@ impl Kernel {
         object: &Object,
         program: usize,
     ) -> Result<BTreeSet<usize>, LoadError> {
-        Ok(collect::collect(object, program, &|| self.types())?.maps)
+        Ok(reachable::find_reachable(object, program, &|| self.types())?.maps)
     }
 
     /// As [`Kernel::load`], but replaces results of helper calls in the program itself with the
@@ -140,20 +140,20 @@ impl Kernel {
         object: &Object,
         program: usize,
         answers: &[Answer],
-    ) -> Result<Loaded, LoadError> {
-        self.load_changed(object, program, answers, |linked| Ok(linked.clone()))
+    ) -> Result<LoadedProgram, LoadError> {
+        self.load_transformed(object, program, answers, |linked| Ok(linked.clone()))
     }
 
     /// As [`Kernel::load_with_answers`], but applies `change` to the program and to all programs
     /// that it tail-calls. A changed program must not use further maps of the object.
-    pub(crate) fn load_changed(
+    pub(crate) fn load_transformed(
         &self,
         object: &Object,
         program: usize,
         answers: &[Answer],
         change: impl Fn(&BpfProgram) -> Result<BpfProgram, LoadError>,
-    ) -> Result<Loaded, LoadError> {
-        let mut reachable = collect::collect(object, program, &|| self.types())?;
+    ) -> Result<LoadedProgram, LoadError> {
+        let mut reachable = reachable::find_reachable(object, program, &|| self.types())?;
         if let Some(linked) = reachable.programs.get_mut(&program).filter(|_| !answers.is_empty()) {
             *linked = count::answering(linked, answers)?;
         }
@@ -172,38 +172,42 @@ impl Kernel {
         &self,
         object: &Object,
         program: &BpfProgram,
-    ) -> Result<Loaded, LoadError> {
+    ) -> Result<LoadedProgram, LoadError> {
         let number = program.number;
-        let mut reachable = collect::collect(object, number, &|| self.types())?;
+        let mut reachable = reachable::find_reachable(object, number, &|| self.types())?;
         reachable.programs.insert(number, program.clone());
         self.load_reachable(object, number, reachable, &[])
     }
 
     /// As [`Kernel::load`], but all programs count their instructions.
-    pub fn load_counted(&self, object: &Object, program: usize) -> Result<Counted, LoadError> {
-        self.load_answered(object, program, &[])
+    pub fn load_counted(
+        &self,
+        object: &Object,
+        program: usize,
+    ) -> Result<CountingProgram, LoadError> {
+        self.load_counted_with_answers(object, program, &[])
     }
 
     /// As [`Kernel::load_counted`], but replaces results of helper calls in the program itself with
     /// the given answers.
-    pub fn load_answered(
+    pub fn load_counted_with_answers(
         &self,
         object: &Object,
         program: usize,
         answers: &[Answer],
-    ) -> Result<Counted, LoadError> {
+    ) -> Result<CountingProgram, LoadError> {
         self.load_counting(object, program, answers, false)
     }
 
-    /// As [`Kernel::load_answered`], but a run also computes a fingerprint of its executed blocks,
-    /// which tells whether runs follow the same path ([`Counted::run_repeated`]). Instructions are
-    /// counted modulo 2^32.
+    /// As [`Kernel::load_counted_with_answers`], but a run also computes a fingerprint of its
+    /// executed blocks, which tells whether runs follow the same path
+    /// ([`CountingProgram::run_repeated`]). Instructions are counted modulo 2^32.
     pub fn load_fingerprinted(
         &self,
         object: &Object,
         program: usize,
         answers: &[Answer],
-    ) -> Result<Counted, LoadError> {
+    ) -> Result<CountingProgram, LoadError> {
         self.load_counting(object, program, answers, true)
     }
 
@@ -213,8 +217,8 @@ impl Kernel {
         program: usize,
         answers: &[Answer],
         weighted: bool,
-    ) -> Result<Counted, LoadError> {
-        let mut reachable = collect::collect(object, program, &|| self.types())?;
+    ) -> Result<CountingProgram, LoadError> {
+        let mut reachable = reachable::find_reachable(object, program, &|| self.types())?;
         let number = object.maps.len();
         for (&of, linked) in &mut reachable.programs {
             let answers = if of == program { answers } else { &[] };
@@ -223,7 +227,7 @@ impl Kernel {
         }
         let counter = count::counter();
         let loaded = self.load_reachable(object, program, reachable, &[(number, &counter)])?;
-        Ok(Counted::new(loaded, number, weighted))
+        Ok(CountingProgram::new(loaded, number, weighted))
     }
 
     /// Loads programs with their maps, and creates `further` maps numbered behind those of the
@@ -232,9 +236,9 @@ impl Kernel {
         &self,
         object: &Object,
         program: usize,
-        reachable: collect::Reachable,
+        reachable: reachable::Reachable,
         further: &[(usize, &MapDef)],
-    ) -> Result<Loaded, LoadError> {
+    ) -> Result<LoadedProgram, LoadError> {
         self.load_sharing(object, program, reachable, further, &BTreeMap::new())
     }
 
@@ -244,10 +248,10 @@ impl Kernel {
         &self,
         object: &Object,
         program: usize,
-        reachable: collect::Reachable,
+        reachable: reachable::Reachable,
         further: &[(usize, &MapDef)],
         shared: &BTreeMap<usize, &Map>,
-    ) -> Result<Loaded, LoadError> {
+    ) -> Result<LoadedProgram, LoadError> {
         // Types are optional: if a program needs them, the verifier says so.
         let types = object
             .btf
@@ -258,8 +262,10 @@ impl Kernel {
         let defs = reachable.maps.iter().filter_map(|&n| Some((n, object.maps.get(n)?)));
         for (number, def) in defs.chain(further.iter().copied()) {
             let map = match shared.get(&number) {
-                Some(map) => map.share().map_err(|cause| create::failed(def, "share", cause))?,
-                None => create::map(def, self.cpus, types_fd)?,
+                Some(map) => {
+                    map.share().map_err(|cause| map_creation::failed(def, "share", cause))?
+                }
+                None => map_creation::map(def, self.cpus, types_fd)?,
             };
             maps.insert(number, map);
         }
@@ -273,15 +279,15 @@ impl Kernel {
         for (_, map) in maps.iter().filter(|(number, _)| !shared.contains_key(number)) {
             fill(map, &maps, &programs)?;
         }
-        // `collect` always includes the program itself.
+        // `find_reachable` always includes the program itself.
         match programs.remove(&program) {
-            Some(fd) => Ok(Loaded::new(fd, programs, maps).with_fragments(fragments)),
+            Some(fd) => Ok(LoadedProgram::new(fd, programs, maps).with_fragments(fragments)),
             None => Err(LoadError::Refused { program: String::new(), cause: not_found() }),
         }
     }
 }
 
-fn static_functions(reachable: &collect::Reachable) -> Vec<&str> {
+fn static_functions(reachable: &reachable::Reachable) -> Vec<&str> {
     let functions = reachable.programs.values().flat_map(|p| &p.subprograms);
     functions.filter(|f| !f.global).map(|f| f.name.as_str()).collect()
 }
@@ -306,7 +312,7 @@ fn fill(
             Some(Err(other)) => io::Error::other(other.to_string()),
             None => not_found(),
         };
-        return Err(create::failed(def, "fill", cause));
+        return Err(map_creation::failed(def, "fill", cause));
     }
     Ok(())
 }

@@ -2,27 +2,26 @@
 //! them.
 //!
 //! [`Kernel::available`] checks that this machine can do so. [`Kernel::load`] creates a program's
-//! maps and loads the program, [`Loaded::run`] runs a packet, and [`Loaded::map`] gives access to a
-//! map. [`Kernel::load_counted`] loads a program that also counts its executed instructions.
-//! [`Namespace::new`] makes a network namespace with its own devices, and [`Loaded::attach`]
-//! attaches a program to one of them. [`Wire`] records each program's action and packet there.
-//! [`live::Live`] runs packets that really go where the program sends them.
+//! maps and loads the program, [`LoadedProgram::run`] runs a packet, and [`LoadedProgram::map`]
+//! gives access to a map. [`Kernel::load_counted`] loads a program that also counts its executed
+//! instructions. [`Namespace::new`] makes a network namespace with its own devices, and
+//! [`LoadedProgram::attach`] attaches a program to one of them. [`VethChain`] records each
+//! program's action and packet there. [`live::Live`] runs packets that really go where the program
+//! sends them.
 //!
-//! Nothing is pinned: dropping a [`Loaded`], [`Link`] or [`Namespace`] frees its kernel objects.
-//! This crate does not interpret programs; it is the oracle that the project's models are tested
-//! against.
+//! Nothing is pinned: dropping a [`LoadedProgram`], [`Link`] or [`Namespace`] frees its kernel
+//! objects. This crate does not interpret programs; it is the oracle that the project's models are
+//! tested against.
 //!
 //! Source: bpf(2), the kernel's `uapi/linux/bpf.h` and `net/bpf/test_run.c`; conventions follow
 //! libbpf. Linux 5.18 is the first kernel with all features used here.
 
-mod again;
+mod affinity;
 pub mod agreement;
 mod btf;
-mod collect;
 mod context;
 mod count;
-mod create;
-pub mod cuts;
+pub mod early_exit;
 mod error;
 mod generated;
 mod kernel;
@@ -32,34 +31,36 @@ pub mod live;
 mod loaded;
 mod machine_code;
 mod map;
+mod map_creation;
 mod namespace;
 mod program;
+mod reachable;
+mod retry;
 mod rewriting;
 mod ring;
-mod stay;
 mod sys;
 #[cfg(test)]
 mod tests;
 pub mod timing;
 mod unavailable;
 mod verdict;
-mod wire;
+mod veth_chain;
 pub mod witness;
 
-pub use again::{Interruptible, again};
+pub use affinity::pin_to_current_cpu;
 pub use context::Context;
-pub use count::{Answer, Counted, Tally};
+pub use count::{Answer, CountingProgram, Tally};
 pub use error::{
     InstallError, LinkError, LoadError, MapError, NamespaceError, RunError, WireError,
 };
 pub use generated::GeneratedError;
 pub use kernel::Kernel;
 pub use link::{Link, Mode};
-pub use loaded::{Loaded, TestRun};
+pub use loaded::{LoadedProgram, TestRun};
 pub use machine_code::MachineCode;
 pub use map::{Element, Map};
 pub use namespace::{Device, DeviceCounts, FrameSocket, Namespace};
+pub use retry::{Interruptible, retry};
 pub use ring::Ring;
-pub use stay::stay;
 pub use unavailable::Unavailable;
-pub use wire::{Record, Wire};
+pub use veth_chain::{Record, VethChain};

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use crate::error::LinkError;
 use crate::sys::{attach_xdp, replace_xdp};
-use crate::{Device, Loaded, Namespace};
+use crate::{Device, LoadedProgram, Namespace};
 
 /// Point of the receive path at which an attached program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct Link {
     device: Device,
 }
 
-impl Loaded {
+impl LoadedProgram {
     /// Attaches the program to a device of a namespace. A device has room for one program.
     ///
     /// # Errors
@@ -58,7 +58,7 @@ impl Link {
     ///
     /// # Errors
     /// If the kernel does not accept the program for the device.
-    pub fn replace(&self, program: &Loaded) -> Result<(), LinkError> {
+    pub fn replace(&self, program: &LoadedProgram) -> Result<(), LinkError> {
         let replaced = replace_xdp(self.fd.as_fd(), program.fd());
         replaced.map_err(|cause| LinkError::of(self.device.index(), cause, false))
     }

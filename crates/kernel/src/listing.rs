@@ -4,25 +4,25 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use crate::Loaded;
-use crate::sys::{Listed, next_id, program_address, program_id};
+use crate::LoadedProgram;
+use crate::sys::{ObjectKind, next_id, program_address, program_id};
 
 /// Returns the ids of all programs, in order. Needs `CAP_SYS_ADMIN`.
 pub fn programs() -> io::Result<Vec<u32>> {
-    all(Listed::Programs)
+    all(ObjectKind::Programs)
 }
 
 /// Returns the ids of all maps, in order. Needs `CAP_SYS_ADMIN`.
 pub fn maps() -> io::Result<Vec<u32>> {
-    all(Listed::Maps)
+    all(ObjectKind::Maps)
 }
 
 /// Returns the ids of all links, in order. Needs `CAP_SYS_ADMIN`.
 pub fn links() -> io::Result<Vec<u32>> {
-    all(Listed::Links)
+    all(ObjectKind::Links)
 }
 
-fn all(of: Listed) -> io::Result<Vec<u32>> {
+fn all(of: ObjectKind) -> io::Result<Vec<u32>> {
     let mut numbers = Vec::new();
     while let Some(next) = next_id(of, numbers.last().copied().unwrap_or(0))? {
         numbers.push(next);
@@ -30,18 +30,18 @@ fn all(of: Listed) -> io::Result<Vec<u32>> {
     Ok(numbers)
 }
 
-impl Loaded {
+impl LoadedProgram {
     /// Returns the program's id in the kernel.
     ///
     /// # Errors
     /// If the kernel does not return it.
-    pub fn number(&self) -> io::Result<u32> {
+    pub fn id(&self) -> io::Result<u32> {
         program_id(self.fd().as_fd())
     }
 
     /// Returns the offset of the machine code's start in a cache line of [`LINE`] bytes. `None` if
     /// the kernel hides the address, as it does from unprivileged processes.
-    pub fn place_in_line(&self) -> Option<usize> {
+    pub fn cache_line_offset(&self) -> Option<usize> {
         let address = program_address(self.fd().as_fd()).ok().filter(|&address| address != 0)?;
         usize::try_from(address % LINE).ok()
     }

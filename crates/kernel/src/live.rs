@@ -15,21 +15,21 @@
 //! a few packets in a million find no room and are reported as lost.
 //!
 //! The kernel reuses the memory of packets. It restores start and end of a packet, but not bytes
-//! that the program changed; [`Live::hold_rewritten`] restores them.
+//! that the program changed; [`Live::prepare_rewritten`] restores them.
 //!
 //! Source: `net/bpf/test_run.c` (`bpf_test_run_xdp_live`), `Documentation/bpf/bpf_prog_run.rst`.
 
 mod action;
 mod error;
+mod netns;
 mod programs;
 mod receiver;
 mod run;
 mod sending;
-mod yard;
 
 pub use action::Action;
 pub use error::LiveError;
+pub use netns::PreparedProgram;
 pub use receiver::{Receiver, ReceiverRun};
 pub use run::{Live, LiveRun};
 pub use sending::LARGEST_BATCH;
-pub use yard::Held;

@@ -19,7 +19,7 @@ const GROWTH: usize = 8192;
 
 /// A program in the kernel.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedProgram {
     fd: OwnedFd,
     /// Programs that it can tail-call. A program array drops its entries once no process holds a
     /// reference.
@@ -41,18 +41,18 @@ pub struct TestRun {
     pub duration: Duration,
 }
 
-impl Loaded {
+impl LoadedProgram {
     pub(crate) fn new(
         fd: OwnedFd,
         callees: BTreeMap<usize, OwnedFd>,
         maps: BTreeMap<usize, Map>,
     ) -> Self {
-        Loaded { fd, _callees: callees, maps, fragments: false }
+        LoadedProgram { fd, _callees: callees, maps, fragments: false }
     }
 
     /// Sets whether the program accepts multi-buffer packets (`SEC("xdp.frags")`).
     pub(crate) fn with_fragments(self, fragments: bool) -> Self {
-        Loaded { fragments, ..self }
+        LoadedProgram { fragments, ..self }
     }
 
     /// Returns true if the program accepts multi-buffer packets. The kernel allows tail calls only
@@ -73,7 +73,7 @@ impl Loaded {
 
     /// Returns the map with this number in [`slowpath_bpf::Object::maps`], if the program can reach
     /// it.
-    pub fn map_at(&self, number: usize) -> Option<&Map> {
+    pub fn map_by_number(&self, number: usize) -> Option<&Map> {
         self.maps.get(&number)
     }
 
@@ -95,7 +95,7 @@ impl Loaded {
         self.run_in(packet, repeat, &Context::default())
     }
 
-    /// As [`Loaded::run`], but with the given metadata, device and queue of the packet.
+    /// As [`LoadedProgram::run`], but with the given metadata, device and queue of the packet.
     ///
     /// # Errors
     /// If the kernel does not run the packet; [`RunError::Interrupted`] if a signal arrived before
@@ -116,7 +116,7 @@ impl Loaded {
 
 impl Map {
     /// Puts a program into a slot of a program array.
-    pub fn set_program(&self, slot: u32, program: &Loaded) -> Result<(), MapError> {
+    pub fn set_program(&self, slot: u32, program: &LoadedProgram) -> Result<(), MapError> {
         self.set_fd(slot, program.fd())
     }
 }

@@ -18,7 +18,7 @@ use slowpath_bpf::{BpfProgram, Btf, Object};
 use crate::error::LoadError;
 use crate::program::{self, Types};
 use crate::sys::{self, LINE, RawImage, load_btf};
-use crate::{Kernel, btf, collect};
+use crate::{Kernel, btf, reachable};
 
 /// The machine code of a program.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ impl Kernel {
     /// code.
     pub fn machine_code(&self, object: &Object, program: usize) -> Result<MachineCode, LoadError> {
         let loaded = self.load(object, program)?;
-        let mut reachable = collect::collect(object, program, &|| self.types())?;
+        let mut reachable = reachable::find_reachable(object, program, &|| self.types())?;
         let refused = |cause| LoadError::Refused { program: String::new(), cause };
         let missing = || refused(io::ErrorKind::NotFound.into());
         let linked = reachable.programs.remove(&program).ok_or_else(missing)?;

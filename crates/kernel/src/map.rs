@@ -185,7 +185,8 @@ impl Map {
         let mut elements = Vec::new();
         let mut from = None;
         loop {
-            let Elements { keys, values, behind } = self.raw.lookup_batch(from.as_deref(), most)?;
+            let Elements { keys, values, next_position: behind } =
+                self.raw.lookup_batch(from.as_deref(), most)?;
             let count = keys.len() / self.key_size();
             let of_value = values.len().checked_div(count).unwrap_or(0).max(1);
             let pairs = keys.chunks(self.key_size()).zip(values.chunks(of_value));

@@ -123,7 +123,7 @@ impl Namespace {
             let mut devices = [Device::LOOPBACK; 2];
             for (device, name) in devices.iter_mut().zip(names) {
                 device.index = netlink::index(name).map_err(failed("find"))?;
-                netlink::silence(device.index).map_err(failed("silence"))?;
+                netlink::disable_addr_gen(device.index).map_err(failed("silence"))?;
             }
             for device in devices {
                 netlink::set_up(device.index).map_err(failed("start"))?;

@@ -14,7 +14,7 @@ use slowpath_bpf::{BpfProgram, Btf};
 
 use crate::Map;
 use crate::error::LoadError;
-use crate::sys::{ProgSpec, Saying, TypeInfo, load_program, load_program_with};
+use crate::sys::{LogLevel, ProgSpec, TypeInfo, load_program, load_program_with};
 use crate::verdict::{Verdict, verdict};
 
 /// `BPF_PROG_TYPE_XDP`.
@@ -61,9 +61,9 @@ pub fn load(
     load_program(&spec).or_else(|first| {
         let mut log = vec![0; LOG];
         // If this try succeeds, its result is as good as that of the first.
-        let mut again = |saying, cause: io::Error| {
+        let mut again = |log_level, cause: io::Error| {
             log.fill(0);
-            let tried = load_program_with(&spec, &mut log, saying);
+            let tried = load_program_with(&spec, &mut log, log_level);
             tried.map_err(|_| refused(program, cause, &log, untyped))
         };
         let copy = |cause: &io::Error| match cause.raw_os_error() {
@@ -72,10 +72,10 @@ pub fn load(
         };
         // The verifier gave up, and no log has room for all instructions that it visited.
         if first.kind() == io::ErrorKind::ArgumentListTooLong {
-            return again(Saying::Verdict, first);
+            return again(LogLevel::Verdict, first);
         }
-        match again(Saying::Everything, copy(&first)) {
-            Err(LoadError::Refused { .. }) => again(Saying::Verdict, first),
+        match again(LogLevel::Everything, copy(&first)) {
+            Err(LoadError::Refused { .. }) => again(LogLevel::Verdict, first),
             tried => tried,
         }
     })

@@ -6,6 +6,6 @@ mod moved;
 mod registers;
 mod stack;
 
-pub use free::{Before, before};
-pub use moved::moved;
-pub use stack::{DEEPEST, lowest};
+pub use free::{RegisterState, before};
+pub use moved::insert_and_replace;
+pub use stack::{DEEPEST, free_stack_offset};

@@ -3,7 +3,7 @@
 use slowpath_bpf::MapKind;
 
 use crate::error::MapError;
-use crate::loaded::Loaded;
+use crate::loaded::LoadedProgram;
 use crate::map::Map;
 use crate::sys::Positions;
 
@@ -11,7 +11,7 @@ use crate::sys::Positions;
 /// has read everything in front of a new record, the program wakes it up (`bpf_ringbuf_commit` of
 /// `kernel/bpf/ringbuf.c`). The unread bytes prevent that: they simulate a reader under load, which
 /// keeps up and never sleeps.
-const BEHIND: usize = 8;
+const UNREAD: usize = 8;
 
 /// The reader of a ring buffer.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Ring {
 
     /// Marks everything as read, except for a few bytes, fewer than any record has.
     pub fn drain(&self) {
-        self.positions.set_read(self.positions.written().wrapping_sub(BEHIND));
+        self.positions.set_read(self.positions.written().wrapping_sub(UNREAD));
     }
 
     /// Marks enough as unread that no record fits, however short.
@@ -54,7 +54,7 @@ impl Ring {
     /// Returns how many times `bytes` bytes fit into the buffer after [`Ring::drain`].
     pub fn fits(&self, bytes: usize) -> usize {
         // One byte always stays free (`__bpf_ringbuf_reserve`).
-        (self.size - 1 - BEHIND) / bytes.max(1)
+        (self.size - 1 - UNREAD) / bytes.max(1)
     }
 }
 
@@ -71,11 +71,11 @@ impl Map {
         let definition = self.definition();
         let size = usize::try_from(definition.max_entries).ok()?;
         // The kernel accepts whole pages only.
-        (definition.kind == MapKind::RINGBUF && size > BEHIND).then_some(size)
+        (definition.kind == MapKind::RINGBUF && size > UNREAD).then_some(size)
     }
 }
 
-impl Loaded {
+impl LoadedProgram {
     /// Returns the readers of all ring buffers that the program can reach.
     ///
     /// # Errors

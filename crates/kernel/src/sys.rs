@@ -25,7 +25,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 pub use image::{LINE, RawImage, image};
 pub use link::{attach_xdp, replace_xdp};
-pub use listing::{Listed, next_id, program_address, program_id};
+pub use listing::{ObjectKind, next_id, program_address, program_id};
 pub use live::{LiveSpec, test_run_live};
 pub use namespace::{join_network, own_network, unshare_network};
 pub use packet::{packet_socket, send};
@@ -183,7 +183,7 @@ pub fn is_per_cpu(kind: u32) -> bool {
 }
 
 /// Returns the size in bytes of a value in a system call (`bpf_map_value_size`).
-fn transfer(spec: &MapSpec) -> usize {
+fn syscall_value_size(spec: &MapSpec) -> usize {
     let size = spec.value_size as usize;
     if is_per_cpu(spec.kind) {
         size.next_multiple_of(8) * spec.cpus.count()
@@ -201,7 +201,7 @@ pub struct Elements {
     /// The concatenated values, including all CPUs' values of a per-CPU map.
     pub values: Vec<u8>,
     /// Position of the next batch; `None` after the last one.
-    pub behind: Option<Vec<u8>>,
+    pub next_position: Option<Vec<u8>>,
 }
 
 /// A map, with the sizes of its keys and values.
@@ -232,7 +232,7 @@ impl RawMap {
         };
         // SAFETY: the structure holds no addresses.
         let fd = unsafe { bpf_fd(Command::MapCreate, &mut attr)? };
-        Ok(RawMap { fd, key_size: spec.key_size as usize, transfer: transfer(spec) })
+        Ok(RawMap { fd, key_size: spec.key_size as usize, transfer: syscall_value_size(spec) })
     }
 
     pub fn share(&self) -> io::Result<RawMap> {
@@ -320,7 +320,7 @@ impl RawMap {
         let count = (attr.count as usize).min(most);
         keys.truncate(count * self.key_size);
         values.truncate(count * self.transfer);
-        Ok(Elements { keys, values, behind })
+        Ok(Elements { keys, values, next_position: behind })
     }
 
     pub fn delete(&self, key: &[u8]) -> io::Result<()> {
@@ -384,7 +384,7 @@ pub struct TypeInfo<'a> {
 
 /// The verbosity of the verifier's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Saying {
+pub enum LogLevel {
     /// Each visited instruction and the verdict: `BPF_LOG_LEVEL1`.
     Everything = 1,
     /// Only the verdict: `BPF_LOG_STATS`.
@@ -398,8 +398,12 @@ pub fn load_program(spec: &ProgSpec) -> io::Result<OwnedFd> {
 
 /// As [`load_program`], but the verifier writes to `log`. Fails with `ENOSPC` if the log is too
 /// small.
-pub fn load_program_with(spec: &ProgSpec, log: &mut [u8], saying: Saying) -> io::Result<OwnedFd> {
-    load_logged(spec, log, saying as u32)
+pub fn load_program_with(
+    spec: &ProgSpec,
+    log: &mut [u8],
+    log_level: LogLevel,
+) -> io::Result<OwnedFd> {
+    load_logged(spec, log, log_level as u32)
 }
 
 fn load_logged(spec: &ProgSpec, log: &mut [u8], log_level: u32) -> io::Result<OwnedFd> {

@@ -1,8 +1,8 @@
 //! Timed runs of programs: many repetitions of one packet in one call, on a dedicated thread.
 //!
-//! A [`Station`] is that thread: in a private network namespace, pinned to a CPU, and shielded from
-//! interruptions as far as the kernel allows. Its [`Attachments`] keep timed programs attached to a
-//! device. A test run with repetitions of an unattached program waits for all CPUs twice
+//! A [`TimingThread`] is that thread: in a private network namespace, pinned to a CPU, and shielded
+//! from interruptions as far as the kernel allows. Its [`Attachments`] keep timed programs attached
+//! to a device. A test run with repetitions of an unattached program waits for all CPUs twice
 //! (`bpf_prog_change_xdp` of `net/core/filter.c`). A [`Wrapper`] in front of a program undoes the
 //! changes of the previous run, and reads the clock around the program alone. [`Subject::sample`]
 //! is one timed call. A [`Feed`] in front of a program gives each run a packet of a random flow out
@@ -20,9 +20,9 @@ mod feed;
 mod flows;
 mod rotation;
 mod state;
-mod station;
 mod steps;
 mod subject;
+mod timing_thread;
 mod undo;
 mod wrapper;
 
@@ -31,7 +31,7 @@ pub use error::TimingError;
 pub use feed::Feed;
 pub use flows::Flows;
 pub use rotation::Rotation;
-pub use station::{Scheduling, Station};
 pub use subject::{Sample, Subject};
+pub use timing_thread::{Scheduling, TimingThread};
 pub use undo::{ElementUndo, Undo};
 pub use wrapper::{Preparation, Wrapper};

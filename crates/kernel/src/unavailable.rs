@@ -196,7 +196,7 @@ impl fmt::Display for Cause {
             Cause::Capabilities { attempt, missing, container } => {
                 write!(f, "this process has no {}; ", list(missing, " and no "))?;
                 match container {
-                    true => write!(f, "start the container with {}", facts::ADDED),
+                    true => write!(f, "start the container with {}", facts::CONTAINER_OPTIONS),
                     false => write!(f, "run as root, or with {}", list(attempt.needs(), " and ")),
                 }
             }

@@ -18,7 +18,7 @@ use slowpath_bpf::{MapDef, MapKind};
 
 use crate::context::Context;
 use crate::error::InstallError;
-use crate::loaded::Loaded;
+use crate::loaded::LoadedProgram;
 use crate::map::Map;
 use crate::namespace::Device;
 use crate::sys::xdp_socket;
@@ -52,7 +52,7 @@ pub fn context(witness: &Value) -> Context {
 
 /// Returns what a path depends on apart from packet, maps and context: results of calls, and
 /// conditions at the start. Names that differ between programs are left out.
-pub fn open(witness: &Value) -> BTreeSet<String> {
+pub fn open_dependencies(witness: &Value) -> BTreeSet<String> {
     let unknowns = witness["unknowns"].as_array().into_iter().flatten();
     let called = unknowns.filter_map(|unknown| {
         let (call, result) = (unknown["call"].as_str()?, unknown["result"].as_str()?);
@@ -110,7 +110,7 @@ fn inner_size(outer: &MapDef, witness: &Value, within: &str) -> Option<u32> {
 }
 
 /// Returns the elements of a queue or stack in the order in which to push them.
-pub fn queued(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
+pub fn push_order(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
     let mut values: Vec<Vec<u8>> =
         entries(witness, &map.name).filter_map(|entry| value(entry, map.value_size)).collect();
     for entry in entries(witness, &map.name) {
@@ -124,7 +124,7 @@ pub fn queued(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
 }
 
 /// Returns keys for the elements that only have to be present: the program looks up none of them.
-pub fn others(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
+pub fn extra_keys(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
     other_keys(entries(witness, &map.name), map)
 }
 
@@ -154,7 +154,7 @@ pub fn out_of_range(map: &Map, key: &[u8]) -> bool {
 }
 
 /// Elements of a map that are written in one batch.
-struct Pairs<'a> {
+struct ElementBatch<'a> {
     map: &'a Map,
     /// Sizes of keys and values in bytes; `None` for map types whose values the kernel does not
     /// take as plain bytes.
@@ -163,12 +163,12 @@ struct Pairs<'a> {
     values: Vec<u8>,
 }
 
-impl Pairs<'_> {
-    fn new(map: &Map) -> Pairs<'_> {
+impl ElementBatch<'_> {
+    fn new(map: &Map) -> ElementBatch<'_> {
         let definition = map.definition();
         let plain = !definition.kind.holds_maps() && !redirects(definition.kind);
         let sizes = plain.then_some((definition.key_size as usize, definition.value_size as usize));
-        Pairs { map, sizes, keys: Vec::new(), values: Vec::new() }
+        ElementBatch { map, sizes, keys: Vec::new(), values: Vec::new() }
     }
 
     /// Adds an element and returns true if its sizes are right. Else the caller writes it alone, so
@@ -210,7 +210,7 @@ pub struct Installed {
 ///
 /// # Errors
 /// If the program lacks a map of the witness, or the kernel rejects an element.
-pub fn install(loaded: &Loaded, witness: &Value) -> Result<Installed, InstallError> {
+pub fn install(loaded: &LoadedProgram, witness: &Value) -> Result<Installed, InstallError> {
     install_towards(loaded, witness, Device::LOOPBACK)
 }
 
@@ -220,7 +220,7 @@ pub fn install(loaded: &Loaded, witness: &Value) -> Result<Installed, InstallErr
 /// # Errors
 /// If the program lacks a map of the witness, or the kernel rejects an element.
 pub fn install_towards(
-    loaded: &Loaded,
+    loaded: &LoadedProgram,
     witness: &Value,
     device: Device,
 ) -> Result<Installed, InstallError> {
@@ -265,12 +265,12 @@ impl Installed {
     fn fill(&mut self, map: &Map, witness: &Value) -> Result<(), InstallError> {
         let definition = map.definition();
         if entry_keys(definition.kind) == EntryKeys::Order {
-            for value in queued(witness, definition) {
+            for value in push_order(witness, definition) {
                 map.update(&[], &value)?;
             }
             return Ok(());
         }
-        let mut pairs = Pairs::new(map);
+        let mut pairs = ElementBatch::new(map);
         for entry in entries(witness, &definition.name) {
             let key = bytes(&entry["key"]);
             if let Some(within) = entry["map"].as_str() {
@@ -289,7 +289,7 @@ impl Installed {
                 self.put(map, &key, &value)?;
             }
         }
-        for key in others(witness, definition) {
+        for key in extra_keys(witness, definition) {
             let value = vec![ANY; definition.value_size as usize];
             if !pairs.take(&key, &value) {
                 self.put(map, &key, &value)?;

@@ -20,7 +20,7 @@ use support::pin::on_every_cpu;
 use support::random::{fill, mutated};
 use support::sequences::known;
 use support::tally::{Class, Tally, setting};
-use support::twin::Twin;
+use support::twin::ReplayPair;
 
 /// Number of programs, unless `SLOWPATH_C_PROGRAMS` sets it.
 const PROGRAMS: u64 = 120;
@@ -67,13 +67,14 @@ fn packets_agree(
     tally: &mut Tally,
 ) -> Result<u64, (Class, String)> {
     let refused = |fault| (Class::Refused, fault);
-    let lifted = Twin::lifted(setting.kernel, object, 0).map_err(refused)?;
+    let lifted = ReplayPair::lifted(setting.kernel, object, 0).map_err(refused)?;
     let mut rng = StdRng::seed_from_u64(seed);
     let seeds = packets();
     let (mut most, mut covered) = (0, BTreeSet::new());
     for epoch in 0..setting.packets.div_ceil(EPOCH) {
-        let mut twin = Twin::of(setting.kernel, object, 0, lifted.clone()).map_err(refused)?;
-        twin.tells_its_path(8);
+        let mut twin =
+            ReplayPair::of(setting.kernel, object, 0, lifted.clone()).map_err(refused)?;
+        twin.report_path(8);
         if epoch % 2 == 1 {
             // Ignores errors: a map can be full.
             let _: Result<(), String> = fill(&mut twin, &mut rng, &seeds);

@@ -8,7 +8,7 @@ use crate::support;
 
 use rand::prelude::*;
 use rand::rngs::StdRng;
-use slowpath_kernel::{Kernel, Loaded, TestRun};
+use slowpath_kernel::{Kernel, LoadedProgram, TestRun};
 use slowpath_oracle::Oracle;
 use support::{kernel, load, object, path};
 
@@ -106,7 +106,7 @@ fn options(options: &[u8]) -> Vec<u8> {
 
 /// Loads a program of the folder, and fills its map `places` with the service's backends if it has
 /// one.
-fn program(kernel: &Kernel, file: &str, name: &str) -> Loaded {
+fn program(kernel: &Kernel, file: &str, name: &str) -> LoadedProgram {
     let object = object(&path("../../examples/chain").join(format!("{file}.bpf.o")));
     let loaded = load(kernel, &object, name);
     let Some(places) = loaded.map("places") else { return loaded };
@@ -123,7 +123,7 @@ fn program(kernel: &Kernel, file: &str, name: &str) -> Loaded {
     loaded
 }
 
-fn run(program: &Loaded, packet: &[u8]) -> TestRun {
+fn run(program: &LoadedProgram, packet: &[u8]) -> TestRun {
     program.run(packet, 1).expect("runs")
 }
 

@@ -14,7 +14,7 @@ use slowpath_oracle::Oracle;
 use slowpath_replay::Entry;
 use support::pin::pin;
 use support::random::{fill, mutated};
-use support::twin::Twin;
+use support::twin::ReplayPair;
 use support::{kernel, object, packets, path};
 
 /// Packets for each content. Each packet runs on freshly filled maps.
@@ -44,7 +44,7 @@ fn told(installed: &[(String, Entry)]) -> BTreeMap<String, MapContent> {
 fn check(kernel: &Kernel, object: &Object, seed: u64) -> Result<(), String> {
     let seeds = packets();
     let mut rng = StdRng::seed_from_u64(seed);
-    let mut filled = Twin::new(kernel, object, 0)?;
+    let mut filled = ReplayPair::new(kernel, object, 0)?;
     fill(&mut filled, &mut rng, &seeds)?;
     let mut installed = filled.installed.clone();
     // The kernel treats keys that agree up to their prefix length as one entry.
@@ -64,7 +64,7 @@ fn check(kernel: &Kernel, object: &Object, seed: u64) -> Result<(), String> {
     let lifted = lift(object, &linked, &options).map_err(|e| e.to_string())?;
     for round in 0..PACKETS {
         let packet = mutated(&mut rng, &seeds);
-        let mut twin = Twin::of(kernel, object, 0, lifted.clone())?;
+        let mut twin = ReplayPair::of(kernel, object, 0, lifted.clone())?;
         for (map, entry) in &installed {
             let map = twin.loaded().map(map).ok_or("a map is gone")?;
             map.update(&entry.key, &entry.value).map_err(|e| e.to_string())?;

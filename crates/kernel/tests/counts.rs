@@ -7,7 +7,7 @@ use slowpath_bpf::{Object, ProgramKind};
 use slowpath_kernel::{Context, Kernel};
 use slowpath_oracle::Oracle;
 use support::pin::pin;
-use support::twin::Twin;
+use support::twin::ReplayPair;
 use support::{examples, features, kernel, object, packets, path};
 
 /// Programs that exist to be rejected, or that only other tests run.
@@ -20,13 +20,13 @@ fn compared_elsewhere(program: &str) -> bool {
 /// Runs packets through a program with counters, without counters, and in the interpreter. Returns
 /// the number of packets.
 fn check(kernel: &Kernel, object: &Object, number: usize) -> Result<usize, String> {
-    let lifted = Twin::lifted(kernel, object, number)?;
+    let lifted = ReplayPair::lifted(kernel, object, number)?;
     let packets = packets();
     for (kind, packet) in &packets {
         // Each run starts with fresh maps.
         let counted = kernel.load_counted(object, number).map_err(|e| e.to_string())?;
         let (run, count) = counted.run(packet, &Context::default()).map_err(|e| e.to_string())?;
-        let mut twin = Twin::of(kernel, object, number, lifted.clone())?;
+        let mut twin = ReplayPair::of(kernel, object, number, lifted.clone())?;
         let interpreted = twin.compare(packet).map_err(|e| format!("{kind}: {e}"))?;
         let plain = kernel.load(object, number).map_err(|e| e.to_string())?;
         let plain = plain.run(packet, 1).map_err(|e| e.to_string())?;

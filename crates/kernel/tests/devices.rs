@@ -6,7 +6,7 @@ use crate::support;
 use slowpath_ir::{Op, Program};
 use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
-use support::twin::Twin;
+use support::twin::ReplayPair;
 use support::{kernel, object, path};
 
 /// `hard_header_len` of the loopback device (`gen_lo_setup` of `drivers/net/loopback.c`).
@@ -51,10 +51,10 @@ fn lengths_around_the_limit_are_told_apart() {
     let number = object.programs.iter().position(|p| p.name == "as_long_as_possible");
     let number = number.expect("it is there");
     let mtu = mtu(&kernel, number).expect("the program runs");
-    let mut lifted = Twin::lifted(&kernel, &object, number).expect("is lifted");
+    let mut lifted = ReplayPair::lifted(&kernel, &object, number).expect("is lifted");
     tell(&mut lifted.program, "mtu_len", mtu);
     tell(&mut lifted.program, "length of the device's header", HEADER);
-    let mut twin = Twin::of(&kernel, &object, number, lifted).expect("loads");
+    let mut twin = ReplayPair::of(&kernel, &object, number, lifted).expect("loads");
     let mut compared = 0;
     for (length, given) in [(64, 0), (200, 0), (64, 1), (64, 1500), (64, mtu), (64, mtu + 9)] {
         // The packet's own length includes the header; a given length does not.

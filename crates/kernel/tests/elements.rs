@@ -5,7 +5,7 @@
 use crate::support;
 
 use slowpath_bpf::MapKind;
-use slowpath_kernel::Loaded;
+use slowpath_kernel::LoadedProgram;
 use support::{kernel, load, object, path};
 
 const PACKET: [u8; 60] = [0; 60];
@@ -41,7 +41,7 @@ const CASES: [Case; 23] = [
     ("inserted_and_evicted", "recent", &[(100, 164)], PASS),
 ];
 
-fn fill(loaded: &Loaded, name: &str, keys: &[(u32, u32)]) {
+fn fill(loaded: &LoadedProgram, name: &str, keys: &[(u32, u32)]) {
     let map = loaded.map(name).unwrap_or_else(|| panic!("no map {name}"));
     let size = map.definition().key_size as usize;
     for key in keys.iter().flat_map(|&(from, to)| from..to) {

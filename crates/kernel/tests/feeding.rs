@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use slowpath_bpf::insn::helper::{XDP_ADJUST_HEAD, XDP_ADJUST_TAIL};
 use slowpath_bpf::insn::{AluOp, Call, Insn, Register, Source, Width};
 use slowpath_kernel::timing::{Feed, Flows, TimingError, Undo};
-use slowpath_kernel::{Kernel, Loaded};
+use slowpath_kernel::{Kernel, LoadedProgram};
 use support::kernel;
 
 const ALL: Flows = Flows { count: 40, seed: 7, destinations: true, destination_ports: true };
@@ -30,7 +30,7 @@ fn sum(packet: &[u8]) -> u32 {
     (all & 0xffff) + (all >> 16)
 }
 
-fn calls(kernel: &Kernel, helper: i32, by: i32) -> Loaded {
+fn calls(kernel: &Kernel, helper: i32, by: i32) -> LoadedProgram {
     let set = |dst, src| Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src };
     let insns = [
         set(Register::R2, Source::Imm(by)),
@@ -45,7 +45,7 @@ fn calls(kernel: &Kernel, helper: i32, by: i32) -> Loaded {
 fn flows_are_drawn_evenly_and_their_checksums_are_right() {
     let Some(kernel) = kernel() else { return };
     let feed = Feed::new(&kernel, false, &packet(), &Undo::default(), &ALL).expect("loads");
-    let pass = kernel.passing().expect("loads");
+    let pass = kernel.load_pass().expect("loads");
     feed.select(&pass).expect("is called");
     let mut seen = BTreeMap::<Vec<u8>, u32>::new();
     for _ in 0..4000 {
@@ -68,7 +68,7 @@ fn what_is_fixed_stays() {
     let Some(kernel) = kernel() else { return };
     let flows = Flows { destinations: false, destination_ports: false, ..ALL };
     let feed = Feed::new(&kernel, false, &packet(), &Undo::default(), &flows).expect("loads");
-    feed.select(&kernel.passing().expect("loads")).expect("is called");
+    feed.select(&kernel.load_pass().expect("loads")).expect("is called");
     for _ in 0..100 {
         let run = feed.run(1).expect("runs");
         assert_eq!(sum(&run.packet), 0xffff);
@@ -114,6 +114,6 @@ fn flows_need_a_packet_that_they_fit_into() {
         [(ipv6, ALL), (packet()[..40].to_vec(), ALL), (packet(), Flows { count: 0, ..ALL })]
     {
         let refused = Feed::new(&kernel, false, &packet, &Undo::default(), &flows);
-        assert!(matches!(refused, Err(TimingError::TooMuch { .. })));
+        assert!(matches!(refused, Err(TimingError::CodeTooLong { .. })));
     }
 }

@@ -7,7 +7,7 @@ use slowpath_bpf::Object;
 use slowpath_bpf::insn::{
     AluOp, Call, Condition, Insn, Size, Source, Width, helper::XDP_ADJUST_HEAD,
 };
-use slowpath_kernel::{Context, Counted, Kernel, Tally};
+use slowpath_kernel::{Context, CountingProgram, Kernel, Tally};
 use slowpath_oracle::Oracle;
 use support::{assemble, examples, isa, kernel, object, packets};
 
@@ -76,7 +76,7 @@ fn tally(kernel: &Kernel, object: &Object, packet: &[u8], repeat: u32) -> Tally 
     run(&counted, packet, repeat)
 }
 
-fn run(counted: &Counted, packet: &[u8], repeat: u32) -> Tally {
+fn run(counted: &CountingProgram, packet: &[u8], repeat: u32) -> Tally {
     let run = counted.run_repeated(packet, &Context::default(), repeat);
     run.unwrap_or_else(|e| panic!("{e}")).1
 }

@@ -16,7 +16,7 @@ use slowpath_kernel::{Kernel, LoadError};
 use slowpath_oracle::Oracle;
 use support::assemble::object as object_of;
 use support::random::{fill, mutated};
-use support::twin::Twin;
+use support::twin::ReplayPair;
 use support::{kernel, packets};
 
 /// Number of programs.
@@ -117,9 +117,9 @@ fn log(kernel: &Kernel, object: &Object) -> String {
 /// Compares runs of packets in the kernel and in the interpreter.
 fn agree(kernel: &Kernel, program: &Generated, seed: u64, tally: &mut Tally) -> Result<(), String> {
     let object = Object::parse(&program.object()).map_err(|e| e.to_string())?;
-    let lifted = Twin::lifted(kernel, &object, 0)?;
+    let lifted = ReplayPair::lifted(kernel, &object, 0)?;
     tally.blocks += lifted.program.blocks.len();
-    let twin = Twin::of(kernel, &object, 0, lifted);
+    let twin = ReplayPair::of(kernel, &object, 0, lifted);
     let mut twin = twin.map_err(|fault| format!("{fault}\n{}", log(kernel, &object)))?;
     tally.accepted += 1;
     let seeds = packets();

@@ -15,7 +15,7 @@ use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
 use slowpath_replay::Entry;
 use support::pin::on_every_cpu;
-use support::twin::Twin;
+use support::twin::ReplayPair;
 use support::words::{Compared, Words};
 use support::{kernel, object, path};
 
@@ -57,7 +57,7 @@ fn packet(rng: &mut StdRng) -> Vec<u8> {
 }
 
 /// Puts elements into the maps that only user space fills.
-fn fill(twin: &mut Twin, rng: &mut StdRng) -> Result<(), String> {
+fn fill(twin: &mut ReplayPair, rng: &mut StdRng) -> Result<(), String> {
     for layout in twin.lifted.layout.maps.clone() {
         let value = match layout.name.as_str() {
             "devices" | "devices_by_key" => 1u32.to_le_bytes().to_vec(),
@@ -111,7 +111,7 @@ fn kernel_and_interpreter_agree_on_every_helper() {
             let name = program.name.as_str();
             let checked = match name {
                 _ if name.starts_with("refused_") => Ok(()),
-                "lifted_only" => Twin::lifted(&kernel, &object, number).map(drop),
+                "lifted_only" => ReplayPair::lifted(&kernel, &object, number).map(drop),
                 _ => agree(&kernel, &object, number),
             };
             faults.extend(checked.err().map(|fault| format!("{name}: {fault}")));

@@ -11,7 +11,7 @@ use rand::{RngExt, SeedableRng};
 use slowpath_bpf::insn::{Call, Imm64, Insn, Size, Source};
 use slowpath_bpf::lift::{LiftOptions, lift};
 use slowpath_oracle::Oracle;
-use support::twin::Twin;
+use support::twin::ReplayPair;
 use support::{assemble, isa, kernel};
 
 /// Operands at edges of the results.
@@ -104,7 +104,7 @@ fn kernel_and_interpreter_agree_on_every_instruction() {
     let (mut faults, mut compared) = (Vec::new(), 0);
     for insn in isa::instructions() {
         let object = assemble::object(&[&isa::program(&isa::operands(), &isa::body(insn))]);
-        let mut twin = match Twin::new(&kernel, &object, 0) {
+        let mut twin = match ReplayPair::new(&kernel, &object, 0) {
             Ok(twin) => twin,
             Err(fault) => {
                 faults.push(format!("{insn}: {fault}"));
@@ -143,7 +143,7 @@ fn kernel_and_interpreter_agree_on_known_operands() {
     for insn in isa::instructions() {
         for values in OPERANDS {
             let program = isa::program(&isa::constants(values), &isa::body(insn));
-            let done = Twin::new(&kernel, &assemble::object(&[&program]), 0)
+            let done = ReplayPair::new(&kernel, &assemble::object(&[&program]), 0)
                 .and_then(|mut twin| twin.compare(&packet(0, 0, 0)));
             match done {
                 Ok(_) => compared += 1,
@@ -185,7 +185,7 @@ fn functions_are_called() {
         Insn::Exit,
     ];
     let object = assemble::object(&[&entry, &callee]);
-    let mut twin = Twin::new(&kernel, &object, 0).unwrap_or_else(|e| panic!("{e}"));
+    let mut twin = ReplayPair::new(&kernel, &object, 0).unwrap_or_else(|e| panic!("{e}"));
     for a in EDGES {
         twin.compare(&packet(a, !a >> 3, 5)).unwrap_or_else(|e| panic!("{a:#x}: {e}"));
     }

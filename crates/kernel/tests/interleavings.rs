@@ -12,7 +12,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 use slowpath_bpf::Object;
-use slowpath_kernel::{Context, Counted, Kernel, Loaded};
+use slowpath_kernel::{Context, CountingProgram, Kernel, LoadedProgram};
 use slowpath_oracle::Oracle;
 use support::bounds::analyse;
 use support::clang::{Clang, PRELUDE, clang};
@@ -145,7 +145,7 @@ fn bounds(result: &Value) -> Option<Bounds> {
 
 /// Returns the maximum number of instructions of a run while another program runs continuously on
 /// another CPU.
-fn most_beside(counted: &Counted, other: Option<&Loaded>) -> u64 {
+fn most_beside(counted: &CountingProgram, other: Option<&LoadedProgram>) -> u64 {
     let (batches, done) = (AtomicU32::new(0), AtomicBool::new(false));
     // Threads inherit the CPU affinity of their parent, so the parent stays unpinned.
     std::thread::scope(|scope| {
@@ -200,7 +200,7 @@ fn check(kernel: &Kernel, clang: &Clang, text: &str, seen: &mut Seen) -> Result<
     let Bounds { alone, among_others, conditional } = bounds;
     let counted = kernel.load_counted(&object, 0).map_err(|e| e.to_string())?;
     let beside = |program| {
-        let loaded = kernel.load_beside(&object, program, counted.loaded());
+        let loaded = kernel.load_sharing_maps(&object, program, counted.loaded());
         loaded.map_err(|e| e.to_string())
     };
     let (same, writer) = (beside(0)?, beside(1)?);

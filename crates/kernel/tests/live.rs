@@ -8,7 +8,7 @@ use serde_json::json;
 use slowpath_bpf::insn::{AluOp, Condition, Insn, Register, Size, Source, Width};
 use slowpath_kernel::live::{Action, Live, LiveError, Receiver};
 use slowpath_kernel::witness::install_towards;
-use slowpath_kernel::{Context, Kernel, Loaded, NamespaceError, listing};
+use slowpath_kernel::{Context, Kernel, LoadedProgram, NamespaceError, listing};
 use slowpath_oracle::Oracle;
 use support::{assemble, features, kernel, load};
 
@@ -38,7 +38,7 @@ fn returned(live: &Live, receiver: &Receiver) -> u64 {
 
 /// Loads a program that sends a packet back if its first byte is 1, and sets that byte to 2. It
 /// drops other packets.
-fn only_once(kernel: &Kernel) -> Loaded {
+fn only_once(kernel: &Kernel) -> LoadedProgram {
     let [data, end, byte] = [Register::R2, Register::R3, Register::R4];
     let alu = |op, dst, src| Insn::Alu { width: Width::W64, op, dst, src };
     let field = |dst, offset| {
@@ -104,7 +104,7 @@ fn what_witnesses_redirect_arrives_at_the_device_given() {
     let device = live.device();
     let installed = live.namespace().enter(|| install_towards(&loaded, &witness, device));
     let _kept = installed.expect("is entered").expect("is installed");
-    let held = live.hold(&loaded).expect("is held");
+    let held = live.prepare(&loaded).expect("is held");
     let run = live.run(&held, &PACKET, &Context::default(), 1000, 0).expect("runs");
     assert_eq!((run.delivered, run.lost), (1000, 0), "{run:?}");
 
@@ -148,7 +148,7 @@ fn receivers_get_the_packet_as_it_was_and_runs_what_is_left_of_it() {
         let mut receiver = live.receiver(&loaded, &packet).expect("is attached");
         let run = receiver.run(2000, 0).expect("runs");
         assert_eq!((run.received, returned(&live, &receiver)), (2000, 2000), "{run:?}");
-        let held = live.hold(&loaded).expect("is held");
+        let held = live.prepare(&loaded).expect("is held");
         let run = live.run(&held, &packet, &Context::default(), 2000, 0).expect("runs");
         assert!((1..2000).contains(&run.delivered), "memory is used again: {run:?}");
     }
@@ -162,12 +162,12 @@ fn held_programs_can_have_each_packet_written_anew() {
     for len in [14, 15, 64, 1500] {
         let mut packet = vec![3; len];
         packet[0] = 1;
-        let held = live.hold_rewritten(&loaded, &packet).expect("is held");
+        let held = live.prepare_rewritten(&loaded, &packet).expect("is held");
         let run = live.run(&held, &packet, &Context::default(), 2000, 0).expect("runs");
         assert_eq!((run.delivered, run.lost), (2000, 0), "{run:?}");
     }
     for action in Action::ALL {
-        let held = live.hold_rewritten(live.minimal(action), &PACKET).expect("is held");
+        let held = live.prepare_rewritten(live.minimal(action), &PACKET).expect("is held");
         let run = live.run(&held, &PACKET, &Context::default(), 1000, 0).expect("runs");
         assert_eq!(run.delivered, if action.sends() { 1000 } else { 0 }, "{action:?}: {run:?}");
     }
@@ -194,7 +194,7 @@ fn what_cannot_be_sent_is_refused_with_a_reason() {
     assert_eq!(run(&PACKET, &from(device), 0).expect("runs").delivered, 10);
     let other = run(&PACKET, &from(device + 100), 0);
     assert!(matches!(other, Err(LiveError::Device { .. })), "{other:?}");
-    let mut receiver = live.receiver(&kernel.passing().expect("loads"), &[0; 13]).expect("waits");
+    let mut receiver = live.receiver(&kernel.load_pass().expect("loads"), &[0; 13]).expect("waits");
     assert!(matches!(receiver.run(1, 0), Err(LiveError::TooShort { len: 13 })));
     Oracle::Kernel.compared(6, "refusals of live packets");
 }
@@ -210,7 +210,7 @@ fn examples_run_live() {
         for number in 0..object.programs.len() {
             // Other tests cover programs that the kernel rejects.
             let Ok(loaded) = kernel.load(&object, number) else { continue };
-            let held = live.hold(&loaded).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+            let held = live.prepare(&loaded).unwrap_or_else(|fault| panic!("{name}: {fault}"));
             for (kind, packet) in &packets {
                 let run = live.run(&held, packet, &Context::default(), 100, 0);
                 let run = run.unwrap_or_else(|fault| panic!("{name}, {kind}: {fault}"));
@@ -257,7 +257,7 @@ fn programs_see_the_number_of_the_device() {
     };
     let device = live.device().index();
     for (number, expected) in [(device, 10), (device + 1, 0)] {
-        let held = live.hold(&asking(number)).expect("is held");
+        let held = live.prepare(&asking(number)).expect("is held");
         let run = live.run(&held, &PACKET, &Context::default(), 10, 0).expect("runs");
         assert_eq!(run.delivered, expected);
     }
@@ -267,12 +267,12 @@ fn programs_see_the_number_of_the_device() {
 #[test]
 fn nothing_of_it_stays() {
     let Some((kernel, live)) = live() else { return };
-    let loaded = kernel.passing().expect("loads");
-    let held = live.hold(&loaded).expect("is held");
+    let loaded = kernel.load_pass().expect("loads");
+    let held = live.prepare(&loaded).expect("is held");
     let receiver = live.receiver(&loaded, &PACKET).expect("is attached");
     let mut programs: Vec<u32> =
-        Action::ALL.iter().map(|&action| live.minimal(action).number().expect("told")).collect();
-    programs.push(loaded.number().expect("told"));
+        Action::ALL.iter().map(|&action| live.minimal(action).id().expect("told")).collect();
+    programs.push(loaded.id().expect("told"));
     drop((live, loaded));
     let left = || {
         let all = listing::programs().expect("are listed");

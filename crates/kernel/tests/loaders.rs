@@ -38,13 +38,13 @@ SEC("xdp") int program(struct xdp_md *ctx)
 "#;
 
 /// A variable, element or field that holds a number, by its name in C and in options.
-struct Place {
+struct LoaderVariable {
     name: String,
     kind: &'static str,
 }
 
 /// Returns a program, and the places that a loader may set.
-fn program(rng: &mut StdRng) -> (String, Vec<Place>) {
+fn program(rng: &mut StdRng) -> (String, Vec<LoaderVariable>) {
     let (mut text, mut places) = (PRELUDE.to_owned(), Vec::new());
     for number in 0..rng.random_range(2..5) {
         let kind = ["u8", "u16", "u32", "u32", "u64", "s32"][rng.random_range(0..6)];
@@ -59,9 +59,11 @@ fn program(rng: &mut StdRng) -> (String, Vec<Place>) {
             _ => writeln!(text, "{volatile} {kind} {name}{initial};"),
         };
         match shape {
-            0 => places.extend((0..2).map(|n| Place { name: format!("{name}[{n}]"), kind })),
-            1 => places.push(Place { name: format!("{name}.low"), kind }),
-            _ => places.push(Place { name, kind }),
+            0 => {
+                places.extend((0..2).map(|n| LoaderVariable { name: format!("{name}[{n}]"), kind }))
+            }
+            1 => places.push(LoaderVariable { name: format!("{name}.low"), kind }),
+            _ => places.push(LoaderVariable { name, kind }),
         }
     }
     text += START;
@@ -95,8 +97,8 @@ fn program(rng: &mut StdRng) -> (String, Vec<Place>) {
 }
 
 /// Returns a setting for each place: a value, or `any` with probability `open`.
-fn values(rng: &mut StdRng, places: &[Place], open: f64) -> Vec<String> {
-    let mut value = |place: &Place| {
+fn values(rng: &mut StdRng, places: &[LoaderVariable], open: f64) -> Vec<String> {
+    let mut value = |place: &LoaderVariable| {
         let most: u64 = match place.kind {
             "u8" => 0xff,
             "u16" => 0xffff,
@@ -153,7 +155,7 @@ fn sections(object: &Object) -> String {
 
 fn check(
     (kernel, clang): (&Kernel, &Clang),
-    (text, places): (&str, &[Place]),
+    (text, places): (&str, &[LoaderVariable]),
     rng: &mut StdRng,
     tally: &mut Tally,
 ) -> Result<(), (Class, String)> {

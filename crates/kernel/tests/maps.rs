@@ -2,16 +2,16 @@
 
 use crate::support;
 
-use slowpath_kernel::{Kernel, Loaded, Map, MapError};
+use slowpath_kernel::{Kernel, LoadedProgram, Map, MapError};
 use support::{features, kernel, load};
 
 const PACKET: [u8; 60] = [0; 60];
 
-fn all_maps(kernel: &Kernel) -> Loaded {
+fn all_maps(kernel: &Kernel) -> LoadedProgram {
     load(kernel, &features(), "all_maps")
 }
 
-fn map<'a>(loaded: &'a Loaded, name: &str) -> &'a Map {
+fn map<'a>(loaded: &'a LoadedProgram, name: &str) -> &'a Map {
     loaded.map(name).unwrap_or_else(|| panic!("no map {name}"))
 }
 
@@ -92,7 +92,7 @@ fn elements_that_are_read_together_are_those_of_each_key() {
         table.update(&u32s(3 * key), &u64::from(key).to_ne_bytes()).expect("writes");
     }
     let mut read = 0;
-    let maps = (0..features().maps.len()).filter_map(|number| loaded.map_at(number));
+    let maps = (0..features().maps.len()).filter_map(|number| loaded.map_by_number(number));
     for map in maps.filter(|map| map.definition().kind.is_readable()) {
         let each = |key: Vec<u8>| Some((key.clone(), map.lookup_all(&key).expect("reads")?));
         let mut one_by_one: Vec<_> =

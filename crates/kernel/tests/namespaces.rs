@@ -128,7 +128,7 @@ fn pairs_are_up_silent_and_not_seen_outside() {
 #[test]
 fn a_device_has_room_for_one_program_until_its_link_goes() {
     let Some((kernel, namespace)) = namespace() else { return };
-    let pass = kernel.passing().expect("loads");
+    let pass = kernel.load_pass().expect("loads");
     let lo = Device::LOOPBACK;
     let native = pass.attach(&namespace, lo, Mode::Native).expect_err("lo has no driver's mode");
     assert!(native.to_string().ends_with("try the generic mode"), "{native}");
@@ -150,8 +150,8 @@ fn a_namespace_goes_with_its_owner() {
     let Some((kernel, namespace)) = namespace() else { return };
     let this = inside(&namespace);
     assert!(is_held(this));
-    let pass = kernel.passing().expect("loads");
-    let number = pass.number().expect("has a number");
+    let pass = kernel.load_pass().expect("loads");
+    let number = pass.id().expect("has a number");
     let link = pass.attach(&namespace, Device::LOOPBACK, Mode::Generic).expect("is attached");
     let known = || listing::programs().expect("are listed").contains(&number);
     drop(pass);
@@ -202,7 +202,7 @@ fn hold(kernel: &Kernel) -> ! {
     let live = Live::new(kernel).expect("is made");
     let (device, number) = inside(live.namespace());
     let programs =
-        Action::ALL.map(|action| live.minimal(action).number().expect("has a number").to_string());
+        Action::ALL.map(|action| live.minimal(action).id().expect("has a number").to_string());
     writeln!(stdout(), "holds {device} {number} {}", programs.join(" ")).expect("somebody reads");
     loop {
         sleep(PATIENCE);

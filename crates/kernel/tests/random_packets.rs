@@ -13,7 +13,7 @@ use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
 use support::pin::on_every_cpu;
 use support::random::{fill, mutated};
-use support::twin::Twin;
+use support::twin::ReplayPair;
 use support::{kernel, object, packets, path};
 
 /// Number of packets.
@@ -45,11 +45,12 @@ fn agree(kernel: &Kernel, file: &Path, packets_each: usize) -> Result<usize, Str
             continue;
         }
         let fault = |fault: String| format!("{name}: {fault}");
-        let lifted = Twin::lifted(kernel, &object, number).map_err(fault)?;
+        let lifted = ReplayPair::lifted(kernel, &object, number).map_err(fault)?;
         let mut covered = BTreeSet::new();
         let mut rng = StdRng::seed_from_u64(0x510_9a7);
         for epoch in 0..packets_each.div_ceil(EPOCH) {
-            let mut twin = Twin::of(kernel, &object, number, lifted.clone()).map_err(fault)?;
+            let mut twin =
+                ReplayPair::of(kernel, &object, number, lifted.clone()).map_err(fault)?;
             if epoch % 4 != 0 {
                 fill(&mut twin, &mut rng, &seeds).map_err(fault)?;
             }

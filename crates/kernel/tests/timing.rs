@@ -8,9 +8,9 @@ use std::sync::mpsc;
 
 use slowpath_bpf::insn::{AluOp, Call, Condition, Insn, Register, Size, Source, Width};
 use slowpath_kernel::timing::{
-    Attachments, Preparation, Rotation, Station, Subject, TimingError, Undo, Wrapper,
+    Attachments, Preparation, Rotation, Subject, TimingError, TimingThread, Undo, Wrapper,
 };
-use slowpath_kernel::{Context, Kernel, Loaded, RunError};
+use slowpath_kernel::{Context, Kernel, LoadedProgram, RunError};
 use slowpath_oracle::Oracle;
 use support::{assemble, kernel};
 
@@ -22,17 +22,17 @@ fn set(dst: Register, src: Source) -> Insn {
     Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src }
 }
 
-fn load(kernel: &Kernel, insns: &[Insn], fragments: bool) -> Loaded {
+fn load(kernel: &Kernel, insns: &[Insn], fragments: bool) -> LoadedProgram {
     kernel.load_generated("test", insns, fragments).expect("loads")
 }
 
-fn empty(kernel: &Kernel, fragments: bool) -> Loaded {
+fn empty(kernel: &Kernel, fragments: bool) -> LoadedProgram {
     load(kernel, &[set(Register::R0, Source::Imm(2)), Insn::Exit], fragments)
 }
 
 /// Loads a program that calls each helper with the context and a number. It returns `XDP_PASS` if
 /// all succeed, else `XDP_DROP`.
-fn adjusting(kernel: &Kernel, calls: &[(i32, i32)]) -> Loaded {
+fn adjusting(kernel: &Kernel, calls: &[(i32, i32)]) -> LoadedProgram {
     let mut insns = vec![set(Register::R6, Source::Reg(Register::R1))];
     for &(helper, by) in calls {
         insns.extend([
@@ -58,7 +58,7 @@ fn adjusting(kernel: &Kernel, calls: &[(i32, i32)]) -> Loaded {
 
 /// Loads a program that returns the two low bits of a byte of the packet, and adds `more` to that
 /// byte.
-fn reading(kernel: &Kernel, at: i16, more: i32) -> Loaded {
+fn reading(kernel: &Kernel, at: i16, more: i32) -> LoadedProgram {
     let byte = |insn: fn(Register, Register, i16) -> Insn| insn(Register::R4, Register::R2, at);
     let insns = [
         Insn::Load {
@@ -105,11 +105,11 @@ fn reading(kernel: &Kernel, at: i16, more: i32) -> Loaded {
     load(kernel, &insns, false)
 }
 
-fn subject<'a>(program: &'a Loaded, wrapper: Option<&'a Wrapper>) -> Subject<'a> {
+fn subject<'a>(program: &'a LoadedProgram, wrapper: Option<&'a Wrapper>) -> Subject<'a> {
     Subject { program, wrapper }
 }
 
-fn restoring(kernel: &Kernel, program: &Loaded, undo: &Undo) -> Wrapper {
+fn restoring(kernel: &Kernel, program: &LoadedProgram, undo: &Undo) -> Wrapper {
     let preparation = Preparation { undo: Some(undo), rotation: None };
     Wrapper::new(kernel, program, &preparation).expect("loads")
 }
@@ -118,29 +118,29 @@ fn restoring(kernel: &Kernel, program: &Loaded, undo: &Undo) -> Wrapper {
 fn a_station_works_in_a_namespace_of_its_own() {
     let Some(_) = kernel() else { return };
     let network = || std::fs::read_link("/proc/thread-self/ns/net").expect("is readable");
-    let station = Station::start(None).expect("starts");
-    let theirs = station.perform(move |_| network()).expect("answers");
+    let station = TimingThread::start(None).expect("starts");
+    let theirs = station.run_job(move |_| network()).expect("answers");
     assert_ne!(theirs, network());
-    let thread = station.perform(|_| rustix::thread::gettid().as_raw_nonzero().get());
+    let thread = station.run_job(|_| rustix::thread::gettid().as_raw_nonzero().get());
     assert_eq!(thread.expect("answers"), station.scheduling().thread);
     // A panicking job ends the thread. The waiting caller and later ones get an error instead of
     // waiting forever.
-    assert!(station.perform(|_| panic!("on purpose")).is_err());
-    assert!(station.perform(|_| ()).is_err());
+    assert!(station.run_job(|_| panic!("on purpose")).is_err());
+    assert!(station.run_job(|_| ()).is_err());
     Oracle::Kernel.compared(1, "namespaces of stations");
 }
 
 #[test]
 fn a_job_that_is_not_waited_for_goes_on_alone() {
     let Some(_) = kernel() else { return };
-    let station = Station::start(None).expect("starts").with_patience(|| false);
+    let station = TimingThread::start(None).expect("starts").with_cancellation(|| false);
     let (go_on, told) = mpsc::channel::<()>();
     let (say, said) = mpsc::channel();
     let job = move |_: &_| {
         let _ = told.recv();
         say.send("done").expect("is heard");
     };
-    assert!(matches!(station.perform(job), Err(TimingError::NotAwaited)));
+    assert!(matches!(station.run_job(job), Err(TimingError::Cancelled)));
     // Dropping the station does not wait for the thread, which would block forever.
     drop(station);
     assert!(said.try_recv().is_err());

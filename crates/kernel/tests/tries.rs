@@ -11,7 +11,7 @@ use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
 use slowpath_replay::Entry;
 use support::pin::pin;
-use support::twin::Twin;
+use support::twin::ReplayPair;
 use support::{kernel, object, path};
 
 /// Packets for each program.
@@ -36,11 +36,11 @@ fn key(rng: &mut StdRng) -> Vec<u8> {
 /// Runs each packet on a trie of its own. Returns the set of results that the kernel gave.
 fn compare(kernel: &Kernel, file: &str, number: usize) -> Result<BTreeSet<u64>, String> {
     let object = object(&path(file));
-    let lifted = Twin::lifted(kernel, &object, number)?;
+    let lifted = ReplayPair::lifted(kernel, &object, number)?;
     let mut rng = StdRng::seed_from_u64(number as u64);
     let mut results = BTreeSet::new();
     for _ in 0..PACKETS {
-        let mut twin = Twin::of(kernel, &object, number, lifted.clone())?;
+        let mut twin = ReplayPair::of(kernel, &object, number, lifted.clone())?;
         let layouts = twin.lifted.layout.maps.clone();
         let routes = layouts.iter().find(|layout| layout.name == "routes");
         let routes = routes.ok_or("no trie")?;

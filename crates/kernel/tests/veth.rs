@@ -14,7 +14,7 @@ use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 use slowpath::Options;
 use slowpath_bpf::Object;
-use slowpath_kernel::{Counted, FrameSocket, Kernel, Mode, Namespace, RunError};
+use slowpath_kernel::{CountingProgram, FrameSocket, Kernel, Mode, Namespace, RunError};
 use slowpath_oracle::Oracle;
 use support::bounds::analyse_as;
 use support::clang::{Clang, PRELUDE, clang};
@@ -98,7 +98,7 @@ struct Devices {
     redirected: FrameSocket,
     // Keeps the sender attached.
     _sender: slowpath_kernel::Link,
-    ways: slowpath_kernel::Loaded,
+    ways: slowpath_kernel::LoadedProgram,
     far: u32,
 }
 
@@ -137,8 +137,8 @@ impl Devices {
 }
 
 /// Returns the number of instructions executed for a frame; `None` if it does not arrive.
-fn executed(counted: &Counted, socket: &FrameSocket, frame: &[u8]) -> Option<u64> {
-    let count = |loaded: &slowpath_kernel::Loaded| {
+fn executed(counted: &CountingProgram, socket: &FrameSocket, frame: &[u8]) -> Option<u64> {
+    let count = |loaded: &slowpath_kernel::LoadedProgram| {
         let bytes = loaded.map("slowpath.count")?.lookup(&0u32.to_ne_bytes()).ok()??;
         Some(u64::from_ne_bytes(bytes.try_into().ok()?))
     };

@@ -3,7 +3,7 @@
 
 use crate::support;
 
-use slowpath_kernel::{Mode, Namespace, Wire};
+use slowpath_kernel::{Mode, Namespace, VethChain};
 use slowpath_oracle::Oracle;
 use support::{kernel, object, path};
 
@@ -34,7 +34,8 @@ fn records_are_what_test_runs_give() {
         let object = object(&path(&format!("../../examples/{name}.bpf.o")));
         for mode in [Mode::Native, Mode::Generic] {
             let tested = kernel.load(&object, 0).unwrap_or_else(|e| panic!("{name}: {e}"));
-            let mut wire = Wire::new(&kernel, mode, 1500, false).unwrap_or_else(|e| panic!("{e}"));
+            let mut wire =
+                VethChain::new(&kernel, mode, 1500, false).unwrap_or_else(|e| panic!("{e}"));
             let program = wire.load(&kernel, (&object, 0), &[], &[]);
             let program = program.unwrap_or_else(|e| panic!("{name}: {e}"));
             wire.attach(&program).unwrap_or_else(|e| panic!("{name}: {e}"));

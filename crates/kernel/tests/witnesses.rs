@@ -13,7 +13,7 @@ use slowpath_bpf::{Object, ProgramKind};
 use slowpath_kernel::Kernel;
 use slowpath_kernel::witness::{answers, bytes, context, install};
 use slowpath_oracle::Oracle;
-use support::twin::Twin;
+use support::twin::ReplayPair;
 
 use support::{examples, kernel, object};
 
@@ -63,8 +63,9 @@ struct Tally {
 /// Counts the instructions that the kernel executes for a witness. Results that a test run cannot
 /// reproduce are substituted in the program.
 fn count(kernel: &Kernel, object: &Object, program: usize, witness: &Value) -> Result<u64, String> {
-    let counted =
-        kernel.load_answered(object, program, &answers(witness)).map_err(|e| e.to_string())?;
+    let counted = kernel
+        .load_counted_with_answers(object, program, &answers(witness))
+        .map_err(|e| e.to_string())?;
     let installed = install(counted.loaded(), witness).map_err(|e| e.to_string())?;
     let run = counted.run(&bytes(&witness["packet"]), &context(witness));
     drop(installed);
@@ -94,7 +95,7 @@ fn check(kernel: &Kernel, file: &Path, tally: &mut Tally) {
                 )),
                 Err(fault) => tally.faults.push(format!("{name}, path {index}: {fault}")),
             }
-            let twin = Twin::new(kernel, &object, number);
+            let twin = ReplayPair::new(kernel, &object, number);
             match twin.and_then(|mut twin| twin.replay(witness)) {
                 Ok(step) if Some(step.instructions) == expected => tally.replayed += 1,
                 Ok(_) if open => tally.open += 1,

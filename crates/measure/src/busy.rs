@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
-use slowpath_kernel::timing::{Attached, Sample, Station, Subject};
-use slowpath_kernel::{Context, Kernel, LoadError, Loaded};
+use slowpath_kernel::timing::{Attached, Sample, Subject, TimingThread};
+use slowpath_kernel::{Context, Kernel, LoadError, LoadedProgram};
 
 use crate::error::MeasureError;
 use crate::references::{PACKET, PASS, REGISTERS, set};
@@ -16,7 +16,7 @@ const ADDITIONS: u32 = 400;
 /// go, so that its times can be compared with its earlier times.
 #[derive(Debug)]
 pub struct Busy {
-    program: Loaded,
+    program: LoadedProgram,
     _attached: Attached,
 }
 
@@ -25,9 +25,9 @@ impl Busy {
     ///
     /// # Errors
     /// If the kernel rejects the program.
-    pub fn new(station: &Station, kernel: &Arc<Kernel>) -> Result<Busy, MeasureError> {
+    pub fn new(station: &TimingThread, kernel: &Arc<Kernel>) -> Result<Busy, MeasureError> {
         let (kernel, attachments) = (Arc::clone(kernel), station.attachments().clone());
-        station.perform(move |_| {
+        station.run_job(move |_| {
             let program = program(&kernel)?;
             let attached = Subject { program: &program, wrapper: None }.attach(&attachments)?;
             Ok(Busy { program, _attached: attached })
@@ -40,11 +40,11 @@ impl Busy {
     /// If the kernel does not run the program.
     pub fn sample(
         self: &Arc<Self>,
-        station: &Station,
+        station: &TimingThread,
         repeat: u32,
     ) -> Result<Sample, MeasureError> {
         let busy = Arc::clone(self);
-        station.perform(move |_| {
+        station.run_job(move |_| {
             let subject = Subject { program: &busy.program, wrapper: None };
             Ok(subject.sample(&PACKET, &Context::default(), repeat)?)
         })?
@@ -54,7 +54,7 @@ impl Busy {
 /// Builds a program of many independent additions. They are the first to suffer from anything that
 /// slows down the CPU: a lower frequency, or a busy sibling on the same core. A chain of dependent
 /// instructions would hardly notice the sibling.
-fn program(kernel: &Kernel) -> Result<Loaded, LoadError> {
+fn program(kernel: &Kernel) -> Result<LoadedProgram, LoadError> {
     let mut insns: Vec<Insn> = REGISTERS.iter().map(|&register| set(register, 3)).collect();
     let registers = REGISTERS.iter().copied().cycle();
     insns.extend(registers.take(ADDITIONS as usize).map(|dst| Insn::Alu {

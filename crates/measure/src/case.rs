@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use slowpath_bpf::Object;
 use slowpath_estimate::Path;
-use slowpath_kernel::cuts::{RESULT, Switch};
+use slowpath_kernel::early_exit::{EXIT_ACTION, ExitSelector};
 use slowpath_kernel::witness::{self, Installed};
-use slowpath_kernel::{Answer, Context, Kernel, Loaded};
+use slowpath_kernel::{Answer, Context, Kernel, LoadedProgram};
 
 use slowpath_kernel::timing::Undo;
 use slowpath_replay::PathId;
@@ -43,21 +43,21 @@ impl fmt::Display for Arrangement {
 /// A program in the kernel, with its maps filled from a witness.
 #[derive(Debug)]
 pub(crate) struct InKernel {
-    pub(crate) program: Loaded,
-    pub(crate) switch: Option<Switch>,
+    pub(crate) program: LoadedProgram,
+    pub(crate) switch: Option<ExitSelector>,
     pub(crate) drains: Option<Drains>,
     _installed: Option<Installed>,
 }
 
 impl InKernel {
     /// Wraps a program without maps.
-    pub(crate) fn without_maps(program: Loaded) -> InKernel {
+    pub(crate) fn without_maps(program: LoadedProgram) -> InKernel {
         InKernel { program, switch: None, drains: None, _installed: None }
     }
 }
 
 /// A program in the kernel, with its switch if it can end early.
-type Code = (Loaded, Option<Switch>);
+type Code = (LoadedProgram, Option<ExitSelector>);
 
 /// A path of a program that can be timed.
 #[derive(Clone, Debug)]
@@ -158,7 +158,11 @@ impl Case {
 
     /// Returns the return value of a run: the one at the cut if the path is cut.
     pub(crate) fn returns(&self) -> u32 {
-        if self.cut.as_ref().is_some_and(|cut| cut.at.is_some()) { RESULT } else { self.action }
+        if self.cut.as_ref().is_some_and(|cut| cut.at.is_some()) {
+            EXIT_ACTION
+        } else {
+            self.action
+        }
     }
 
     /// Returns the number of instructions of the path. A 64-bit immediate load counts as one, as in
@@ -227,7 +231,7 @@ impl Case {
         Ok(match &self.cut {
             None => (kernel.load_with_answers(object, self.program, answers)?, None),
             Some(cut) => {
-                let loaded = kernel.load_cuttable(object, self.program, answers, &cut.points)?;
+                let loaded = kernel.load_with_exits(object, self.program, answers, &cut.points)?;
                 (loaded.0, Some(loaded.1))
             }
         })
@@ -240,20 +244,20 @@ impl Case {
     }
 
     /// Returns the ring buffers of the loaded program that must be emptied, if any.
-    pub(crate) fn drains(&self, program: &Loaded) -> Result<Option<Drains>, MeasureError> {
+    pub(crate) fn drains(&self, program: &LoadedProgram) -> Result<Option<Drains>, MeasureError> {
         Ok(self.draining.as_ref().map(|draining| draining.of(program)).transpose()?)
     }
 
     /// Brings the maps of a program into the state that the path finds: first as the witness
     /// describes them, then as changed by earlier packets.
-    pub(crate) fn install(&self, loaded: &Loaded) -> Result<Installed, MeasureError> {
+    pub(crate) fn install(&self, loaded: &LoadedProgram) -> Result<Installed, MeasureError> {
         let installed = witness::install(loaded, &self.witness)?;
         self.warm(loaded)?;
         Ok(installed)
     }
 
     /// Runs the packet that precedes the measured ones, if the case has one.
-    pub(crate) fn warm(&self, loaded: &Loaded) -> Result<(), MeasureError> {
+    pub(crate) fn warm(&self, loaded: &LoadedProgram) -> Result<(), MeasureError> {
         if self.warmed {
             loaded.run_in(&self.packet, 1, &self.context)?;
         }

@@ -17,9 +17,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use slowpath_kernel::timing::{
-    Attachments, Preparation, Rotation, Station, Subject, Undo, Wrapper,
+    Attachments, Preparation, Rotation, Subject, TimingThread, Undo, Wrapper,
 };
-use slowpath_kernel::{Kernel, Loaded, again};
+use slowpath_kernel::{Kernel, LoadedProgram, retry};
 use slowpath_replay::Replay;
 
 use crate::case::{Arrangement, Case, InKernel};
@@ -48,14 +48,14 @@ impl Cold {
     /// [`MeasureError::NotCold`] if there are no such packets; other errors if kernel or
     /// interpreter fail.
     pub fn find(
-        station: &Station,
+        station: &TimingThread,
         kernel: &Arc<Kernel>,
         case: &Arc<Case>,
         cache_bytes: u64,
     ) -> Result<Cold, MeasureError> {
         let (kernel, case) = (Arc::clone(kernel), Arc::clone(case));
         let attachments = station.attachments().clone();
-        station.perform(move |_| Cold::here((&kernel, &attachments), case, cache_bytes))?
+        station.run_job(move |_| Cold::here((&kernel, &attachments), case, cache_bytes))?
     }
 
     fn here(
@@ -102,7 +102,7 @@ impl Cold {
         let subject = Subject { program: counted.loaded(), wrapper: Some(&wrapper) };
         let _attached = subject.attach(attachments)?;
         let run = |repeat: u32| {
-            again(|| {
+            retry(|| {
                 counted.tally(|loaded| {
                     let run = wrapper.run(loaded, &self.case.packet, &self.case.context, repeat);
                     run.map_err(MeasureError::from)
@@ -135,7 +135,7 @@ impl Cold {
         Ok((loaded, wrapper))
     }
 
-    fn wrapper(&self, kernel: &Kernel, program: &Loaded) -> Result<Wrapper, MeasureError> {
+    fn wrapper(&self, kernel: &Kernel, program: &LoadedProgram) -> Result<Wrapper, MeasureError> {
         let rotation = Some(self.flows.rotation());
         let preparation = Preparation { undo: Some(&self.undo), rotation };
         Ok(Wrapper::new(kernel, program, &preparation)?)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use slowpath_kernel::cuts::{ASKING, ENDING, RESULT, Switch};
+use slowpath_kernel::early_exit::{CHECK_INSNS, EXIT_ACTION, EXIT_INSNS, ExitSelector};
 use slowpath_kernel::timing::{Attachments, Undo};
 use slowpath_kernel::{Kernel, LoadError};
 
@@ -39,10 +39,10 @@ pub fn beginnings(
     let places: Arc<[usize]> = points.iter().map(|&point| trace[point]).collect();
     let mut wanted: Vec<Beginning> = Vec::new();
     for (number, &point) in points.iter().enumerate() {
-        let counted = point as u64 + ASKING * (number as u64 + 1) + ENDING;
+        let counted = point as u64 + CHECK_INSNS * (number as u64 + 1) + EXIT_INSNS;
         wanted.push(Beginning { at: Some(number), counted });
     }
-    let counted = trace.len() as u64 + ASKING * points.len() as u64;
+    let counted = trace.len() as u64 + CHECK_INSNS * points.len() as u64;
     wanted.push(Beginning { at: None, counted });
     let code = Arc::default();
     let mut found: Vec<Option<Case>> = vec![None; wanted.len()];
@@ -127,7 +127,7 @@ struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    fn trial(&self) -> Result<(Trial, Switch), MeasureError> {
+    fn trial(&self) -> Result<(Trial, ExitSelector), MeasureError> {
         let Case { object, program, answers, .. } = self.case;
         let loaded = self.kernel.0.load_cuttable_counted(object, *program, answers, self.places);
         let (counted, switch) = loaded?;
@@ -144,12 +144,12 @@ impl Attempt<'_> {
     /// instructions; `None` if one differed.
     fn repeats(
         &self,
-        (trial, switch): &(Trial, Switch),
+        (trial, switch): &(Trial, ExitSelector),
         beginning: &Beginning,
     ) -> Result<Option<u32>, MeasureError> {
         let Case { packet, context, action, .. } = self.case;
-        switch.turn(trial.counted().loaded(), beginning.at)?;
-        let value = if beginning.at.is_some() { RESULT } else { *action };
+        switch.select(trial.counted().loaded(), beginning.at)?;
+        let value = if beginning.at.is_some() { EXIT_ACTION } else { *action };
         let wanted = Wanted { value, instructions: beginning.counted };
         trial.repeats(packet, context, &wanted, LONG)
     }

@@ -4,7 +4,7 @@
 //! into the buffers, and a sample consists of several calls.
 
 use slowpath_kernel::timing::{Sample, TimingError};
-use slowpath_kernel::{Loaded, MapError, Ring};
+use slowpath_kernel::{LoadedProgram, MapError, Ring};
 
 use crate::error::MeasureError;
 
@@ -34,7 +34,7 @@ impl Draining {
     /// If a ring buffer has no room for two runs such as `run`, or if the kernel does not expose
     /// the positions in ring buffers.
     pub fn find(
-        program: &Loaded,
+        program: &LoadedProgram,
         run: impl FnOnce() -> Result<(), MeasureError>,
     ) -> Result<Option<Draining>, MeasureError> {
         let rings = program.rings()?;
@@ -59,7 +59,7 @@ impl Draining {
     }
 
     /// Returns the ring buffers of a program in the kernel.
-    pub fn of(&self, program: &Loaded) -> Result<Drains, MapError> {
+    pub fn of(&self, program: &LoadedProgram) -> Result<Drains, MapError> {
         let all = program.rings()?.into_iter();
         let written = |ring: &Ring| self.written.iter().any(|name| name == ring.name());
         Ok(Drains { rings: all.filter(written).collect(), runs: self.runs })

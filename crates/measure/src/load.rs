@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use slowpath_kernel::timing::{
-    Attached, Attachments, Preparation, Sample, Station, Subject, TimingError, Wrapper,
+    Attached, Attachments, Preparation, Sample, Subject, TimingError, TimingThread, Wrapper,
 };
 use slowpath_kernel::{Context, Kernel};
 
@@ -75,12 +75,12 @@ impl Load {
     /// # Errors
     /// If the kernel rejects one of them.
     pub fn new(
-        station: &Station,
+        station: &TimingThread,
         kernel: &Arc<Kernel>,
         cases: Vec<Arc<Case>>,
     ) -> Result<Load, MeasureError> {
         let (kernel, attachments) = (Arc::clone(kernel), station.attachments().clone());
-        station.perform(move |_| Load::here(&kernel, &attachments, cases))?
+        station.run_job(move |_| Load::here(&kernel, &attachments, cases))?
     }
 
     /// Loads cold cases, on the thread of a station. Each is followed by an empty program that gets
@@ -89,12 +89,12 @@ impl Load {
     /// # Errors
     /// If the kernel rejects one of them.
     pub fn cold(
-        station: &Station,
+        station: &TimingThread,
         kernel: &Arc<Kernel>,
         cases: Vec<Arc<Cold>>,
     ) -> Result<Load, MeasureError> {
         let (kernel, attachments) = (Arc::clone(kernel), station.attachments().clone());
-        station.perform(move |_| Load::cold_here(&kernel, &attachments, &cases))?
+        station.run_job(move |_| Load::cold_here(&kernel, &attachments, &cases))?
     }
 
     fn here(
@@ -168,12 +168,12 @@ impl Load {
     /// If the case does not exist, or the kernel does not run it.
     pub fn sample(
         self: &Arc<Self>,
-        station: &Station,
+        station: &TimingThread,
         case: usize,
         repeat: u32,
     ) -> Result<Sample, MeasureError> {
         let load = Arc::clone(self);
-        station.perform(move |_| load.sample_case(case, repeat))?
+        station.run_job(move |_| load.sample_case(case, repeat))?
     }
 
     /// Times a reference; see [`Load::sample`].
@@ -182,12 +182,12 @@ impl Load {
     /// If this load has no such reference, or the kernel does not run it.
     pub fn sample_reference(
         self: &Arc<Self>,
-        station: &Station,
+        station: &TimingThread,
         reference: Reference,
         repeat: u32,
     ) -> Result<Sample, MeasureError> {
         let load = Arc::clone(self);
-        station.perform(move |_| load.sample_known(reference, repeat))?
+        station.run_job(move |_| load.sample_known(reference, repeat))?
     }
 
     fn sample_case(&self, case: usize, repeat: u32) -> Result<Sample, MeasureError> {
@@ -195,7 +195,7 @@ impl Load {
         let Timed { case, ready, value } = self.cases.get(case).ok_or_else(missing)?;
         let InKernel { program, switch, drains, .. } = &ready.program;
         if let (Some(switch), Some(cut)) = (switch, &case.cut) {
-            switch.turn(program, cut.at)?;
+            switch.select(program, cut.at)?;
         }
         let once = |repeat| ready.sample(&case.packet, &case.context, repeat);
         let sample = match drains {

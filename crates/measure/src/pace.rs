@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
-use slowpath_kernel::timing::{Attached, Attachments, Station, Subject};
-use slowpath_kernel::{Context, Kernel, Loaded};
+use slowpath_kernel::timing::{Attached, Attachments, Subject, TimingThread};
+use slowpath_kernel::{Context, Kernel, LoadedProgram};
 
 use crate::error::MeasureError;
 use crate::references::{PACKET, PASS, REGISTERS, set};
@@ -25,7 +25,7 @@ pub struct Pace {
 /// A program in the kernel, attached.
 #[derive(Debug)]
 struct Ready {
-    program: Loaded,
+    program: LoadedProgram,
     _attached: Attached,
 }
 
@@ -44,9 +44,9 @@ impl Pace {
     ///
     /// # Errors
     /// If the kernel rejects one of them.
-    pub fn new(station: &Station, kernel: &Arc<Kernel>) -> Result<Pace, MeasureError> {
+    pub fn new(station: &TimingThread, kernel: &Arc<Kernel>) -> Result<Pace, MeasureError> {
         let (kernel, attachments) = (Arc::clone(kernel), station.attachments().clone());
-        station.perform(move |_| Pace::here(&kernel, &attachments))?
+        station.run_job(move |_| Pace::here(&kernel, &attachments))?
     }
 
     fn here(kernel: &Kernel, attachments: &Attachments) -> Result<Pace, MeasureError> {
@@ -58,9 +58,13 @@ impl Pace {
     ///
     /// # Errors
     /// If the kernel does not run them.
-    pub fn sample(self: &Arc<Self>, station: &Station, repeat: u32) -> Result<Paced, MeasureError> {
+    pub fn sample(
+        self: &Arc<Self>,
+        station: &TimingThread,
+        repeat: u32,
+    ) -> Result<Paced, MeasureError> {
         let pace = Arc::clone(self);
-        station.perform(move |_| {
+        station.run_job(move |_| {
             // The first call after a pause finds cold caches, which would distort a difference.
             pace.dependent[0].run(repeat)?;
             let dependent = addition(&pace.dependent, repeat)?;

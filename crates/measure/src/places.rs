@@ -6,7 +6,7 @@
 
 use std::sync::Mutex;
 
-use slowpath_kernel::Loaded;
+use slowpath_kernel::LoadedProgram;
 use slowpath_kernel::listing::LINE;
 
 /// Bytes between two places: programs start at multiples of this number.
@@ -32,16 +32,16 @@ pub struct Visits {
 impl Places {
     /// Returns the number of loads that had the code at this program's place; `None` if the kernel
     /// does not reveal the address.
-    pub fn rarer(&self, program: &Loaded) -> Option<Visits> {
-        let place = program.place_in_line()? / STEP;
+    pub fn rarer(&self, program: &LoadedProgram) -> Option<Visits> {
+        let place = program.cache_line_offset()? / STEP;
         let mut visits = self.visits.lock().ok()?;
         let times = *visits.get_mut(place)?.get_or_insert(0);
         Some(Visits { times, is_rarest: visits.iter().flatten().all(|&other| times <= other) })
     }
 
     /// Counts one load at the program's place.
-    pub fn visit(&self, program: &Loaded) {
-        let place = program.place_in_line().map(|place| place / STEP);
+    pub fn visit(&self, program: &LoadedProgram) {
+        let place = program.cache_line_offset().map(|place| place / STEP);
         if let (Some(place), Ok(mut visits)) = (place, self.visits.lock())
             && let Some(times) = visits.get_mut(place)
         {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::Insn;
-use slowpath_kernel::cuts;
+use slowpath_kernel::early_exit;
 
 /// Most points of a path.
 const MOST: usize = 24;
@@ -24,7 +24,7 @@ impl<'a> Way<'a> {
     /// Creates the path of a program through these slots. It can end at a slot only if it passes
     /// there once.
     pub fn new(program: &'a BpfProgram, trace: &'a [usize]) -> Way<'a> {
-        let places = cuts::possible(program);
+        let places = early_exit::exit_points(program);
         let mut times: BTreeMap<usize, usize> = BTreeMap::new();
         for &slot in trace {
             *times.entry(slot).or_default() += 1;

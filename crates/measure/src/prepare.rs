@@ -8,9 +8,9 @@ use slowpath_bpf::lift::Lifted;
 use slowpath_bpf::{MapDef, MapKind, Object};
 use slowpath_estimate::{Code, Path};
 use slowpath_ir::CostEvent;
-use slowpath_kernel::timing::{Attachments, ElementUndo, Station, Undo};
+use slowpath_kernel::timing::{Attachments, ElementUndo, TimingThread, Undo};
 use slowpath_kernel::witness::{self, Installed};
-use slowpath_kernel::{Counted, Kernel};
+use slowpath_kernel::{CountingProgram, Kernel};
 use slowpath_replay::{Effects, Replay, ReplayError};
 
 use crate::case::{Arrangement, Case};
@@ -41,7 +41,7 @@ impl Case {
     /// # Errors
     /// If kernel and interpreter disagree, the kernel takes another path, or it cannot be repeated.
     pub fn prepare(
-        station: &Station,
+        station: &TimingThread,
         kernel: &Arc<Kernel>,
         object: &Arc<Object>,
         program: usize,
@@ -50,7 +50,7 @@ impl Case {
     ) -> Result<Case, MeasureError> {
         let (kernel, object) = (Arc::clone(kernel), Arc::clone(object));
         let attachments = station.attachments().clone();
-        station.perform(move |_| {
+        station.run_job(move |_| {
             Case::here((&kernel, &attachments), object, program, witness, instructions)
         })?
     }
@@ -130,7 +130,7 @@ impl Case {
         // With no known length, the kernel's path is taken, provided that it repeats.
         let expected = known.unwrap_or(tally.instructions);
         if tally.instructions != expected {
-            let depends = witness::open(&self.witness).into_iter().collect();
+            let depends = witness::open_dependencies(&self.witness).into_iter().collect();
             let taken = tally.instructions;
             return Err(MeasureError::OtherPath { expected, taken, depends });
         }
@@ -142,7 +142,10 @@ impl Case {
     }
 
     /// Loads the program with block counters and fills its maps from the witness.
-    pub(crate) fn counted(&self, kernel: &Kernel) -> Result<(Counted, Installed), MeasureError> {
+    pub(crate) fn counted(
+        &self,
+        kernel: &Kernel,
+    ) -> Result<(CountingProgram, Installed), MeasureError> {
         let counted = kernel.load_fingerprinted(&self.object, self.program, &self.answers)?;
         let installed = self.install(counted.loaded())?;
         Ok((counted, installed))
@@ -206,7 +209,7 @@ impl Case {
         let loaded = self.load(kernel)?;
         let element = |change: &slowpath_replay::MapChange| {
             let number = self.object.maps.iter().position(|map| map.name == change.map)?;
-            loaded.program.map_at(number)?;
+            loaded.program.map_by_number(number)?;
             Some(ElementUndo { map: number, key: change.key.clone(), value: change.before.clone() })
         };
         let mut elements: Vec<ElementUndo> = effects.maps.iter().filter_map(element).collect();
@@ -247,7 +250,7 @@ impl Case {
             for name in &change.maps {
                 let found = self.object.maps.iter().enumerate().find(|(_, map)| map.name == *name);
                 let Some((number, map)) = found else { continue };
-                let queued = || witness::queued(&self.witness, map);
+                let queued = || witness::push_order(&self.witness, map);
                 let value = match (change.call.as_str(), map.kind) {
                     ("map_push_elem", MapKind::QUEUE | MapKind::STACK) => None,
                     ("map_pop_elem", MapKind::QUEUE) => queued().into_iter().next(),
@@ -272,7 +275,8 @@ impl Case {
             }
             (None, Some(change)) => format!("what it writes to {} is not taken back", change.map),
             (None, None) => {
-                let depends: Vec<String> = witness::open(&self.witness).into_iter().collect();
+                let depends: Vec<String> =
+                    witness::open_dependencies(&self.witness).into_iter().collect();
                 reason::unknown(effects, &depends)
             }
         }

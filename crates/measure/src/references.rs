@@ -1,7 +1,7 @@
 //! Programs of known cost, as references for timed programs.
 
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
-use slowpath_kernel::{Kernel, LoadError, Loaded};
+use slowpath_kernel::{Kernel, LoadError, LoadedProgram};
 
 /// Registers that the additions write to in turn. Each addition depends only on the sixth before
 /// it, so the CPU's issue width limits their rate.
@@ -18,7 +18,7 @@ pub fn set(dst: Register, value: i32) -> Insn {
 }
 
 /// Loads a program that only passes packets on.
-pub fn empty(kernel: &Kernel, fragments: bool) -> Result<Loaded, LoadError> {
+pub fn empty(kernel: &Kernel, fragments: bool) -> Result<LoadedProgram, LoadError> {
     kernel.load_generated(
         "slowpath_empty",
         &[set(Register::R0, PASS.cast_signed()), Insn::Exit],

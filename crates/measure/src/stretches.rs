@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{Call, Insn, helper_name};
-use slowpath_kernel::timing::{Attachments, Station};
+use slowpath_kernel::timing::{Attachments, TimingThread};
 use slowpath_kernel::{Kernel, LoadError, witness};
 
 use crate::case::Case;
@@ -57,12 +57,12 @@ impl Case {
     /// before.
     pub fn stretches(
         self: &Arc<Self>,
-        station: &Station,
+        station: &TimingThread,
         kernel: &Arc<Kernel>,
     ) -> Result<Stretches, MeasureError> {
         let (case, kernel) = (Arc::clone(self), Arc::clone(kernel));
         let attachments = station.attachments().clone();
-        station.perform(move |_| case.stretches_here(&kernel, &attachments))?
+        station.run_job(move |_| case.stretches_here(&kernel, &attachments))?
     }
 
     fn stretches_here(
@@ -71,7 +71,7 @@ impl Case {
         attachments: &Attachments,
     ) -> Result<Stretches, MeasureError> {
         let trace = self.trace.as_deref().ok_or_else(|| MeasureError::NoTrace {
-            depends: witness::open(&self.witness).into_iter().collect(),
+            depends: witness::open_dependencies(&self.witness).into_iter().collect(),
         })?;
         let program = self.object.link(self.program, None).map_err(LoadError::from)?;
         let wanted = Way::new(&program, trace).points();

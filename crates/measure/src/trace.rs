@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use slowpath_bpf::Object;
 use slowpath_capture::{Capture, Packet};
-use slowpath_kernel::timing::Station;
+use slowpath_kernel::timing::TimingThread;
 use slowpath_kernel::{Context, Kernel};
 use slowpath_replay::{Replay, ReplayError};
 
@@ -47,7 +47,7 @@ impl Trace {
     /// # Errors
     /// If the file is not a capture, the program cannot be replayed, or a map rejects its content.
     pub fn start(
-        station: &Station,
+        station: &TimingThread,
         kernel: &Arc<Kernel>,
         object: &Arc<Object>,
         program: usize,
@@ -56,7 +56,7 @@ impl Trace {
     ) -> Result<Trace, MeasureError> {
         let capture = Capture::open(file)?.converting();
         let (kernel, object) = (Arc::clone(kernel), Arc::clone(object));
-        let (replay, maps) = station.perform(move |_| {
+        let (replay, maps) = station.run_job(move |_| {
             let mut replay = Replay::new(&kernel, &object, program)?;
             let maps = start::fill(&mut replay, &object, &content)?;
             Ok::<_, MeasureError>((replay, maps))
@@ -71,9 +71,9 @@ impl Trace {
     ///
     /// # Errors
     /// If the thread of the station has ended.
-    pub fn advance(&self, station: &Station, time: Duration) -> Result<bool, MeasureError> {
+    pub fn advance(&self, station: &TimingThread, time: Duration) -> Result<bool, MeasureError> {
         let state = Arc::clone(&self.state);
-        Ok(station.perform(move |_| {
+        Ok(station.run_job(move |_| {
             let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
             let started = Instant::now();
             while !state.over && started.elapsed() < time {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use slowpath_kernel::timing::{Attached, Attachments, Preparation, Subject, Undo, Wrapper};
 use slowpath_kernel::witness::Installed;
-use slowpath_kernel::{Context, Counted, Kernel, Loaded, Tally, again};
+use slowpath_kernel::{Context, CountingProgram, Kernel, LoadedProgram, Tally, retry};
 
 use crate::drain::Drains;
 use crate::error::MeasureError;
@@ -18,7 +18,7 @@ const MOST: u32 = 1 << 20;
 
 /// A program with block counters, and a wrapper that undoes its changes between runs.
 pub struct Trial {
-    counted: Counted,
+    counted: CountingProgram,
     wrapper: Option<Wrapper>,
     drains: Option<Drains>,
     _installed: Installed,
@@ -39,7 +39,7 @@ impl Trial {
     /// empty between calls.
     pub fn new(
         (kernel, attachments): (&Kernel, &Attachments),
-        (counted, installed): (Counted, Installed),
+        (counted, installed): (CountingProgram, Installed),
         undo: Option<&Undo>,
         drains: Option<Drains>,
     ) -> Result<Trial, MeasureError> {
@@ -54,7 +54,7 @@ impl Trial {
     }
 
     /// Returns the program.
-    pub fn counted(&self) -> &Counted {
+    pub fn counted(&self) -> &CountingProgram {
         &self.counted
     }
 
@@ -66,7 +66,7 @@ impl Trial {
         context: &Context,
         repeat: u32,
     ) -> Result<Option<(u32, Tally)>, MeasureError> {
-        let runs = |loaded: &Loaded| {
+        let runs = |loaded: &LoadedProgram| {
             let call = |runs: u32| match &self.wrapper {
                 Some(wrapper) => {
                     let run = wrapper.run(loaded, packet, context, runs);
@@ -79,7 +79,7 @@ impl Trial {
                 None => call(repeat),
             }
         };
-        let (value, tally) = again(|| self.counted.tally(runs))?;
+        let (value, tally) = retry(|| self.counted.tally(runs))?;
         Ok(value.map(|return_value| (return_value, tally)))
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use slowpath_bpf::Object;
 use slowpath_kernel::Kernel;
-use slowpath_kernel::timing::Station;
+use slowpath_kernel::timing::TimingThread;
 use slowpath_measure::{Case, Load, MeasureError};
 use slowpath_oracle::Oracle;
 
@@ -17,7 +17,7 @@ const TX: u32 = 3;
 
 struct Changes {
     kernel: Arc<Kernel>,
-    station: Station,
+    station: TimingThread,
     object: Arc<Object>,
 }
 
@@ -29,7 +29,7 @@ impl Changes {
         let bytes = std::fs::read(&path).expect("is committed");
         Some(Changes {
             kernel: Arc::new(kernel),
-            station: Station::start(None).expect("starts"),
+            station: TimingThread::start(None).expect("starts"),
             object: Arc::new(Object::parse(&bytes).expect("is an object")),
         })
     }

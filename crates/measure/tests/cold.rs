@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use slowpath_bpf::Object;
 use slowpath_kernel::Kernel;
-use slowpath_kernel::timing::Station;
+use slowpath_kernel::timing::TimingThread;
 use slowpath_measure::{Case, Cold, Load, MeasureError};
 use slowpath_oracle::Oracle;
 
@@ -18,14 +18,15 @@ use assembled::{ADD, EXIT, insn, object, result};
 /// The firewall's program, with a station to measure it.
 struct Bed {
     kernel: Arc<Kernel>,
-    station: Station,
+    station: TimingThread,
     object: Arc<Object>,
 }
 
 impl Bed {
     fn new() -> Option<Bed> {
         let kernel = Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
-        let station = Station::start(None).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
+        let station =
+            TimingThread::start(None).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/firewall.bpf.o");
         let object = Object::parse(&std::fs::read(file).expect("is there")).expect("is an object");
         Some(Bed { kernel: Arc::new(kernel), station, object: Arc::new(object) })

@@ -11,7 +11,7 @@ use assembled::{ADD, EXIT, insn, result};
 use counter::{PUT_COUNTER, counter};
 use serde_json::{Value, json};
 use slowpath_bpf::Object;
-use slowpath_kernel::timing::Station;
+use slowpath_kernel::timing::TimingThread;
 use slowpath_kernel::{Context, Kernel, witness};
 use slowpath_measure::{Arrangement, Case, Later, Load};
 use slowpath_oracle::Oracle;
@@ -22,9 +22,10 @@ const PASS: u32 = 2;
 const PACKET: [u8; 64] = [0x11; 64];
 
 /// Returns the station and the kernel; without them, the test is skipped.
-fn station() -> Option<(Station, Arc<Kernel>)> {
+fn station() -> Option<(TimingThread, Arc<Kernel>)> {
     let kernel = Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
-    let station = Station::start(None).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
+    let station =
+        TimingThread::start(None).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
     Some((station, Arc::new(kernel)))
 }
 
@@ -33,7 +34,12 @@ fn witness_of(packet: &[u8]) -> Value {
     json!({ "packet": digits, "maps": {}, "unknowns": [], "environment": [] })
 }
 
-fn prepare(station: &Station, kernel: &Arc<Kernel>, object: &Arc<Object>, packet: &[u8]) -> Case {
+fn prepare(
+    station: &TimingThread,
+    kernel: &Arc<Kernel>,
+    object: &Arc<Object>,
+    packet: &[u8],
+) -> Case {
     let case = Case::prepare(station, kernel, object, 0, witness_of(packet), None);
     case.unwrap_or_else(|e| panic!("{e}"))
 }
@@ -124,7 +130,7 @@ fn once_changed() -> Arc<Object> {
 /// Checks that further packets take one common path in the kernel, in the interpreter and in each
 /// repetition.
 fn steady(
-    (station, kernel): (&Station, &Arc<Kernel>),
+    (station, kernel): (&TimingThread, &Arc<Kernel>),
     object: &Arc<Object>,
     packet: &[u8],
 ) -> (Case, Later) {

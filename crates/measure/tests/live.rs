@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use slowpath_bpf::Object;
 use slowpath_kernel::Kernel;
 use slowpath_kernel::live::Live;
-use slowpath_kernel::timing::Station;
+use slowpath_kernel::timing::TimingThread;
 use slowpath_measure::live::{LiveCase, LiveLoad, LiveSubject};
 use slowpath_measure::{Case, MeasureError};
 use slowpath_oracle::Oracle;
@@ -18,16 +18,17 @@ const CHANGES: &str = "tests/objects/changes.bpf.o";
 const FRAMES: u32 = 5000;
 
 /// Returns the station and the kernel; without them, the test is skipped.
-fn station() -> Option<(Station, Arc<Kernel>)> {
+fn station() -> Option<(TimingThread, Arc<Kernel>)> {
     let kernel = Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
     Live::new(&kernel).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
-    let station = Station::start(None).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
+    let station =
+        TimingThread::start(None).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
     Some((station, Arc::new(kernel)))
 }
 
 /// Prepares the path of a packet of zeros with these maps.
 fn prepare(
-    station: &Station,
+    station: &TimingThread,
     kernel: &Arc<Kernel>,
     (object, program): (&str, &str),
     maps: &Value,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::json;
 use slowpath_bpf::insn::Insn;
 use slowpath_bpf::{BpfProgram, Object};
-use slowpath_kernel::cuts::{ASKING, ENDING, RESULT, possible};
-use slowpath_kernel::timing::Station;
+use slowpath_kernel::early_exit::{CHECK_INSNS, EXIT_ACTION, EXIT_INSNS, exit_points};
+use slowpath_kernel::timing::TimingThread;
 use slowpath_kernel::{Context, Kernel, LoadError};
 use slowpath_measure::{Case, Load, Stretches};
 use slowpath_oracle::Oracle;
@@ -52,7 +52,7 @@ fn counted(
     at: Option<usize>,
 ) -> Result<(u64, u32), LoadError> {
     let (counted, switch) = kernel.load_cuttable_counted(object, number, &[], places)?;
-    switch.turn(counted.loaded(), at).expect("can be written");
+    switch.select(counted.loaded(), at).expect("can be written");
     let (run, tally) =
         counted.run_repeated(&packet(), &Context::default(), 1).expect("the kernel runs it");
     Ok((tally.instructions, run.return_value))
@@ -60,7 +60,7 @@ fn counted(
 
 /// Returns the places that the path passes once, each after the number of instructions before it.
 fn passed_once(program: &BpfProgram, trace: &[usize]) -> Vec<(usize, usize)> {
-    let places = possible(program);
+    let places = exit_points(program);
     let once = |slot: usize| trace.iter().filter(|&&other| other == slot).count() == 1;
     let points = trace.iter().enumerate().filter(|(_, slot)| places[**slot] && once(**slot));
     points.map(|(before, &slot)| (before, slot)).collect()
@@ -82,17 +82,22 @@ fn a_path_ends_where_it_is_cut() {
         for (number, &(before, slot)) in points.iter().enumerate() {
             let taken = counted(&kernel, (&object, 0), &places, Some(number));
             let taken = taken.unwrap_or_else(|e| panic!("{name}: {e}"));
-            let expected = before as u64 + ASKING * (number as u64 + 1) + ENDING;
-            assert_eq!(taken, (expected, RESULT), "{name}, cut at {slot}");
+            let expected = before as u64 + CHECK_INSNS * (number as u64 + 1) + EXIT_INSNS;
+            assert_eq!(taken, (expected, EXIT_ACTION), "{name}, cut at {slot}");
             compared += 1;
         }
         let whole = counted(&kernel, (&object, 0), &places, None).expect("loads").0;
-        assert_eq!(whole, trace.len() as u64 + ASKING * places.len() as u64, "{name}");
+        assert_eq!(whole, trace.len() as u64 + CHECK_INSNS * places.len() as u64, "{name}");
     }
     Oracle::Kernel.compared(compared, "cut paths");
 }
 
-fn case(station: &Station, kernel: &Arc<Kernel>, object: &Arc<Object>, number: usize) -> Arc<Case> {
+fn case(
+    station: &TimingThread,
+    kernel: &Arc<Kernel>,
+    object: &Arc<Object>,
+    number: usize,
+) -> Arc<Case> {
     let digits: String = packet().iter().map(|byte| format!("{byte:02x}")).collect();
     let witness = json!({"packet": digits, "maps": {}, "unknowns": [], "environment": []});
     let case = Case::prepare(station, kernel, object, number, witness, None);
@@ -106,7 +111,7 @@ fn calls(stretches: &Stretches) -> Vec<&str> {
 #[test]
 fn stretches_are_the_whole_path_and_each_can_be_timed() {
     let Some(kernel) = kernel() else { return };
-    let station = Station::start(None).expect("starts");
+    let station = TimingThread::start(None).expect("starts");
     let mut compared = 0;
     for name in ["firewall", "flow_monitor", "dns_cache", "tunnel", "count_min.8", "path_explosion"]
     {
@@ -128,7 +133,7 @@ fn stretches_are_the_whole_path_and_each_can_be_timed() {
         for number in (0..parts.len()).chain((0..parts.len()).rev()) {
             let sample = load.sample(&station, number, 50).expect("runs");
             let ends = parts[number].to.is_some();
-            let result = if ends { RESULT } else { case.action() };
+            let result = if ends { EXIT_ACTION } else { case.action() };
             assert_eq!(sample.return_value, result, "{name}, stretch {number}");
             compared += 1;
         }
@@ -139,7 +144,7 @@ fn stretches_are_the_whole_path_and_each_can_be_timed() {
 #[test]
 fn calls_are_stretches_of_their_own() {
     let Some(kernel) = kernel() else { return };
-    let station = Station::start(None).expect("starts");
+    let station = TimingThread::start(None).expect("starts");
     let object = example("flow_monitor");
     let cut = case(&station, &kernel, &object, 0).stretches(&station, &kernel).expect("is cut");
     let called = calls(&cut);
@@ -155,7 +160,7 @@ fn calls_are_stretches_of_their_own() {
 #[test]
 fn where_a_program_holds_a_lock_it_is_not_cut() {
     let Some(kernel) = kernel() else { return };
-    let station = Station::start(None).expect("starts");
+    let station = TimingThread::start(None).expect("starts");
     let object = object("crates/kernel/tests/objects/features.bpf.o");
     let number = object.programs.iter().position(|program| program.name == "spin_lock");
     let case = case(&station, &kernel, &object, number.expect("it is there"));

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use slowpath_bpf::Object;
 use slowpath_kernel::Kernel;
-use slowpath_kernel::timing::Station;
+use slowpath_kernel::timing::TimingThread;
 use slowpath_measure::{MeasureError, Trace, TraceReport};
 use slowpath_oracle::Oracle;
 
@@ -46,7 +46,7 @@ fn run(
     file: &Path,
     content: Value,
 ) -> Result<TraceReport, MeasureError> {
-    let station = Station::start(None).expect("starts");
+    let station = TimingThread::start(None).expect("starts");
     let number = object.programs.iter().position(|p| p.name == program).expect("is in it");
     let trace = Trace::start(&station, kernel, object, number, file, content)?;
     while trace.advance(&station, Duration::from_secs(1))? {}

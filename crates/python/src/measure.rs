@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Station {
     pub kernel: Arc<slowpath_kernel::Kernel>,
-    pub inner: slowpath_kernel::timing::Station,
+    pub inner: slowpath_kernel::timing::TimingThread,
     waiting: Arc<Waiting>,
 }
 
@@ -32,8 +32,8 @@ impl Station {
         let waiting = Arc::new(Waiting::default());
         let asked = Arc::clone(&waiting);
         let started = py.detach(|| {
-            let station = slowpath_kernel::timing::Station::start(cpu)?;
-            Ok::<_, TimingError>(station.with_patience(move || asked.goes_on()))
+            let station = slowpath_kernel::timing::TimingThread::start(cpu)?;
+            Ok::<_, TimingError>(station.with_cancellation(move || asked.goes_on()))
         });
         let inner = started.map_err(|error| {
             errors::exception(py, &slowpath::Error::Unavailable(error.to_string()))
@@ -196,7 +196,7 @@ impl Station {
         job: impl FnOnce() -> Result<T, MeasureError> + Send,
     ) -> PyResult<T> {
         py.detach(job).map_err(|error| match error {
-            MeasureError::Timing(TimingError::NotAwaited) => {
+            MeasureError::Timing(TimingError::Cancelled) => {
                 self.waiting.raised().unwrap_or_else(|| exception(py, &error))
             }
             _ => exception(py, &error),

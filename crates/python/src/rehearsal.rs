@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use slowpath::{Error, ProgramFile};
 use slowpath_kernel::witness::{self, Installed};
-use slowpath_kernel::{InstallError, LoadError, Loaded};
+use slowpath_kernel::{InstallError, LoadError, LoadedProgram};
 use slowpath_rehearsal::{
     Cover, Devices, OnDevice, Options, Packets, Place, RehearsalError, Stage, Subject, cover,
     rehearse as run,
@@ -88,7 +88,7 @@ pub fn rehearse(
     let devices = devices.map_err(|why| fail(Error::Input(format!("--receive: {why}"))))?;
     let options = Options { packets, arbitrary, rounds, devices, ..Options::default() };
     let done = worker::run(py, stop, move |stop| {
-        let install = move |place: Place, loaded: &Loaded| match place {
+        let install = move |place: Place, loaded: &LoadedProgram| match place {
             Place::Upstream(number) => {
                 contents.get(number).map_or(Ok(None), |maps| fill(loaded, maps))
             }
@@ -162,7 +162,7 @@ fn grouped(covers: &str) -> Result<Vec<Group>, Error> {
 /// Returns the function that fills the maps for a group.
 fn filler(
     maps: &Value,
-) -> impl Fn(Place, &Loaded) -> Result<Option<Installed>, InstallError> + Sync + '_ {
+) -> impl Fn(Place, &LoadedProgram) -> Result<Option<Installed>, InstallError> + Sync + '_ {
     move |_, loaded| fill(loaded, &within(loaded, maps))
 }
 
@@ -197,7 +197,7 @@ fn joined(content: &Value, more: &Value) -> Value {
 }
 
 /// Restricts map content to the maps that a program has.
-fn within(loaded: &Loaded, content: &Value) -> Value {
+fn within(loaded: &LoadedProgram, content: &Value) -> Value {
     let maps = content["maps"].as_object().into_iter().flatten();
     let own =
         maps.filter(|(name, _)| loaded.map(name.strip_suffix(".inner").unwrap_or(name)).is_some());
@@ -206,7 +206,7 @@ fn within(loaded: &Loaded, content: &Value) -> Value {
     json!({ "maps": own })
 }
 
-fn fill(loaded: &Loaded, content: &Value) -> Result<Option<Installed>, InstallError> {
+fn fill(loaded: &LoadedProgram, content: &Value) -> Result<Option<Installed>, InstallError> {
     if content.is_null() {
         return Ok(None);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use slowpath_bpf::Object;
 use slowpath_kernel::agreement::{Content, Difference, content, difference};
 use slowpath_kernel::witness::Installed;
-use slowpath_kernel::{Answer, Kernel, Loaded, Map, RunError, TestRun};
+use slowpath_kernel::{Answer, Kernel, LoadedProgram, Map, RunError, TestRun};
 
 use crate::answers::Answers;
 use crate::error::RehearsalError;
@@ -20,7 +20,7 @@ const MOST_ELEMENTS: u32 = 1 << 18;
 pub struct Bench<'a> {
     subject: &'a Subject<'a>,
     /// The upstream programs for test runs; empty on devices.
-    upstream: Vec<Loaded>,
+    upstream: Vec<LoadedProgram>,
     original: Lane,
     rewritten: Lane,
     /// A second copy of the original: if the two differ, results are not predictable.
@@ -59,7 +59,7 @@ pub fn load(
     place: Place,
     (object, program): (&Object, usize),
     install: Install<'_>,
-) -> Result<(Loaded, Option<Installed>), RehearsalError> {
+) -> Result<(LoadedProgram, Option<Installed>), RehearsalError> {
     let loaded = kernel.load(object, program);
     let loaded = loaded.map_err(|cause| RehearsalError::Load { place, cause: Box::new(cause) })?;
     let installed = fill(place, &loaded, install)?;
@@ -71,7 +71,7 @@ pub fn load_upstream(
     kernel: &Kernel,
     subject: &Subject<'_>,
     install: Install<'_>,
-) -> Result<Vec<(Loaded, Option<Installed>)>, RehearsalError> {
+) -> Result<Vec<(LoadedProgram, Option<Installed>)>, RehearsalError> {
     let stages = subject.upstream.iter().enumerate();
     let load = |(number, stage): (usize, &crate::Stage)| {
         load(kernel, Place::Upstream(number), (&stage.object, stage.program), install)
@@ -116,14 +116,15 @@ impl<'a> Bench<'a> {
                 let mut plain = |program| plain(kernel, program, install, &mut kept);
                 let lanes = [plain(original)?, plain(rewritten)?];
                 let (object, program) = subject.original;
-                let control = match kernel.load_answered(object, program, &answers.original) {
-                    Ok(counted) => {
-                        kept.push(fill(Place::Original, counted.loaded(), install)?);
-                        Lane::Counted(Box::new(counted))
-                    }
-                    // It was loaded before without counters, so the counting is the problem.
-                    Err(_) => plain(original)?,
-                };
+                let control =
+                    match kernel.load_counted_with_answers(object, program, &answers.original) {
+                        Ok(counted) => {
+                            kept.push(fill(Place::Original, counted.loaded(), install)?);
+                            Lane::Counted(Box::new(counted))
+                        }
+                        // It was loaded before without counters, so the counting is the problem.
+                        Err(_) => plain(original)?,
+                    };
                 let [original, rewritten] = lanes;
                 [original, rewritten, control]
             }
@@ -227,8 +228,8 @@ fn is_compared(map: &Map) -> bool {
 /// Compares those maps of an object that both programs have.
 fn compare_shared(
     object: &Object,
-    first: &Loaded,
-    second: &Loaded,
+    first: &LoadedProgram,
+    second: &LoadedProgram,
 ) -> Result<Option<Difference>, RehearsalError> {
     for map in maps(object, first).filter(|map| is_compared(map)) {
         let name = &map.definition().name;
@@ -243,7 +244,7 @@ fn compare_shared(
 /// Returns the packet after the upstream programs; `None` if it does not get through.
 pub fn pass(
     subject: &Subject<'_>,
-    upstream: &[Loaded],
+    upstream: &[LoadedProgram],
     packet: Vec<u8>,
 ) -> Result<Option<Arrival>, RehearsalError> {
     let mut arrival = Arrival::bare(packet);
@@ -263,6 +264,6 @@ pub fn pass(
 }
 
 /// Returns the maps of a loaded program.
-fn maps<'l>(object: &Object, loaded: &'l Loaded) -> impl Iterator<Item = &'l Map> {
-    (0..object.maps.len()).filter_map(|number| loaded.map_at(number))
+fn maps<'l>(object: &Object, loaded: &'l LoadedProgram) -> impl Iterator<Item = &'l Map> {
+    (0..object.maps.len()).filter_map(|number| loaded.map_by_number(number))
 }

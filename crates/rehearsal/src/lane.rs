@@ -2,7 +2,9 @@
 
 use slowpath_bpf::Object;
 use slowpath_kernel::witness::Installed;
-use slowpath_kernel::{Answer, Context, Counted, Kernel, Loaded, RunError, TestRun, Wire};
+use slowpath_kernel::{
+    Answer, Context, CountingProgram, Kernel, LoadedProgram, RunError, TestRun, VethChain,
+};
 
 use crate::error::RehearsalError;
 use crate::options::{Install, Place, Stage};
@@ -36,19 +38,19 @@ impl Arrival {
 /// A loaded program, by the way in which packets reach it.
 pub enum Lane {
     /// Test runs.
-    Plain(Loaded),
+    Plain(LoadedProgram),
     /// Test runs that count instructions.
-    Counted(Box<Counted>),
+    Counted(Box<CountingProgram>),
     /// Frames on a device, behind its own upstream programs.
     Wired(Box<OnWire>),
 }
 
 /// A program on a device.
 pub struct OnWire {
-    wire: Wire,
+    wire: VethChain,
     // Kept loaded, because the device calls them.
-    _upstream: Vec<Loaded>,
-    program: Loaded,
+    _upstream: Vec<LoadedProgram>,
+    program: LoadedProgram,
     /// Number of the program behind the upstream programs.
     number: usize,
 }
@@ -68,7 +70,7 @@ pub enum Ran {
 /// Fills the maps of a program.
 pub fn fill(
     place: Place,
-    loaded: &Loaded,
+    loaded: &LoadedProgram,
     install: Install<'_>,
 ) -> Result<Option<Installed>, RehearsalError> {
     let filled = install(place, loaded);
@@ -86,14 +88,14 @@ impl Lane {
         install: Install<'_>,
         kept: &mut Vec<Option<Installed>>,
     ) -> Result<Lane, RehearsalError> {
-        let mut wire = Wire::new(kernel, wired.mode, wired.mtu, wired.fragments)?;
-        let mut load = |wire: &mut Wire, place, what, answers: &[Answer], results: &[u32]| {
+        let mut wire = VethChain::new(kernel, wired.mode, wired.mtu, wired.fragments)?;
+        let mut load = |wire: &mut VethChain, place, what, answers: &[Answer], results: &[u32]| {
             let loaded = wire.load(kernel, what, answers, results).map_err(|cause| {
                 let cause = Box::new(cause);
                 RehearsalError::Load { place, cause }
             })?;
             kept.push(fill(place, &loaded, install)?);
-            Ok::<Loaded, RehearsalError>(loaded)
+            Ok::<LoadedProgram, RehearsalError>(loaded)
         };
         let mut loaded = Vec::new();
         for (number, stage) in upstream.iter().enumerate() {
@@ -111,7 +113,7 @@ impl Lane {
     }
 
     /// Returns the loaded program.
-    pub fn loaded(&self) -> &Loaded {
+    pub fn loaded(&self) -> &LoadedProgram {
         match self {
             Lane::Plain(loaded) => loaded,
             Lane::Counted(counted) => counted.loaded(),

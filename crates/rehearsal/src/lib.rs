@@ -53,7 +53,7 @@ use std::thread;
 
 use slowpath_bpf::Object;
 use slowpath_kernel::timing::TimingError;
-use slowpath_kernel::{Kernel, stay};
+use slowpath_kernel::{Kernel, pin_to_current_cpu};
 use slowpath_stop::Stop;
 
 use on_devices::on_devices;
@@ -193,7 +193,7 @@ fn on_one_cpu<T: Send>(
 ) -> Result<T, RehearsalError> {
     thread::scope(|scope| {
         let thread = thread::Builder::new().name("rehearsal".to_owned());
-        let started = thread.spawn_scoped(scope, || work(stay()));
+        let started = thread.spawn_scoped(scope, || work(pin_to_current_cpu()));
         let thread = started.map_err(|cause| RehearsalError::Thread { cause })?;
         thread.join().unwrap_or(Err(RehearsalError::Ended))
     })

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use slowpath_bpf::Object;
 use slowpath_bpf::lift::Receive;
 use slowpath_kernel::witness::Installed;
-use slowpath_kernel::{InstallError, Loaded};
+use slowpath_kernel::{InstallError, LoadedProgram};
 
 /// Results that send a packet to another device: `XDP_TX` and `XDP_REDIRECT`.
 const SENT: [u32; 2] = [3, 4];
@@ -56,7 +56,7 @@ impl fmt::Display for Place {
 
 /// A function that fills the maps of a loaded program. Its result is kept as long as the program.
 pub type Install<'a> =
-    &'a (dyn Fn(Place, &Loaded) -> Result<Option<Installed>, InstallError> + Sync);
+    &'a (dyn Fn(Place, &LoadedProgram) -> Result<Option<Installed>, InstallError> + Sync);
 
 /// Packets to run on maps that are filled for them.
 pub struct Cover<'a> {

@@ -5,7 +5,7 @@ use slowpath_kernel::timing::{
     Attached, Attachments, Preparation, Subject as Timed, Undo, Wrapper,
 };
 use slowpath_kernel::witness::Installed;
-use slowpath_kernel::{Context, Kernel, Loaded, TestRun, again};
+use slowpath_kernel::{Context, Kernel, LoadedProgram, TestRun, retry};
 use slowpath_stop::Stop;
 
 use crate::bench::{load, load_upstream, pass};
@@ -126,7 +126,7 @@ impl Setting<'_> {
         }))
     }
 
-    fn load(&self, place: Place) -> Result<(Loaded, Option<Installed>), RehearsalError> {
+    fn load(&self, place: Place) -> Result<(LoadedProgram, Option<Installed>), RehearsalError> {
         load(self.kernel, place, self.program(place), self.install)
     }
 
@@ -146,7 +146,7 @@ impl Setting<'_> {
             warm(&program, block.arrival)?;
             loaded.push((program, installed));
         }
-        let empty = self.kernel.passing();
+        let empty = self.kernel.load_pass();
         let empty = empty.map_err(|cause| RehearsalError::Frame { cause: Box::new(cause) })?;
         let nothing = block.undo.map(of_nothing);
         let mut subjects = Vec::new();
@@ -180,7 +180,7 @@ impl Setting<'_> {
     /// Also chooses the number of runs in a timed call. Returns the reason if there are none.
     fn repeatable(
         &self,
-        original: &Loaded,
+        original: &LoadedProgram,
         arrival: &Arrival,
         run: &TestRun,
         rounds: u32,
@@ -247,14 +247,14 @@ impl Setting<'_> {
         }
         let (first, path) = counted.run_repeated(&arrival.packet, &context, 1)?;
         let (value, tally) =
-            again(|| counted.tally(|loaded| ready.run(loaded, arrival, &context, times)))?;
+            retry(|| counted.tally(|loaded| ready.run(loaded, arrival, &context, times)))?;
         Ok(Ok(value == Some(first.return_value) && tally.is_multiple_of(&path, times)))
     }
 }
 
 /// Runs a packet a few times. Returns the result of the last run, or `None` if the kernel does not
 /// run the packet.
-fn warm(program: &Loaded, arrival: &Arrival) -> Result<Option<TestRun>, RehearsalError> {
+fn warm(program: &LoadedProgram, arrival: &Arrival) -> Result<Option<TestRun>, RehearsalError> {
     let context = arrival.context();
     if arrival.packet.len() < crate::mutation::SHORTEST {
         return Ok(None);
@@ -268,7 +268,7 @@ fn warm(program: &Loaded, arrival: &Arrival) -> Result<Option<TestRun>, Rehearsa
 
 /// An attached program, ready to be timed.
 struct Ready<'l> {
-    program: &'l Loaded,
+    program: &'l LoadedProgram,
     wrapper: Option<Wrapper>,
     // Calls of unattached programs take milliseconds longer.
     _attached: Attached,
@@ -277,7 +277,7 @@ struct Ready<'l> {
 impl<'l> Ready<'l> {
     fn new(
         setting: &Setting<'_>,
-        program: &'l Loaded,
+        program: &'l LoadedProgram,
         undo: Option<&Undo>,
     ) -> Result<Ready<'l>, RehearsalError> {
         let wrapper = undo.map(|undo| {
@@ -301,7 +301,7 @@ impl<'l> Ready<'l> {
     /// not be restored.
     fn run(
         &self,
-        loaded: &Loaded,
+        loaded: &LoadedProgram,
         arrival: &Arrival,
         context: &Context,
         repeat: u32,

@@ -10,7 +10,7 @@ use slowpath_bpf::insn::{AluOp, Call, Condition, Imm64, Insn, Register, Size, So
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::{KnownBits, PacketFacts};
 use slowpath_kernel::witness::Installed;
-use slowpath_kernel::{InstallError, Kernel, LoadError, Loaded, agreement};
+use slowpath_kernel::{InstallError, Kernel, LoadError, LoadedProgram, agreement};
 use slowpath_oracle::Oracle;
 use slowpath_rehearsal::{
     Cover, Devices, Options, Place, Rehearsal, RehearsalError, Stage, Subject, cover, rehearse,
@@ -34,13 +34,13 @@ pub fn kernel() -> Option<Kernel> {
 }
 
 /// Installs an element that makes the chain's second program return different values for IPv4.
-pub fn seen(place: Place, loaded: &Loaded) -> Result<Option<Installed>, InstallError> {
+pub fn seen(place: Place, loaded: &LoadedProgram) -> Result<Option<Installed>, InstallError> {
     let map = loaded.map("seen").filter(|_| !matches!(place, Place::Upstream(_)));
     map.map_or(Ok(()), |map| map.update(&[0; 4], &[1; 8]))?;
     Ok(None)
 }
 
-fn nothing(_: Place, _: &Loaded) -> Result<Option<Installed>, InstallError> {
+fn nothing(_: Place, _: &LoadedProgram) -> Result<Option<Installed>, InstallError> {
     Ok(None)
 }
 
@@ -196,7 +196,7 @@ fn maps_are_filled_alike() {
     let original = object("chain_second.bpf.o");
     let subject = Subject { upstream: &[], original: (&original, 0), rewritten: (&original, 0) };
     let filled = |only: Option<Place>| {
-        let fill = move |place: Place, loaded: &Loaded| match only {
+        let fill = move |place: Place, loaded: &LoadedProgram| match only {
             Some(only) if only != place => Ok(None),
             _ => seen(place, loaded),
         };
@@ -231,7 +231,7 @@ fn given_packets_have_maps_of_their_own() {
     assert!(found.what.starts_with("they return "), "{}", found.what);
     assert_eq!((found.packet, found.before), (Some(other), 1));
     // Groups with content that a map rejects are skipped, with the reason.
-    let wrong = |_: Place, loaded: &Loaded| {
+    let wrong = |_: Place, loaded: &LoadedProgram| {
         loaded.map("seen").map_or(Ok(()), |map| map.update(&[9; 4], &[1; 8]))?;
         Ok(None)
     };
@@ -570,7 +570,7 @@ fn a_map_that_one_does_not_use_is_not_forgotten() {
 }
 
 /// Sets the element to the number 1.
-fn seen_as_bytes(_: Place, loaded: &Loaded) -> Result<Option<Installed>, InstallError> {
+fn seen_as_bytes(_: Place, loaded: &LoadedProgram) -> Result<Option<Installed>, InstallError> {
     loaded.map("seen").map_or(Ok(()), |map| map.update(&[0; 4], &1u64.to_ne_bytes()))?;
     Ok(None)
 }

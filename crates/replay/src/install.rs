@@ -3,7 +3,7 @@
 use serde_json::Value;
 use slowpath_bpf::MapKind;
 use slowpath_bpf::lift::MapLayout;
-use slowpath_kernel::witness::{bytes, entries, install, out_of_range, queued, value};
+use slowpath_kernel::witness::{bytes, entries, install, out_of_range, push_order, value};
 use slowpath_kernel::{Map, MapError};
 
 use crate::entry::{Entry, install_at};
@@ -34,7 +34,7 @@ impl Pair {
             }
             let Some(map) = self.loaded.map(&layout.name) else { continue };
             if is_queue(layout) {
-                for value in queued(witness, map.definition()) {
+                for value in push_order(witness, map.definition()) {
                     self.enqueued(layout, &value);
                 }
                 continue;
@@ -122,8 +122,9 @@ impl Pair {
     pub fn put_inner(&mut self, outer: &str, name: &str, entry: &Entry) -> Result<(), ReplayError> {
         let lifted = self.lifted.clone();
         let called = |map: &Map| map.definition().name == name;
-        let found = (0..self.maps).find(|&number| self.loaded.map_at(number).is_some_and(called));
-        let map = found.and_then(|number| Some((number, self.loaded.map_at(number)?)));
+        let found =
+            (0..self.maps).find(|&number| self.loaded.map_by_number(number).is_some_and(called));
+        let map = found.and_then(|number| Some((number, self.loaded.map_by_number(number)?)));
         let (number, map) = map.ok_or_else(|| self.no_map(name))?;
         map.update(&entry.key, &entry.value)?;
         let inner = format!("{outer}.inner");

@@ -9,7 +9,7 @@ use slowpath_bpf::{Object, SlotRef};
 use slowpath_exec::concrete::{Environment, Run};
 use slowpath_ir::{InputId, InputKind, RegionId};
 use slowpath_kernel::witness::Installed;
-use slowpath_kernel::{Loaded, Map};
+use slowpath_kernel::{LoadedProgram, Map};
 
 use crate::clock::now;
 use crate::cpu;
@@ -29,7 +29,7 @@ pub struct Telling {
 /// The program in kernel and interpreter.
 #[derive(Debug)]
 pub struct Pair {
-    pub loaded: Loaded,
+    pub loaded: LoadedProgram,
     pub lifted: Arc<Lifted>,
     /// Initial state of the interpreter's next run.
     pub environment: Environment,
@@ -62,7 +62,7 @@ pub struct Pair {
 
 impl Pair {
     /// Combines a loaded and a lifted program, with all maps as the kernel creates them.
-    pub fn new(loaded: Loaded, object: &Object, lifted: Arc<Lifted>, cpus: usize) -> Pair {
+    pub fn new(loaded: LoadedProgram, object: &Object, lifted: Arc<Lifted>, cpus: usize) -> Pair {
         let mut environment = Environment::with_fill(&lifted.program, 0);
         environment.unnumbered = Some(0);
         for map in &lifted.layout.maps {
@@ -175,7 +175,7 @@ impl Pair {
     /// Returns the map with a number: one of the object, or an inner map of a witness.
     pub fn numbered(&self, number: usize) -> Option<&Map> {
         let Some(further) = number.checked_sub(self.maps) else {
-            return self.loaded.map_at(number);
+            return self.loaded.map_by_number(number);
         };
         let (witness, name) = self.inner.get(further)?;
         self.installed.get(*witness)?.inner(name)

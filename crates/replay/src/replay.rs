@@ -7,7 +7,7 @@ use serde_json::Value;
 use slowpath_bpf::Object;
 use slowpath_bpf::lift::{LiftOptions, Lifted, MapLayout, Receive, lift};
 use slowpath_exec::concrete::ConcreteError;
-use slowpath_kernel::{Context, Kernel, Loaded, Map};
+use slowpath_kernel::{Context, Kernel, LoadedProgram, Map};
 
 use crate::choices::Search;
 use crate::cpu::Pinned;
@@ -82,7 +82,7 @@ impl Replay {
     }
 
     /// Returns the program in the kernel. After changing its maps, call [`Replay::reread`].
-    pub fn loaded(&self) -> &Loaded {
+    pub fn loaded(&self) -> &LoadedProgram {
         &self.pair.loaded
     }
 

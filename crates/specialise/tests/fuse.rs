@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 use slowpath_bpf::insn::{AluOp, Call, Insn, Register, Size, Source, Width};
 use slowpath_bpf::{BpfProgram, Object, Part, ProgramKind, Subprogram};
 use slowpath_generate::{Features, Programs};
-use slowpath_kernel::{Context, Kernel, Loaded};
+use slowpath_kernel::{Context, Kernel, LoadedProgram};
 use slowpath_oracle::Oracle;
 use slowpath_specialise::fuse::{Form, FuseError, Handover, form, fuse, fuse_as};
 
@@ -84,7 +84,11 @@ type Outcome = (u32, Vec<u8>, Vec<u8>);
 
 /// Runs programs in turn, each on the packet that the previous one left. Returns the outcome and
 /// the number of programs that ran, or `None` if a packet becomes too short to be run again.
-fn in_turn(programs: &[Loaded], handovers: &[Handover], packet: &[u8]) -> Option<(Outcome, usize)> {
+fn in_turn(
+    programs: &[LoadedProgram],
+    handovers: &[Handover],
+    packet: &[u8],
+) -> Option<(Outcome, usize)> {
     let (mut number, mut packet, mut metadata) = (0, packet.to_vec(), Vec::new());
     for count in 1.. {
         if packet.len() < 14 {
@@ -105,7 +109,7 @@ fn in_turn(programs: &[Loaded], handovers: &[Handover], packet: &[u8]) -> Option
 
 type Contents = BTreeMap<Vec<u8>, Option<Vec<Vec<u8>>>>;
 
-fn content(of: &Loaded, name: &str) -> Option<Contents> {
+fn content(of: &LoadedProgram, name: &str) -> Option<Contents> {
     let map = of.map(name)?;
     let keys = map.keys().ok()?;
     keys.into_iter().map(|key| Some((key.clone(), map.lookup_all(&key).ok()?))).collect()
@@ -140,7 +144,7 @@ fn agree(
         object.maps.iter_mut().for_each(|map| map.slots.clear());
         kernel.load(&object, 0).unwrap_or_else(|e| panic!("{e}"))
     };
-    let programs: Vec<Loaded> = objects.iter().map(load).collect();
+    let programs: Vec<LoadedProgram> = objects.iter().map(load).collect();
     let mut rng = StdRng::seed_from_u64(seed);
     let (mut compared, mut handed) = (0, 0);
     for _ in 0..count {

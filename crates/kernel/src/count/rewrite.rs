@@ -9,7 +9,7 @@ use slowpath_bpf::insn::{
 use slowpath_random::Random;
 
 use super::answers::{Answer, replacement};
-use crate::rewriting::{Before, DEEPEST, before, lowest, moved};
+use crate::rewriting::{DEEPEST, RegisterState, before, free_stack_offset, insert_and_replace};
 
 /// Number of low bits of a weighted sum that count instructions.
 pub const COUNT_BITS: u32 = 32;
@@ -43,7 +43,7 @@ pub fn counting(
     answers: &[Answer],
     weights: Weights,
 ) -> Result<BpfProgram, &'static str> {
-    let starts = starts(program);
+    let starts = block_starts(program);
     let before = before(program);
     let mut added = BTreeMap::new();
     for (n, &start) in starts.iter().enumerate() {
@@ -52,7 +52,7 @@ pub fn counting(
         let count = (start..end).filter(|&slot| program.insns[slot] != Insn::SecondSlot).count();
         added.insert(at, scratch.addition(counter, weights.of(start), count as i32));
     }
-    moved(program, &added, &replacements(program, answers)?)
+    insert_and_replace(program, &added, &replacements(program, answers)?)
 }
 
 /// Replaces calls by answers.
@@ -60,7 +60,7 @@ pub fn counting(
 /// # Errors
 /// The fault of an answer that does not fit its call, in a few words.
 pub fn answering(program: &BpfProgram, answers: &[Answer]) -> Result<BpfProgram, &'static str> {
-    moved(program, &BTreeMap::new(), &replacements(program, answers)?)
+    insert_and_replace(program, &BTreeMap::new(), &replacements(program, answers)?)
 }
 
 /// Returns the instructions that replace answered calls, by slot.
@@ -77,7 +77,7 @@ pub fn replacements(
 
 /// Returns the first slots of the basic blocks, in order. A tail call ends a block, because it does
 /// not return if it succeeds.
-fn starts(program: &BpfProgram) -> Vec<usize> {
+fn block_starts(program: &BpfProgram) -> Vec<usize> {
     let insns = &program.insns;
     let mut starts: Vec<usize> = program.subprograms.iter().map(|f| f.first).collect();
     starts.push(0);
@@ -139,13 +139,13 @@ impl Scratch {
 /// Also returns the registers to use.
 fn place(
     program: &BpfProgram,
-    before: &[Before],
+    before: &[RegisterState],
     block: std::ops::Range<usize>,
 ) -> Result<(usize, Scratch), &'static str> {
-    let bottom = lowest(program, block.start);
+    let bottom = free_stack_offset(program, block.start);
     let mut best: Option<(usize, Scratch)> = None;
     for slot in block.filter(|&slot| program.insns[slot] != Insn::SecondSlot) {
-        let Before { free, set } = before[slot];
+        let RegisterState { free, set } = before[slot];
         let mut registers: Vec<Register> = free.iter().take(2).collect();
         let kept = set.without(free).iter().take(2 - registers.len());
         let saved: Vec<(Register, i16)> = kept.zip([bottom - 8, bottom - 16]).collect();

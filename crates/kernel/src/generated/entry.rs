@@ -9,13 +9,13 @@ use slowpath_bpf::insn::{Register, Source};
 use super::assembly::Assembly;
 use super::error::GeneratedError;
 use super::{KEY, load, map};
-use crate::Loaded;
+use crate::LoadedProgram;
 use crate::sys::{Cpus, RawMap};
 
 /// A program that ends with a tail call of the program in its slot. Dropping it empties the slot.
 #[derive(Debug)]
 pub struct Entry {
-    program: Loaded,
+    program: LoadedProgram,
     slot: RawMap,
 }
 
@@ -42,7 +42,7 @@ impl Entry {
     }
 
     /// Returns the program itself.
-    pub fn program(&self) -> &Loaded {
+    pub fn program(&self) -> &LoadedProgram {
         &self.program
     }
 

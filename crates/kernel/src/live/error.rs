@@ -4,7 +4,7 @@ use std::io;
 
 use thiserror::Error;
 
-use crate::again::Interruptible;
+use crate::retry::Interruptible;
 use crate::{GeneratedError, LinkError, NamespaceError};
 
 /// A failure to run packets live.

@@ -8,12 +8,12 @@ use super::action::Action;
 use super::error::LiveError;
 use crate::generated::{Assembly, GeneratedError, KEY, load, map};
 use crate::sys::{Cpus, RawMap};
-use crate::{Device, Loaded, Namespace};
+use crate::{Device, LoadedProgram, Namespace};
 
 /// A program that drops all packets and counts them.
 #[derive(Debug)]
 pub struct Counter {
-    program: Loaded,
+    program: LoadedProgram,
     count: RawMap,
 }
 
@@ -28,7 +28,7 @@ impl Counter {
         Ok(Counter { program: load("count", &code, false)?, count })
     }
 
-    pub fn program(&self) -> &Loaded {
+    pub fn program(&self) -> &LoadedProgram {
         &self.program
     }
 
@@ -41,14 +41,18 @@ impl Counter {
 }
 
 /// Loads a program that only returns an action.
-pub fn minimal(action: Action) -> Result<Loaded, GeneratedError> {
+pub fn minimal(action: Action) -> Result<LoadedProgram, GeneratedError> {
     let mut code = Assembly::default();
     code.exit(action as i32);
     load(action.name(), &code, false)
 }
 
 /// Loads a program that only redirects to a device of a namespace, through a map.
-pub fn redirecting(namespace: &Namespace, device: Device, cpus: Cpus) -> Result<Loaded, LiveError> {
+pub fn redirecting(
+    namespace: &Namespace,
+    device: Device,
+    cpus: Cpus,
+) -> Result<LoadedProgram, LiveError> {
     let devices = map("devices", MapKind::DEVMAP, 4, cpus)?;
     let index = device.index().to_ne_bytes();
     let led = namespace.enter(|| devices.update(&KEY, &index))?;
@@ -64,7 +68,7 @@ pub fn redirecting(namespace: &Namespace, device: Device, cpus: Cpus) -> Result<
 
 /// Loads a program that writes a packet and sends it out of its ingress device. It writes the whole
 /// packet each time, because the kernel reuses the memory of sent packets with all changes.
-pub fn generator(packet: &[u8]) -> Result<Loaded, LiveError> {
+pub fn generator(packet: &[u8]) -> Result<LoadedProgram, LiveError> {
     let mut code = Assembly::default();
     write(&mut code, packet)?;
     code.exit(Action::Tx as i32);

@@ -14,15 +14,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::error::LiveError;
+use super::netns::{Netns, Pair, PreparedProgram};
 use super::programs::generator;
-use super::sending::{Sending, settled};
-use super::yard::{Held, Pair, Yard};
-use crate::{Context, Device, Link, Loaded, Mode};
+use super::sending::{Sending, wait_for_count};
+use crate::{Context, Device, Link, LoadedProgram, Mode};
 
 /// A program attached to a device that receives the sent packets.
 #[derive(Debug)]
 pub struct Receiver {
-    generator: Held,
+    generator: PreparedProgram,
     packet: Vec<u8>,
     // Declared before `pair`: programs are detached before their devices are removed.
     _links: [Link; 2],
@@ -45,17 +45,17 @@ pub struct ReceiverRun {
 
 impl Receiver {
     pub(super) fn new(
-        yard: &Arc<Yard>,
-        program: &Loaded,
-        dropping: &Loaded,
+        netns: &Arc<Netns>,
+        program: &LoadedProgram,
+        dropping: &LoadedProgram,
         packet: &[u8],
     ) -> Result<Receiver, LiveError> {
-        let pair = yard.pair()?;
-        let attach = |program: &Loaded, device: Device| {
-            program.attach(yard.namespace(), device, Mode::Native)
+        let pair = netns.pair()?;
+        let attach = |program: &LoadedProgram, device: Device| {
+            program.attach(netns.namespace(), device, Mode::Native)
         };
         let links = [attach(program, pair.near)?, attach(dropping, pair.far)?];
-        let generator = yard.hold(&generator(packet)?)?;
+        let generator = netns.prepare(&generator(packet)?)?;
         Ok(Receiver { generator, packet: packet.to_vec(), _links: links, pair })
     }
 
@@ -86,7 +86,7 @@ impl Receiver {
         let before = self.seen()?;
         let elapsed = sending.send(self.pair.namespace())?;
         let frames = u64::from(sending.frames());
-        settled(frames, || {
+        wait_for_count(frames, || {
             let now = self.seen()?;
             Ok::<u64, LiveError>(
                 since(now.received, before.received) + since(now.lost, before.lost),

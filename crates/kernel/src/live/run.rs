@@ -5,22 +5,22 @@ use std::time::Duration;
 
 use super::action::Action;
 use super::error::LiveError;
+use super::netns::{Netns, Pair, PreparedProgram};
 use super::programs::{self, Counter};
 use super::receiver::Receiver;
-use super::sending::{Sending, settled};
-use super::yard::{Held, Pair, Yard};
+use super::sending::{Sending, wait_for_count};
 use crate::sys::Cpus;
-use crate::{Context, Device, Kernel, Link, Loaded, Mode, Namespace};
+use crate::{Context, Device, Kernel, Link, LoadedProgram, Mode, Namespace};
 
 /// A network namespace in which programs run live.
 #[derive(Debug)]
 pub struct Live {
-    baselines: Vec<(Loaded, Held)>,
+    baselines: Vec<(LoadedProgram, PreparedProgram)>,
     counter: Counter,
     // Declared before `pair`: the program is detached before its device is removed.
     _link: Link,
     pair: Pair,
-    yard: Arc<Yard>,
+    netns: Arc<Netns>,
     cpus: Cpus,
     /// Lock that serialises runs, because they share the counters.
     running: Mutex<()>,
@@ -48,23 +48,23 @@ impl Live {
     /// Without `CAP_SYS_ADMIN`, without virtual Ethernet, or before Linux 5.18.
     pub fn new(kernel: &Kernel) -> Result<Live, LiveError> {
         let cpus = kernel.possible_cpus();
-        let yard = Yard::new()?;
-        let pair = yard.pair()?;
+        let netns = Netns::new()?;
+        let pair = netns.pair()?;
         let counter = Counter::new(cpus)?;
         // Virtual Ethernet delivers XDP frames only to a device with a native XDP program.
-        let link = counter.program().attach(yard.namespace(), pair.far, Mode::Native)?;
+        let link = counter.program().attach(netns.namespace(), pair.far, Mode::Native)?;
         let mut baselines = Vec::new();
         for action in Action::ALL {
             let program = if action == Action::Redirect {
-                programs::redirecting(yard.namespace(), pair.near, cpus)?
+                programs::redirecting(netns.namespace(), pair.near, cpus)?
             } else {
                 programs::minimal(action)?
             };
-            let held = yard.hold(&program)?;
-            baselines.push((program, held));
+            let prepared = netns.prepare(&program)?;
+            baselines.push((program, prepared));
         }
         let running = Mutex::new(());
-        let live = Live { baselines, counter, _link: link, pair, yard, cpus, running };
+        let live = Live { baselines, counter, _link: link, pair, netns, cpus, running };
         let tried =
             live.run(live.baseline(Action::Drop), &[0; 64], &Context::default(), 1, 1).map(|_| ());
         tried.map_err(|fault| match fault {
@@ -76,7 +76,7 @@ impl Live {
 
     /// Returns the namespace. Code that uses an interface index or opens a socket has to run there.
     pub fn namespace(&self) -> &Namespace {
-        self.yard.namespace()
+        self.netns.namespace()
     }
 
     /// Returns the device that packets come in on and that `XDP_TX` sends out of. Redirects to this
@@ -89,25 +89,25 @@ impl Live {
     /// which is much faster than one by one. Call it before dropping the held and attached
     /// programs.
     pub fn close(&self) {
-        self.yard.close();
+        self.netns.close();
     }
 
     /// Prepares a program for many cheap runs.
     ///
     /// # Errors
     /// If the program cannot be attached to a device, as devmap and cpumap programs.
-    pub fn hold(&self, program: &Loaded) -> Result<Held, LiveError> {
-        self.yard.hold(program)
+    pub fn prepare(&self, program: &LoadedProgram) -> Result<PreparedProgram, LiveError> {
+        self.netns.prepare(program)
     }
 
     /// Returns the prepared minimal program that returns an action. It measures the cost of a run
     /// without the program.
-    pub fn baseline(&self, action: Action) -> &Held {
+    pub fn baseline(&self, action: Action) -> &PreparedProgram {
         &self.baselines[action as usize].1
     }
 
     /// Returns the minimal program that returns an action, for use in a [`Receiver`].
-    pub fn minimal(&self, action: Action) -> &Loaded {
+    pub fn minimal(&self, action: Action) -> &LoadedProgram {
         &self.baselines[action as usize].0
     }
 
@@ -117,17 +117,21 @@ impl Live {
     ///
     /// # Errors
     /// If the program cannot be attached, or no more devices can be created.
-    pub fn receiver(&self, program: &Loaded, packet: &[u8]) -> Result<Receiver, LiveError> {
-        Receiver::new(&self.yard, program, self.minimal(Action::Drop), packet)
+    pub fn receiver(&self, program: &LoadedProgram, packet: &[u8]) -> Result<Receiver, LiveError> {
+        Receiver::new(&self.netns, program, self.minimal(Action::Drop), packet)
     }
 
     /// Prepares a program for many runs, with a program in front that rewrites each packet.
     ///
     /// # Errors
-    /// As for [`Live::hold`], and if the rewriting program cannot be loaded, for example because
+    /// As for [`Live::prepare`], and if the rewriting program cannot be loaded, for example because
     /// the packet is too long.
-    pub fn hold_rewritten(&self, program: &Loaded, packet: &[u8]) -> Result<Held, LiveError> {
-        self.yard.hold_rewritten(program, packet, self.cpus)
+    pub fn prepare_rewritten(
+        &self,
+        program: &LoadedProgram,
+        packet: &[u8],
+    ) -> Result<PreparedProgram, LiveError> {
+        self.netns.prepare_rewritten(program, packet, self.cpus)
     }
 
     /// Runs a program on `frames` packets (0 counts as 1), in batches of `batch` (0 stands for 64).
@@ -139,7 +143,7 @@ impl Live {
     /// too large. Also if the kernel rejects the run or a signal arrives.
     pub fn run(
         &self,
-        program: &Held,
+        program: &PreparedProgram,
         packet: &[u8],
         context: &Context,
         frames: u32,
@@ -152,7 +156,7 @@ impl Live {
         let (lost_before, before) = (lost()?, self.counter.count()?);
         let elapsed = sending.send(self.namespace())?;
         let all = before.saturating_add(sending.frames().into());
-        let delivered = settled(all, || self.counter.count())?.saturating_sub(before);
+        let delivered = wait_for_count(all, || self.counter.count())?.saturating_sub(before);
         let lost = lost()?.saturating_sub(lost_before);
         Ok(LiveRun { frames: sending.frames(), elapsed, delivered, lost })
     }

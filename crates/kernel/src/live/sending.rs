@@ -5,7 +5,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use super::error::LiveError;
-use super::yard::Held;
+use super::netns::PreparedProgram;
 use crate::sys::{LiveSpec, test_run_live};
 use crate::{Context, Device, Namespace};
 
@@ -28,7 +28,7 @@ const ENOTSUPP: i32 = 524;
 
 /// Parameters of sending packets through a program.
 pub struct Sending<'a> {
-    pub program: &'a Held,
+    pub program: &'a PreparedProgram,
     /// Device that packets come in on.
     pub device: Device,
     pub packet: &'a [u8],
@@ -95,7 +95,7 @@ impl Sending<'_> {
 
 /// Reads a counter until it reaches the expected value or stops growing. Under load, the kernel may
 /// leave receiving to a separate thread (`ksoftirqd`).
-pub fn settled<E>(expected: u64, count: impl Fn() -> Result<u64, E>) -> Result<u64, E> {
+pub fn wait_for_count<E>(expected: u64, count: impl Fn() -> Result<u64, E>) -> Result<u64, E> {
     let mut known = count()?;
     let mut quiet = 0;
     for _ in 0..LOOKS {

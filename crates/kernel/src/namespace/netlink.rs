@@ -34,7 +34,7 @@ pub fn create_pair(names: [&str; 2]) -> io::Result<()> {
 
 /// Stops the kernel from generating IPv6 addresses for a device, because it would announce them.
 /// The device must be down.
-pub fn silence(index: u32) -> io::Result<()> {
+pub fn disable_addr_gen(index: u32) -> io::Result<()> {
     let mut message = LinkMessage::default();
     message.header.index = index;
     let none = AfSpecInet6::AddrGenMode(In6AddrGenMode::None);

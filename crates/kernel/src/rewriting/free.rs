@@ -8,7 +8,7 @@ use super::registers::{Effect, Registers, effect};
 
 /// Registers in front of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Before {
+pub struct RegisterState {
     /// Registers that can be overwritten.
     pub free: Registers,
     /// Registers that have a value on every path to the instruction, so they can be saved.
@@ -25,13 +25,13 @@ pub fn successors(insns: &[Insn], slot: usize) -> Vec<usize> {
 }
 
 /// Computes the free and the set registers in front of each slot.
-pub fn before(program: &BpfProgram) -> Vec<Before> {
+pub fn before(program: &BpfProgram) -> Vec<RegisterState> {
     let insns = &program.insns;
     let effects: Vec<Effect> = insns.iter().map(effect).collect();
     let after: Vec<Vec<usize>> = (0..insns.len()).map(|slot| successors(insns, slot)).collect();
     let live = live(&effects, &after);
     let (some, every) = values(program, &effects, &after);
-    let before = |slot: usize| Before {
+    let before = |slot: usize| RegisterState {
         free: Registers::ALL.without(live[slot].and(some[slot])),
         set: every[slot],
     };
@@ -44,7 +44,7 @@ fn live(effects: &[Effect], after: &[Vec<usize>]) -> Vec<Registers> {
     loop {
         let mut changed = false;
         for slot in (0..effects.len()).rev() {
-            let Effect { reads, writes, ends } = effects[slot];
+            let Effect { reads, writes, clobbers: ends } = effects[slot];
             let later = after[slot].iter().fold(Registers::NONE, |all, &next| all.or(live[next]));
             let now = later.without(writes.or(ends)).or(reads);
             changed |= now != live[slot];
@@ -74,7 +74,7 @@ fn values(
     loop {
         let mut changed = false;
         for slot in 0..effects.len() {
-            let Effect { writes, ends, .. } = effects[slot];
+            let Effect { writes, clobbers: ends, .. } = effects[slot];
             let step = |before: Registers| before.without(ends).or(writes);
             for &next in &after[slot] {
                 let joined = (some[next].or(step(some[slot])), every[next].and(step(every[slot])));

@@ -13,7 +13,7 @@ const FAR: &str = "a jump would be too long";
 ///
 /// # Errors
 /// The reason, in a few words: a jump would be too long.
-pub fn moved(
+pub fn insert_and_replace(
     program: &BpfProgram,
     added: &BTreeMap<usize, Vec<Insn>>,
     replaced: &BTreeMap<usize, Vec<Insn>>,

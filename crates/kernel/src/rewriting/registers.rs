@@ -51,13 +51,13 @@ pub struct Effect {
     pub reads: Registers,
     pub writes: Registers,
     /// Registers that have no value afterwards.
-    pub ends: Registers,
+    pub clobbers: Registers,
 }
 
 /// Returns the effect of an instruction; calls count as reading all argument registers.
 pub fn effect(insn: &Insn) -> Effect {
     let of = Registers::of;
-    let plain = |reads, writes| Effect { reads, writes, ends: Registers::NONE };
+    let plain = |reads, writes| Effect { reads, writes, clobbers: Registers::NONE };
     match *insn {
         Insn::Alu { op: AluOp::Mov, dst, src, .. } => plain(Registers::source(src), of(dst)),
         Insn::Alu { dst, src, .. } => plain(Registers::source(src).or(of(dst)), of(dst)),
@@ -88,12 +88,14 @@ pub fn effect(insn: &Insn) -> Effect {
         Insn::Call(Call::Helper(_) | Call::Subprogram { .. } | Call::Kfunc { .. }) => Effect {
             reads: Registers::ARGUMENTS,
             writes: Registers::RESULT,
-            ends: Registers::ARGUMENTS,
+            clobbers: Registers::ARGUMENTS,
         },
         // XDP programs do not have it.
-        Insn::LoadPacket { .. } => {
-            Effect { reads: Registers::ALL, writes: Registers::RESULT, ends: Registers::ARGUMENTS }
-        }
+        Insn::LoadPacket { .. } => Effect {
+            reads: Registers::ALL,
+            writes: Registers::RESULT,
+            clobbers: Registers::ARGUMENTS,
+        },
         Insn::Jump { .. } | Insn::MayGoto { .. } | Insn::SecondSlot => {
             plain(Registers::NONE, Registers::NONE)
         }

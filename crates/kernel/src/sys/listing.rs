@@ -8,18 +8,18 @@ use super::{Command, address_mut, bpf, field, length};
 
 /// A kind of kernel objects to list.
 #[derive(Clone, Copy)]
-pub enum Listed {
+pub enum ObjectKind {
     Programs,
     Maps,
     Links,
 }
 
 /// Returns the lowest id above this one; `None` after the last.
-pub fn next_id(of: Listed, after: u32) -> io::Result<Option<u32>> {
+pub fn next_id(of: ObjectKind, after: u32) -> io::Result<Option<u32>> {
     let command = match of {
-        Listed::Programs => Command::ProgNextId,
-        Listed::Maps => Command::MapNextId,
-        Listed::Links => Command::LinkNextId,
+        ObjectKind::Programs => Command::ProgNextId,
+        ObjectKind::Maps => Command::MapNextId,
+        ObjectKind::Links => Command::LinkNextId,
     };
     let mut attr = NextIdAttr { start: after, next: 0 };
     // SAFETY: the structure holds no addresses.

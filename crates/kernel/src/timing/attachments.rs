@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::error::TimingError;
 use super::expedited::Expedited;
-use crate::{Device, Link, Loaded, Mode, Namespace};
+use crate::{Device, Link, LoadedProgram, Mode, Namespace};
 
 /// A pool of loopback devices in private network namespaces, for programs that are timed.
 ///
@@ -36,7 +36,7 @@ impl Attachments {
     ///
     /// # Errors
     /// If no namespace can be created, or the kernel does not attach the program.
-    pub fn attach(&self, program: &Loaded) -> Result<Attached, TimingError> {
+    pub fn attach(&self, program: &LoadedProgram) -> Result<Attached, TimingError> {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let _soon = Expedited::begin();
         let attachment = match free {

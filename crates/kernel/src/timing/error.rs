@@ -4,9 +4,9 @@ use std::io;
 
 use thiserror::Error;
 
-use crate::again::Interruptible;
 use crate::error::{LinkError, NamespaceError, RunError};
 use crate::generated::GeneratedError;
+use crate::retry::Interruptible;
 
 /// A failure to time runs.
 #[derive(Debug, Error)]
@@ -25,7 +25,7 @@ pub enum TimingError {
     Generated(#[from] GeneratedError),
     /// A generated program would be too long.
     #[error("there is too much {what} between two runs")]
-    TooMuch {
+    CodeTooLong {
         /// Kind of the excess work.
         what: &'static str,
     },
@@ -46,7 +46,7 @@ pub enum TimingError {
     },
     /// The caller stopped waiting for the job.
     #[error("interrupted before it was done")]
-    NotAwaited,
+    Cancelled,
     /// The thread of the measurement has ended.
     #[error("the thread of the measurement has ended")]
     Gone,

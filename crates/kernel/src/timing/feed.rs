@@ -7,7 +7,7 @@ use super::state::{self, State};
 use super::steps::{before_run, draw, restore_packet};
 use super::undo::Undo;
 use crate::generated::Entry;
-use crate::{Context, Kernel, Loaded, TestRun};
+use crate::{Context, Kernel, LoadedProgram, TestRun};
 use slowpath_bpf::insn::Register;
 
 /// A program that restores the packet of the previous run, writes another flow into it, and
@@ -56,7 +56,7 @@ impl Feed {
     ///
     /// # Errors
     /// If the kernel does not accept the program as target of a tail call.
-    pub fn select(&self, program: &Loaded) -> Result<(), TimingError> {
+    pub fn select(&self, program: &LoadedProgram) -> Result<(), TimingError> {
         Ok(self.entry.select(program.fd())?)
     }
 
@@ -79,7 +79,7 @@ impl Feed {
     /// # Errors
     /// If the state cannot be read.
     pub fn generator(&self) -> Result<u64, TimingError> {
-        let [generator] = self.state.read([state::ROW])?;
+        let [generator] = self.state.read([state::GENERATOR])?;
         Ok(generator)
     }
 

@@ -41,7 +41,7 @@ impl Flows {
     /// If the packet is not UDP over IPv4 without options, or the number of flows is out of range.
     pub(super) fn constant_sum(&self, packet: &[u8]) -> Result<i32, TimingError> {
         let invalid =
-            TimingError::TooMuch { what: "to draw: it takes UDP over IPv4 without options" };
+            TimingError::CodeTooLong { what: "to draw: it takes UDP over IPv4 without options" };
         let header = packet.get(IP..IP + 20).filter(|_| packet.len() >= HEADERS);
         let Some(header) = header else { return Err(invalid) };
         let udp = header[0] == 0x45 && header[9] == 17 && packet[12..14] == [8, 0];

@@ -17,7 +17,7 @@ pub const RUNS: i16 = 16;
 /// Number of failed restorations.
 pub const FAILURES: i16 = 24;
 /// State of the random number generator that selects a row of a rotation or a flow.
-pub const ROW: i16 = 32;
+pub const GENERATOR: i16 = 32;
 /// 1 if there was any run, in this call or an earlier one; else 0.
 pub const RAN: i16 = 40;
 /// Size of the state in bytes.
@@ -38,18 +38,18 @@ impl State {
         self.0.fd()
     }
 
-    /// Resets the accounts for a new call. [`ROW`] and [`RAN`] are kept.
+    /// Resets the accounts for a new call. [`GENERATOR`] and [`RAN`] are kept.
     pub fn start(&self) -> Result<(), GeneratedError> {
         let mut words = self.words()?;
-        words[..ROW as usize].fill(0);
+        words[..GENERATOR as usize].fill(0);
         self.write(&words)
     }
 
     /// As [`State::start`], but sets the generator's state to `row`.
     pub fn start_at(&self, row: u64) -> Result<(), GeneratedError> {
         let mut words = self.words()?;
-        words[..ROW as usize].fill(0);
-        words[ROW as usize..ROW as usize + 8].copy_from_slice(&row.to_ne_bytes());
+        words[..GENERATOR as usize].fill(0);
+        words[GENERATOR as usize..GENERATOR as usize + 8].copy_from_slice(&row.to_ne_bytes());
         self.write(&words)
     }
 

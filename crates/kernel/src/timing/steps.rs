@@ -18,7 +18,7 @@ use super::flows::Flows;
 use super::rotation::Rotation;
 use super::state;
 use super::undo::Undo;
-use crate::Loaded;
+use crate::LoadedProgram;
 use crate::generated::Assembly;
 
 /// Offsets of fields in `struct xdp_md`.
@@ -30,7 +30,7 @@ const CONTEXT: Register = Register::R6;
 const STATE: Register = Register::R7;
 
 fn too_far() -> TimingError {
-    TimingError::TooMuch { what: "to undo" }
+    TimingError::CodeTooLong { what: "to undo" }
 }
 
 /// Adds a value to a word of the state.
@@ -174,10 +174,10 @@ pub struct Constants {
 
 impl Constants {
     /// Collects the keys and values to restore in the maps of a program.
-    pub fn of(undo: &Undo, program: &Loaded) -> Result<Constants, TimingError> {
+    pub fn of(undo: &Undo, program: &LoadedProgram) -> Result<Constants, TimingError> {
         let mut all = Constants::default();
         for element in &undo.elements {
-            let map = program.map_at(element.map).ok_or(TimingError::NoMap)?;
+            let map = program.map_by_number(element.map).ok_or(TimingError::NoMap)?;
             let key = all.put(&element.key)?;
             // The helper that pops an element needs a buffer.
             let room = vec![0; map.definition().value_size as usize];
@@ -199,12 +199,12 @@ impl Constants {
 pub fn restore_elements(
     code: &mut Assembly,
     undo: &Undo,
-    program: &Loaded,
+    program: &LoadedProgram,
     constants: Option<(BorrowedFd, &Constants)>,
 ) -> Result<(), TimingError> {
     let Some((fd, constants)) = constants else { return Ok(()) };
     for (element, &(key, value)) in undo.elements.iter().zip(&constants.places) {
-        let map = program.map_at(element.map).ok_or(TimingError::NoMap)?;
+        let map = program.map_by_number(element.map).ok_or(TimingError::NoMap)?;
         let ordered = matches!(map.definition().kind, MapKind::QUEUE | MapKind::STACK);
         code.map(Register::R1, map.fd());
         match (&element.value, ordered) {
@@ -239,17 +239,17 @@ pub fn rotate(
     rotation: &Rotation,
     table: BorrowedFd,
 ) -> Result<(), TimingError> {
-    let invalid = || TimingError::TooMuch { what: "to rotate" };
+    let invalid = || TimingError::CodeTooLong { what: "to rotate" };
     let count = rotation.count().and_then(|count| i32::try_from(count).ok()).ok_or_else(invalid)?;
     let stride = i32::try_from(Rotation::stride(rotation.row())).map_err(|_| invalid())?;
     // A linear congruential generator modulo a power of two has its full period (Hull and Dobell:
     // the increment is odd, the factor is 1 modulo 4); the constants are those of Numerical
     // Recipes.
     let row = Register::R8;
-    code.load(Size::DW, row, STATE, state::ROW);
+    code.load(Size::DW, row, STATE, state::GENERATOR);
     code.alu(AluOp::Mul, row, Source::Imm(1_664_525));
     code.alu(AluOp::Add, row, Source::Imm(1_013_904_223));
-    code.store(Size::DW, STATE, state::ROW, Source::Reg(row));
+    code.store(Size::DW, STATE, state::GENERATOR, Source::Reg(row));
     code.alu(AluOp::And, row, Source::Imm(count - 1));
     code.alu(AluOp::Mul, row, Source::Imm(stride));
     code.map_value(Register::R9, table, 0);
@@ -275,18 +275,19 @@ pub fn rotate(
 /// Draws a flow and writes it into the packet. `sum` is the sum of the words of the IPv4 header
 /// that are the same for all flows.
 pub fn draw(code: &mut Assembly, flows: &Flows, sum: i32) -> Result<(), TimingError> {
-    let count = i32::try_from(flows.count).map_err(|_| TimingError::TooMuch { what: "to draw" })?;
+    let count =
+        i32::try_from(flows.count).map_err(|_| TimingError::CodeTooLong { what: "to draw" })?;
     let (number, hash) = (Register::R8, Register::R9);
     let reg = Source::Reg;
     // A linear congruential generator modulo 2^64 (Knuth, The Art of Computer Programming, volume
     // 2, 3.3.4, table 1, line 26). Its high half times a bound, shifted right by 32 bits, is a
     // number below the bound.
-    code.load(Size::DW, number, STATE, state::ROW);
+    code.load(Size::DW, number, STATE, state::GENERATOR);
     code.number(hash, 6_364_136_223_846_793_005);
     code.alu(AluOp::Mul, number, reg(hash));
     code.number(hash, 1_442_695_040_888_963_407);
     code.alu(AluOp::Add, number, reg(hash));
-    code.store(Size::DW, STATE, state::ROW, reg(number));
+    code.store(Size::DW, STATE, state::GENERATOR, reg(number));
     code.alu(AluOp::Rsh, number, Source::Imm(32));
     code.alu(AluOp::Mul, number, Source::Imm(count));
     code.alu(AluOp::Rsh, number, Source::Imm(32));

@@ -3,16 +3,16 @@
 use super::attachments::{Attached, Attachments};
 use super::error::TimingError;
 use super::wrapper::Wrapper;
-use crate::again::again;
 use crate::error::RunError;
+use crate::retry::retry;
 use crate::sys::{monotonic_raw, test_run};
-use crate::{Context, Loaded};
+use crate::{Context, LoadedProgram};
 
 /// A program to time, and the wrapper in front of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// The program.
-    pub program: &'a Loaded,
+    pub program: &'a LoadedProgram,
     /// Prepares each run and reads the clock. Without a wrapper, runs follow each other directly.
     pub wrapper: Option<&'a Wrapper>,
 }
@@ -51,7 +51,7 @@ impl Subject<'_> {
         context: &Context,
         repeat: u32,
     ) -> Result<Sample, TimingError> {
-        again(|| self.sample_once(packet, context, repeat))
+        retry(|| self.sample_once(packet, context, repeat))
     }
 
     fn sample_once(
@@ -77,7 +77,7 @@ impl Subject<'_> {
 
 /// Times one call.
 fn timed(
-    program: &Loaded,
+    program: &LoadedProgram,
     packet: &[u8],
     context: &Context,
     repeat: u32,

@@ -14,7 +14,7 @@ use super::steps::{Constants, after_run, restore_elements, restore_packet, rotat
 use super::undo::Undo;
 use crate::generated::{Entry, GeneratedError, KEY, map};
 use crate::sys::{Cpus, RawMap};
-use crate::{Context, Kernel, Loaded};
+use crate::{Context, Kernel, LoadedProgram};
 
 /// The steps of a wrapper before each run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,7 +55,7 @@ impl Wrapper {
     /// values that contain locks or timers.
     pub fn new(
         kernel: &Kernel,
-        program: &Loaded,
+        program: &LoadedProgram,
         preparation: &Preparation,
     ) -> Result<Wrapper, TimingError> {
         let cpus = kernel.possible_cpus();
@@ -102,7 +102,7 @@ impl Wrapper {
     /// If the kernel does not run the packet, or a signal ends the run early.
     pub fn run(
         &self,
-        program: &Loaded,
+        program: &LoadedProgram,
         packet: &[u8],
         context: &Context,
         repeat: u32,
@@ -134,7 +134,7 @@ fn filled(name: &str, bytes: &[u8], cpus: Cpus) -> Result<Option<RawMap>, Timing
     if bytes.is_empty() {
         return Ok(None);
     }
-    let too_much = |_| TimingError::TooMuch { what: "to keep" };
+    let too_much = |_| TimingError::CodeTooLong { what: "to keep" };
     let size = u32::try_from(bytes.len()).map_err(too_much)?;
     let map = map(name, MapKind::ARRAY, size, cpus)?;
     let written = map.update(&KEY, bytes);

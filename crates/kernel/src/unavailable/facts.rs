@@ -6,7 +6,7 @@ use std::path::Path;
 /// Container options that grant all capabilities needed for measurements. `CAP_SYS_ADMIN` implies
 /// `CAP_BPF` and `CAP_PERFMON`; without the latter, the verifier inserts instructions against
 /// speculation into programs.
-pub const ADDED: &str = "--cap-add SYS_ADMIN --cap-add NET_ADMIN";
+pub const CONTAINER_OPTIONS: &str = "--cap-add SYS_ADMIN --cap-add NET_ADMIN";
 
 /// A capability. Its discriminant is its bit in the masks of proc_pid_status(5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub struct Facts {
     pub capabilities: Option<u64>,
     /// Capabilities that the process could gain, such as by becoming root (the bounding set), as a
     /// bit mask.
-    pub attainable: Option<u64>,
+    pub bounding_set: Option<u64>,
     /// True if the process's capabilities belong to a user namespace other than the initial one.
     pub in_user_namespace: bool,
     /// True if a seccomp filter checks the process's system calls.
@@ -96,7 +96,7 @@ impl Facts {
             release: Some(release).filter(|release| !release.is_empty()),
             capabilities: field(&status, "CapEff:")
                 .and_then(|mask| u64::from_str_radix(mask, 16).ok()),
-            attainable: field(&status, "CapBnd:")
+            bounding_set: field(&status, "CapBnd:")
                 .and_then(|mask| u64::from_str_radix(mask, 16).ok()),
             in_user_namespace: is_mapped(&text("proc/self/uid_map")),
             is_filtered: field(&status, "Seccomp:") == Some("2"),
@@ -121,7 +121,7 @@ impl Facts {
     /// Returns true if the process is in a container that cannot grant all these capabilities, not
     /// even to root.
     pub fn is_confined(&self, needed: &[Capability]) -> bool {
-        self.is_container && !without(self.attainable, needed).is_empty()
+        self.is_container && !without(self.bounding_set, needed).is_empty()
     }
 }
 

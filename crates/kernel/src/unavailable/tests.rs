@@ -61,14 +61,15 @@ fn missing_capabilities_are_named() {
 #[test]
 fn containers_are_started_with_more() {
     let docker = Some(0xa804_25fb);
-    let facts = || Facts { capabilities: docker, attainable: docker, is_container: true, ..root() };
+    let facts =
+        || Facts { capabilities: docker, bounding_set: docker, is_container: true, ..root() };
     assert_says(
         facts(),
         libc::EPERM,
         "start the container with --cap-add SYS_ADMIN --cap-add NET_ADMIN",
     );
     // The container has the capabilities: root in the container suffices.
-    let facts = Facts { capabilities: Some(0), attainable: root().capabilities, ..facts() };
+    let facts = Facts { capabilities: Some(0), bounding_set: root().capabilities, ..facts() };
     assert_says(facts, libc::EPERM, "; run as root, or with CAP_BPF and CAP_NET_ADMIN");
     let facts = || Facts { is_container: true, is_filtered: true, ..root() };
     assert_says(facts(), libc::EPERM, "start the container with --security-opt seccomp=unconfined");
@@ -159,7 +160,7 @@ fn facts_are_read_from_files() -> io::Result<()> {
     std::fs::remove_dir_all(&root)?;
     assert_eq!(facts.release.as_deref(), Some("5.15.0-1-amd64"));
     assert_eq!(facts.capabilities, Some(0xa804_25fb));
-    assert_eq!(facts.attainable, Some(0xa804_25ff));
+    assert_eq!(facts.bounding_set, Some(0xa804_25ff));
     assert_eq!(facts.locked_memory, Some(8_388_608));
     assert_eq!(facts.lockdown.as_deref(), Some("integrity"));
     assert!(facts.in_user_namespace && facts.is_filtered && facts.is_container);

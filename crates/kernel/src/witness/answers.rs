@@ -30,10 +30,10 @@ const MAX_ERRNO: u64 = 4095;
 /// updates that find no room. All other calls keep the kernel's result. So does a call that has
 /// different results within the path.
 pub fn answers(witness: &Value) -> Vec<Answer> {
-    let mut jiffies = started(witness);
+    let mut jiffies = initial_jiffies(witness);
     let mut known: BTreeMap<usize, Vec<Answer>> = BTreeMap::new();
     for unknown in witness["unknowns"].as_array().into_iter().flatten() {
-        let told = told(unknown, &mut jiffies);
+        let told = parse_unknown(unknown, &mut jiffies);
         let Some((instruction, change)) = told else { continue };
         let of_call = known.entry(instruction).or_default();
         let answer = Answer {
@@ -71,7 +71,7 @@ enum Change {
 
 /// Parses one line of a witness into an instruction and a part of its answer. `jiffies` is the
 /// running sum of the increments.
-fn told(unknown: &Value, jiffies: &mut u64) -> Option<(usize, Change)> {
+fn parse_unknown(unknown: &Value, jiffies: &mut u64) -> Option<(usize, Change)> {
     let instruction = usize::try_from(unknown["instruction"].as_u64()?).ok()?;
     let (call, result) = (unknown["call"].as_str()?, unknown["result"].as_str()?);
     let value = unknown["value"].as_u64()?;
@@ -104,7 +104,7 @@ fn negative(error: u64) -> u64 {
 }
 
 /// Returns the value of `bpf_jiffies64` at the start of the program.
-fn started(witness: &Value) -> u64 {
+fn initial_jiffies(witness: &Value) -> u64 {
     let mut given = witness["environment"].as_array().into_iter().flatten();
     let start = given.find(|given| given["name"] == "bpf_jiffies64 at the start");
     start.and_then(|given| given["value"].as_u64()).unwrap_or(0)

@@ -7,7 +7,7 @@ use serde_json::Value;
 use slowpath_bpf::MapKind;
 
 use crate::error::InstallError;
-use crate::loaded::Loaded;
+use crate::loaded::LoadedProgram;
 use crate::sys::Listener;
 
 /// Perf event readers, which are closed on drop.
@@ -18,7 +18,7 @@ pub struct Readers {
 
 impl Readers {
     /// Fills the ring buffers that must have no room, and opens perf events for reading.
-    pub fn new(loaded: &Loaded, witness: &Value) -> Result<Readers, InstallError> {
+    pub fn new(loaded: &LoadedProgram, witness: &Value) -> Result<Readers, InstallError> {
         for ring in full_rings(witness) {
             if let Some(map) = loaded.map(ring) {
                 map.ring()?.fill();

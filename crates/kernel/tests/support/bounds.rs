@@ -10,7 +10,7 @@ use slowpath::{
 };
 use slowpath_bpf::Object;
 use slowpath_kernel::Kernel;
-use slowpath_kernel::witness::{bytes, context, install, open};
+use slowpath_kernel::witness::{bytes, context, install, open_dependencies};
 
 use super::tally::{Class, Tally};
 
@@ -64,7 +64,7 @@ fn replay(kernel: &Kernel, original: &Arc<Object>, witness: &Value) -> Result<u6
 
 /// Lists dependencies of a path that the kernel was not told.
 fn depends_on(result: &Value, witness: &Value) -> String {
-    let mut on: Vec<String> = open(witness).into_iter().collect();
+    let mut on: Vec<String> = open_dependencies(witness).into_iter().collect();
     let assumed = result["assumptions"].as_array().is_some_and(|list| !list.is_empty());
     on.extend(assumed.then(|| "assumptions".to_owned()));
     on.join(", ")

@@ -16,7 +16,7 @@ pub mod words;
 use std::path::{Path, PathBuf};
 
 use slowpath_bpf::Object;
-use slowpath_kernel::{Kernel, LoadError, Loaded};
+use slowpath_kernel::{Kernel, LoadError, LoadedProgram};
 use slowpath_oracle::Oracle;
 
 /// Returns the running kernel. If it is not available, reports the reason for skipping the test.
@@ -49,12 +49,12 @@ pub fn features() -> Object {
     object(&path("tests/objects/features.bpf.o"))
 }
 
-pub fn try_load(kernel: &Kernel, object: &Object, name: &str) -> Result<Loaded, LoadError> {
+pub fn try_load(kernel: &Kernel, object: &Object, name: &str) -> Result<LoadedProgram, LoadError> {
     let number = object.programs.iter().position(|p| p.name == name);
     kernel.load(object, number.unwrap_or_else(|| panic!("no program {name}")))
 }
 
-pub fn load(kernel: &Kernel, object: &Object, name: &str) -> Loaded {
+pub fn load(kernel: &Kernel, object: &Object, name: &str) -> LoadedProgram {
     try_load(kernel, object, name).unwrap_or_else(|e| panic!("{e}"))
 }
 

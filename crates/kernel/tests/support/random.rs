@@ -7,7 +7,7 @@ use rand::rngs::StdRng;
 use slowpath_bpf::MapKind;
 use slowpath_bpf::lift::MapLayout;
 
-use super::twin::Twin;
+use super::twin::ReplayPair;
 use slowpath_replay::Entry;
 
 /// Maximum number of elements that are put into a map.
@@ -43,7 +43,11 @@ pub fn mutated(rng: &mut StdRng, seeds: &[(&str, Vec<u8>)]) -> Vec<u8> {
 }
 
 /// Fills the maps with elements that packets similar to `seeds` look up.
-pub fn fill(twin: &mut Twin, rng: &mut StdRng, seeds: &[(&str, Vec<u8>)]) -> Result<(), String> {
+pub fn fill(
+    twin: &mut ReplayPair,
+    rng: &mut StdRng,
+    seeds: &[(&str, Vec<u8>)],
+) -> Result<(), String> {
     for layout in twin.lifted.layout.maps.clone() {
         let Some(definition) = twin.loaded().map(&layout.name).map(|map| map.definition().clone())
         else {

@@ -6,11 +6,11 @@ use rand::{RngExt, SeedableRng};
 use slowpath_bpf::lift::MapLayout;
 use slowpath_bpf::{MapKind, Object, SlotRef};
 use slowpath_generate::sequence::{ARGUMENT_BYTES, Sequence, SequenceFeatures, Shape};
-use slowpath_kernel::{Kernel, Loaded};
+use slowpath_kernel::{Kernel, LoadedProgram};
 
 use super::bounds::bound_holds;
 use super::tally::{Class, Tally};
-use super::twin::Twin;
+use super::twin::ReplayPair;
 use slowpath_replay::Entry;
 
 /// Packets for each program.
@@ -74,7 +74,7 @@ fn key(layout: &MapLayout, kind: MapKind, n: u64) -> Vec<u8> {
 }
 
 /// Puts elements into the maps of both.
-fn fill(twin: &mut Twin, sequence: &Sequence, rng: &mut StdRng) -> Result<(), String> {
+fn fill(twin: &mut ReplayPair, sequence: &Sequence, rng: &mut StdRng) -> Result<(), String> {
     let layouts = twin.lifted.layout.maps.clone();
     for (name, shape) in sequence.maps() {
         if shape.kind.holds_maps() {
@@ -125,7 +125,7 @@ fn entries(layout: &MapLayout, kind: MapKind, shape: &Shape, rng: &mut StdRng) -
 }
 
 /// Returns the number of instructions that the last run executed.
-fn executed(sequence: &Sequence, loaded: &Loaded, packet: &[u8]) -> u64 {
+fn executed(sequence: &Sequence, loaded: &LoadedProgram, packet: &[u8]) -> u64 {
     let output = loaded.map("out").and_then(|out| out.lookup(&[0; 4]).ok().flatten());
     let ways = output.and_then(|out| out.first_chunk::<8>().copied()).map_or(0, u64::from_le_bytes);
     sequence.executed_instructions(if packet.len() < ARGUMENT_BYTES.end { 0 } else { ways })
@@ -145,12 +145,12 @@ fn packets_agree(
 ) -> Result<u64, (Class, String)> {
     let refused = |fault| (Class::Refused, fault);
     let object = object_of(sequence).map_err(refused)?;
-    let lifted = Twin::lifted(kernel, &object, 0).map_err(refused)?;
+    let lifted = ReplayPair::lifted(kernel, &object, 0).map_err(refused)?;
     let mut rng = StdRng::seed_from_u64(seed);
     let mut most = 0;
     for epoch in 0..PACKETS / EPOCH {
-        let mut twin = Twin::of(kernel, &object, 0, lifted.clone()).map_err(refused)?;
-        twin.tells_its_path(8);
+        let mut twin = ReplayPair::of(kernel, &object, 0, lifted.clone()).map_err(refused)?;
+        twin.report_path(8);
         if epoch > 0 {
             fill(&mut twin, sequence, &mut rng).map_err(refused)?;
         }

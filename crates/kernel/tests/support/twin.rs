@@ -8,11 +8,11 @@ use slowpath_bpf::Object;
 use slowpath_bpf::lift::{Lifted, MapLayout};
 use slowpath_exec::concrete::Run;
 use slowpath_kernel::witness::{bytes, context};
-use slowpath_kernel::{Context, Kernel, Loaded};
+use slowpath_kernel::{Context, Kernel, LoadedProgram};
 use slowpath_replay::{Entry, Replay, ReplayError, Step, Telling};
 
 /// The two programs.
-pub struct Twin {
+pub struct ReplayPair {
     pub replay: Replay,
     pub lifted: Arc<Lifted>,
     /// Elements put into maps, by the map's name.
@@ -26,10 +26,10 @@ fn text(fault: ReplayError) -> String {
     fault.to_string()
 }
 
-impl Twin {
+impl ReplayPair {
     /// Loads and lifts the program with this number, with fresh maps.
-    pub fn new(kernel: &Kernel, object: &Object, number: usize) -> Result<Twin, String> {
-        Twin::of(kernel, object, number, Twin::lifted(kernel, object, number)?)
+    pub fn new(kernel: &Kernel, object: &Object, number: usize) -> Result<ReplayPair, String> {
+        ReplayPair::of(kernel, object, number, ReplayPair::lifted(kernel, object, number)?)
     }
 
     /// Lifts the program with this number.
@@ -43,20 +43,20 @@ impl Twin {
         object: &Object,
         number: usize,
         lifted: Lifted,
-    ) -> Result<Twin, String> {
+    ) -> Result<ReplayPair, String> {
         let mut replay = Replay::of(kernel, object, number, lifted).map_err(text)?;
         replay.listen(Telling { map: "out".to_owned(), path_bytes: 0 });
         let lifted = replay.lifted().clone();
-        Ok(Twin { replay, lifted, installed: Vec::new(), undecided: false })
+        Ok(ReplayPair { replay, lifted, installed: Vec::new(), undecided: false })
     }
 
     /// States that the first `path_bytes` bytes of the map `out` identify the path. The interpreter
     /// then has to take the kernel's path, whatever values it assumes for open ones.
-    pub fn tells_its_path(&mut self, path_bytes: u64) {
+    pub fn report_path(&mut self, path_bytes: u64) {
         self.replay.listen(Telling { map: "out".to_owned(), path_bytes });
     }
 
-    pub fn loaded(&self) -> &Loaded {
+    pub fn loaded(&self) -> &LoadedProgram {
         self.replay.loaded()
     }
 

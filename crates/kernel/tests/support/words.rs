@@ -8,7 +8,7 @@ use rand::rngs::StdRng;
 use slowpath_bpf::Object;
 use slowpath_kernel::Kernel;
 
-use super::twin::Twin;
+use super::twin::ReplayPair;
 
 /// Generators of packets and map content for such programs.
 pub struct Words {
@@ -18,7 +18,7 @@ pub struct Words {
     pub epoch: usize,
     pub packet: fn(&mut StdRng) -> Vec<u8>,
     /// Puts elements into maps, after each reset but not at the start.
-    pub fill: fn(&mut Twin, &mut StdRng) -> Result<(), String>,
+    pub fill: fn(&mut ReplayPair, &mut StdRng) -> Result<(), String>,
 }
 
 /// Counts of a comparison.
@@ -48,11 +48,11 @@ impl Words {
         object: &Object,
         number: usize,
     ) -> Result<Compared, String> {
-        let lifted = Twin::lifted(kernel, object, number)?;
+        let lifted = ReplayPair::lifted(kernel, object, number)?;
         let mut rng = StdRng::seed_from_u64(number as u64);
         let (mut covered, mut packets) = (BTreeSet::new(), 0);
         for epoch in 0..self.packets / self.epoch {
-            let mut twin = Twin::of(kernel, object, number, lifted.clone())?;
+            let mut twin = ReplayPair::of(kernel, object, number, lifted.clone())?;
             if epoch > 0 {
                 (self.fill)(&mut twin, &mut rng)?;
             }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_bpf::MapKind;
-use slowpath_kernel::Loaded;
+use slowpath_kernel::LoadedProgram;
 use slowpath_kernel::timing::Rotation;
 
 use super::freedom::{Freedom, MOST_BITS, combine};
@@ -107,7 +107,7 @@ impl Flows {
     ///
     /// # Errors
     /// If the kernel does not accept an element.
-    pub fn fill(&self, program: &Loaded) -> Result<(), MeasureError> {
+    pub fn fill(&self, program: &LoadedProgram) -> Result<(), MeasureError> {
         for fill in &self.fills {
             let Some(map) = program.map(&fill.map) else { continue };
             map.update_each(&fill.keys, &fill.value)?;

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use slowpath_bpf::{MapDef, MapKind};
 use slowpath_kernel::witness::Installed;
-use slowpath_kernel::{Context, Counted, Kernel, Tally};
+use slowpath_kernel::{Context, CountingProgram, Kernel, Tally};
 use slowpath_replay::{Entry, Replay, Sought};
 
 use crate::case::Case;
@@ -82,7 +82,7 @@ pub struct Probe {
     context: Context,
     action: u32,
     replay: Replay,
-    counted: Counted,
+    counted: CountingProgram,
     first: Tally,
     /// Created elements: map name and key, with their value.
     made: HashMap<(String, Vec<u8>), Vec<u8>>,

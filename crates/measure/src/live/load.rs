@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use slowpath_kernel::live::{Action, Held, Live, LiveRun, Receiver, ReceiverRun};
-use slowpath_kernel::timing::Station;
+use slowpath_kernel::live::{Action, Live, LiveRun, PreparedProgram, Receiver, ReceiverRun};
+use slowpath_kernel::timing::TimingThread;
 use slowpath_kernel::witness::Installed;
-use slowpath_kernel::{Kernel, Loaded, again};
+use slowpath_kernel::{Kernel, LoadedProgram, retry};
 
 use super::prepare::LiveCase;
 use crate::error::MeasureError;
@@ -61,9 +61,9 @@ pub struct LiveLoad {
 #[derive(Debug)]
 struct Ready {
     case: Arc<LiveCase>,
-    program: Held,
+    program: PreparedProgram,
     /// The baseline if it differs from the one in [`Live`].
-    baseline: Option<Held>,
+    baseline: Option<PreparedProgram>,
     /// Number of packets that the program has processed.
     ran: AtomicU64,
     receiver: Option<Mutex<Receiver>>,
@@ -74,7 +74,7 @@ struct Ready {
 /// Owners that keep a held or attached program and its maps alive.
 #[derive(Debug)]
 struct Kept {
-    _program: Loaded,
+    _program: LoadedProgram,
     _installed: Installed,
 }
 
@@ -84,12 +84,12 @@ impl LiveLoad {
     /// # Errors
     /// If the kernel rejects one of them, or devices cannot be created.
     pub fn new(
-        station: &Station,
+        station: &TimingThread,
         kernel: &Arc<Kernel>,
         cases: Vec<Arc<LiveCase>>,
     ) -> Result<LiveLoad, MeasureError> {
         let kernel = Arc::clone(kernel);
-        station.perform(move |_| LiveLoad::here(&kernel, cases))?
+        station.run_job(move |_| LiveLoad::here(&kernel, cases))?
     }
 
     fn here(kernel: &Kernel, cases: Vec<Arc<LiveCase>>) -> Result<LiveLoad, MeasureError> {
@@ -115,14 +115,14 @@ impl LiveLoad {
     /// more packets in this load than were seen to take the path.
     pub fn sample(
         self: &Arc<Self>,
-        station: &Station,
+        station: &TimingThread,
         case: usize,
         subject: LiveSubject,
         frames: u32,
         batch: u32,
     ) -> Result<LiveSample, MeasureError> {
         let load = Arc::clone(self);
-        station.perform(move |_| again(|| load.sample_here(case, subject, frames, batch)))?
+        station.run_job(move |_| retry(|| load.sample_here(case, subject, frames, batch)))?
     }
 
     fn sample_here(
@@ -172,11 +172,11 @@ impl Ready {
         let load = || kernel.load_with_answers(&case.object, case.program, &case.answers);
         let loaded = load()?;
         let installed = case.install_live(live, &loaded, live.device())?;
-        let hold = |program: &Loaded| {
+        let hold = |program: &LoadedProgram| {
             if live_case.rewritten {
-                live.hold_rewritten(program, &case.packet)
+                live.prepare_rewritten(program, &case.packet)
             } else {
-                live.hold(program)
+                live.prepare(program)
             }
         };
         let program = hold(&loaded)?;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slowpath_kernel::live::{Action, Live, LiveError};
-use slowpath_kernel::timing::Station;
+use slowpath_kernel::timing::TimingThread;
 use slowpath_kernel::witness::{self, Installed};
-use slowpath_kernel::{Counted, Device, Kernel, Loaded, Tally, again};
+use slowpath_kernel::{CountingProgram, Device, Kernel, LoadedProgram, Tally, retry};
 
 use crate::case::{Case, Later};
 use crate::error::MeasureError;
@@ -39,13 +39,13 @@ impl LiveCase {
     /// If the kernel cannot generate such packets, if they take another path, or if the program
     /// redirects them to something other than a device.
     pub fn prepare(
-        station: &Station,
+        station: &TimingThread,
         kernel: &Arc<Kernel>,
         case: &Arc<Case>,
         batch: u32,
     ) -> Result<LiveCase, MeasureError> {
         let (kernel, case) = (Arc::clone(kernel), Arc::clone(case));
-        station.perform(move |_| LiveCase::here(&kernel, case, batch))?
+        station.run_job(move |_| LiveCase::here(&kernel, case, batch))?
     }
 
     fn here(kernel: &Kernel, case: Arc<Case>, batch: u32) -> Result<LiveCase, MeasureError> {
@@ -108,7 +108,7 @@ impl Case {
     pub(super) fn install_live(
         &self,
         live: &Live,
-        loaded: &Loaded,
+        loaded: &LoadedProgram,
         device: Device,
     ) -> Result<Installed, MeasureError> {
         let install = || witness::install_towards(loaded, &self.witness, device);
@@ -126,7 +126,7 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    fn counted(&self) -> Result<Counted, MeasureError> {
+    fn counted(&self) -> Result<CountingProgram, MeasureError> {
         let Case { object, program, answers, .. } = self.case;
         Ok(self.kernel.load_fingerprinted(object, *program, answers)?)
     }
@@ -146,16 +146,16 @@ impl Trial<'_> {
         let _installed =
             self.case.install_live(&self.live, counted.loaded(), self.live.device())?;
         let held = if rewritten {
-            self.live.hold_rewritten(counted.loaded(), packet)?
+            self.live.prepare_rewritten(counted.loaded(), packet)?
         } else {
-            self.live.hold(counted.loaded())?
+            self.live.prepare(counted.loaded())?
         };
         let run = |frames| {
-            let run = |_: &Loaded| {
+            let run = |_: &LoadedProgram| {
                 let run = self.live.run(&held, packet, context, frames, self.batch);
                 run.map_err(MeasureError::from)
             };
-            let (run, tally) = again(|| counted.tally(run))?;
+            let (run, tally) = retry(|| counted.tally(run))?;
             let arrived = run.delivered + run.lost;
             let same = tally.is_multiple_of(usual, frames);
             if same && Action::of(self.case.action).sends() && arrived < u64::from(frames) {
@@ -194,7 +194,7 @@ impl Trial<'_> {
         let _installed = self.case.install_live(&self.live, counted.loaded(), receiver.device())?;
         let mut missing = frames;
         for _ in 0..SENDINGS {
-            let (run, tally) = again(|| {
+            let (run, tally) = retry(|| {
                 counted.tally(|_| receiver.run(missing, self.batch).map_err(MeasureError::from))
             })?;
             let received = u32::try_from(run.received).unwrap_or(u32::MAX);

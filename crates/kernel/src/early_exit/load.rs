@@ -2,44 +2,44 @@
 
 use slowpath_bpf::{MapDef, Object};
 
-use super::{Switch, cuttable, word};
-use crate::collect::{Reachable, collect};
-use crate::count::{self, Answer, Counted, Weights};
+use super::{ExitSelector, cuttable, word};
+use crate::count::{self, Answer, CountingProgram, Weights};
 use crate::error::LoadError;
-use crate::{Kernel, Loaded};
+use crate::reachable::{Reachable, find_reachable};
+use crate::{Kernel, LoadedProgram};
 
 impl Kernel {
     /// As [`Kernel::load_with_answers`], but the program can be made to exit at the slots `places`.
     ///
     /// # Errors
-    /// As [`Kernel::load_with_answers`]; [`LoadError::NotCut`] if the program cannot exit at one of
-    /// the slots, and [`LoadError::Rejected`] if it holds a lock or a reference there.
-    pub fn load_cuttable(
+    /// As [`Kernel::load_with_answers`]; [`LoadError::NoEarlyExit`] if the program cannot exit at
+    /// one of the slots, and [`LoadError::Rejected`] if it holds a lock or a reference there.
+    pub fn load_with_exits(
         &self,
         object: &Object,
         program: usize,
         answers: &[Answer],
         places: &[usize],
-    ) -> Result<(Loaded, Switch), LoadError> {
+    ) -> Result<(LoadedProgram, ExitSelector), LoadError> {
         let number = object.maps.len();
         let reachable = self.cut(object, program, answers, (number, places))?;
         let further: [(usize, &MapDef); 1] = [(number, &word())];
-        Ok((self.load_reachable(object, program, reachable, &further)?, Switch::new(number)))
+        Ok((self.load_reachable(object, program, reachable, &further)?, ExitSelector::new(number)))
     }
 
-    /// As [`Kernel::load_cuttable`], but all programs count their instructions, as with
-    /// [`Kernel::load_fingerprinted`]. The count includes the checks: [`super::ASKING`] and
-    /// [`super::ENDING`].
+    /// As [`Kernel::load_with_exits`], but all programs count their instructions, as with
+    /// [`Kernel::load_fingerprinted`]. The count includes the checks: [`super::CHECK_INSNS`] and
+    /// [`super::EXIT_INSNS`].
     ///
     /// # Errors
-    /// As [`Kernel::load_cuttable`], and if there is no room for counting.
+    /// As [`Kernel::load_with_exits`], and if there is no room for counting.
     pub fn load_cuttable_counted(
         &self,
         object: &Object,
         program: usize,
         answers: &[Answer],
         places: &[usize],
-    ) -> Result<(Counted, Switch), LoadError> {
+    ) -> Result<(CountingProgram, ExitSelector), LoadError> {
         let counter = object.maps.len();
         let number = counter + 1;
         let mut reachable = self.cut(object, program, answers, (number, places))?;
@@ -48,7 +48,7 @@ impl Kernel {
         }
         let further: [(usize, &MapDef); 2] = [(counter, &count::counter()), (number, &word())];
         let loaded = self.load_reachable(object, program, reachable, &further)?;
-        Ok((Counted::new(loaded, counter, true), Switch::new(number)))
+        Ok((CountingProgram::new(loaded, counter, true), ExitSelector::new(number)))
     }
 
     fn cut(
@@ -58,7 +58,7 @@ impl Kernel {
         answers: &[Answer],
         (number, places): (usize, &[usize]),
     ) -> Result<Reachable, LoadError> {
-        let mut reachable = collect(object, program, &|| self.types())?;
+        let mut reachable = find_reachable(object, program, &|| self.types())?;
         if let Some(linked) = reachable.programs.get_mut(&program) {
             let cut = cuttable(linked, number as u32, places, answers)?;
             *linked = cut;

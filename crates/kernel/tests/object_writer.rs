@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use slowpath_bpf::{BpfProgram, MapKind, Object, ProgramKind};
-use slowpath_kernel::{Kernel, Loaded};
+use slowpath_kernel::{Kernel, LoadedProgram};
 use slowpath_oracle::Oracle;
 use support::{kernel, object, packets, path};
 
@@ -33,7 +33,7 @@ fn objects() -> Vec<PathBuf> {
 
 /// Returns the programs that the running kernel loads, and removes other programs from the slots of
 /// program arrays.
-fn linked(kernel: &Kernel, object: &mut Object) -> Vec<(BpfProgram, Loaded)> {
+fn linked(kernel: &Kernel, object: &mut Object) -> Vec<(BpfProgram, LoadedProgram)> {
     let numbers = 0..object.programs.len();
     let linked: Vec<_> = numbers
         .filter(|&number| object.programs[number].kind == ProgramKind::Xdp)
@@ -55,13 +55,13 @@ fn linked(kernel: &Kernel, object: &mut Object) -> Vec<(BpfProgram, Loaded)> {
 }
 
 /// Writes an object that contains only the given programs.
-fn written(object: &Object, programs: &[(BpfProgram, Loaded)]) -> Vec<u8> {
+fn written(object: &Object, programs: &[(BpfProgram, LoadedProgram)]) -> Vec<u8> {
     let programs: Vec<&BpfProgram> = programs.iter().map(|(program, _)| program).collect();
     object.write(&programs).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// Returns the content of all readable maps, by name.
-fn contents(loaded: &Loaded, object: &Object) -> Vec<(String, Vec<Vec<Vec<u8>>>)> {
+fn contents(loaded: &LoadedProgram, object: &Object) -> Vec<(String, Vec<Vec<Vec<u8>>>)> {
     let maps = object.maps.iter().filter_map(|def| loaded.map(&def.name));
     let content = maps.filter_map(|map| {
         let kind = map.definition().kind;
@@ -104,7 +104,7 @@ fn the_kernel_loads_what_is_written_and_it_does_the_same() {
             };
             loads += 1;
             for (kind, packet) in packets() {
-                let run = |of: &Loaded| {
+                let run = |of: &LoadedProgram| {
                     of.run(&packet, 1).map(|run| (run.return_value, run.packet, run.metadata))
                 };
                 // Devmap programs have no test runs.

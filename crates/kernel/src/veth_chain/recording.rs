@@ -10,7 +10,7 @@ use slowpath_bpf::insn::{AluOp, Call, Condition, Insn, Register, Size, Source};
 
 use crate::TestRun;
 use crate::generated::Assembly;
-use crate::rewriting::{DEEPEST, lowest, moved};
+use crate::rewriting::{DEEPEST, free_stack_offset, insert_and_replace};
 
 /// `XDP_ABORTED`.
 const ABORTED: i32 = 0;
@@ -42,7 +42,7 @@ pub struct Layout {
     /// Length of the packet.
     length: i16,
     /// Length of the metadata.
-    around: i16,
+    metadata_length: i16,
     metadata: i16,
     packet: i16,
 }
@@ -53,7 +53,7 @@ pub const LAYOUT: Layout = Layout {
     result: 8,
     program: 12,
     length: 16,
-    around: 20,
+    metadata_length: 20,
     metadata: 24,
     packet: 24 + 4 * WORDS,
 };
@@ -77,9 +77,9 @@ impl Layout {
             Some(u32::from_ne_bytes(*bytes))
         };
         let part = |at: i16, length: usize| Some(value.get(at as usize..)?.get(..length)?.to_vec());
-        let around = number(self.around).filter(|&length| length <= METADATA)?;
-        let mut metadata = part(self.metadata, (around as usize).min(4 * WORDS as usize))?;
-        metadata.resize(around as usize, 0);
+        let metadata_length = number(self.metadata_length).filter(|&length| length <= METADATA)?;
+        let mut metadata = part(self.metadata, (metadata_length as usize).min(4 * WORDS as usize))?;
+        metadata.resize(metadata_length as usize, 0);
         let run = TestRun {
             return_value: number(self.result)?,
             packet: part(self.packet, number(self.length)? as usize)?,
@@ -120,7 +120,7 @@ pub fn recording(program: &BpfProgram, exits: &Exits) -> Result<BpfProgram, &'st
     if insns.iter().enumerate().any(|(slot, insn)| insn.jump_target(slot) == Some(0)) {
         return Err("its first instruction is in a loop");
     }
-    let context = lowest(program, 0) - 8;
+    let context = free_stack_offset(program, 0) - 8;
     if context < DEEPEST {
         return Err("there is no room on the stack");
     }
@@ -133,7 +133,7 @@ pub fn recording(program: &BpfProgram, exits: &Exits) -> Result<BpfProgram, &'st
     let record = exit(exits, context)?;
     let ends = main.iter().enumerate().filter(|(_, insn)| **insn == Insn::Exit);
     let replaced = ends.map(|(slot, _)| (slot, record.clone())).collect();
-    let mut recording = moved(program, &BTreeMap::from([(0, vec![save])]), &replaced)?;
+    let mut recording = insert_and_replace(program, &BTreeMap::from([(0, vec![save])]), &replaced)?;
     // The kernel does not attach devmap and cpumap programs to devices.
     let section = if exits.fragments { "xdp.frags" } else { "xdp" };
     recording.section = section.to_owned();
@@ -166,7 +166,7 @@ fn exit(exits: &Exits, stack: i16) -> Result<Vec<Insn>, &'static str> {
     let none = code.jump_if(Condition::Le, word, Source::Imm(METADATA as i32));
     code.set(word, 0);
     let mut fits = code.land(none);
-    code.store(Size::W, record, LAYOUT.around, Source::Reg(word));
+    code.store(Size::W, record, LAYOUT.metadata_length, Source::Reg(word));
     let mut over = Vec::new();
     for place in (0..WORDS).map(|number| 4 * number) {
         code.mov(end, Source::Reg(metadata));

@@ -9,11 +9,11 @@ use super::error::LiveError;
 use super::programs;
 use crate::generated::Entry;
 use crate::sys::Cpus;
-use crate::{Device, Link, Loaded, Mode, Namespace};
+use crate::{Device, Link, LoadedProgram, Mode, Namespace};
 
 /// A namespace for pairs of devices.
 #[derive(Debug)]
-pub struct Yard {
+pub struct Netns {
     namespace: Namespace,
     made: AtomicU32,
     closing: AtomicBool,
@@ -22,7 +22,7 @@ pub struct Yard {
 /// A pair of connected devices; dropping it removes them.
 #[derive(Debug)]
 pub struct Pair {
-    yard: Arc<Yard>,
+    netns: Arc<Netns>,
     pub near: Device,
     pub far: Device,
 }
@@ -30,7 +30,7 @@ pub struct Pair {
 /// A program that is prepared for many cheap runs: it is attached to a device that receives no
 /// packets (see [`crate::Link`]).
 #[derive(Debug)]
-pub struct Held {
+pub struct PreparedProgram {
     fd: OwnedFd,
     // Tail-calls the program; its slot is emptied on drop.
     _rewriter: Option<Entry>,
@@ -39,10 +39,10 @@ pub struct Held {
     _pair: Pair,
 }
 
-impl Yard {
-    pub fn new() -> Result<Arc<Yard>, LiveError> {
+impl Netns {
+    pub fn new() -> Result<Arc<Netns>, LiveError> {
         let namespace = Namespace::new()?;
-        Ok(Arc::new(Yard { namespace, made: AtomicU32::new(0), closing: AtomicBool::new(false) }))
+        Ok(Arc::new(Netns { namespace, made: AtomicU32::new(0), closing: AtomicBool::new(false) }))
     }
 
     pub fn namespace(&self) -> &Namespace {
@@ -55,53 +55,56 @@ impl Yard {
     }
 
     /// Creates a pair of connected devices.
-    pub fn pair(self: &Arc<Yard>) -> Result<Pair, LiveError> {
+    pub fn pair(self: &Arc<Netns>) -> Result<Pair, LiveError> {
         let number = self.made.fetch_add(1, Ordering::Relaxed);
         let names = [format!("near{number}"), format!("far{number}")];
         let names = [names[0].as_str(), names[1].as_str()];
         let [near, far] = self.namespace.create_pair(names)?;
-        Ok(Pair { yard: Arc::clone(self), near, far })
+        Ok(Pair { netns: Arc::clone(self), near, far })
     }
 
     /// Prepares a program for many runs, with a program in front that rewrites the whole packet. To
     /// measure the cost of rewriting, run it in front of a minimal program.
-    pub fn hold_rewritten(
-        self: &Arc<Yard>,
-        program: &Loaded,
+    pub fn prepare_rewritten(
+        self: &Arc<Netns>,
+        program: &LoadedProgram,
         packet: &[u8],
         cpus: Cpus,
-    ) -> Result<Held, LiveError> {
+    ) -> Result<PreparedProgram, LiveError> {
         let write = |code: &mut _| programs::write(code, packet);
         let rewriter = Entry::new("rewriter", program.fragments(), cpus, write)?;
         rewriter.select(program.fd())?;
-        let held = self.hold(rewriter.program())?;
-        Ok(Held { _rewriter: Some(rewriter), ..held })
+        let prepared = self.prepare(rewriter.program())?;
+        Ok(PreparedProgram { _rewriter: Some(rewriter), ..prepared })
     }
 
-    pub fn hold(self: &Arc<Yard>, program: &Loaded) -> Result<Held, LiveError> {
+    pub fn prepare(
+        self: &Arc<Netns>,
+        program: &LoadedProgram,
+    ) -> Result<PreparedProgram, LiveError> {
         let fd = program.fd().try_clone_to_owned().map_err(|cause| LiveError::Held { cause })?;
         let pair = self.pair()?;
         let link = program.attach(&self.namespace, pair.near, Mode::Generic)?;
-        Ok(Held { fd, _rewriter: None, _link: link, _pair: pair })
+        Ok(PreparedProgram { fd, _rewriter: None, _link: link, _pair: pair })
     }
 }
 
 impl Pair {
     pub fn namespace(&self) -> &Namespace {
-        self.yard.namespace()
+        self.netns.namespace()
     }
 }
 
 impl Drop for Pair {
     fn drop(&mut self) {
-        if !self.yard.closing.load(Ordering::Relaxed) {
+        if !self.netns.closing.load(Ordering::Relaxed) {
             // If the removal fails, the devices are removed with the namespace.
-            let _ = self.yard.namespace.remove(self.near);
+            let _ = self.netns.namespace.remove(self.near);
         }
     }
 }
 
-impl Held {
+impl PreparedProgram {
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }

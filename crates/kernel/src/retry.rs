@@ -18,7 +18,7 @@ pub trait Interruptible {
 ///
 /// # Errors
 /// Errors of `run`.
-pub fn again<T, E: Interruptible>(mut run: impl FnMut() -> Result<T, E>) -> Result<T, E> {
+pub fn retry<T, E: Interruptible>(mut run: impl FnMut() -> Result<T, E>) -> Result<T, E> {
     for _ in 1..TRIES {
         match run() {
             Err(fault) if fault.is_interrupted() => {}

@@ -6,14 +6,14 @@ use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{AluOp, Condition, Imm64, Insn, Register, Size, Source, Width};
 
 use crate::count::{Answer, replacements};
-use crate::rewriting::{Before, before, moved};
+use crate::rewriting::{RegisterState, before, insert_and_replace};
 
 /// Return value of an early exit: `XDP_PASS`.
-pub const RESULT: u32 = 2;
+pub const EXIT_ACTION: u32 = 2;
 
 /// Returns, for each slot, whether the program can exit there: the slot is in the entry function,
 /// and some register is free.
-pub fn possible(program: &BpfProgram) -> Vec<bool> {
+pub fn exit_points(program: &BpfProgram) -> Vec<bool> {
     let end = program.subprograms.get(1).map_or(program.insns.len(), |function| function.first);
     let before = before(program);
     let place = |(slot, insn): (usize, &Insn)| {
@@ -22,7 +22,7 @@ pub fn possible(program: &BpfProgram) -> Vec<bool> {
     program.insns.iter().enumerate().map(place).collect()
 }
 
-fn register(before: &Before) -> Option<Register> {
+fn register(before: &RegisterState) -> Option<Register> {
     before.free.iter().next()
 }
 
@@ -36,7 +36,7 @@ pub fn cuttable(
     places: &[usize],
     answers: &[Answer],
 ) -> Result<BpfProgram, &'static str> {
-    let possible = possible(program);
+    let possible = exit_points(program);
     let before = before(program);
     let mut added = BTreeMap::new();
     for (number, &slot) in (1..).zip(places) {
@@ -47,7 +47,7 @@ pub fn cuttable(
             return Err("it is to end at the same place twice");
         }
     }
-    moved(program, &added, &replacements(program, answers)?)
+    insert_and_replace(program, &added, &replacements(program, answers)?)
 }
 
 /// `if word == number return XDP_PASS`
@@ -65,7 +65,12 @@ fn question(scratch: Register, word: u32, number: i32) -> [Insn; 6] {
             src: Source::Imm(number),
             offset: 2,
         },
-        Insn::Alu { width, op: AluOp::Mov, dst: Register::R0, src: Source::Imm(RESULT as i32) },
+        Insn::Alu {
+            width,
+            op: AluOp::Mov,
+            dst: Register::R0,
+            src: Source::Imm(EXIT_ACTION as i32),
+        },
         Insn::Exit,
     ]
 }

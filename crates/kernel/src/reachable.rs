@@ -18,7 +18,7 @@ pub struct Reachable {
 
 /// Links a program and the programs in its program arrays, transitively. `kernel` returns the
 /// kernel's types; it is called only if a program depends on them.
-pub fn collect<'k>(
+pub fn find_reachable<'k>(
     object: &Object,
     program: usize,
     kernel: &dyn Fn() -> Option<&'k Btf>,

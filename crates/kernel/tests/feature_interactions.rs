@@ -4,7 +4,7 @@
 
 use crate::support;
 
-use slowpath_kernel::Loaded;
+use slowpath_kernel::LoadedProgram;
 use support::pin::on_every_cpu;
 use support::{kernel, load, object, path};
 
@@ -26,11 +26,11 @@ const CASES: [(&str, u32); 9] = [
     ("kept_by_the_function", PASS),
 ];
 
-fn run(loaded: &Loaded) -> u32 {
+fn run(loaded: &LoadedProgram) -> u32 {
     loaded.run(&PACKET, 1).expect("runs").return_value
 }
 
-fn put(loaded: &Loaded, map: &str, key: u32) {
+fn put(loaded: &LoadedProgram, map: &str, key: u32) {
     let map = loaded.map(map).unwrap_or_else(|| panic!("no map {map}"));
     map.update(&key.to_le_bytes(), &3u64.to_le_bytes()).expect("writes");
 }

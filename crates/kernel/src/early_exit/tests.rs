@@ -6,7 +6,7 @@ use slowpath_bpf::insn::{
 };
 use slowpath_bpf::{BpfProgram, ProgramKind, Subprogram};
 
-use super::rewrite::{cuttable, possible};
+use super::rewrite::{cuttable, exit_points};
 
 const WORD: u32 = 7;
 const CALL: Insn = Insn::Call(Call::Helper(KTIME_GET_NS));
@@ -80,7 +80,7 @@ fn a_program_does_not_end_in_its_functions_nor_twice_at_a_place() {
     let call = Insn::Call(Call::Subprogram { offset: 1 });
     let insns = vec![call, Insn::Exit, set(Register::R0, 2), Insn::Exit];
     let program = program(insns, &[0, 2]);
-    assert_eq!(possible(&program), [true, true, false, false]);
+    assert_eq!(exit_points(&program), [true, true, false, false]);
     assert!(cuttable(&program, WORD, &[2], &[]).is_err());
     assert!(cuttable(&program, WORD, &[0, 0], &[]).is_err());
     assert!(cuttable(&program, WORD, &[9], &[]).is_err());

@@ -38,22 +38,22 @@ pub struct Scheduling {
 
 /// A dedicated thread in a private network namespace: its jobs see only the devices there.
 #[derive(Debug)]
-pub struct Station {
+pub struct TimingThread {
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
     scheduling: Scheduling,
     attachments: Attachments,
     patience: Patience,
     /// True if the caller stopped waiting for a job, which may still be running.
-    left: AtomicBool,
+    abandoned: AtomicBool,
 }
 
-impl Station {
+impl TimingThread {
     /// Starts the thread; pins it to `cpu` if possible, and gives it real-time priority if allowed.
     ///
     /// # Errors
     /// If the namespace or the thread cannot be created.
-    pub fn start(cpu: Option<usize>) -> Result<Station, TimingError> {
+    pub fn start(cpu: Option<usize>) -> Result<TimingThread, TimingError> {
         let namespace = Namespace::new()?;
         let (jobs, received) = mpsc::channel::<Job>();
         let (tell, told) = mpsc::channel();
@@ -78,19 +78,22 @@ impl Station {
         let started = thread::Builder::new().name("measurement".to_owned()).spawn(work);
         let thread = started.map_err(|cause| TimingError::Thread { cause })?;
         let scheduling = told.recv().map_err(|_| TimingError::Gone)??;
-        Ok(Station {
+        Ok(TimingThread {
             jobs: Some(jobs),
             thread: Some(thread),
             scheduling,
             attachments: Attachments::default(),
             patience: Patience(Box::new(|| true)),
-            left: AtomicBool::new(false),
+            abandoned: AtomicBool::new(false),
         })
     }
 
     /// Sets a callback that is asked periodically, while a job runs, whether to go on waiting.
     #[must_use]
-    pub fn with_patience(mut self, patience: impl Fn() -> bool + Send + Sync + 'static) -> Station {
+    pub fn with_cancellation(
+        mut self,
+        patience: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> TimingThread {
         self.patience = Patience(Box::new(patience));
         self
     }
@@ -112,8 +115,8 @@ impl Station {
     ///
     /// # Errors
     /// If the thread has ended because an earlier job panicked, or the callback of
-    /// [`Station::with_patience`] ended the waiting.
-    pub fn perform<T: Send + 'static>(
+    /// [`TimingThread::with_cancellation`] ended the waiting.
+    pub fn run_job<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Namespace) -> T + Send + 'static,
     ) -> Result<T, TimingError> {
@@ -129,19 +132,19 @@ impl Station {
                 Err(RecvTimeoutError::Disconnected) => return Err(TimingError::Gone),
                 Err(RecvTimeoutError::Timeout) if (self.patience.0)() => {}
                 Err(RecvTimeoutError::Timeout) => {
-                    self.left.store(true, Ordering::Relaxed);
-                    return Err(TimingError::NotAwaited);
+                    self.abandoned.store(true, Ordering::Relaxed);
+                    return Err(TimingError::Cancelled);
                 }
             }
         }
     }
 }
 
-impl Drop for Station {
+impl Drop for TimingThread {
     fn drop(&mut self) {
         // Closing the channel ends the thread.
         self.jobs = None;
-        let thread = self.thread.take().filter(|_| !self.left.load(Ordering::Relaxed));
+        let thread = self.thread.take().filter(|_| !self.abandoned.load(Ordering::Relaxed));
         if let Some(thread) = thread {
             let _ = thread.join();
         }

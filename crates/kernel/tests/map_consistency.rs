@@ -13,7 +13,7 @@ use serde_json::Value;
 use slowpath::{Analysis, Event, Options, Poll, ProgramFile, ProgramRequest};
 use slowpath_bpf::MapKind;
 use slowpath_kernel::witness::install;
-use slowpath_kernel::{Kernel, Loaded};
+use slowpath_kernel::{Kernel, LoadedProgram};
 use slowpath_oracle::Oracle;
 use support::{kernel, load, object, path};
 
@@ -67,9 +67,9 @@ fn taken(kernel: &Kernel, name: &str, witness: &Value) -> bool {
 }
 
 /// Fills all maps with keys that the programs look up, and some others.
-fn fill(loaded: &Loaded, maps: usize, rng: &mut StdRng) {
+fn fill(loaded: &LoadedProgram, maps: usize, rng: &mut StdRng) {
     for number in 0..maps {
-        let Some(map) = loaded.map_at(number) else { continue };
+        let Some(map) = loaded.map_by_number(number) else { continue };
         let definition = map.definition();
         let most = definition.max_entries.min(64);
         let full = rng.random_ratio(1, 3);

@@ -4,7 +4,7 @@
 //! programs by tail calls. Each program exit either continues the chain, or records result, packet
 //! and metadata in a map and drops the frame. The device never sends a frame, so no redirect can
 //! lead back to it. The namespace has one pair of devices, created in the same order each time:
-//! programs of several [`Wire`]s see the same interface indices.
+//! programs of several [`VethChain`]s see the same interface indices.
 //!
 //! Source: veth(4), packet(7), `drivers/net/veth.c`, `net/core/dev.c`
 //! (`netif_receive_generic_xdp`).
@@ -24,7 +24,7 @@ use crate::error::{LoadError, WireError};
 use crate::generated::KEY;
 use crate::program::load_generated;
 use crate::sys::{MapSpec, RawMap};
-use crate::{Answer, Device, FrameSocket, Kernel, Link, Loaded, Mode, Namespace};
+use crate::{Answer, Device, FrameSocket, Kernel, Link, LoadedProgram, Mode, Namespace};
 use entry::entry;
 pub use recording::Record;
 use recording::{Exits, LAYOUT, recording};
@@ -40,7 +40,7 @@ const PAUSE: Duration = Duration::from_micros(200);
 
 /// A virtual Ethernet device with a chain of programs.
 #[derive(Debug)]
-pub struct Wire {
+pub struct VethChain {
     record: RawMap,
     next: RawMap,
     programs: usize,
@@ -54,14 +54,19 @@ pub struct Wire {
     namespace: Namespace,
 }
 
-impl Wire {
+impl VethChain {
     /// Creates a device without programs, for packets of at most `mtu` bytes without their Ethernet
     /// header. Its programs call each other, so either all accept multi-buffer packets
     /// (`fragments`) or none does.
     ///
     /// # Errors
     /// Without `CAP_SYS_ADMIN` or virtual Ethernet, or if the devices do not support the MTU.
-    pub fn new(kernel: &Kernel, mode: Mode, mtu: u32, fragments: bool) -> Result<Wire, WireError> {
+    pub fn new(
+        kernel: &Kernel,
+        mode: Mode,
+        mtu: u32,
+        fragments: bool,
+    ) -> Result<VethChain, WireError> {
         let map = |name, kind: MapKind, value_size, max_entries| {
             let spec = MapSpec {
                 name,
@@ -86,7 +91,7 @@ impl Wire {
         }
         let socket = namespace.frame_socket(far)?;
         let (programs, link) = (0, None);
-        Ok(Wire { record, next, programs, fragments, socket, mode, link, near, namespace })
+        Ok(VethChain { record, next, programs, fragments, socket, mode, link, near, namespace })
     }
 
     /// Appends a program to the chain, with maps of its own and with calls replaced by `answers`.
@@ -100,7 +105,7 @@ impl Wire {
         (object, program): (&Object, usize),
         answers: &[Answer],
         results: &[u32],
-    ) -> Result<Loaded, LoadError> {
+    ) -> Result<LoadedProgram, LoadError> {
         let exits = Exits {
             record: self.record.fd(),
             next: self.next.fd(),
@@ -108,7 +113,7 @@ impl Wire {
             results,
             fragments: self.fragments,
         };
-        let loaded = kernel.load_changed(object, program, answers, |linked| {
+        let loaded = kernel.load_transformed(object, program, answers, |linked| {
             recording(linked, &exits)
                 .map_err(|why| LoadError::NotRecorded { program: linked.name.clone(), why })
         })?;
@@ -127,11 +132,11 @@ impl Wire {
     ///
     /// # Errors
     /// If the kernel rejects the attachment, for example because packets can be too long.
-    pub fn attach(&mut self, first: &Loaded) -> Result<(), WireError> {
+    pub fn attach(&mut self, first: &LoadedProgram) -> Result<(), WireError> {
         let code = entry(self.next.fd());
         let fd = load_generated("slowpath.entry", &code.code(), first.fragments());
         let refused = |cause| WireError::Record { action: "load a program for", cause };
-        let entry = Loaded::new(fd.map_err(refused)?, BTreeMap::new(), BTreeMap::new());
+        let entry = LoadedProgram::new(fd.map_err(refused)?, BTreeMap::new(), BTreeMap::new());
         self.link = Some(entry.attach(&self.namespace, self.near, self.mode)?);
         Ok(())
     }
