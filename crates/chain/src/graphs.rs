@@ -5,7 +5,7 @@ use serde::Serialize;
 use slowpath_bpf::insn::Insn;
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_specialise::Specialised;
-use slowpath_specialise::flow::{Compared, Fate, FlowBlock, Part, Way, compare};
+use slowpath_specialise::flow::{Compared, EdgeKind, Fate, FlowBlock, Part, compare};
 use std::collections::BTreeMap;
 
 /// Control-flow graphs of a chain's programs.
@@ -139,7 +139,7 @@ fn before(
             fate: Some(word(compared.fates[slot])),
             origin: None,
         };
-        let way = |(place, &(to, way)): (usize, &(usize, Way))| WayReport {
+        let way = |(place, &(to, way)): (usize, &(usize, EdgeKind))| WayReport {
             to,
             way: way_word(way),
             never: compared.never.contains(&(number, place)),
@@ -177,7 +177,7 @@ fn after(
         .sum();
     let block = |number: usize| {
         let (block, part) = (&compared.after[number], compared.parts[number]);
-        let way = |&(to, way): &(usize, Way)| WayReport {
+        let way = |&(to, way): &(usize, EdgeKind)| WayReport {
             to: places[to],
             way: way_word(way),
             never: false,
@@ -223,7 +223,7 @@ fn fate(program: &BpfProgram, compared: &Compared, number: usize) -> &'static st
     // Jumps depend on the order of blocks, so they do not count.
     let jump = |&slot: &usize| matches!(program.insns[slot], Insn::Jump { .. });
     let fates = |fate| slots().filter(|slot| !jump(slot)).all(|slot| compared.fates[slot] == fate);
-    match (slots().all(|slot| jump(&slot)), fates(Fate::Kept), fates(Fate::Gone)) {
+    match (slots().all(|slot| jump(&slot)), fates(Fate::Kept), fates(Fate::Removed)) {
         (true, _, _) | (_, true, _) => "kept",
         (_, _, true) => "gone",
         _ => "changed",
@@ -234,14 +234,14 @@ fn word(fate: Fate) -> &'static str {
     match fate {
         Fate::Kept => "kept",
         Fate::Changed => "changed",
-        Fate::Gone => "gone",
+        Fate::Removed => "gone",
     }
 }
 
-fn way_word(way: Way) -> &'static str {
+fn way_word(way: EdgeKind) -> &'static str {
     match way {
-        Way::Always => "always",
-        Way::Taken => "taken",
-        Way::Otherwise => "otherwise",
+        EdgeKind::Always => "always",
+        EdgeKind::Taken => "taken",
+        EdgeKind::NotTaken => "otherwise",
     }
 }

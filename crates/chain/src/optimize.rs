@@ -11,7 +11,7 @@ use slowpath_bpf::insn::{Imm64, Insn};
 use slowpath_bpf::lift::{LiftOptions, Receive};
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::PacketFacts;
-use slowpath_specialise::{Change, Known, Mode, SpecialiseError, Specialised, specialise_for};
+use slowpath_specialise::{Change, Facts, Mode, SpecialiseError, Specialised, specialise_for};
 use slowpath_stop::Stop;
 use std::time::Instant;
 use thiserror::Error;
@@ -90,7 +90,7 @@ pub fn optimize_for(
         // Later steps need time as well.
         let within = stop.within(stop.remaining().map(|left| left / 2));
         let object = frozen.map_or(object, |frozen| &frozen.object);
-        let known = Known {
+        let known = Facts {
             facts: &facts,
             frozen: frozen.map(|frozen| &frozen.frozen),
             receive: options.receive,
@@ -260,7 +260,7 @@ fn fewer(facts: &PacketFacts, made: &Specialised) -> Option<PacketFacts> {
     let mut fewer = PacketFacts::lengths(facts.min_length, facts.max_length);
     let decides =
         |change| matches!(change, Change::AlwaysTaken | Change::NeverTaken | Change::Threaded);
-    let deciding = made.dropped.iter().filter(|dropped| decides(dropped.change));
+    let deciding = made.changes.iter().filter(|dropped| decides(dropped.change));
     for dropped in deciding {
         for &offset in &dropped.bytes {
             fewer.bits.extend(facts.bits.get(&offset).map(|&bits| (offset, bits)));

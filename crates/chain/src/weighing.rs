@@ -12,7 +12,7 @@ use slowpath_bpf::insn::Insn;
 use slowpath_bpf::lift::LiftOptions;
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::{Field, PacketFacts};
-use slowpath_specialise::{Comparison, Guard, Known, Mode, Specialised, specialise_for};
+use slowpath_specialise::{Comparison, Facts, Guard, Mode, Specialised, specialise_for};
 use slowpath_stop::Stop;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ pub(crate) struct Subject<'a> {
     pub object: &'a Object,
     pub program: &'a BpfProgram,
     /// Known facts; the guard checks no others.
-    pub known: Known<'a>,
+    pub known: Facts<'a>,
     /// Facts about packets that arrive.
     pub arriving: &'a PacketFacts,
     pub options: &'a LiftOptions,
@@ -123,7 +123,7 @@ impl Weighing<'_> {
 
     fn rewritten(&self, facts: &PacketFacts) -> Option<Specialised> {
         let Subject { object, program, known, .. } = self.subject;
-        let known = Known { facts, ..known };
+        let known = Facts { facts, ..known };
         let made = specialise_for(object, program, known, Mode::Guard, self.stop).ok()?;
         self.stop.reason().is_none().then_some(made)
     }
@@ -201,12 +201,12 @@ impl Unit {
             Unit::Compared(one) => one.bits().map(|(at, _)| at).collect(),
             Unit::Bytes | Unit::Values(_) => BTreeSet::new(),
         };
-        let rests = |dropped: &&slowpath_specialise::Dropped| match self {
+        let rests = |dropped: &&slowpath_specialise::ChangeRecord| match self {
             Unit::Bytes => false,
             Unit::Compared(_) => dropped.bytes.iter().any(|at| bytes.contains(at)),
             Unit::Values(field) => dropped.fields.contains(field),
         };
-        made.dropped.iter().filter(rests).count()
+        made.changes.iter().filter(rests).count()
     }
 
     /// Returns the number of instructions of this check.

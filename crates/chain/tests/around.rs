@@ -13,7 +13,7 @@ use slowpath_kernel::Kernel;
 use slowpath_kernel::agreement::compare;
 use slowpath_oracle::Oracle;
 use slowpath_specialise::fuse::{Handover, fuse};
-use slowpath_specialise::{Known, Mode, specialise_for};
+use slowpath_specialise::{Facts, Mode, specialise_for};
 use slowpath_stop::Stop;
 use std::sync::Arc;
 
@@ -229,7 +229,7 @@ fn packets_are_cut_off_behind_a_guard_as_well() {
     assert!(proof.proved, "{proof:#?}");
     let known: Vec<Option<u64>> = specialised.results.iter().map(|known| known.value).collect();
     assert_eq!(known, [Some(0), Some(0)], "both ends move inwards");
-    assert!(!specialised.dropped.iter().any(|dropped| dropped.room));
+    assert!(!specialised.changes.iter().any(|dropped| dropped.room));
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn a_proof_is_about_what_lies_around_packets() {
     let facts = in_page();
     let shifted = around((184, 216), (0, 0));
     let known =
-        Known { receive: Receive::PAGE.with_packet_environment(shifted), ..Known::of(&facts) };
+        Facts { receive: Receive::PAGE.with_packet_environment(shifted), ..Facts::of(&facts) };
     let made = specialise_for(&object, &takes, known, Mode::Trust, &stop).expect("has a graph");
     assert!(made.program.insns.len() < takes.insns.len());
     let [told, untold] = ["told", "untold"].map(|name| program(&object, name));
@@ -329,9 +329,9 @@ fn the_kernel_agrees_about_room_that_was_used() {
         // The ends of packets that are too long for a page do not move.
         let short = PacketFacts::lengths(64, 1500);
         let facts = if second == "trims" { &short } else { &facts };
-        let known = Known {
+        let known = Facts {
             receive: Receive::PAGE.with_packet_environment(surroundings),
-            ..Known::of(facts)
+            ..Facts::of(facts)
         };
         let made = specialise_for(&object, &downstream, known, Mode::Trust, &Stop::never());
         let made = made.expect("has a graph");

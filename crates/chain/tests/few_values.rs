@@ -93,7 +93,7 @@ fn what_passes_a_filter_is_not_asked_for_again() {
         let made = specialised.unwrap_or_else(|| panic!("{mode:?}: {remarks:?}"));
         assert!(proof.is_some_and(|proof| proof.proved), "{mode:?}");
         assert_eq!(made.fields, [PROTOCOL], "{mode:?}");
-        let rests = made.dropped.iter().filter(|dropped| dropped.fields == [PROTOCOL]);
+        let rests = made.changes.iter().filter(|dropped| dropped.fields == [PROTOCOL]);
         assert!(rests.count() > 0, "{mode:?}");
         match &made.guard {
             Some(guard) => assert_eq!((mode, &guard.values), (Mode::Guard, &values)),

@@ -18,7 +18,7 @@ use slowpath_kernel::agreement::compare;
 use slowpath_kernel::{Kernel, LoadedProgram as InKernel};
 use slowpath_oracle::Oracle;
 use slowpath_specialise::fault::{Fault, with};
-use slowpath_specialise::{Known, Mode, Specialised, specialise_for};
+use slowpath_specialise::{Facts, Mode, Specialised, specialise_for};
 use slowpath_stop::{Limits, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -42,7 +42,7 @@ fn made(
     let (frozen, why) = FrozenMaps::of(object, contents, mode);
     assert!(why.is_empty(), "{why:?}");
     let (frozen, facts) = (frozen?, any_packet());
-    let known = Known { frozen: Some(&frozen.frozen), ..Known::of(&facts) };
+    let known = Facts { frozen: Some(&frozen.frozen), ..Facts::of(&facts) };
     let made = specialise_for(&frozen.object, program, known, mode, &Stop::never());
     Some((frozen, made.expect("it has a graph")))
 }
@@ -130,7 +130,7 @@ fn random_programs_do_in_the_kernel_what_the_original_does() {
             compared += PACKETS * (1 + usize::from(generation.is_some()));
             if mode == Mode::Trust {
                 let is = |change| matches!(change, slowpath_specialise::Change::Inlined(_));
-                inlined += made.dropped.iter().filter(|one| is(one.change)).count();
+                inlined += made.changes.iter().filter(|one| is(one.change)).count();
                 let count = |program: &BpfProgram| {
                     let called = |insn: &&slowpath_bpf::insn::Insn| {
                         matches!(insn, slowpath_bpf::insn::Insn::Call(_))

@@ -21,7 +21,7 @@ use slowpath_kernel::Kernel;
 use slowpath_kernel::agreement::compare;
 use slowpath_oracle::Oracle;
 use slowpath_specialise::fault::{Fault, with};
-use slowpath_specialise::{Known, Mode, Specialised, specialise, specialise_for};
+use slowpath_specialise::{Facts, Mode, Specialised, specialise, specialise_for};
 use slowpath_stop::{Limits, Stop};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -119,7 +119,7 @@ fn object() -> Object {
 fn made(object: &Object, scene: &Scene) -> (BpfProgram, Specialised) {
     let program = assemble::program(&scene.text);
     // Headroom is known if each packet is in one page.
-    let known = Known { facts: &scene.facts, frozen: None, receive: Receive::PAGE };
+    let known = Facts { facts: &scene.facts, frozen: None, receive: Receive::PAGE };
     let made = specialise_for(object, &program, known, scene.mode, &Stop::never());
     (program, made.expect("it has a graph"))
 }

@@ -18,9 +18,9 @@ use support::kernel;
 use support::packets;
 use support::pin::on_every_cpu;
 use support::random::{fill, mutated};
+use support::replay_pair::ReplayPair;
 use support::sequences::known;
 use support::tally::{Class, Tally, setting};
-use support::twin::ReplayPair;
 
 /// Number of programs, unless `SLOWPATH_C_PROGRAMS` sets it.
 const PROGRAMS: u64 = 120;

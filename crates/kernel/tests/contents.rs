@@ -14,7 +14,7 @@ use slowpath_oracle::Oracle;
 use slowpath_replay::Entry;
 use support::pin::pin;
 use support::random::{fill, mutated};
-use support::twin::ReplayPair;
+use support::replay_pair::ReplayPair;
 use support::{kernel, object, packets, path};
 
 /// Packets for each content. Each packet runs on freshly filled maps.
@@ -53,7 +53,7 @@ fn check(kernel: &Kernel, object: &Object, seed: u64) -> Result<(), String> {
         maps.any(|map| map.name == *name && map.kind == MapKind::LPM_TRIE)
     };
     for (_, entry) in installed.iter_mut().filter(|(name, _)| trie(name)) {
-        entry.key = slowpath_replay::cut(&entry.key);
+        entry.key = slowpath_replay::clear_after_prefix(&entry.key);
     }
     let linked = object.link(0, kernel.types()).map_err(|e| e.to_string())?;
     let options = LiftOptions {

@@ -7,7 +7,7 @@ use slowpath_bpf::{Object, ProgramKind};
 use slowpath_kernel::{Context, Kernel};
 use slowpath_oracle::Oracle;
 use support::pin::pin;
-use support::twin::ReplayPair;
+use support::replay_pair::ReplayPair;
 use support::{examples, features, kernel, object, packets, path};
 
 /// Programs that exist to be rejected, or that only other tests run.

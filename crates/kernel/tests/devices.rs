@@ -6,7 +6,7 @@ use crate::support;
 use slowpath_ir::{Op, Program};
 use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
-use support::twin::ReplayPair;
+use support::replay_pair::ReplayPair;
 use support::{kernel, object, path};
 
 /// `hard_header_len` of the loopback device (`gen_lo_setup` of `drivers/net/loopback.c`).

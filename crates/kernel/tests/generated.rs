@@ -16,7 +16,7 @@ use slowpath_kernel::{Kernel, LoadError};
 use slowpath_oracle::Oracle;
 use support::assemble::object as object_of;
 use support::random::{fill, mutated};
-use support::twin::ReplayPair;
+use support::replay_pair::ReplayPair;
 use support::{kernel, packets};
 
 /// Number of programs.

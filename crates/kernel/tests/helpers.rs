@@ -15,7 +15,7 @@ use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
 use slowpath_replay::Entry;
 use support::pin::on_every_cpu;
-use support::twin::ReplayPair;
+use support::replay_pair::ReplayPair;
 use support::words::{Compared, Words};
 use support::{kernel, object, path};
 

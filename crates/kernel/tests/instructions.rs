@@ -11,7 +11,7 @@ use rand::{RngExt, SeedableRng};
 use slowpath_bpf::insn::{Call, Imm64, Insn, Size, Source};
 use slowpath_bpf::lift::{LiftOptions, lift};
 use slowpath_oracle::Oracle;
-use support::twin::ReplayPair;
+use support::replay_pair::ReplayPair;
 use support::{assemble, isa, kernel};
 
 /// Operands at edges of the results.

@@ -13,7 +13,7 @@ use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
 use support::pin::on_every_cpu;
 use support::random::{fill, mutated};
-use support::twin::ReplayPair;
+use support::replay_pair::ReplayPair;
 use support::{kernel, object, packets, path};
 
 /// Number of packets.

@@ -118,31 +118,31 @@ fn restoring(kernel: &Kernel, program: &LoadedProgram, undo: &Undo) -> Wrapper {
 fn a_station_works_in_a_namespace_of_its_own() {
     let Some(_) = kernel() else { return };
     let network = || std::fs::read_link("/proc/thread-self/ns/net").expect("is readable");
-    let station = TimingThread::start(None).expect("starts");
-    let theirs = station.run_job(move |_| network()).expect("answers");
+    let timing_thread = TimingThread::start(None).expect("starts");
+    let theirs = timing_thread.run_job(move |_| network()).expect("answers");
     assert_ne!(theirs, network());
-    let thread = station.run_job(|_| rustix::thread::gettid().as_raw_nonzero().get());
-    assert_eq!(thread.expect("answers"), station.scheduling().thread);
+    let thread = timing_thread.run_job(|_| rustix::thread::gettid().as_raw_nonzero().get());
+    assert_eq!(thread.expect("answers"), timing_thread.scheduling().thread);
     // A panicking job ends the thread. The waiting caller and later ones get an error instead of
     // waiting forever.
-    assert!(station.run_job(|_| panic!("on purpose")).is_err());
-    assert!(station.run_job(|_| ()).is_err());
+    assert!(timing_thread.run_job(|_| panic!("on purpose")).is_err());
+    assert!(timing_thread.run_job(|_| ()).is_err());
     Oracle::Kernel.compared(1, "namespaces of stations");
 }
 
 #[test]
 fn a_job_that_is_not_waited_for_goes_on_alone() {
     let Some(_) = kernel() else { return };
-    let station = TimingThread::start(None).expect("starts").with_cancellation(|| false);
+    let timing_thread = TimingThread::start(None).expect("starts").with_cancellation(|| false);
     let (go_on, told) = mpsc::channel::<()>();
     let (say, said) = mpsc::channel();
     let job = move |_: &_| {
         let _ = told.recv();
         say.send("done").expect("is heard");
     };
-    assert!(matches!(station.run_job(job), Err(TimingError::Cancelled)));
+    assert!(matches!(timing_thread.run_job(job), Err(TimingError::Cancelled)));
     // Dropping the station does not wait for the thread, which would block forever.
-    drop(station);
+    drop(timing_thread);
     assert!(said.try_recv().is_err());
     drop(go_on);
     assert_eq!(said.recv(), Ok("done"));

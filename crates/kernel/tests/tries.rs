@@ -11,7 +11,7 @@ use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
 use slowpath_replay::Entry;
 use support::pin::pin;
-use support::twin::ReplayPair;
+use support::replay_pair::ReplayPair;
 use support::{kernel, object, path};
 
 /// Packets for each program.

@@ -13,7 +13,7 @@ use slowpath_bpf::{Object, ProgramKind};
 use slowpath_kernel::Kernel;
 use slowpath_kernel::witness::{answers, bytes, context, install};
 use slowpath_oracle::Oracle;
-use support::twin::ReplayPair;
+use support::replay_pair::ReplayPair;
 
 use support::{examples, kernel, object};
 

@@ -25,9 +25,9 @@ impl Busy {
     ///
     /// # Errors
     /// If the kernel rejects the program.
-    pub fn new(station: &TimingThread, kernel: &Arc<Kernel>) -> Result<Busy, MeasureError> {
-        let (kernel, attachments) = (Arc::clone(kernel), station.attachments().clone());
-        station.run_job(move |_| {
+    pub fn new(timing_thread: &TimingThread, kernel: &Arc<Kernel>) -> Result<Busy, MeasureError> {
+        let (kernel, attachments) = (Arc::clone(kernel), timing_thread.attachments().clone());
+        timing_thread.run_job(move |_| {
             let program = program(&kernel)?;
             let attached = Subject { program: &program, wrapper: None }.attach(&attachments)?;
             Ok(Busy { program, _attached: attached })
@@ -40,11 +40,11 @@ impl Busy {
     /// If the kernel does not run the program.
     pub fn sample(
         self: &Arc<Self>,
-        station: &TimingThread,
+        timing_thread: &TimingThread,
         repeat: u32,
     ) -> Result<Sample, MeasureError> {
         let busy = Arc::clone(self);
-        station.run_job(move |_| {
+        timing_thread.run_job(move |_| {
             let subject = Subject { program: &busy.program, wrapper: None };
             Ok(subject.sample(&PACKET, &Context::default(), repeat)?)
         })?

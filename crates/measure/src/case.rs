@@ -76,7 +76,7 @@ pub struct Case {
     pub(crate) instructions: u64,
     /// True if one such packet runs before anything is counted or timed.
     pub(crate) warmed: bool,
-    pub(crate) later: Option<Later>,
+    pub(crate) subsequent_packets: Option<SubsequentPackets>,
     /// Number of repetitions that were seen to take the path.
     pub(crate) repetitions: u32,
     pub(crate) path: Option<PathId>,
@@ -92,13 +92,13 @@ pub struct Case {
 /// Behaviour of the packets after the first one, if the changes of the first one to the maps make
 /// them take another path.
 #[derive(Clone, Debug)]
-pub struct Later {
+pub struct SubsequentPackets {
     pub(crate) action: u32,
     pub(crate) instructions: u64,
     pub(crate) case: Result<Arc<Case>, String>,
 }
 
-impl Later {
+impl SubsequentPackets {
     /// Returns the second packet's return value (`enum xdp_action`).
     pub fn action(&self) -> u32 {
         self.action
@@ -173,8 +173,8 @@ impl Case {
 
     /// Returns the behaviour of the packets after this one, which find the maps as this packet left
     /// them; `None` if they take the same path.
-    pub fn later(&self) -> Option<&Later> {
-        self.later.as_ref()
+    pub fn subsequent_packets(&self) -> Option<&SubsequentPackets> {
+        self.subsequent_packets.as_ref()
     }
 
     /// Returns the identity of the path; `None` if the interpreter could not follow the kernel.
@@ -201,7 +201,7 @@ impl Case {
         let started = Instant::now();
         for _ in 0..TRIES {
             let candidate = self.load_code(kernel)?;
-            let Some(visits) = self.places.rarer(&candidate.0) else {
+            let Some(visits) = self.places.visits_at(&candidate.0) else {
                 return self.fill(candidate);
             };
             if best.as_ref().is_none_or(|(fewest, _)| visits.times < *fewest) {

@@ -2,7 +2,7 @@
 //! larger than the caches.
 //!
 //! From the bottom up: `probe` runs changed packets in kernel and interpreter and tests whether
-//! they take the path. `freedom` finds bits of the packet that decide only which map elements the
+//! they take the path. `free_bits` finds bits of the packet that decide only which map elements the
 //! path touches. `flows` makes packets and elements from these bits, enough to exceed the
 //! last-level cache. This module counts that all of these packets take the path.
 //!
@@ -10,7 +10,7 @@
 //! the CPU has just written. The program's code is warm, too.
 
 mod flows;
-mod freedom;
+mod free_bits;
 mod probe;
 
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::case::{Arrangement, Case, InKernel};
 use crate::error::MeasureError;
 use crate::trial::LONG;
 use flows::Flows;
-use freedom::Freedom;
+use free_bits::FreeBits;
 use probe::Probe;
 
 /// Fewest flows that count as cold data.
@@ -48,14 +48,14 @@ impl Cold {
     /// [`MeasureError::NotCold`] if there are no such packets; other errors if kernel or
     /// interpreter fail.
     pub fn find(
-        station: &TimingThread,
+        timing_thread: &TimingThread,
         kernel: &Arc<Kernel>,
         case: &Arc<Case>,
         cache_bytes: u64,
     ) -> Result<Cold, MeasureError> {
         let (kernel, case) = (Arc::clone(kernel), Arc::clone(case));
-        let attachments = station.attachments().clone();
-        station.run_job(move |_| Cold::here((&kernel, &attachments), case, cache_bytes))?
+        let attachments = timing_thread.attachments().clone();
+        timing_thread.run_job(move |_| Cold::here((&kernel, &attachments), case, cache_bytes))?
     }
 
     fn here(
@@ -69,8 +69,8 @@ impl Cold {
         }
         let undo = undo(kernel, &case)?;
         let mut probe = Probe::new(kernel, &case)?;
-        let freedom = Freedom::find(&mut probe)?;
-        let mut flows = Flows::new(&probe, &freedom, usize::MAX, cache_bytes)?;
+        let free_bits = FreeBits::find(&mut probe)?;
+        let mut flows = Flows::new(&probe, &free_bits, usize::MAX, cache_bytes)?;
         loop {
             if flows.count() < FEWEST {
                 return Err(MeasureError::not_cold(format!(
@@ -85,7 +85,7 @@ impl Cold {
             }
             // Some maps keep fewer elements than they have room for, such as those that evict.
             let fewer = cold.flows.count() / 4;
-            flows = Flows::new(&probe, &freedom, fewer, cache_bytes)?;
+            flows = Flows::new(&probe, &free_bits, fewer, cache_bytes)?;
         }
     }
 

@@ -9,7 +9,7 @@ use slowpath_kernel::{Kernel, LoadError};
 
 use crate::case::{Arrangement, Case, Cut};
 use crate::error::MeasureError;
-use crate::trial::{Trial, Wanted};
+use crate::trial::{ExpectedRun, Trial};
 
 /// Most map elements for which all combinations of undoing are tried.
 const FEW_ELEMENTS: usize = 3;
@@ -150,7 +150,7 @@ impl Attempt<'_> {
         let Case { packet, context, action, .. } = self.case;
         switch.select(trial.counted().loaded(), beginning.at)?;
         let value = if beginning.at.is_some() { EXIT_ACTION } else { *action };
-        let wanted = Wanted { value, instructions: beginning.counted };
+        let wanted = ExpectedRun { value, instructions: beginning.counted };
         trial.repeats(packet, context, &wanted, LONG)
     }
 

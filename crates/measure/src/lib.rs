@@ -11,7 +11,7 @@
 //! them. [`live`] does the same with packets that really go where the program sends them.
 //!
 //! A packet may change the maps in a way that makes the packets after it take another path. That
-//! path is a case of its own, the [`Later`] one.
+//! path is a case of its own, the [`SubsequentPackets`] one.
 //!
 //! A [`Cold`] is a case with packets of many flows, whose map elements together exceed the caches.
 //!
@@ -30,7 +30,6 @@ mod cuts;
 mod drain;
 mod error;
 mod full_maps;
-mod later;
 pub mod live;
 mod load;
 mod pace;
@@ -40,11 +39,12 @@ mod prepare;
 mod reason;
 mod references;
 mod stretches;
+mod subsequent_packets;
 mod trace;
 mod trial;
 
 pub use busy::Busy;
-pub use case::{Arrangement, Case, Later};
+pub use case::{Arrangement, Case, SubsequentPackets};
 pub use cold::Cold;
 pub use error::MeasureError;
 pub use load::{Load, Reference};

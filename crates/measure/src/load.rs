@@ -75,12 +75,12 @@ impl Load {
     /// # Errors
     /// If the kernel rejects one of them.
     pub fn new(
-        station: &TimingThread,
+        timing_thread: &TimingThread,
         kernel: &Arc<Kernel>,
         cases: Vec<Arc<Case>>,
     ) -> Result<Load, MeasureError> {
-        let (kernel, attachments) = (Arc::clone(kernel), station.attachments().clone());
-        station.run_job(move |_| Load::here(&kernel, &attachments, cases))?
+        let (kernel, attachments) = (Arc::clone(kernel), timing_thread.attachments().clone());
+        timing_thread.run_job(move |_| Load::here(&kernel, &attachments, cases))?
     }
 
     /// Loads cold cases, on the thread of a station. Each is followed by an empty program that gets
@@ -89,12 +89,12 @@ impl Load {
     /// # Errors
     /// If the kernel rejects one of them.
     pub fn cold(
-        station: &TimingThread,
+        timing_thread: &TimingThread,
         kernel: &Arc<Kernel>,
         cases: Vec<Arc<Cold>>,
     ) -> Result<Load, MeasureError> {
-        let (kernel, attachments) = (Arc::clone(kernel), station.attachments().clone());
-        station.run_job(move |_| Load::cold_here(&kernel, &attachments, &cases))?
+        let (kernel, attachments) = (Arc::clone(kernel), timing_thread.attachments().clone());
+        timing_thread.run_job(move |_| Load::cold_here(&kernel, &attachments, &cases))?
     }
 
     fn here(
@@ -168,12 +168,12 @@ impl Load {
     /// If the case does not exist, or the kernel does not run it.
     pub fn sample(
         self: &Arc<Self>,
-        station: &TimingThread,
+        timing_thread: &TimingThread,
         case: usize,
         repeat: u32,
     ) -> Result<Sample, MeasureError> {
         let load = Arc::clone(self);
-        station.run_job(move |_| load.sample_case(case, repeat))?
+        timing_thread.run_job(move |_| load.sample_case(case, repeat))?
     }
 
     /// Times a reference; see [`Load::sample`].
@@ -182,12 +182,12 @@ impl Load {
     /// If this load has no such reference, or the kernel does not run it.
     pub fn sample_reference(
         self: &Arc<Self>,
-        station: &TimingThread,
+        timing_thread: &TimingThread,
         reference: Reference,
         repeat: u32,
     ) -> Result<Sample, MeasureError> {
         let load = Arc::clone(self);
-        station.run_job(move |_| load.sample_known(reference, repeat))?
+        timing_thread.run_job(move |_| load.sample_known(reference, repeat))?
     }
 
     fn sample_case(&self, case: usize, repeat: u32) -> Result<Sample, MeasureError> {

@@ -44,9 +44,9 @@ impl Pace {
     ///
     /// # Errors
     /// If the kernel rejects one of them.
-    pub fn new(station: &TimingThread, kernel: &Arc<Kernel>) -> Result<Pace, MeasureError> {
-        let (kernel, attachments) = (Arc::clone(kernel), station.attachments().clone());
-        station.run_job(move |_| Pace::here(&kernel, &attachments))?
+    pub fn new(timing_thread: &TimingThread, kernel: &Arc<Kernel>) -> Result<Pace, MeasureError> {
+        let (kernel, attachments) = (Arc::clone(kernel), timing_thread.attachments().clone());
+        timing_thread.run_job(move |_| Pace::here(&kernel, &attachments))?
     }
 
     fn here(kernel: &Kernel, attachments: &Attachments) -> Result<Pace, MeasureError> {
@@ -60,11 +60,11 @@ impl Pace {
     /// If the kernel does not run them.
     pub fn sample(
         self: &Arc<Self>,
-        station: &TimingThread,
+        timing_thread: &TimingThread,
         repeat: u32,
     ) -> Result<Paced, MeasureError> {
         let pace = Arc::clone(self);
-        station.run_job(move |_| {
+        timing_thread.run_job(move |_| {
             // The first call after a pause finds cold caches, which would distort a difference.
             pace.dependent[0].run(repeat)?;
             let dependent = addition(&pace.dependent, repeat)?;

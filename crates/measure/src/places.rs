@@ -32,7 +32,7 @@ pub struct Visits {
 impl Places {
     /// Returns the number of loads that had the code at this program's place; `None` if the kernel
     /// does not reveal the address.
-    pub fn rarer(&self, program: &LoadedProgram) -> Option<Visits> {
+    pub fn visits_at(&self, program: &LoadedProgram) -> Option<Visits> {
         let place = program.cache_line_offset()? / STEP;
         let mut visits = self.visits.lock().ok()?;
         let times = *visits.get_mut(place)?.get_or_insert(0);

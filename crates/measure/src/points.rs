@@ -13,24 +13,24 @@ const MOST: usize = 24;
 const ENOUGH: usize = 10;
 
 /// A path, and the points at which it can be cut.
-pub struct Way<'a> {
+pub struct CuttablePath<'a> {
     program: &'a BpfProgram,
     trace: &'a [usize],
     /// For each instruction of the trace, true if the path can end in front of it.
     possible: Vec<bool>,
 }
 
-impl<'a> Way<'a> {
+impl<'a> CuttablePath<'a> {
     /// Creates the path of a program through these slots. It can end at a slot only if it passes
     /// there once.
-    pub fn new(program: &'a BpfProgram, trace: &'a [usize]) -> Way<'a> {
+    pub fn new(program: &'a BpfProgram, trace: &'a [usize]) -> CuttablePath<'a> {
         let places = early_exit::exit_points(program);
         let mut times: BTreeMap<usize, usize> = BTreeMap::new();
         for &slot in trace {
             *times.entry(slot).or_default() += 1;
         }
         let possible = |slot: &usize| places.get(*slot) == Some(&true) && times[slot] == 1;
-        Way { program, trace, possible: trace.iter().map(possible).collect() }
+        CuttablePath { program, trace, possible: trace.iter().map(possible).collect() }
     }
 
     /// Returns the points in order, each as the number of instructions in front of it.

@@ -17,9 +17,9 @@ use crate::case::{Arrangement, Case};
 use crate::drain::Draining;
 use crate::error::MeasureError;
 use crate::full_maps;
-use crate::later::{Second, further};
 use crate::reason;
-use crate::trial::{LONG, Trial, Wanted};
+use crate::subsequent_packets::{Second, subsequent_packets};
+use crate::trial::{ExpectedRun, LONG, Trial};
 
 /// Result of running a path once.
 struct Followed {
@@ -41,7 +41,7 @@ impl Case {
     /// # Errors
     /// If kernel and interpreter disagree, the kernel takes another path, or it cannot be repeated.
     pub fn prepare(
-        station: &TimingThread,
+        timing_thread: &TimingThread,
         kernel: &Arc<Kernel>,
         object: &Arc<Object>,
         program: usize,
@@ -49,8 +49,8 @@ impl Case {
         instructions: Option<u64>,
     ) -> Result<Case, MeasureError> {
         let (kernel, object) = (Arc::clone(kernel), Arc::clone(object));
-        let attachments = station.attachments().clone();
-        station.run_job(move |_| {
+        let attachments = timing_thread.attachments().clone();
+        timing_thread.run_job(move |_| {
             Case::here((&kernel, &attachments), object, program, witness, instructions)
         })?
     }
@@ -76,7 +76,7 @@ impl Case {
             action: 0,
             instructions: 0,
             warmed: false,
-            later: None,
+            subsequent_packets: None,
             repetitions: 0,
             path: None,
             places: Arc::default(),
@@ -87,7 +87,12 @@ impl Case {
         let mut followed = case.follow(kernel, instructions)?;
         case.draining = case.draining(kernel)?;
         case.arrange((kernel, attachments), &followed.effects)?;
-        case.later = further((kernel, attachments), &case, &mut followed.replay, followed.second)?;
+        case.subsequent_packets = subsequent_packets(
+            (kernel, attachments),
+            &case,
+            &mut followed.replay,
+            followed.second,
+        )?;
         Ok(case)
     }
 
@@ -198,7 +203,7 @@ impl Case {
         let (counted, installed) = self.counted(kernel)?;
         let drains = self.drains(counted.loaded())?;
         let trial = Trial::new((kernel, attachments), (counted, installed), undo, drains)?;
-        let wanted = Wanted { value: self.action, instructions: self.instructions };
+        let wanted = ExpectedRun { value: self.action, instructions: self.instructions };
         let repeats = trial.repeats(&self.packet, &self.context, &wanted, LONG)?;
         self.repetitions = repeats.unwrap_or(0);
         Ok(repeats.is_some())

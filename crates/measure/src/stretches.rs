@@ -17,7 +17,7 @@ use slowpath_kernel::{Kernel, LoadError, witness};
 use crate::case::Case;
 use crate::cuts::{accepted, beginnings};
 use crate::error::MeasureError;
-use crate::points::Way;
+use crate::points::CuttablePath;
 
 /// A path, cut into stretches.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ pub struct Stretch {
     /// points.
     pub case: Arc<Case>,
     /// Number of queries that the case executes.
-    pub questions: usize,
+    pub queries: usize,
     /// Slot of the first instruction of the stretch.
     pub from: usize,
     /// Slot of the first instruction after the stretch; `None` at the end of the program.
@@ -57,12 +57,12 @@ impl Case {
     /// before.
     pub fn stretches(
         self: &Arc<Self>,
-        station: &TimingThread,
+        timing_thread: &TimingThread,
         kernel: &Arc<Kernel>,
     ) -> Result<Stretches, MeasureError> {
         let (case, kernel) = (Arc::clone(self), Arc::clone(kernel));
-        let attachments = station.attachments().clone();
-        station.run_job(move |_| case.stretches_here(&kernel, &attachments))?
+        let attachments = timing_thread.attachments().clone();
+        timing_thread.run_job(move |_| case.stretches_here(&kernel, &attachments))?
     }
 
     fn stretches_here(
@@ -74,7 +74,7 @@ impl Case {
             depends: witness::open_dependencies(&self.witness).into_iter().collect(),
         })?;
         let program = self.object.link(self.program, None).map_err(LoadError::from)?;
-        let wanted = Way::new(&program, trace).points();
+        let wanted = CuttablePath::new(&program, trace).points();
         let points = accepted(self, kernel, trace, &wanted)?;
         let cases = beginnings(self, (kernel, attachments), trace, &points)?;
         if cases.last().is_none_or(Option::is_none) {
@@ -92,7 +92,7 @@ impl Case {
             let line = program.lines.get(at).and_then(Option::as_ref);
             stretches.push(Stretch {
                 case: Arc::new(case),
-                questions: (number + 1).min(points.len()),
+                queries: (number + 1).min(points.len()),
                 from: trace[start],
                 to: trace.get(end).copied(),
                 instructions: end - start,

@@ -47,7 +47,7 @@ impl Trace {
     /// # Errors
     /// If the file is not a capture, the program cannot be replayed, or a map rejects its content.
     pub fn start(
-        station: &TimingThread,
+        timing_thread: &TimingThread,
         kernel: &Arc<Kernel>,
         object: &Arc<Object>,
         program: usize,
@@ -56,7 +56,7 @@ impl Trace {
     ) -> Result<Trace, MeasureError> {
         let capture = Capture::open(file)?.converting();
         let (kernel, object) = (Arc::clone(kernel), Arc::clone(object));
-        let (replay, maps) = station.run_job(move |_| {
+        let (replay, maps) = timing_thread.run_job(move |_| {
             let mut replay = Replay::new(&kernel, &object, program)?;
             let maps = start::fill(&mut replay, &object, &content)?;
             Ok::<_, MeasureError>((replay, maps))
@@ -71,9 +71,13 @@ impl Trace {
     ///
     /// # Errors
     /// If the thread of the station has ended.
-    pub fn advance(&self, station: &TimingThread, time: Duration) -> Result<bool, MeasureError> {
+    pub fn advance(
+        &self,
+        timing_thread: &TimingThread,
+        time: Duration,
+    ) -> Result<bool, MeasureError> {
         let state = Arc::clone(&self.state);
-        Ok(station.run_job(move |_| {
+        Ok(timing_thread.run_job(move |_| {
             let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
             let started = Instant::now();
             while !state.over && started.elapsed() < time {

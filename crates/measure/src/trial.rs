@@ -27,7 +27,7 @@ pub struct Trial {
 
 /// Expected result of a run.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct ExpectedRun {
     /// Return value.
     pub value: u32,
     /// Number of counted instructions.
@@ -92,7 +92,7 @@ impl Trial {
         &self,
         packet: &[u8],
         context: &Context,
-        wanted: &Wanted,
+        wanted: &ExpectedRun,
         long: Duration,
     ) -> Result<Option<u32>, MeasureError> {
         let positions = || self.drains.as_ref().map(Drains::positions).unwrap_or_default();

@@ -17,7 +17,7 @@ const TX: u32 = 3;
 
 struct Changes {
     kernel: Arc<Kernel>,
-    station: TimingThread,
+    timing_thread: TimingThread,
     object: Arc<Object>,
 }
 
@@ -29,7 +29,7 @@ impl Changes {
         let bytes = std::fs::read(&path).expect("is committed");
         Some(Changes {
             kernel: Arc::new(kernel),
-            station: TimingThread::start(None).expect("starts"),
+            timing_thread: TimingThread::start(None).expect("starts"),
             object: Arc::new(Object::parse(&bytes).expect("is an object")),
         })
     }
@@ -40,7 +40,7 @@ impl Changes {
         let witness = json!({
             "packet": "00".repeat(60), "maps": maps, "unknowns": unknowns, "environment": [],
         });
-        Case::prepare(&self.station, &self.kernel, &self.object, number, witness, None)
+        Case::prepare(&self.timing_thread, &self.kernel, &self.object, number, witness, None)
     }
 
     /// Returns arrangement, draining and action of a path, after checking the action of timed runs.
@@ -49,10 +49,10 @@ impl Changes {
         let case = Arc::new(case);
         let told = (case.arrangement().to_string(), case.is_drained(), case.action());
         assert!(case.answered().is_empty(), "{name}");
-        let load = Load::new(&self.station, &self.kernel, vec![Arc::clone(&case)]);
+        let load = Load::new(&self.timing_thread, &self.kernel, vec![Arc::clone(&case)]);
         let load = Arc::new(load.unwrap_or_else(|e| panic!("{name}: {e}")));
         for repeat in [1, 2, 50, 5_000] {
-            let sample = load.sample(&self.station, 0, repeat).expect("is timed");
+            let sample = load.sample(&self.timing_thread, 0, repeat).expect("is timed");
             assert_eq!(sample.return_value, case.action(), "{name}, {repeat} runs");
             assert!(sample.runs > 0 || repeat == 1, "{name}, {repeat} runs");
         }

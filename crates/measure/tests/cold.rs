@@ -18,18 +18,18 @@ use assembled::{ADD, EXIT, insn, object, result};
 /// The firewall's program, with a station to measure it.
 struct Bed {
     kernel: Arc<Kernel>,
-    station: TimingThread,
+    timing_thread: TimingThread,
     object: Arc<Object>,
 }
 
 impl Bed {
     fn new() -> Option<Bed> {
         let kernel = Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
-        let station =
+        let timing_thread =
             TimingThread::start(None).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/firewall.bpf.o");
         let object = Object::parse(&std::fs::read(file).expect("is there")).expect("is an object");
-        Some(Bed { kernel: Arc::new(kernel), station, object: Arc::new(object) })
+        Some(Bed { kernel: Arc::new(kernel), timing_thread, object: Arc::new(object) })
     }
 
     /// Replaces the program.
@@ -40,12 +40,12 @@ impl Bed {
     fn case(&self, packet: &[u8], maps: &Value) -> Arc<Case> {
         let digits: String = packet.iter().map(|byte| format!("{byte:02x}")).collect();
         let witness = json!({ "packet": digits, "maps": maps });
-        let case = Case::prepare(&self.station, &self.kernel, &self.object, 0, witness, None);
+        let case = Case::prepare(&self.timing_thread, &self.kernel, &self.object, 0, witness, None);
         Arc::new(case.unwrap_or_else(|e| panic!("{e}")))
     }
 
     fn find(&self, case: &Arc<Case>, cache_bytes: u64) -> Result<Cold, MeasureError> {
-        Cold::find(&self.station, &self.kernel, case, cache_bytes)
+        Cold::find(&self.timing_thread, &self.kernel, case, cache_bytes)
     }
 }
 
@@ -99,15 +99,17 @@ fn loads_have_the_elements_of_all_flows() {
     let Some(bed) = Bed::new() else { return };
     let case = bed.case(&packet(), &json!({}));
     let cold = Arc::new(bed.find(&case, 64 << 10).unwrap_or_else(|e| panic!("{e}")));
-    let load = Load::cold(&bed.station, &bed.kernel, vec![Arc::clone(&cold), Arc::clone(&cold)]);
+    let load =
+        Load::cold(&bed.timing_thread, &bed.kernel, vec![Arc::clone(&cold), Arc::clone(&cold)]);
     let load = Arc::new(load.unwrap_or_else(|e| panic!("{e}")));
     let repeat = u32::try_from(2 * cold.flows()).expect("fits");
     // Each case is followed by an empty program with the path's action, which is to pass packets.
     for number in 0..4 {
-        let sample = load.sample(&bed.station, number, repeat).unwrap_or_else(|e| panic!("{e}"));
+        let sample =
+            load.sample(&bed.timing_thread, number, repeat).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(sample.return_value, case.action(), "{number}");
     }
-    assert!(load.sample(&bed.station, 4, 1).is_err());
+    assert!(load.sample(&bed.timing_thread, 4, 1).is_err());
     Oracle::Kernel.compared(4 * repeat as usize, "packets of flows");
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use slowpath_bpf::Object;
 use slowpath_kernel::timing::TimingThread;
 use slowpath_kernel::{Context, Kernel, witness};
-use slowpath_measure::{Arrangement, Case, Later, Load};
+use slowpath_measure::{Arrangement, Case, Load, SubsequentPackets};
 use slowpath_oracle::Oracle;
 use slowpath_replay::Replay;
 
@@ -22,11 +22,11 @@ const PASS: u32 = 2;
 const PACKET: [u8; 64] = [0x11; 64];
 
 /// Returns the station and the kernel; without them, the test is skipped.
-fn station() -> Option<(TimingThread, Arc<Kernel>)> {
+fn timing_thread() -> Option<(TimingThread, Arc<Kernel>)> {
     let kernel = Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
-    let station =
+    let timing_thread =
         TimingThread::start(None).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
-    Some((station, Arc::new(kernel)))
+    Some((timing_thread, Arc::new(kernel)))
 }
 
 fn witness_of(packet: &[u8]) -> Value {
@@ -35,12 +35,12 @@ fn witness_of(packet: &[u8]) -> Value {
 }
 
 fn prepare(
-    station: &TimingThread,
+    timing_thread: &TimingThread,
     kernel: &Arc<Kernel>,
     object: &Arc<Object>,
     packet: &[u8],
 ) -> Case {
-    let case = Case::prepare(station, kernel, object, 0, witness_of(packet), None);
+    let case = Case::prepare(timing_thread, kernel, object, 0, witness_of(packet), None);
     case.unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -130,12 +130,12 @@ fn once_changed() -> Arc<Object> {
 /// Checks that further packets take one common path in the kernel, in the interpreter and in each
 /// repetition.
 fn steady(
-    (station, kernel): (&TimingThread, &Arc<Kernel>),
+    (timing_thread, kernel): (&TimingThread, &Arc<Kernel>),
     object: &Arc<Object>,
     packet: &[u8],
-) -> (Case, Later) {
-    let first = prepare(station, kernel, object, packet);
-    let later = first.later().expect("takes another path").clone();
+) -> (Case, SubsequentPackets) {
+    let first = prepare(timing_thread, kernel, object, packet);
+    let later = first.subsequent_packets().expect("takes another path").clone();
     let case = Arc::clone(later.case().expect("is steady"));
     let packets = counted(kernel, object, packet, 4);
     assert_eq!(packets[0], (first.instructions(), first.action()));
@@ -143,7 +143,7 @@ fn steady(
         assert_eq!(*another, (later.instructions(), later.action()));
     }
     assert_eq!((case.instructions(), case.action()), packets[1]);
-    assert!(case.later().is_none());
+    assert!(case.subsequent_packets().is_none());
     let mut replay = Replay::new(kernel, object, 0).expect("loads");
     replay.install(&witness_of(packet)).expect("installs");
     let mut step = || replay.run(packet, &Context::default()).unwrap_or_else(|e| panic!("{e}"));
@@ -151,9 +151,9 @@ fn steady(
     assert_eq!([first.path(), case.path()], paths.map(Some));
     // In the same load, in any order: each case has its own maps.
     let cases = vec![Arc::new(first.clone()), Arc::clone(&case)];
-    let load = Arc::new(Load::new(station, kernel, cases).expect("loads"));
+    let load = Arc::new(Load::new(timing_thread, kernel, cases).expect("loads"));
     for number in [0, 1, 1, 0, 1] {
-        let sample = load.sample(station, number, 50).expect("runs");
+        let sample = load.sample(timing_thread, number, 50).expect("runs");
         assert_eq!(sample.return_value, [first.action(), later.action()][number]);
     }
     (first, later)
@@ -161,8 +161,8 @@ fn steady(
 
 #[test]
 fn packets_behind_the_first_find_what_it_left() {
-    let Some((station, kernel)) = station() else { return };
-    let here = (&station, &kernel);
+    let Some((timing_thread, kernel)) = timing_thread() else { return };
+    let here = (&timing_thread, &kernel);
     let (first, later) = steady(here, &limiter(1), &PACKET);
     assert_eq!((first.action(), later.action()), (PASS, DROP));
     assert!(later.instructions() < first.instructions());
@@ -180,7 +180,7 @@ fn packets_behind_the_first_find_what_it_left() {
 
 #[test]
 fn a_flow_is_inserted_once() {
-    let Some((station, kernel)) = station() else { return };
+    let Some((timing_thread, kernel)) = timing_thread() else { return };
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/flow_monitor.bpf.o");
     let bytes = std::fs::read(file).expect("is there");
     let object = Arc::new(Object::parse(&bytes).expect("is an object"));
@@ -189,17 +189,17 @@ fn a_flow_is_inserted_once() {
     packet.extend([8, 0, 0x45, 0, 0, 50, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
     packet.extend([0x30, 0x39, 0, 53, 0, 30, 0, 0]);
     packet.resize(64, 0);
-    let (first, later) = steady((&station, &kernel), &object, &packet);
+    let (first, later) = steady((&timing_thread, &kernel), &object, &packet);
     assert!(later.instructions() != first.instructions());
     Oracle::Kernel.compared(1, "paths of further packets");
 }
 
 #[test]
 fn where_further_packets_differ_there_is_a_reason() {
-    let Some((station, kernel)) = station() else { return };
+    let Some((timing_thread, kernel)) = timing_thread() else { return };
     for (object, action) in [(limiter(3), PASS), (toggle(), DROP)] {
-        let case = prepare(&station, &kernel, &object, &PACKET);
-        let later = case.later().expect("maps make a difference");
+        let case = prepare(&timing_thread, &kernel, &object, &PACKET);
+        let later = case.subsequent_packets().expect("maps make a difference");
         let second = counted(&kernel, &object, &PACKET, 2)[1];
         assert_eq!((later.instructions(), later.action()), second);
         assert_eq!(later.action(), action);
@@ -211,12 +211,12 @@ fn where_further_packets_differ_there_is_a_reason() {
 
 #[test]
 fn what_only_the_packet_carries_on_is_no_later_path() {
-    let Some((station, kernel)) = station() else { return };
-    let counting = prepare(&station, &kernel, &limiter(1 << 30), &PACKET);
+    let Some((timing_thread, kernel)) = timing_thread() else { return };
+    let counting = prepare(&timing_thread, &kernel, &limiter(1 << 30), &PACKET);
     assert_eq!(*counting.arrangement(), Arrangement::Repeated);
-    assert!(counting.later().is_none());
-    let changing = prepare(&station, &kernel, &once_changed(), &PACKET);
+    assert!(counting.subsequent_packets().is_none());
+    let changing = prepare(&timing_thread, &kernel, &once_changed(), &PACKET);
     assert!(matches!(changing.arrangement(), Arrangement::Restored(_)));
-    assert!(changing.later().is_none());
+    assert!(changing.subsequent_packets().is_none());
     Oracle::Kernel.compared(2, "paths that all packets take");
 }

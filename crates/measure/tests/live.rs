@@ -18,17 +18,17 @@ const CHANGES: &str = "tests/objects/changes.bpf.o";
 const FRAMES: u32 = 5000;
 
 /// Returns the station and the kernel; without them, the test is skipped.
-fn station() -> Option<(TimingThread, Arc<Kernel>)> {
+fn timing_thread() -> Option<(TimingThread, Arc<Kernel>)> {
     let kernel = Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
     Live::new(&kernel).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
-    let station =
+    let timing_thread =
         TimingThread::start(None).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
-    Some((station, Arc::new(kernel)))
+    Some((timing_thread, Arc::new(kernel)))
 }
 
 /// Prepares the path of a packet of zeros with these maps.
 fn prepare(
-    station: &TimingThread,
+    timing_thread: &TimingThread,
     kernel: &Arc<Kernel>,
     (object, program): (&str, &str),
     maps: &Value,
@@ -37,30 +37,30 @@ fn prepare(
     let object = Object::parse(&std::fs::read(file).expect("is there")).expect("is an object");
     let number = object.programs.iter().position(|p| p.name == program).expect("is in it");
     let witness = json!({ "packet": "00".repeat(64), "maps": maps });
-    let case = Case::prepare(station, kernel, &Arc::new(object), number, witness, None)?;
-    LiveCase::prepare(station, kernel, &Arc::new(case), 64)
+    let case = Case::prepare(timing_thread, kernel, &Arc::new(object), number, witness, None)?;
+    LiveCase::prepare(timing_thread, kernel, &Arc::new(case), 64)
 }
 
 #[test]
 fn what_is_redirected_to_a_device_arrives() {
-    let Some((station, kernel)) = station() else { return };
+    let Some((timing_thread, kernel)) = timing_thread() else { return };
     let ports = json!({ "ports": [{ "key": "03000000", "value": "01000000" }] });
-    let case = prepare(&station, &kernel, (CHANGES, "redirect"), &ports).expect("runs live");
-    assert_eq!((case.case().action(), case.unreceived()), (4, None));
+    let case = prepare(&timing_thread, &kernel, (CHANGES, "redirect"), &ports).expect("runs live");
+    assert_eq!((case.case().action(), case.receive_obstacle()), (4, None));
     let case = Arc::new(case);
-    let load = LiveLoad::new(&station, &kernel, vec![Arc::clone(&case)]).map(Arc::new);
+    let load = LiveLoad::new(&timing_thread, &kernel, vec![Arc::clone(&case)]).map(Arc::new);
     let load = load.expect("is loaded");
     for subject in LiveSubject::ALL {
-        let sample = load.sample(&station, 0, subject, FRAMES, 64).expect("runs");
+        let sample = load.sample(&timing_thread, 0, subject, FRAMES, 64).expect("runs");
         assert_eq!(sample.frames, FRAMES);
         assert_eq!(sample.arrived + sample.lost, u64::from(FRAMES), "{subject:?}: {sample:?}");
         assert!(sample.nanoseconds > 0);
     }
-    assert!(load.sample(&station, 1, LiveSubject::Program, 1, 64).is_err());
+    assert!(load.sample(&timing_thread, 1, LiveSubject::Program, 1, 64).is_err());
     // A program gets at most as many packets as were seen to take the path.
     let counted = case.counted();
     for subject in [LiveSubject::Program, LiveSubject::Receiver] {
-        let more = load.sample(&station, 0, subject, counted - FRAMES + 1, 64);
+        let more = load.sample(&timing_thread, 0, subject, counted - FRAMES + 1, 64);
         let refused = more.expect_err("were not counted");
         assert!(matches!(refused, MeasureError::NotCounted { .. }), "{refused}");
     }
@@ -69,13 +69,13 @@ fn what_is_redirected_to_a_device_arrives() {
 
 #[test]
 fn what_leads_nowhere_or_needs_a_reader_is_refused() {
-    let Some((station, kernel)) = station() else { return };
+    let Some((timing_thread, kernel)) = timing_thread() else { return };
     // The program returns `XDP_REDIRECT` without redirecting the packet.
-    let refused =
-        prepare(&station, &kernel, (FEATURES, "answer"), &json!({})).expect_err("goes nowhere");
+    let refused = prepare(&timing_thread, &kernel, (FEATURES, "answer"), &json!({}))
+        .expect_err("goes nowhere");
     assert!(matches!(refused, MeasureError::NotLive { .. }), "{refused}");
     assert!(refused.to_string().contains("lead nowhere"), "{refused}");
-    let refused = prepare(&station, &kernel, (CHANGES, "output_anyway"), &json!({}));
+    let refused = prepare(&timing_thread, &kernel, (CHANGES, "output_anyway"), &json!({}));
     let refused = refused.expect_err("fills a ring buffer").to_string();
     assert!(refused.contains("ring buffer"), "{refused}");
     Oracle::Kernel.compared(2, "refusals of live packets");

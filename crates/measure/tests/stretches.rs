@@ -93,14 +93,14 @@ fn a_path_ends_where_it_is_cut() {
 }
 
 fn case(
-    station: &TimingThread,
+    timing_thread: &TimingThread,
     kernel: &Arc<Kernel>,
     object: &Arc<Object>,
     number: usize,
 ) -> Arc<Case> {
     let digits: String = packet().iter().map(|byte| format!("{byte:02x}")).collect();
     let witness = json!({"packet": digits, "maps": {}, "unknowns": [], "environment": []});
-    let case = Case::prepare(station, kernel, object, number, witness, None);
+    let case = Case::prepare(timing_thread, kernel, object, number, witness, None);
     Arc::new(case.unwrap_or_else(|e| panic!("{e}")))
 }
 
@@ -111,27 +111,27 @@ fn calls(stretches: &Stretches) -> Vec<&str> {
 #[test]
 fn stretches_are_the_whole_path_and_each_can_be_timed() {
     let Some(kernel) = kernel() else { return };
-    let station = TimingThread::start(None).expect("starts");
+    let timing_thread = TimingThread::start(None).expect("starts");
     let mut compared = 0;
     for name in ["firewall", "flow_monitor", "dns_cache", "tunnel", "count_min.8", "path_explosion"]
     {
-        let case = case(&station, &kernel, &example(name), 0);
-        let cut = case.stretches(&station, &kernel).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let case = case(&timing_thread, &kernel, &example(name), 0);
+        let cut = case.stretches(&timing_thread, &kernel).unwrap_or_else(|e| panic!("{name}: {e}"));
         let parts = &cut.stretches;
         let instructions: usize = parts.iter().map(|part| part.instructions).sum();
         assert_eq!(instructions as u64, case.instructions(), "{name}");
         assert_eq!(parts[0].from, 0, "{name}");
         for pair in parts.windows(2) {
             assert_eq!(pair[0].to, Some(pair[1].from), "{name}");
-            assert!(pair[0].questions < pair[1].questions || pair[1].to.is_none(), "{name}");
+            assert!(pair[0].queries < pair[1].queries || pair[1].to.is_none(), "{name}");
         }
         assert_eq!(parts.last().expect("there is one").to, None, "{name}");
         assert!(parts.len() > 2, "{name}: {:?}", cut.uncut);
         let cases = parts.iter().map(|part| Arc::clone(&part.case)).collect();
-        let load = Arc::new(Load::new(&station, &kernel, cases).expect("loads"));
+        let load = Arc::new(Load::new(&timing_thread, &kernel, cases).expect("loads"));
         // In any order: no case depends on the ones that ran before.
         for number in (0..parts.len()).chain((0..parts.len()).rev()) {
-            let sample = load.sample(&station, number, 50).expect("runs");
+            let sample = load.sample(&timing_thread, number, 50).expect("runs");
             let ends = parts[number].to.is_some();
             let result = if ends { EXIT_ACTION } else { case.action() };
             assert_eq!(sample.return_value, result, "{name}, stretch {number}");
@@ -144,9 +144,11 @@ fn stretches_are_the_whole_path_and_each_can_be_timed() {
 #[test]
 fn calls_are_stretches_of_their_own() {
     let Some(kernel) = kernel() else { return };
-    let station = TimingThread::start(None).expect("starts");
+    let timing_thread = TimingThread::start(None).expect("starts");
     let object = example("flow_monitor");
-    let cut = case(&station, &kernel, &object, 0).stretches(&station, &kernel).expect("is cut");
+    let cut = case(&timing_thread, &kernel, &object, 0)
+        .stretches(&timing_thread, &kernel)
+        .expect("is cut");
     let called = calls(&cut);
     assert!(called.contains(&"bpf_map_lookup_elem"), "{called:?}");
     assert!(called.contains(&"bpf_map_update_elem"), "{called:?}");
@@ -160,11 +162,11 @@ fn calls_are_stretches_of_their_own() {
 #[test]
 fn where_a_program_holds_a_lock_it_is_not_cut() {
     let Some(kernel) = kernel() else { return };
-    let station = TimingThread::start(None).expect("starts");
+    let timing_thread = TimingThread::start(None).expect("starts");
     let object = object("crates/kernel/tests/objects/features.bpf.o");
     let number = object.programs.iter().position(|program| program.name == "spin_lock");
-    let case = case(&station, &kernel, &object, number.expect("it is there"));
-    let cut = case.stretches(&station, &kernel).expect("is cut");
+    let case = case(&timing_thread, &kernel, &object, number.expect("it is there"));
+    let cut = case.stretches(&timing_thread, &kernel).expect("is cut");
     assert!(!cut.uncut.is_empty());
     let instructions: usize = cut.stretches.iter().map(|part| part.instructions).sum();
     assert_eq!(instructions as u64, case.instructions());

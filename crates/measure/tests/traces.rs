@@ -46,10 +46,10 @@ fn run(
     file: &Path,
     content: Value,
 ) -> Result<TraceReport, MeasureError> {
-    let station = TimingThread::start(None).expect("starts");
+    let timing_thread = TimingThread::start(None).expect("starts");
     let number = object.programs.iter().position(|p| p.name == program).expect("is in it");
-    let trace = Trace::start(&station, kernel, object, number, file, content)?;
-    while trace.advance(&station, Duration::from_secs(1))? {}
+    let trace = Trace::start(&timing_thread, kernel, object, number, file, content)?;
+    while trace.advance(&timing_thread, Duration::from_secs(1))? {}
     let report = trace.report();
     for fault in [&report.refused, &report.undecided, &report.disagreements] {
         assert_eq!(fault.packets, 0, "{:?}", fault.what);

@@ -41,7 +41,7 @@ impl LiveCase {
     /// Reason why these packets cannot be received by a device; `None` if they can.
     #[getter]
     fn unreceived(&self) -> Option<&str> {
-        self.inner.unreceived()
+        self.inner.receive_obstacle()
     }
 }
 

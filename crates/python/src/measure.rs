@@ -257,7 +257,7 @@ impl Case {
     /// Behaviour of the packets after the first one; `None` if they take the same path.
     #[getter]
     fn later(&self) -> Option<Later> {
-        self.inner.later().cloned().map(|inner| Later { inner })
+        self.inner.subsequent_packets().cloned().map(|inner| Later { inner })
     }
 
     /// Identity of the path in hexadecimal; `None` if unknown.
@@ -283,7 +283,7 @@ impl Case {
 /// Behaviour of the packets after the first one, which find its changes in the maps.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Later {
-    inner: slowpath_measure::Later,
+    inner: slowpath_measure::SubsequentPackets,
 }
 
 #[pymethods]

@@ -36,13 +36,13 @@ pub fn stretches(
     let Station { kernel, inner, .. } = station;
     let cut = station.perform(py, || case.inner.stretches(inner, kernel))?;
     let part = |part: slowpath_measure::Stretch| {
-        let slowpath_measure::Stretch { case, questions, from, to, instructions, call, source } =
+        let slowpath_measure::Stretch { case, queries, from, to, instructions, call, source } =
             part;
         let case = Py::new(py, Case { inner: case })?;
         let (from_instruction, to_instruction) = (from, to);
         Ok(Stretch {
             case,
-            questions,
+            questions: queries,
             from_instruction,
             to_instruction,
             instructions,

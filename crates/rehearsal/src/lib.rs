@@ -96,7 +96,7 @@ pub fn rehearse<'a>(
         made.collect::<Vec<_>>()
     });
     let seeds = held.as_deref().unwrap_or(seeds);
-    on_one_cpu(|stays| {
+    on_one_cpu(|pinned| {
         stop.enter("running packets in the kernel");
         let packets = Packets { seeds, facts };
         let station = Station::TestRun;
@@ -104,7 +104,7 @@ pub fn rehearse<'a>(
             comparing::compare(kernel, subject, packets, install, options, station, stop)?;
         on_devices(kernel, subject, packets, install, options, stop, &mut rehearsal)?;
         rehearsal.notes.extend(sizes::note(&sized.chosen));
-        if !stays {
+        if !pinned {
             let note = "the thread could not stay on one CPU: maps with a value for each CPU may \
                         differ for that";
             rehearsal.notes.push(note.to_owned());

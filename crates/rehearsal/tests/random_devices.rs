@@ -10,7 +10,7 @@ use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
 use slowpath_random::Random;
 use slowpath_rehearsal::{Devices, Options, Subject, rehearse};
-use slowpath_specialise::{Known, Mode, specialise_for};
+use slowpath_specialise::{Facts, Mode, specialise_for};
 use slowpath_stop::Stop;
 
 use crate::on_devices::with_devices;
@@ -114,7 +114,7 @@ fn check(kernel: &Kernel, seed: u64) -> (u64, bool) {
     let receive = Receive::parse(environment).expect("is an environment");
     let facts = PacketFacts::lengths(receive.length.0, receive.length.1);
     let program = original.link(0, None).expect("links");
-    let known = Known { facts: &facts, frozen: None, receive };
+    let known = Facts { facts: &facts, frozen: None, receive };
     let made = specialise_for(&original, &program, known, Mode::Trust, &Stop::never());
     let made = made.expect("is specialised").program;
     let is_less = made.insns.len() < program.insns.len();

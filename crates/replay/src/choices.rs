@@ -84,8 +84,8 @@ impl Pair {
         // Order: promise first; among equal ones the latest, or the earliest if the program records
         // its path.
         let mut pending: BinaryHeap<Pending> = BinaryHeap::from([(0, 0, Vec::new(), None)]);
-        let telling = self.path_bytes() > 0;
-        let most = if telling { MAX_CHOICES_FOR_PATH } else { MAX_CHOICES };
+        let path_record = self.path_bytes() > 0;
+        let most = if path_record { MAX_CHOICES_FOR_PATH } else { MAX_CHOICES };
         let mut undecided = None;
         for _ in 0..most {
             let Some((_, _, choice, changed)) = pending.pop() else { break };
@@ -99,10 +99,10 @@ impl Pair {
             }
             let common = choice.len().min(chosen.len());
             chosen[..common].copy_from_slice(&choice[..common]);
-            if !self.believed(&run.read).is_empty() {
+            if !self.unconfirmed_elements(&run.read).is_empty() {
                 undecided = Some("an element may have been evicted");
             }
-            let other = self.otherwise(which, &run, &drawn, &chosen)?;
+            let other = self.run_with_other_values(which, &run, &drawn, &chosen)?;
             let open_bytes = other.is_some();
             any_open |= open_bytes;
             let open_path = other.as_ref().is_some_and(|other| other.path != run.path);
@@ -134,7 +134,7 @@ impl Pair {
                     undecided = Some("not all choices among open values were tried");
                 } else if seen.insert(next.clone()) {
                     let tried = seen.len();
-                    let order = if telling { usize::MAX - tried } else { tried };
+                    let order = if path_record { usize::MAX - tried } else { tried };
                     pending.push((promise, order, next, Some(at)));
                 }
             }
@@ -150,7 +150,7 @@ impl Pair {
     }
 
     /// Runs the same choice with other values of large ranges; `None` if there are no such values.
-    fn otherwise(
+    fn run_with_other_values(
         &mut self,
         which: usize,
         run: &Run,
@@ -231,8 +231,8 @@ impl Pair {
 
     /// Returns access to the path record that a run of the interpreter left.
     fn told_here(&self, run: &Run) -> Option<impl Fn(u64) -> u8> {
-        let telling = self.telling.as_ref()?;
-        let map = self.lifted.layout.maps.iter().find(|map| map.name == telling.map)?;
+        let path_record = self.path_record.as_ref()?;
+        let map = self.lifted.layout.maps.iter().find(|map| map.name == path_record.map)?;
         Some(move |at| self.byte(Some(run), (map.values, at)))
     }
 

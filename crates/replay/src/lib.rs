@@ -13,17 +13,15 @@
 //!
 //! From the bottom up: `entry` and `tries` write map elements into the interpreter's memory. `pair`
 //! holds kernel program, interpreter and their common state. Its methods are spread over modules by
-//! subject: `install` (map content), `before` (preparation of a run), `interpret` (runs of the
-//! interpreter), `sought` (elements that a run looks up), `outcome`, `elements` and `addresses`
-//! (effects of runs), `draws` and `choices` (open values), `after` (state that persists), `adopt`,
-//! `effects`, `disagreement`. `replay` is the public interface.
+//! subject: `install` (map content), `run_preparation` (preparation of a run), `interpret` (runs of
+//! the interpreter), `lookup` (elements that a run looks up), `outcome`, `elements` and `addresses`
+//! (effects of runs), `draws` and `choices` (open values), `commit` (state that persists),
+//! `sync_maps`, `effects`, `disagreement`. `replay` is the public interface.
 
 mod addresses;
-mod adopt;
-mod after;
-mod before;
 mod choices;
 mod clock;
+mod commit;
 mod cpu;
 mod disagreement;
 mod draws;
@@ -33,12 +31,14 @@ mod entry;
 mod error;
 mod install;
 mod interpret;
+mod lookup;
 mod outcome;
 mod pair;
 mod path;
 mod replay;
-mod sought;
+mod run_preparation;
 mod step;
+mod sync_maps;
 mod tries;
 
 pub use disagreement::Disagreement;
@@ -46,10 +46,10 @@ pub use draws::Choice;
 pub use effects::{Effects, MapChange, PacketChange, Unreadable};
 pub use entry::Entry;
 pub use error::ReplayError;
+pub use lookup::{Lookup, Lookups};
 pub use outcome::{Moved, Outcome};
-pub use pair::Telling;
+pub use pair::PathRecord;
 pub use path::PathId;
 pub use replay::Replay;
-pub use sought::{Search, Sought};
 pub use step::Step;
-pub use tries::cut;
+pub use tries::clear_after_prefix;

@@ -18,7 +18,7 @@ use crate::tries::Tries;
 /// The path record of an instrumented program. The interpreter must find the recorded path,
 /// whatever open values it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Telling {
+pub struct PathRecord {
     /// Name of an array whose only element starts with the bits of the path, followed by the
     /// results of calls.
     pub map: String,
@@ -38,7 +38,7 @@ pub struct Pair {
     pub tries: Tries,
     /// Length of the packet in memory.
     pub length: usize,
-    pub telling: Option<Telling>,
+    pub path_record: Option<PathRecord>,
     /// CPU that runs the program.
     pub cpu: usize,
     /// Number of CPUs for which the kernel keeps elements.
@@ -115,7 +115,7 @@ impl Pair {
             others,
             tries: Tries::default(),
             length: 0,
-            telling: None,
+            path_record: None,
             cpu,
             cpus,
             installed: Vec::new(),
@@ -191,13 +191,14 @@ impl Pair {
 
     /// Returns the record of the path and the results of calls, from the kernel.
     pub fn told(&self) -> Vec<u8> {
-        let map = self.telling.as_ref().and_then(|telling| self.loaded.map(&telling.map));
+        let map =
+            self.path_record.as_ref().and_then(|path_record| self.loaded.map(&path_record.map));
         map.and_then(|map| map.lookup(&[0; 4]).ok().flatten()).unwrap_or_default()
     }
 
     /// Returns the length of the path record in bytes.
     pub fn path_bytes(&self) -> u64 {
-        self.telling.as_ref().map_or(0, |telling| telling.path_bytes)
+        self.path_record.as_ref().map_or(0, |path_record| path_record.path_bytes)
     }
 }
 

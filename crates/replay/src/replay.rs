@@ -15,10 +15,10 @@ use crate::disagreement::Disagreement;
 use crate::effects::MapChange;
 use crate::entry::Entry;
 use crate::error::ReplayError;
+use crate::lookup;
 use crate::outcome::Outcome;
-use crate::pair::{Pair, Telling, is_queue};
+use crate::pair::{Pair, PathRecord, is_queue};
 use crate::path::PathId;
-use crate::sought;
 use crate::step::Step;
 
 /// Decides by path and number of instructions whether a run needs a snapshot.
@@ -92,8 +92,8 @@ impl Replay {
     }
 
     /// Uses the path record of an instrumented program.
-    pub fn listen(&mut self, telling: Telling) {
-        self.pair.telling = Some(telling);
+    pub fn use_path_record(&mut self, path_record: PathRecord) {
+        self.pair.path_record = Some(path_record);
     }
 
     /// Fills the maps of kernel and interpreter from a witness; see [`slowpath_kernel::witness`].
@@ -140,12 +140,12 @@ impl Replay {
     ///
     /// # Errors
     /// [`ReplayError`] if the fill levels of maps cannot be read.
-    pub fn sought(
+    pub fn lookup(
         &mut self,
         packet: &[u8],
         context: &Context,
-    ) -> Result<Option<sought::Search>, ReplayError> {
-        Ok(self.pair.sought(packet, context)?)
+    ) -> Result<Option<lookup::Lookups>, ReplayError> {
+        Ok(self.pair.lookup(packet, context)?)
     }
 
     /// Returns the map that a change belongs to.

@@ -70,7 +70,7 @@ impl Tries {
         }
         let place = self.tries.entry(layout.values).or_default().place(&entry.key);
         if layout.prefix_lengths.is_some() {
-            let key = cut(&entry.key);
+            let key = clear_after_prefix(&entry.key);
             let entry = Entry { key, value: entry.value.clone() };
             install_at(layout, None, &entry, environment);
             return;
@@ -174,7 +174,7 @@ fn prefix(key: &[u8], bits: u32) -> Vec<u8> {
 
 /// Returns a key with the bits after its prefix cleared, so that all keys with this prefix are
 /// equal.
-pub fn cut(key: &[u8]) -> Vec<u8> {
+pub fn clear_after_prefix(key: &[u8]) -> Vec<u8> {
     let length = key.iter().take(LENGTH).copied();
     length.chain(prefix(key, prefix_length(key))).collect()
 }

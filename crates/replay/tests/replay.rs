@@ -130,12 +130,12 @@ fn what_is_looked_for_is_known_before_the_kernel_runs() {
     let mut keys = Vec::new();
     for source in [1, 2] {
         packet[22] = source;
-        let search = replay.sought(&packet, &context).unwrap_or_else(|e| panic!("{e}"));
+        let search = replay.lookup(&packet, &context).unwrap_or_else(|e| panic!("{e}"));
         let search = search.expect("the interpreter gets to the end");
         let step = run(&mut replay, &packet);
         assert_eq!(search.instructions, step.instructions);
-        let rules = search.elements.into_iter().filter(|sought| sought.map == "rules");
-        let found: Vec<Vec<u8>> = rules.map(|sought| sought.key).collect();
+        let rules = search.elements.into_iter().filter(|lookup| lookup.map == "rules");
+        let found: Vec<Vec<u8>> = rules.map(|lookup| lookup.key).collect();
         assert_eq!(found.len(), 1);
         assert!(found[0].contains(&source));
         keys.extend(found);

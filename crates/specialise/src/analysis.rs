@@ -3,27 +3,27 @@
 //!
 //! Numbers are represented as sets ([`slowpath_domain::Domain`]), addresses as offsets into their
 //! object. Equal values have equal value numbers. Each value carries the facts that it depends on
-//! ([`Reason`]), so that a rewriting can name the facts it needs. Nothing here has to be trusted:
+//! ([`FactSet`]), so that a rewriting can name the facts it needs. Nothing here has to be trusted:
 //! each rewritten program is proved equivalent separately.
 
 mod arithmetic;
 mod branch;
 mod cells;
+mod fact_set;
+mod helper_results;
+mod inputs;
 mod lookup;
 mod numbers;
-mod placed;
-mod reason;
-mod returned;
+mod position;
 mod sets;
-mod setting;
 mod state;
 mod transfer;
 mod value;
 
 pub(crate) use branch::{Decision, bounds_check};
+pub(crate) use fact_set::{FOLLOWED, FactSet};
+pub(crate) use inputs::AnalysisInputs;
 pub(crate) use lookup::Lookup;
-pub(crate) use reason::{FOLLOWED, Reason};
-pub(crate) use setting::Setting;
 pub(crate) use state::State;
 pub(crate) use value::{Kind, Value};
 
@@ -34,12 +34,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use transfer::Step;
 
 /// Number of joins at a block before widening starts.
-const PATIENCE: u32 = 4;
+const JOINS_BEFORE_WIDENING: u32 = 4;
 
 /// State at the entry of each reachable block.
 #[derive(Debug)]
 pub(crate) struct Analysis<'a> {
-    setting: &'a Setting<'a>,
+    inputs: &'a AnalysisInputs<'a>,
     numbers: Numbers,
     entries: BTreeMap<BlockId, State>,
 }
@@ -49,13 +49,17 @@ impl<'a> Analysis<'a> {
     ///
     /// # Errors
     /// The reason to stop.
-    pub fn of(graph: &Graph, setting: &'a Setting<'a>, stop: &Stop) -> Result<Self, StopReason> {
+    pub fn of(
+        graph: &Graph,
+        inputs: &'a AnalysisInputs<'a>,
+        stop: &Stop,
+    ) -> Result<Self, StopReason> {
         let mut analysis =
-            Analysis { setting, numbers: Numbers::default(), entries: BTreeMap::new() };
+            Analysis { inputs, numbers: Numbers::default(), entries: BTreeMap::new() };
         let order = graph.order(0);
         let place: BTreeMap<BlockId, usize> =
             order.iter().enumerate().map(|(place, &block)| (block, place)).collect();
-        let start = State::start(setting, &mut analysis.numbers);
+        let start = State::start(inputs, &mut analysis.numbers);
         analysis.entries.insert(graph.entry(), start);
         let mut work = BTreeSet::from([0]);
         let mut visits = vec![0_u32; order.len()];
@@ -65,14 +69,14 @@ impl<'a> Analysis<'a> {
             }
             let block = order[next];
             let mut ways = Vec::new();
-            analysis.ways(graph, block, |to, state| ways.push((to, state)));
+            analysis.out_edges(graph, block, |to, state| ways.push((to, state)));
             for (to, state) in ways {
                 let at = place[&to];
                 let known = match analysis.entries.get(&to) {
                     None => state,
                     Some(known) => {
                         // Only loops can repeat forever, so only back edges widen.
-                        let widen = at <= next && visits[at] > PATIENCE;
+                        let widen = at <= next && visits[at] > JOINS_BEFORE_WIDENING;
                         let joined = known.join(&state, to, &mut analysis.numbers, widen);
                         if joined == *known {
                             continue;
@@ -111,14 +115,14 @@ impl<'a> Analysis<'a> {
 
     /// Updates the state across an instruction of a block.
     pub fn step(&mut self, state: &mut State, block: BlockId, place: usize, instr: &Instr) {
-        let (setting, numbers) = (self.setting, &mut self.numbers);
-        Step { setting, numbers, block, place }.run(state, instr);
+        let (inputs, numbers) = (self.inputs, &mut self.numbers);
+        Step { inputs, numbers, block, place }.run(state, instr);
     }
 
     /// Returns the look-up that a call of `bpf_map_lookup_elem` performs, if the map's content is
     /// known.
     pub fn lookup(&self, state: &State) -> Option<Lookup<'a>> {
-        lookup::lookup(state, &self.numbers, self.setting)
+        lookup::lookup(state, &self.numbers, self.inputs)
     }
 
     /// Returns the map in the first argument of a call, if it is known.
@@ -128,7 +132,7 @@ impl<'a> Analysis<'a> {
 
     /// Returns true if a value is the content of a clobbered register behind a call, which the
     /// program cannot read.
-    pub fn is_left_over(&self, value: &Value, is_call: impl Fn(BlockId, usize) -> bool) -> bool {
+    pub fn is_clobbered(&self, value: &Value, is_call: impl Fn(BlockId, usize) -> bool) -> bool {
         match self.numbers.def(value.number) {
             numbers::Def::Result(block, place, 1..=5) => is_call(block, place),
             _ => false,
@@ -137,8 +141,8 @@ impl<'a> Analysis<'a> {
 
     /// Returns the value of a test's right operand.
     pub fn operand(&mut self, state: &State, test: &Test) -> Value {
-        let (setting, numbers) = (self.setting, &mut self.numbers);
-        Step { setting, numbers, block: 0, place: 0 }.source(state, test.src, test.width)
+        let (inputs, numbers) = (self.inputs, &mut self.numbers);
+        Step { inputs, numbers, block: 0, place: 0 }.source(state, test.src, test.width)
     }
 
     /// Returns the outcome of a test if it is the same in all cases; `src` is its right operand.
@@ -147,23 +151,23 @@ impl<'a> Analysis<'a> {
     }
 
     /// Calls `f` with each possible successor of a block and the state on that edge.
-    pub fn ways(&mut self, graph: &Graph, block: BlockId, mut f: impl FnMut(BlockId, State)) {
+    pub fn out_edges(&mut self, graph: &Graph, block: BlockId, mut f: impl FnMut(BlockId, State)) {
         let Some(state) = self.walk(graph, block, |_, _, _| ()) else { return };
-        self.leave(&state, graph.blocks[block].end, &mut f);
+        self.edges_of_end(&state, graph.blocks[block].end, &mut f);
     }
 
     /// Calls `f` with each possible successor of a block end and the state on that edge.
-    pub fn leave(&mut self, state: &State, end: End, mut f: impl FnMut(BlockId, State)) {
+    pub fn edges_of_end(&mut self, state: &State, end: End, mut f: impl FnMut(BlockId, State)) {
         match end {
             End::Jump(next) => f(next, state.clone()),
-            End::Budget { taken, other } => {
+            End::MayGoto { taken, other } => {
                 f(taken, state.clone());
                 f(other, state.clone());
             }
             End::Branch { test, taken, other } => {
                 let src = self.operand(state, &test);
                 for (holds, next) in [(true, taken), (false, other)] {
-                    if let Some(state) = branch::behind(state, &self.numbers, &test, &src, holds) {
+                    if let Some(state) = branch::assume(state, &self.numbers, &test, &src, holds) {
                         f(next, state);
                     }
                 }

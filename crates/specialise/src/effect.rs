@@ -115,7 +115,7 @@ impl Effect {
             End::Branch { test, .. } => Registers::source(test.src).with(test.dst),
             End::Exit => Registers::of(Register::R0),
             End::Original => Registers::of(Register::R1),
-            End::Jump(_) | End::Budget { .. } => Registers::default(),
+            End::Jump(_) | End::MayGoto { .. } => Registers::default(),
         }
     }
 }

@@ -11,13 +11,13 @@ use std::ops::Range;
 
 /// Kind of a control-flow edge between blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum EdgeKind {
     /// The only edge out of its block.
     Always,
     /// Edge of a branch whose condition holds.
     Taken,
     /// Edge of a branch whose condition does not hold.
-    Otherwise,
+    NotTaken,
 }
 
 /// A basic block.
@@ -26,7 +26,7 @@ pub struct FlowBlock {
     /// Slots of its instructions.
     pub slots: Range<usize>,
     /// Successors: each block's index in the list, and the kind of edge.
-    pub next: Vec<(usize, Way)>,
+    pub next: Vec<(usize, EdgeKind)>,
 }
 
 /// Result of rewriting for one instruction.
@@ -37,7 +37,7 @@ pub enum Fate {
     /// Another instruction replaces it.
     Changed,
     /// The instruction was removed.
-    Gone,
+    Removed,
 }
 
 /// Part of a rewritten program.
@@ -63,9 +63,9 @@ pub fn blocks(program: &BpfProgram) -> Result<Vec<FlowBlock>, SpecialiseError> {
     let mut firsts: Vec<usize> = graph.blocks.iter().map(first).collect();
     firsts.push(program.insns.len());
     let flow = |(number, block): (usize, &crate::graph::Block)| {
-        let ways: &[Way] = match block.end {
-            End::Branch { .. } | End::Budget { .. } => &[Way::Taken, Way::Otherwise],
-            _ => &[Way::Always],
+        let ways: &[EdgeKind] = match block.end {
+            End::Branch { .. } | End::MayGoto { .. } => &[EdgeKind::Taken, EdgeKind::NotTaken],
+            _ => &[EdgeKind::Always],
         };
         let next = block.end.successors().zip(ways.iter().copied()).collect();
         FlowBlock { slots: firsts[number]..firsts[number + 1], next }
@@ -104,8 +104,8 @@ pub fn compare(program: &BpfProgram, made: &Specialised) -> Result<Compared, Spe
     for (slot, insn) in program.insns.iter().enumerate() {
         let fate = match copies.get(&slot) {
             // The second slot of a wide instruction shares the fate of the first.
-            _ if *insn == Insn::SecondSlot => fates.last().copied().unwrap_or(Fate::Gone),
-            None => Fate::Gone,
+            _ if *insn == Insn::SecondSlot => fates.last().copied().unwrap_or(Fate::Removed),
+            None => Fate::Removed,
             Some(copies) if copies.iter().any(|copy| same(*insn, *copy)) => Fate::Kept,
             Some(_) => Fate::Changed,
         };
@@ -128,7 +128,7 @@ pub fn compare(program: &BpfProgram, made: &Specialised) -> Result<Compared, Spe
     }
     // The passes did not find a block unreachable if any of its instructions remains.
     unreached.retain(|&number| {
-        before[number].slots.clone().all(|slot| fates.get(slot) == Some(&Fate::Gone))
+        before[number].slots.clone().all(|slot| fates.get(slot) == Some(&Fate::Removed))
     });
     let differs = |slot: &usize| {
         let (insn, origin) = (made.program.insns[*slot], made.origins[*slot]);
@@ -146,7 +146,7 @@ fn parts(program: &BpfProgram, made: &Specialised, after: &[FlowBlock]) -> Vec<P
     let original = first..first + length;
     let part = |block: &FlowBlock| {
         // Only the guard jumps to the original.
-        let leads = |(next, _): &(usize, Way)| after[*next].slots.start == first;
+        let leads = |(next, _): &(usize, EdgeKind)| after[*next].slots.start == first;
         match original.contains(&block.slots.start) {
             true => Part::Original,
             false if block.next.iter().any(leads) => Part::Guard,
@@ -173,7 +173,7 @@ fn never(
     copies: &BTreeMap<usize, Vec<Insn>>,
 ) -> BTreeSet<(usize, usize)> {
     let mut changes: BTreeMap<usize, Vec<Change>> = BTreeMap::new();
-    for dropped in &made.dropped {
+    for dropped in &made.changes {
         changes.entry(dropped.slot).or_default().push(dropped.change);
     }
     let mut never = BTreeSet::new();
@@ -184,8 +184,8 @@ fn never(
             continue;
         }
         let unused = match changes.get(&branch).map(Vec::as_slice) {
-            Some([Change::AlwaysTaken]) => Way::Otherwise,
-            Some([Change::NeverTaken]) => Way::Taken,
+            Some([Change::AlwaysTaken]) => EdgeKind::NotTaken,
+            Some([Change::NeverTaken]) => EdgeKind::Taken,
             _ => continue,
         };
         let ways = block.next.iter().enumerate().filter(|(_, (_, way))| *way == unused);

@@ -35,7 +35,7 @@ pub struct Frozen {
 
 /// Lookup method of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Keying {
+enum LookupMethod {
     /// Equal keys.
     Hash,
     /// Index below the number of elements.
@@ -47,7 +47,7 @@ enum Keying {
 /// A map with known content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrozenMap {
-    keying: Keying,
+    keying: LookupMethod,
     key_size: u32,
     value_size: u32,
     /// Keys and values. An array map lists all its elements.
@@ -118,9 +118,9 @@ impl FrozenMap {
     /// Creates a map with this content, whose values begin at offset `first` of the map of values.
     fn of(def: &MapDef, content: &MapContent, first: u32) -> Result<FrozenMap, String> {
         let keying = match def.kind {
-            MapKind::HASH => Keying::Hash,
-            MapKind::ARRAY if def.initial.is_none() => Keying::Index,
-            MapKind::LPM_TRIE => Keying::Prefix,
+            MapKind::HASH => LookupMethod::Hash,
+            MapKind::ARRAY if def.initial.is_none() => LookupMethod::Index,
+            MapKind::LPM_TRIE => LookupMethod::Prefix,
             MapKind::ARRAY => return Err("it holds global data".to_owned()),
             kind => return Err(format!("a {kind} is none of hash, array, lpm_trie")),
         };
@@ -140,14 +140,15 @@ impl FrozenMap {
             let value = values(&entry.value).filter(|_| entry.key.len() == def.key_size as usize);
             entries.push((entry.key.clone(), value.ok_or("its entries are not of its sizes")?));
         }
-        if keying == Keying::Prefix && def.key_size <= 4 {
+        if keying == LookupMethod::Prefix && def.key_size <= 4 {
             return Err("its keys are too short".to_owned());
         }
-        let most = if keying == Keying::Index { def.max_entries } else { entries.len() as u32 };
+        let most =
+            if keying == LookupMethod::Index { def.max_entries } else { entries.len() as u32 };
         if most > MOST {
             return Err(format!("it has {most} elements, more than {MOST}"));
         }
-        if keying == Keying::Index {
+        if keying == LookupMethod::Index {
             let given: BTreeMap<Vec<u8>, Vec<u8>> = entries.into_iter().collect();
             let zero = vec![0; def.value_size as usize];
             let element = |index: u32| {
@@ -157,7 +158,7 @@ impl FrozenMap {
             };
             entries = (0..def.max_entries).map(element).collect();
         }
-        if keying == Keying::Prefix {
+        if keying == LookupMethod::Prefix {
             // A stable sort: the order of prefixes with equal length does not matter.
             entries.sort_by_key(|(key, _)| std::cmp::Reverse(prefix(key)));
         }
@@ -207,21 +208,23 @@ impl FrozenMap {
     /// Returns true if a look-up costs more than a few instructions. The kernel inlines look-ups in
     /// arrays.
     pub(crate) fn is_searched(&self) -> bool {
-        self.keying != Keying::Index
+        self.keying != LookupMethod::Index
     }
 
     /// Returns true if keys are prefixes.
     pub(crate) fn has_prefixes(&self) -> bool {
-        self.keying == Keying::Prefix
+        self.keying == LookupMethod::Prefix
     }
 
     /// Returns a mask and a value for each byte of an entry's key. The mask is 0 for bytes that do
     /// not affect the look-up.
-    pub(crate) fn pattern(&self, entry: usize) -> Vec<KnownOrNot> {
+    pub(crate) fn pattern(&self, entry: usize) -> Vec<MaskedByte> {
         let key = &self.entries[entry].0;
         match self.keying {
-            Keying::Hash | Keying::Index => key.iter().map(|&byte| (0xff, byte)).collect(),
-            Keying::Prefix => {
+            LookupMethod::Hash | LookupMethod::Index => {
+                key.iter().map(|&byte| (0xff, byte)).collect()
+            }
+            LookupMethod::Prefix => {
                 let mut left = prefix(key);
                 let mut pattern = vec![(0, 0); 4];
                 for &byte in &key[4..] {
@@ -240,19 +243,19 @@ impl FrozenMap {
     pub(crate) fn candidates(&self, key: &KnownBytes, index: Option<Domain>) -> Candidates {
         let all = 0..self.entries.len();
         match self.keying {
-            Keying::Hash => {
+            LookupMethod::Hash => {
                 let entries: Vec<usize> = all.filter(|&entry| self.fits(key, entry).0).collect();
                 let found = entries.iter().any(|&entry| self.fits(key, entry).1);
                 Candidates { entries, none: !found }
             }
-            Keying::Index => {
+            LookupMethod::Index => {
                 let index = index.unwrap_or(Domain::range(64, 0, u64::from(u32::MAX)));
                 let inside =
                     |&entry: &usize| index.contains(entry as u64) && self.fits(key, entry).0;
                 let none = index.hi() >= self.entries.len() as u64;
                 Candidates { entries: all.filter(inside).collect(), none }
             }
-            Keying::Prefix => {
+            LookupMethod::Prefix => {
                 let length = key.iter().take(4).rev().try_fold(0_u32, |length, byte| {
                     Some(length << 8 | u32::from((*byte)?.constant()?))
                 });
@@ -314,7 +317,7 @@ impl FrozenMap {
 }
 
 /// A mask, and the value of the bits under it.
-pub(crate) type KnownOrNot = (u8, u8);
+pub(crate) type MaskedByte = (u8, u8);
 
 /// Returns the prefix length of a key, in bits.
 fn prefix(key: &[u8]) -> u32 {
@@ -330,17 +333,17 @@ pub(crate) fn is_read_only(def: &MapDef) -> bool {
 
 /// Lists the numbers of the entries in a set; the map has `of` entries.
 pub(crate) fn numbers(among: u64, of: usize) -> impl Iterator<Item = usize> {
-    (0..of).filter(move |&entry| among == ANY || entry < 63 && among >> entry & 1 == 1)
+    (0..of).filter(move |&entry| among == ALL_ENTRIES || entry < 63 && among >> entry & 1 == 1)
 }
 
 /// The set of all entries.
-pub(crate) const ANY: u64 = u64::MAX;
+pub(crate) const ALL_ENTRIES: u64 = u64::MAX;
 
-/// Returns a set of entries as a bit mask, or [`ANY`] if a number exceeds 62.
+/// Returns a set of entries as a bit mask, or [`ALL_ENTRIES`] if a number exceeds 62.
 pub(crate) fn set(entries: &[usize]) -> u64 {
     let numbers: BTreeSet<usize> = entries.iter().copied().collect();
     if numbers.last().is_some_and(|&greatest| greatest >= 63) {
-        return ANY;
+        return ALL_ENTRIES;
     }
     numbers.into_iter().fold(0, |set, entry| set | 1 << entry)
 }

@@ -54,7 +54,7 @@ pub fn fuse(
     handovers: &[Handover],
     name: &str,
 ) -> Result<BpfProgram, FuseError> {
-    fuse_as(form(programs, handovers), programs, handovers, name)
+    fuse_in_form(form(programs, handovers), programs, handovers, name)
 }
 
 /// Returns the form that [`fuse`] chooses.
@@ -92,7 +92,7 @@ fn context(programs: &[BpfProgram]) -> Option<u32> {
 ///
 /// # Errors
 /// As [`fuse`].
-pub fn fuse_as(
+pub fn fuse_in_form(
     form: Form,
     programs: &[BpfProgram],
     handovers: &[Handover],

@@ -35,7 +35,7 @@ pub(crate) fn guarded(
     let mut guarded = graph.clone();
     guarded.blocks.push(Block { insns: Vec::new(), end: End::Original, origin });
     let plain = guarded.blocks.len() - 1;
-    let mut builder = Builder { graph: guarded, origin, plain };
+    let mut builder = Builder { graph: guarded, origin, original: plain };
     let mut next = entry;
     for (&field, values) in values.iter().rev() {
         next = builder.one_of(field, values, next);
@@ -46,7 +46,7 @@ pub(crate) fn guarded(
     if min_length > 0 {
         next = builder.long_enough(min_length, next);
     }
-    let entry = generation.map_or(next, |map| builder.still(map, next));
+    let entry = generation.map_or(next, |map| builder.check_generation(map, next));
     builder.graph.functions[0].1 = entry;
     builder.graph
 }
@@ -76,7 +76,7 @@ struct Builder {
     graph: Graph,
     origin: usize,
     /// Block that continues in the original program if a check fails.
-    plain: BlockId,
+    original: BlockId,
 }
 
 impl Builder {
@@ -84,7 +84,7 @@ impl Builder {
     fn block(&mut self, insns: Vec<Insn>, test: Test, next: BlockId) -> BlockId {
         let origin = self.origin;
         let instr = |insn| Instr { op: Op::Insn(insn), origin };
-        let end = End::Branch { test, taken: self.plain, other: next };
+        let end = End::Branch { test, taken: self.original, other: next };
         self.graph.blocks.push(Block {
             insns: insns.into_iter().map(instr).collect(),
             end,
@@ -94,7 +94,7 @@ impl Builder {
     }
 
     /// Checks that the frozen maps are unchanged: only generation 0 is valid.
-    fn still(&mut self, map: u32, next: BlockId) -> BlockId {
+    fn check_generation(&mut self, map: u32, next: BlockId) -> BlockId {
         let value = Imm64::MapValue { map, offset: 0 };
         let (size, dst, base) = (Size::DW, PACKET, PACKET);
         let insns = vec![
@@ -165,9 +165,9 @@ fn alu(op: AluOp, dst: Register, src: Source) -> Insn {
 }
 
 #[cfg(feature = "faults")]
-mod spoiled;
+mod fault_injection;
 #[cfg(feature = "faults")]
-pub(crate) use spoiled::spoil;
+pub(crate) use fault_injection::spoil;
 
 #[cfg(test)]
 mod tests;

@@ -16,21 +16,27 @@ pub(crate) struct Effect {
     /// True if the helper invalidates pointers into the packet.
     pub moves_packet: bool,
     /// True if the helper returns the address of a map element, or null.
-    pub finds: bool,
+    pub returns_element: bool,
 }
 
 /// Conservative effect of an unlisted helper and of a call of a program function.
 pub(crate) const UNKNOWN: Effect =
-    Effect { arguments: 5, writes: true, moves_packet: true, finds: false };
+    Effect { arguments: 5, writes: true, moves_packet: true, returns_element: false };
 
 /// Returns the effect of the helper with this number.
 pub(crate) fn effect(number: i32) -> Effect {
     let Some(name) = helper_name(number) else { return UNKNOWN };
-    let reads = |arguments| Effect { arguments, writes: false, moves_packet: false, finds: false };
+    let reads = |arguments| Effect {
+        arguments,
+        writes: false,
+        moves_packet: false,
+        returns_element: false,
+    };
     match name {
-        "bpf_map_lookup_elem" | "bpf_map_lookup_percpu_elem" => {
-            Effect { finds: true, ..reads(if name == "bpf_map_lookup_elem" { 2 } else { 3 }) }
-        }
+        "bpf_map_lookup_elem" | "bpf_map_lookup_percpu_elem" => Effect {
+            returns_element: true,
+            ..reads(if name == "bpf_map_lookup_elem" { 2 } else { 3 })
+        },
         "bpf_map_update_elem" => reads(4),
         "bpf_map_delete_elem" => reads(2),
         "bpf_ktime_get_ns"

@@ -28,10 +28,10 @@ pub mod fuse;
 mod graph;
 mod guard;
 mod helpers;
+mod iterations;
 mod passes;
 mod pipeline;
 mod results;
-mod rounds;
 mod writers;
 
 #[cfg(test)]
@@ -43,8 +43,8 @@ mod support;
 pub use error::SpecialiseError;
 pub use frozen::{Frozen, FrozenMap};
 pub use guard::Comparison;
+pub use iterations::IterationBounds;
 pub use passes::Change;
-pub use pipeline::{Dropped, Guard, Known, Mode, Specialised, specialise, specialise_for};
-pub use results::Returned;
-pub use rounds::Rounds;
+pub use pipeline::{ChangeRecord, Facts, Guard, Mode, Specialised, specialise, specialise_for};
+pub use results::KnownResult;
 pub use writers::writer;

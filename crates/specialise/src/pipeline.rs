@@ -1,17 +1,17 @@
 //! Repetition of the passes, in order, until none changes the program any more.
 
-use crate::analysis::{Analysis, FOLLOWED, Reason, Setting};
+use crate::analysis::{Analysis, AnalysisInputs, FOLLOWED, FactSet};
 use crate::error::SpecialiseError;
 use crate::fault::{self, Fault};
 use crate::frozen::Frozen;
 use crate::graph::{Graph, Op};
 use crate::guard::{self, Comparison, comparisons, guarded};
+use crate::iterations::{IterationBounds, iteration_bounds, note_single_rounds};
 use crate::passes::{
     Change, Log, collapse_loops, fold_branches, inline_lookups, merge_bounds_checks,
     remove_dead_code, simplify_jumps, simplify_operands, simplify_values, thread_jumps,
 };
-use crate::results::{Returned, returned};
-use crate::rounds::{Rounds, note_single_rounds, noted};
+use crate::results::{KnownResult, known_results};
 use slowpath_bpf::insn::{Call, Insn};
 use slowpath_bpf::lift::{PacketEnvironment, Receive};
 use slowpath_bpf::{BpfProgram, MapDef, Object};
@@ -40,11 +40,11 @@ pub struct Specialised {
     /// For each slot of `program`, the slot of the original program that it comes from.
     pub origins: Vec<usize>,
     /// Changes that a fact made possible, ordered by slot of the original program.
-    pub dropped: Vec<Dropped>,
+    pub changes: Vec<ChangeRecord>,
     /// Loops whose iteration counts are known if the facts hold.
-    pub rounds: Vec<Rounds>,
+    pub iterations: Vec<IterationBounds>,
     /// Helper calls whose results are known if the facts hold.
-    pub results: Vec<Returned>,
+    pub results: Vec<KnownResult>,
     /// Offsets of bytes whose known bits the program relies on, ascending.
     pub bytes: Vec<u16>,
     /// Fields whose small sets of values the program relies on, ascending.
@@ -90,7 +90,7 @@ impl Guard {
 
 /// A change of one instruction, and the facts that it relies on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dropped {
+pub struct ChangeRecord {
     /// Slot in the original program.
     pub slot: usize,
     /// Kind of the change.
@@ -119,12 +119,12 @@ pub fn specialise(
     mode: Mode,
     stop: &Stop,
 ) -> Result<Specialised, SpecialiseError> {
-    specialise_for(object, program, Known::of(facts), mode, stop)
+    specialise_for(object, program, Facts::of(facts), mode, stop)
 }
 
 /// Facts about the packets and maps of a program.
 #[derive(Clone, Copy, Debug)]
-pub struct Known<'a> {
+pub struct Facts<'a> {
     /// Facts about packets.
     pub facts: &'a PacketFacts,
     /// Facts about maps.
@@ -133,10 +133,10 @@ pub struct Known<'a> {
     pub receive: Receive,
 }
 
-impl<'a> Known<'a> {
+impl<'a> Facts<'a> {
     /// Returns these facts about packets, with no facts about maps and any device.
-    pub fn of(facts: &'a PacketFacts) -> Known<'a> {
-        Known { facts, frozen: None, receive: Receive::ANY }
+    pub fn of(facts: &'a PacketFacts) -> Facts<'a> {
+        Facts { facts, frozen: None, receive: Receive::ANY }
     }
 }
 
@@ -148,7 +148,7 @@ impl<'a> Known<'a> {
 pub fn specialise_for<'a>(
     object: &'a Object,
     program: &BpfProgram,
-    Known { facts, frozen, mut receive }: Known<'a>,
+    Facts { facts, frozen, mut receive }: Facts<'a>,
     mode: Mode,
     stop: &Stop,
 ) -> Result<Specialised, SpecialiseError> {
@@ -167,22 +167,22 @@ pub fn specialise_for<'a>(
     if program.runs_on_map_entry() {
         receive = receive.with_packet_environment(PacketEnvironment::ANY);
     }
-    let setting = Setting {
+    let inputs = AnalysisInputs {
         facts: &facts,
         constants: constants.clone(),
         frozen,
         receive,
-        whole: !program.accepts_fragments(),
+        contiguous: !program.accepts_fragments(),
     };
-    let (mut graph, mut log) = rewrite(original.clone(), &setting, stop);
+    let (mut graph, mut log) = rewrite(original.clone(), &inputs, stop);
     let mut results = Vec::new();
     if (has_calls(&original) || original.loops(0).is_some_and(|loops| !loops.is_empty()))
-        && let Ok(mut analysis) = Analysis::of(&original, &setting, stop)
+        && let Ok(mut analysis) = Analysis::of(&original, &inputs, stop)
     {
         note_single_rounds(&original, &mut analysis, &mut log);
-        results = returned(&original, &mut analysis);
+        results = known_results(&original, &mut analysis);
     }
-    let rounds = noted(&original, &graph, &log);
+    let iterations = iteration_bounds(&original, &graph, &log);
     let reason = log.reason();
     let bytes: Vec<u16> = reason.bytes().filter(|&offset| offset < FOLLOWED).collect();
     let fields = of_reason(&facts, reason);
@@ -199,12 +199,12 @@ pub fn specialise_for<'a>(
         let known = if fault::has(Fault::GuardTrusted) { &facts } else { &nothing };
         let frozen = frozen.filter(|_| reason.maps().next().is_some());
         generation = frozen.and_then(|frozen| frozen.generation);
-        let setting = Setting { facts: known, constants, frozen, ..setting };
+        let inputs = AnalysisInputs { facts: known, constants, frozen, ..inputs };
         let start = match (length, generation) {
             (0, None) => original,
             _ => guarded(&original, generation, length, &compared, &values),
         };
-        (graph, _) = rewrite(start, &setting, stop);
+        (graph, _) = rewrite(start, &inputs, stop);
         #[cfg(feature = "faults")]
         crate::guard::spoil(&mut graph);
     }
@@ -213,8 +213,12 @@ pub fn specialise_for<'a>(
     Ok(Specialised {
         program: emitted.program,
         origins: emitted.origins,
-        dropped: log.changes.into_iter().map(|(what, why)| dropped(&facts, what, why)).collect(),
-        rounds,
+        changes: log
+            .changes
+            .into_iter()
+            .map(|(what, why)| change_record(&facts, what, why))
+            .collect(),
+        iterations,
         results,
         bytes,
         fields,
@@ -224,32 +228,36 @@ pub fn specialise_for<'a>(
     })
 }
 
-fn dropped(facts: &PacketFacts, (slot, change): (usize, Change), why: Reason) -> Dropped {
-    Dropped {
+fn change_record(
+    facts: &PacketFacts,
+    (slot, change): (usize, Change),
+    why: FactSet,
+) -> ChangeRecord {
+    ChangeRecord {
         slot,
         change,
         bytes: why.bytes().collect(),
         fields: of_reason(facts, why),
         length: why.length,
-        room: why.room,
+        room: why.buffer_space,
         maps: why.maps().collect(),
     }
 }
 
 /// Returns the fields with small sets of values that a reason names.
-fn of_reason(facts: &PacketFacts, reason: Reason) -> Vec<Field> {
+fn of_reason(facts: &PacketFacts, reason: FactSet) -> Vec<Field> {
     reason.fields().filter_map(|number| facts.values.keys().nth(number).copied()).collect()
 }
 
 /// Runs all passes repeatedly. If time runs out, returns the result of the last full round.
-fn rewrite(graph: Graph, setting: &Setting<'_>, stop: &Stop) -> (Graph, Log) {
+fn rewrite(graph: Graph, inputs: &AnalysisInputs<'_>, stop: &Stop) -> (Graph, Log) {
     let mut best = (graph, Log::default());
     if has_legacy_access(&best.0) {
         return best;
     }
     for _ in 0..ROUNDS {
         let (mut graph, mut log) = best.clone();
-        match round(&mut graph, setting, &mut log, stop) {
+        match round(&mut graph, inputs, &mut log, stop) {
             Ok(true) => best = (graph, log),
             Ok(false) => break,
             Err(_) => return best,
@@ -272,11 +280,11 @@ fn has_legacy_access(graph: &Graph) -> bool {
 /// Runs one round of all passes. Returns true if anything changed.
 fn round(
     graph: &mut Graph,
-    setting: &Setting<'_>,
+    inputs: &AnalysisInputs<'_>,
     log: &mut Log,
     stop: &Stop,
 ) -> Result<bool, StopReason> {
-    let mut known = Kept { setting, stop, analysis: None };
+    let mut known = CachedAnalysis { inputs, stop, analysis: None };
     let mut changed = false;
     changed |= known.pass(graph, |graph, analysis| fold_branches(graph, analysis, log))?;
     changed |= known.pass(graph, |graph, analysis| simplify_values(graph, analysis, log))?;
@@ -288,10 +296,10 @@ fn round(
     }
     changed |= known.pass(graph, |graph, analysis| thread_jumps(graph, analysis, log))?;
     if !changed {
-        changed |= collapse_loops(graph, setting, log, stop)?;
+        changed |= collapse_loops(graph, inputs, log, stop)?;
     }
     if !changed {
-        let values = setting.frozen.map(|frozen| frozen.values);
+        let values = inputs.frozen.map(|frozen| frozen.values);
         if known.pass(graph, |graph, analysis| inline_lookups(graph, analysis, values, log))? {
             return Ok(true);
         }
@@ -305,13 +313,13 @@ fn round(
 }
 
 /// The analysis of a program, kept until a pass changes the program.
-struct Kept<'a> {
-    setting: &'a Setting<'a>,
+struct CachedAnalysis<'a> {
+    inputs: &'a AnalysisInputs<'a>,
     stop: &'a Stop,
     analysis: Option<Analysis<'a>>,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> CachedAnalysis<'a> {
     /// Runs a pass. Returns true if it changed anything.
     fn pass(
         &mut self,
@@ -320,7 +328,7 @@ impl<'a> Kept<'a> {
     ) -> Result<bool, StopReason> {
         let mut analysis = match self.analysis.take() {
             Some(analysis) => analysis,
-            None => Analysis::of(graph, self.setting, self.stop)?,
+            None => Analysis::of(graph, self.inputs, self.stop)?,
         };
         let changed = pass(graph, &mut analysis);
         self.analysis = Some(analysis).filter(|_| !changed);

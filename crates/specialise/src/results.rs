@@ -6,7 +6,7 @@ use slowpath_bpf::insn::{Call, Insn, Register};
 
 /// A helper call with a known result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Returned {
+pub struct KnownResult {
     /// Slot of the call in the original program.
     pub slot: usize,
     /// Number of the helper.
@@ -16,7 +16,7 @@ pub struct Returned {
 }
 
 /// Returns the helper calls in the entry function whose results are known, ordered by slot.
-pub(crate) fn returned(graph: &Graph, analysis: &mut Analysis<'_>) -> Vec<Returned> {
+pub(crate) fn known_results(graph: &Graph, analysis: &mut Analysis<'_>) -> Vec<KnownResult> {
     let mut found = Vec::new();
     for block in graph.order(0) {
         let Some(mut state) = analysis.entry(block).cloned() else { continue };
@@ -29,10 +29,10 @@ pub(crate) fn returned(graph: &Graph, analysis: &mut Analysis<'_>) -> Vec<Return
             let result = state.reg(Register::R0);
             let value = match result.kind {
                 Kind::Number(domain) => domain.as_constant().map(Some),
-                Kind::Found { null: false, .. } => Some(None),
+                Kind::MapValue { null: false, .. } => Some(None),
                 _ => None,
             };
-            found.extend(value.map(|value| Returned { slot, helper, value }));
+            found.extend(value.map(|value| KnownResult { slot, helper, value }));
         }
     }
     found.sort_unstable_by_key(|returned| returned.slot);

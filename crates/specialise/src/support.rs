@@ -1,6 +1,6 @@
 //! Support for tests of passes: programs before and after a pass.
 
-use crate::analysis::{Analysis, Setting};
+use crate::analysis::{Analysis, AnalysisInputs};
 use crate::assemble;
 use crate::graph::Graph;
 use crate::passes::Log;
@@ -45,8 +45,14 @@ pub(crate) fn after(
     let program = assemble::program(text);
     let mut graph = Graph::of(&program).expect("it has a graph");
     let (constants, whole) = (Vec::new(), true);
-    let setting = Setting { facts, constants, frozen: None, receive: Receive::PAGE, whole };
-    let mut analysis = Analysis::of(&graph, &setting, &Stop::never()).expect("in time");
+    let inputs = AnalysisInputs {
+        facts,
+        constants,
+        frozen: None,
+        receive: Receive::PAGE,
+        contiguous: whole,
+    };
+    let mut analysis = Analysis::of(&graph, &inputs, &Stop::never()).expect("in time");
     let (mut log, old) = (Log::default(), graph.clone());
     let changed = pass(&mut graph, &mut analysis, &mut log);
     assert!(changed || graph == old, "it says that it changed nothing");

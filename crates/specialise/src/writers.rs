@@ -1,7 +1,7 @@
 //! Search for instructions that may change a map. A map can only be frozen if its content stays the
 //! same.
 
-use crate::analysis::{Analysis, Kind, Setting, State, Value};
+use crate::analysis::{Analysis, AnalysisInputs, Kind, State, Value};
 use crate::error::SpecialiseError;
 use crate::frozen::is_read_only;
 use crate::graph::{BlockId, Graph, Instr, Op};
@@ -38,8 +38,9 @@ pub fn writer(
     let facts = PacketFacts::lengths(0, u16::MAX);
     let whole = !program.accepts_fragments();
     let (facts, constants) = (&facts, Vec::new());
-    let setting = Setting { facts, constants, frozen: None, receive: Receive::ANY, whole };
-    Ok(Analysis::of(&graph, &setting, stop).map(|analysis| found(&graph, analysis, program, map)))
+    let inputs =
+        AnalysisInputs { facts, constants, frozen: None, receive: Receive::ANY, contiguous: whole };
+    Ok(Analysis::of(&graph, &inputs, stop).map(|analysis| found(&graph, analysis, program, map)))
 }
 
 fn found(
@@ -76,7 +77,7 @@ fn found(
         let mut states: Vec<(Instr, State)> = Vec::new();
         analysis.walk(graph, block, |_, instr, state| states.push((*instr, state.clone())));
         for (instr, state) in &states {
-            let may = |value: &Value| may_be(value, map) && !analysis.is_left_over(value, calls);
+            let may = |value: &Value| may_be(value, map) && !analysis.is_clobbered(value, calls);
             let changes = match instr.op {
                 Op::Insn(
                     Insn::Store { base, .. }
@@ -114,9 +115,9 @@ fn takes_map(number: i32) -> bool {
 /// Returns true if the value may point into a value of the map.
 fn may_be(value: &Value, map: u32) -> bool {
     match value.kind {
-        Kind::Found { map: found, .. } => found == map,
-        Kind::Elsewhere | Kind::Any => true,
-        Kind::Data { map: data, .. } => data == map,
+        Kind::MapValue { map: found, .. } => found == map,
+        Kind::NumberOrOtherAddress | Kind::Any => true,
+        Kind::GlobalData { map: data, .. } => data == map,
         Kind::Number(_)
         | Kind::Packet { .. }
         | Kind::SomewhereInPacket

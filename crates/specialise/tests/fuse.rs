@@ -11,7 +11,7 @@ use slowpath_bpf::{BpfProgram, Object, Part, ProgramKind, Subprogram};
 use slowpath_generate::{Features, Programs};
 use slowpath_kernel::{Context, Kernel, LoadedProgram};
 use slowpath_oracle::Oracle;
-use slowpath_specialise::fuse::{Form, FuseError, Handover, form, fuse, fuse_as};
+use slowpath_specialise::fuse::{Form, FuseError, Handover, form, fuse, fuse_in_form};
 
 /// Packets per chain.
 const PACKETS: usize = 1000;
@@ -133,7 +133,7 @@ fn agree(
     seed: u64,
 ) -> (usize, usize) {
     let (joined, linked) = joined(objects);
-    let fused = fuse_as(form, &linked, handovers, "fused").unwrap_or_else(|e| panic!("{e}"));
+    let fused = fuse_in_form(form, &linked, handovers, "fused").unwrap_or_else(|e| panic!("{e}"));
     let mut alone = joined.clone();
     alone.maps.iter_mut().for_each(|map| map.slots.clear());
     let bytes = alone.write(&[&fused]).unwrap_or_else(|e| panic!("{e}"));
@@ -335,7 +335,7 @@ fn stacks_of_calls_fit_as_they_fit_alone() {
     }
     let Some(kernel) = kernel() else { return };
     let programs = [deep(256, 250), deep(256, 250)];
-    let inline = fuse_as(Form::Inline { context: 264 }, &programs, &chain(2), "fused");
+    let inline = fuse_in_form(Form::Inline { context: 264 }, &programs, &chain(2), "fused");
     let refused = load(&kernel, &inline.expect("fuses")).expect_err("too deep").to_string();
     assert!(refused.contains("combined stack size"), "{refused}");
     Oracle::Kernel.compared(3, "fused programs with deep stacks");

@@ -118,7 +118,7 @@ fn check(kernel: &Kernel, object: &[u8], seed: u64, tally: &mut Tally) -> Result
         if mode == Mode::Trust {
             tally.before += program.insns.len();
             tally.after += made.program.insns.len();
-            for dropped in &made.dropped {
+            for dropped in &made.changes {
                 tally.changes.insert(match dropped.change {
                     slowpath_specialise::Change::AlwaysTaken => "always taken",
                     slowpath_specialise::Change::NeverTaken => "never taken",

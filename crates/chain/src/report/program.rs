@@ -14,7 +14,7 @@ use slowpath_bpf::lift::Receive;
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::PacketFacts;
 use slowpath_specialise::{
-    Change, Dropped, Known, Mode, Returned, Rounds, Specialised, specialise_for,
+    Change, ChangeRecord, Facts, IterationBounds, KnownResult, Mode, Specialised, specialise_for,
 };
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
@@ -94,10 +94,10 @@ impl ProgramReport {
         stop: &Stop,
     ) -> Option<Specialised> {
         let object = frozen.map_or(object, |frozen| &frozen.object);
-        let known = Known { facts, frozen: frozen.map(|frozen| &frozen.frozen), receive };
+        let known = Facts { facts, frozen: frozen.map(|frozen| &frozen.frozen), receive };
         match specialise_for(object, program, known, Mode::Trust, stop) {
             Ok(mut made) => {
-                made.dropped.retain(|dropped| {
+                made.changes.retain(|dropped| {
                     let maps = !dropped.maps.is_empty();
                     let packets = !dropped.bytes.is_empty() || !dropped.fields.is_empty();
                     match dropped.change {
@@ -109,7 +109,7 @@ impl ProgramReport {
                         change => matches!(change, Change::Inlined(_)),
                     }
                 });
-                self.loops = self.loops(program, &made.rounds);
+                self.loops = self.loops(program, &made.iterations);
                 self.results = self.results(program, &made.results);
                 self.dropped = dropped_reports(&self.name, object, program, &made);
                 self.uses(object, &made.maps);
@@ -173,7 +173,7 @@ impl ProgramReport {
         let (Some(made), Some(proof)) = (done.specialised.filter(|_| written), done.proof) else {
             return;
         };
-        self.loops = self.loops(program, &made.rounds);
+        self.loops = self.loops(program, &made.iterations);
         self.results = self.results(program, &made.results);
         self.dropped = dropped_reports(&self.name, object, program, &made);
         let Specialised { program: rewritten, guard, maps, .. } = made;
@@ -185,8 +185,8 @@ impl ProgramReport {
         self.proof = Some(proof.into());
     }
 
-    fn results(&self, program: &BpfProgram, returned: &[Returned]) -> Vec<ResultReport> {
-        let report = |&Returned { slot, helper, value }: &Returned| ResultReport {
+    fn results(&self, program: &BpfProgram, returned: &[KnownResult]) -> Vec<ResultReport> {
+        let report = |&KnownResult { slot, helper, value }: &KnownResult| ResultReport {
             slot,
             helper: helper_name(helper).unwrap_or_default().to_owned(),
             line: line(&self.name, program, slot),
@@ -195,8 +195,8 @@ impl ProgramReport {
         returned.iter().map(report).collect()
     }
 
-    fn loops(&self, program: &BpfProgram, rounds: &[Rounds]) -> Vec<LoopReport> {
-        let report = |&Rounds { slot, least, most }: &Rounds| {
+    fn loops(&self, program: &BpfProgram, rounds: &[IterationBounds]) -> Vec<LoopReport> {
+        let report = |&IterationBounds { slot, min: least, max: most }: &IterationBounds| {
             let line = line(&self.name, program, slot);
             LoopReport { slot, line, least, most }
         };
@@ -211,7 +211,7 @@ pub(crate) fn dropped_reports(
     program: &BpfProgram,
     made: &Specialised,
 ) -> Vec<DroppedReport> {
-    let report = |dropped: &Dropped| {
+    let report = |dropped: &ChangeRecord| {
         let change = match dropped.change {
             Change::AlwaysTaken => "always taken".to_owned(),
             Change::NeverTaken => "never taken".to_owned(),
@@ -237,5 +237,5 @@ pub(crate) fn dropped_reports(
             maps: dropped.maps.iter().filter_map(|&map| map_name(object, map)).collect(),
         }
     };
-    made.dropped.iter().map(report).collect()
+    made.changes.iter().map(report).collect()
 }

@@ -8,9 +8,9 @@ pub mod clang;
 pub mod isa;
 pub mod pin;
 pub mod random;
+pub mod replay_pair;
 pub mod sequences;
 pub mod tally;
-pub mod twin;
 pub mod words;
 
 use std::path::{Path, PathBuf};

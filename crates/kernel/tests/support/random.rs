@@ -7,7 +7,7 @@ use rand::rngs::StdRng;
 use slowpath_bpf::MapKind;
 use slowpath_bpf::lift::MapLayout;
 
-use super::twin::ReplayPair;
+use super::replay_pair::ReplayPair;
 use slowpath_replay::Entry;
 
 /// Maximum number of elements that are put into a map.

@@ -9,8 +9,8 @@ use slowpath_generate::sequence::{ARGUMENT_BYTES, Sequence, SequenceFeatures, Sh
 use slowpath_kernel::{Kernel, LoadedProgram};
 
 use super::bounds::bound_holds;
+use super::replay_pair::ReplayPair;
 use super::tally::{Class, Tally};
-use super::twin::ReplayPair;
 use slowpath_replay::Entry;
 
 /// Packets for each program.

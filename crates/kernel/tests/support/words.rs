@@ -8,7 +8,7 @@ use rand::rngs::StdRng;
 use slowpath_bpf::Object;
 use slowpath_kernel::Kernel;
 
-use super::twin::ReplayPair;
+use super::replay_pair::ReplayPair;
 
 /// Generators of packets and map content for such programs.
 pub struct Words {

@@ -6,7 +6,7 @@ use slowpath_bpf::MapKind;
 use slowpath_kernel::LoadedProgram;
 use slowpath_kernel::timing::Rotation;
 
-use super::freedom::{Freedom, MOST_BITS, combine};
+use super::free_bits::{FreeBits, MOST_BITS, combine};
 use super::probe::{Probe, Target, is_array};
 use crate::error::MeasureError;
 
@@ -17,7 +17,7 @@ const TIMES: u64 = 2;
 const TABLE: usize = 4 << 20;
 /// Bytes that the kernel keeps beside an element of a hash map or trie, about a cache line (`struct
 /// htab_elem` of `kernel/bpf/hashtab.c`). A lookup of a missing element touches a `struct bucket`.
-const BESIDE: u64 = 64;
+const ELEMENT_OVERHEAD: u64 = 64;
 const BUCKET: u64 = 16;
 /// Most elements of an array that is filled as a whole.
 const MOST_FILLED: u32 = 1 << 20;
@@ -48,22 +48,22 @@ impl Flows {
     /// values.
     pub fn new(
         probe: &Probe,
-        freedom: &Freedom,
+        free_bits: &FreeBits,
         most: usize,
         cache_bytes: u64,
     ) -> Result<Flows, MeasureError> {
-        let (count, reason) = enough(probe, freedom, most, cache_bytes);
+        let (count, reason) = flow_count(probe, free_bits, most, cache_bytes);
         let mut fills = Vec::new();
         let mut entry_bytes = 0;
         for (number, target) in probe.targets.iter().enumerate() {
-            if !freedom.varies[number] && !target.added {
+            if !free_bits.varies[number] && !target.added {
                 continue;
             }
-            let computed = freedom.computed[number];
+            let computed = free_bits.computed[number];
             let keys = if computed {
                 indices(probe, target)?
             } else {
-                keys(target, freedom, number, count)
+                keys(target, free_bits, number, count)
             };
             let touched = keys.len().min(count).min(places(target, probe.cpus)) as u64;
             entry_bytes += touched * size(target);
@@ -79,7 +79,7 @@ impl Flows {
                  {cache_bytes} bytes: {reason}"
             )
         });
-        let rotation = rotation(probe, freedom, count);
+        let rotation = rotation(probe, free_bits, count);
         Ok(Flows { rotation, count, fills, entry_bytes, limited })
     }
 
@@ -117,18 +117,26 @@ impl Flows {
 }
 
 /// Returns the number of flows, a power of two, and the reason why there are not more.
-fn enough(probe: &Probe, freedom: &Freedom, most: usize, cache_bytes: u64) -> (usize, String) {
+fn flow_count(
+    probe: &Probe,
+    free_bits: &FreeBits,
+    most: usize,
+    cache_bytes: u64,
+) -> (usize, String) {
     let varied = || {
-        let targets = probe.targets.iter().zip(&freedom.varies);
+        let targets = probe.targets.iter().zip(&free_bits.varies);
         targets.filter(|&(_, &varies)| varies).map(|(target, _)| target)
     };
-    let varying = freedom.bits.iter().flat_map(|bit| bit.flips.iter().map(|flip| flip.0));
+    let varying = free_bits.bits.iter().flat_map(|bit| bit.flips.iter().map(|flip| flip.0));
     let varying = varying.chain(probe.moved.iter().copied());
     let row = Rotation::stride(varying.collect::<BTreeSet<usize>>().len());
     let kept = (1 << MOST_BITS).min(TABLE / row.max(1));
     let limits = [
         (kept, format!("no more than {kept} packets are kept ready")),
-        (1 << freedom.bits.len().min(MOST_BITS), "no more bits of the packet are free".to_owned()),
+        (
+            1 << free_bits.bits.len().min(MOST_BITS),
+            "no more bits of the packet are free".to_owned(),
+        ),
         (most, "with more of them, some take another path".to_owned()),
     ];
     let (limit, mut reason) =
@@ -167,18 +175,20 @@ fn size(target: &Target) -> u64 {
     let value = u64::from(target.map.value_size).next_multiple_of(8);
     match (&target.value, target.map.kind) {
         (Some(_), MapKind::ARRAY | MapKind::PERCPU_ARRAY) => value,
-        (Some(_), _) => u64::from(target.map.key_size).next_multiple_of(8) + value + BESIDE,
+        (Some(_), _) => {
+            u64::from(target.map.key_size).next_multiple_of(8) + value + ELEMENT_OVERHEAD
+        }
         (None, MapKind::LPM_TRIE) => 0,
         (None, _) => BUCKET,
     }
 }
 
 /// Returns the keys of all flows in place of a target's key.
-fn keys(target: &Target, freedom: &Freedom, number: usize, count: usize) -> BTreeSet<Vec<u8>> {
+fn keys(target: &Target, free_bits: &FreeBits, number: usize, count: usize) -> BTreeSet<Vec<u8>> {
     let mut all = BTreeSet::new();
     for flow in 0..count {
         let mut key = target.sought.key.clone();
-        for (_, bit) in chosen(freedom, flow) {
+        for (_, bit) in chosen(free_bits, flow) {
             if let Some(change) = bit.changes.get(number) {
                 combine(&mut key, change);
             }
@@ -189,8 +199,11 @@ fn keys(target: &Target, freedom: &Freedom, number: usize, count: usize) -> BTre
 }
 
 /// Returns the bits that are changed in the packet of a flow, with their numbers.
-fn chosen(freedom: &Freedom, flow: usize) -> impl Iterator<Item = (usize, &super::freedom::Bit)> {
-    freedom.bits.iter().enumerate().filter(move |(number, _)| flow >> number & 1 == 1)
+fn chosen(
+    free_bits: &FreeBits,
+    flow: usize,
+) -> impl Iterator<Item = (usize, &super::free_bits::Bit)> {
+    free_bits.bits.iter().enumerate().filter(move |(number, _)| flow >> number & 1 == 1)
 }
 
 /// Returns all indices of an array.
@@ -211,9 +224,9 @@ fn indices(probe: &Probe, target: &Target) -> Result<BTreeSet<Vec<u8>>, MeasureE
 }
 
 /// Returns the packets of all flows: the ranges of bytes that differ, and the bytes.
-fn rotation(probe: &Probe, freedom: &Freedom, count: usize) -> Rotation {
+fn rotation(probe: &Probe, free_bits: &FreeBits, count: usize) -> Rotation {
     let packet = &probe.packet;
-    let bits = freedom.bits.iter().take(count.checked_ilog2().unwrap_or(0) as usize);
+    let bits = free_bits.bits.iter().take(count.checked_ilog2().unwrap_or(0) as usize);
     let offsets = bits.flat_map(|bit| bit.flips.iter().map(|flip| flip.0));
     // Bytes that differ from the witness's packet in the same way in all flows are stored as well.
     let varied: BTreeMap<usize, u8> = offsets
@@ -231,7 +244,7 @@ fn rotation(probe: &Probe, freedom: &Freedom, count: usize) -> Rotation {
     let mut changed = packet.to_vec();
     for flow in 0..count {
         changed.copy_from_slice(packet);
-        for (_, bit) in chosen(freedom, flow) {
+        for (_, bit) in chosen(free_bits, flow) {
             bit.flip(&mut changed);
         }
         rows.extend(varied.keys().filter_map(|&offset| changed.get(offset)));

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use slowpath_bpf::{MapDef, MapKind};
 use slowpath_kernel::witness::Installed;
 use slowpath_kernel::{Context, CountingProgram, Kernel, Tally};
-use slowpath_replay::{Entry, Replay, Sought};
+use slowpath_replay::{Entry, Lookup, Replay};
 
 use crate::case::Case;
 use crate::error::MeasureError;
@@ -35,7 +35,7 @@ const KEPT_FREE: usize = 128;
 #[derive(Clone, Debug)]
 pub struct Target {
     /// Map name and key.
-    pub sought: Sought,
+    pub sought: Lookup,
     /// Value; `None` if the map has no such element.
     pub value: Option<Vec<u8>>,
     /// Definition of the map.
@@ -94,7 +94,7 @@ impl Probe {
     pub fn new(kernel: &Kernel, case: &Case) -> Result<Probe, MeasureError> {
         let mut replay = Replay::new(kernel, &case.object, case.program)?;
         replay.install(&case.witness)?;
-        let search = replay.sought(&case.packet, &case.context)?;
+        let search = replay.lookup(&case.packet, &case.context)?;
         let search =
             search.ok_or_else(|| MeasureError::not_cold("the interpreter gives up".to_owned()))?;
         let followed = search.instructions == case.instructions;
@@ -139,8 +139,8 @@ impl Probe {
 
     /// Returns the elements that a packet makes the program look up, with the maps in their present
     /// state.
-    pub fn keys(&mut self, packet: &[u8]) -> Result<Vec<Sought>, MeasureError> {
-        let search = self.replay.sought(packet, &self.context)?;
+    pub fn keys(&mut self, packet: &[u8]) -> Result<Vec<Lookup>, MeasureError> {
+        let search = self.replay.lookup(packet, &self.context)?;
         Ok(search.map_or_else(Vec::new, |search| search.elements))
     }
 
@@ -149,7 +149,7 @@ impl Probe {
     pub fn follow(&mut self, packet: &[u8]) -> Result<Option<Vec<Vec<u8>>>, MeasureError> {
         let mut found = None;
         for _ in 0..ROUNDS {
-            let search = self.replay.sought(packet, &self.context)?;
+            let search = self.replay.lookup(packet, &self.context)?;
             let Some(search) = search else { return Ok(None) };
             match self.make(&search.elements) {
                 Some(false) => {
@@ -175,9 +175,9 @@ impl Probe {
     /// Takes `packet` as the new base packet if it takes the path and looks up more elements. Many
     /// fields of a witness are zero, so several lookups may share one element; in the new packet
     /// they differ. Returns true if the packet was taken.
-    pub fn part(&mut self, packet: &[u8]) -> Result<bool, MeasureError> {
+    pub fn split_lookups(&mut self, packet: &[u8]) -> Result<bool, MeasureError> {
         for _ in 0..ROUNDS {
-            let Some(search) = self.replay.sought(packet, &self.context)? else { return Ok(false) };
+            let Some(search) = self.replay.lookup(packet, &self.context)? else { return Ok(false) };
             let Some(targets) = self.parted(search.elements) else { return Ok(false) };
             let mut news = false;
             for target in targets.iter().filter(|target| target.added) {
@@ -202,8 +202,8 @@ impl Probe {
 
     /// Returns targets for these elements: the known ones, and new ones modelled on those of the
     /// same map. `None` if the known targets of that map have different values.
-    fn parted(&self, elements: Vec<Sought>) -> Option<Vec<Target>> {
-        let target = |sought: Sought| {
+    fn parted(&self, elements: Vec<Lookup>) -> Option<Vec<Target>> {
+        let target = |sought: Lookup| {
             let mut like = self.targets.iter().filter(|target| target.sought.map == sought.map);
             if let Some(known) = like.clone().find(|target| target.sought == sought) {
                 return Some(known.clone());
@@ -221,7 +221,7 @@ impl Probe {
 
     /// Creates elements like those of the targets. Returns true if any was new, `None` if one
     /// cannot be created.
-    fn make(&mut self, elements: &[Sought]) -> Option<bool> {
+    fn make(&mut self, elements: &[Lookup]) -> Option<bool> {
         let mut news = false;
         let mut wanted = Vec::new();
         for (sought, target) in elements.iter().zip(&self.targets) {
@@ -248,7 +248,7 @@ impl Probe {
 
     /// Creates an element unless it has no value or exists already. Returns true if it is new,
     /// `None` if it cannot be created.
-    fn put(&mut self, sought: Sought, value: Option<Vec<u8>>) -> Option<bool> {
+    fn put(&mut self, sought: Lookup, value: Option<Vec<u8>>) -> Option<bool> {
         let Some(value) = value else { return Some(false) };
         let place = (sought.map.clone(), sought.key.clone());
         if self.made.insert(place, value.clone()).is_some_and(|made| made == value) {

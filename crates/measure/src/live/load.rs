@@ -84,12 +84,12 @@ impl LiveLoad {
     /// # Errors
     /// If the kernel rejects one of them, or devices cannot be created.
     pub fn new(
-        station: &TimingThread,
+        timing_thread: &TimingThread,
         kernel: &Arc<Kernel>,
         cases: Vec<Arc<LiveCase>>,
     ) -> Result<LiveLoad, MeasureError> {
         let kernel = Arc::clone(kernel);
-        station.run_job(move |_| LiveLoad::here(&kernel, cases))?
+        timing_thread.run_job(move |_| LiveLoad::here(&kernel, cases))?
     }
 
     fn here(kernel: &Kernel, cases: Vec<Arc<LiveCase>>) -> Result<LiveLoad, MeasureError> {
@@ -115,14 +115,14 @@ impl LiveLoad {
     /// more packets in this load than were seen to take the path.
     pub fn sample(
         self: &Arc<Self>,
-        station: &TimingThread,
+        timing_thread: &TimingThread,
         case: usize,
         subject: LiveSubject,
         frames: u32,
         batch: u32,
     ) -> Result<LiveSample, MeasureError> {
         let load = Arc::clone(self);
-        station.run_job(move |_| retry(|| load.sample_here(case, subject, frames, batch)))?
+        timing_thread.run_job(move |_| retry(|| load.sample_here(case, subject, frames, batch)))?
     }
 
     fn sample_here(

@@ -8,7 +8,7 @@ use slowpath_kernel::timing::TimingThread;
 use slowpath_kernel::witness::{self, Installed};
 use slowpath_kernel::{CountingProgram, Device, Kernel, LoadedProgram, Tally, retry};
 
-use crate::case::{Case, Later};
+use crate::case::{Case, SubsequentPackets};
 use crate::error::MeasureError;
 
 /// Packets of the first trial run: many more than the kernel has buffers for, so that each buffer
@@ -39,13 +39,13 @@ impl LiveCase {
     /// If the kernel cannot generate such packets, if they take another path, or if the program
     /// redirects them to something other than a device.
     pub fn prepare(
-        station: &TimingThread,
+        timing_thread: &TimingThread,
         kernel: &Arc<Kernel>,
         case: &Arc<Case>,
         batch: u32,
     ) -> Result<LiveCase, MeasureError> {
         let (kernel, case) = (Arc::clone(kernel), Arc::clone(case));
-        station.run_job(move |_| LiveCase::here(&kernel, case, batch))?
+        timing_thread.run_job(move |_| LiveCase::here(&kernel, case, batch))?
     }
 
     fn here(kernel: &Kernel, case: Arc<Case>, batch: u32) -> Result<LiveCase, MeasureError> {
@@ -64,12 +64,14 @@ impl LiveCase {
         let rewritten = plain.is_none();
         let counted = if rewritten { trial.repeats(&usual, true)? } else { plain };
         let Some(counted) = counted else {
-            let later = case.later().map(Later::instructions);
-            let other = later.filter(|&later| later != case.instructions);
-            let later = other.map_or(String::new(), |n| format!(" of {n} instructions"));
+            let subsequent_packets = case.subsequent_packets().map(SubsequentPackets::instructions);
+            let other = subsequent_packets
+                .filter(|&subsequent_packets| subsequent_packets != case.instructions);
+            let subsequent_packets =
+                other.map_or(String::new(), |n| format!(" of {n} instructions"));
             return Err(MeasureError::NotLive {
                 why: format!(
-                    "live packets after the first one take another path{later}, as maps are not \
+                    "live packets after the first one take another path{subsequent_packets}, as maps are not \
                      set back between them"
                 ),
             });
@@ -98,7 +100,7 @@ impl LiveCase {
     }
 
     /// Returns the reason why these packets cannot be received by a device, if they cannot.
-    pub fn unreceived(&self) -> Option<&str> {
+    pub fn receive_obstacle(&self) -> Option<&str> {
         self.unreceived.as_deref()
     }
 }

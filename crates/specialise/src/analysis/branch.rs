@@ -1,8 +1,8 @@
 //! Decisions of comparisons, and the knowledge gained behind them.
 
 use super::arithmetic::compared;
+use super::fact_set::FactSet;
 use super::numbers::{Def, Number, Numbers};
-use super::reason::Reason;
 use super::sets::{Compared, hull, sees};
 use super::state::State;
 use super::value::{Kind, Value};
@@ -15,7 +15,7 @@ use slowpath_domain::{Domain, mask};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Decision {
     pub holds: bool,
-    pub reason: Reason,
+    pub reason: FactSet,
 }
 
 /// A comparison of a packet address with the packet's end.
@@ -97,7 +97,7 @@ pub(crate) fn decide(
         use Condition::{Eq, Ge, Le, Sge, Sle};
         let holds = matches!(test.cond, Eq | Ge | Le | Sge | Sle);
         // Constants are equal because of facts; other values with the same number are always equal.
-        let same = if dst.constant().is_some() { reason } else { Reason::NONE };
+        let same = if dst.constant().is_some() { reason } else { FactSet::NONE };
         return Some(Decision { holds, reason: same });
     }
     if let (true, Some(0)) = (test.width == Width::W64, src.constant())
@@ -121,14 +121,14 @@ pub(crate) fn decide(
 /// Returns true if a value certainly points into or behind a map value, so that it is not null.
 fn is_address(kind: Kind) -> bool {
     match kind {
-        Kind::Found { offset, null, .. } => !null && offset >= 0,
-        Kind::Data { offset, .. } => offset >= 0,
+        Kind::MapValue { offset, null, .. } => !null && offset >= 0,
+        Kind::GlobalData { offset, .. } => offset >= 0,
         _ => false,
     }
 }
 
 /// Returns the state behind a test with this outcome, or `None` if the outcome is impossible.
-pub(crate) fn behind(
+pub(crate) fn assume(
     state: &State,
     numbers: &Numbers,
     test: &Test,
@@ -144,11 +144,11 @@ pub(crate) fn behind(
         let (least, greatest) = check.lengths(holds);
         if least > state.length.0 {
             state.length.0 = least;
-            state.length_reasons.0 = Reason::NONE;
+            state.length_reasons.0 = FactSet::NONE;
         }
         if greatest < state.length.1 {
             state.length.1 = greatest;
-            state.length_reasons.1 = Reason::NONE;
+            state.length_reasons.1 = FactSet::NONE;
         }
         if check.passes(holds) {
             let end = check.offset + i64::from(fault::has(Fault::CheckedTooMuch));
@@ -160,7 +160,7 @@ pub(crate) fn behind(
         }
         return Some(state);
     }
-    if let Kind::Found { offset: 0, null: true, .. } = dst.kind
+    if let Kind::MapValue { offset: 0, null: true, .. } = dst.kind
         && test.width == Width::W64
         && src.constant() == Some(0)
     {
@@ -170,7 +170,7 @@ pub(crate) fn behind(
             _ => return Some(state),
         };
         for value in state.values_mut().filter(|value| value.number == dst.number) {
-            if let Kind::Found { null, .. } = &mut value.kind {
+            if let Kind::MapValue { null, .. } = &mut value.kind {
                 *null = false;
             }
             if equal {
@@ -184,8 +184,8 @@ pub(crate) fn behind(
     let sides = [dst.number, src.number];
     one_of(&mut state, Compared { test, sides, numbers }, [a, b], holds, reason);
     let Some((a, b)) = refined(test, holds, a, b) else { return Some(state) };
-    restrict(&mut state, numbers, (dst.number, a), reason);
-    restrict(&mut state, numbers, (src.number, b), reason);
+    narrow(&mut state, numbers, (dst.number, a), reason);
+    narrow(&mut state, numbers, (src.number, b), reason);
     Some(state)
 }
 
@@ -195,12 +195,12 @@ fn one_of(
     compared: Compared<'_>,
     sides: [Domain; 2],
     holds: bool,
-    reason: Reason,
+    reason: FactSet,
 ) {
     for number in state.sets.refine(compared, holds, reason) {
         let Some((values, why)) = state.sets.get(number) else { continue };
         let hull = hull(values);
-        restrict(state, compared.numbers, (number, hull), why);
+        narrow(state, compared.numbers, (number, hull), why);
     }
     let seen = sides.iter().all(|&side| sees(compared.test.width, side));
     if compared.is_equality(holds) && seen {
@@ -214,11 +214,11 @@ fn one_of(
 }
 
 /// Restricts the values with this number to a domain, and the values that they were computed from.
-fn restrict(
+fn narrow(
     state: &mut State,
     numbers: &Numbers,
     (number, domain): (Number, Domain),
-    reason: Reason,
+    reason: FactSet,
 ) {
     for value in state.values_mut() {
         if let Kind::Number(known) = value.kind
@@ -235,13 +235,13 @@ fn restrict(
             if let Def::Constant(bits) = numbers.def(b) =>
         {
             let known = Domain::from_bits(64, domain.zeros() & bits, domain.ones() & bits);
-            restrict(state, numbers, (a, known), reason);
+            narrow(state, numbers, (a, known), reason);
         }
         Def::Low(width, of) => {
             // The bits above the width are unrestricted.
             let bits = mask(width);
             let known = Domain::from_bits(64, domain.zeros() & bits, domain.ones() & bits);
-            restrict(state, numbers, (of, known), reason);
+            narrow(state, numbers, (of, known), reason);
         }
         _ => {}
     }

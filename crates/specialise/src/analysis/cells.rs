@@ -1,7 +1,7 @@
 //! Memory at known offsets: the stack frame and the packet.
 
-use super::numbers::{Def, Number, Numbers, Place};
-use super::reason::Reason;
+use super::fact_set::FactSet;
+use super::numbers::{Def, Location, Number, Numbers};
 use super::value::{Kind, Value};
 use slowpath_domain::Domain;
 use std::collections::BTreeMap;
@@ -88,8 +88,8 @@ impl Cells {
     }
 
     /// Returns the known bits of these bytes as a 64-bit number, and the facts that they depend on.
-    pub fn bits(&self, offset: i64, bytes: u8) -> (Domain, Reason) {
-        let (mut zeros, mut ones, mut reason) = (0, 0, Reason::NONE);
+    pub fn bits(&self, offset: i64, bytes: u8) -> (Domain, FactSet) {
+        let (mut zeros, mut ones, mut reason) = (0, 0, FactSet::NONE);
         if bytes < 8 {
             zeros = u64::MAX << (8 * bytes);
         }
@@ -114,8 +114,8 @@ impl Cells {
     pub fn join(
         &self,
         other: &Cells,
-        mut join: impl FnMut(Place, &Value, &Value) -> Value,
-        place: impl Fn(i64) -> Place,
+        mut join: impl FnMut(Location, &Value, &Value) -> Value,
+        place: impl Fn(i64) -> Location,
     ) -> Cells {
         let mut cells = BTreeMap::new();
         for (&offset, cell) in &self.0 {
@@ -131,12 +131,12 @@ impl Cells {
 }
 
 /// Returns the known bits of one byte of a cell as an 8-bit number, and the facts they depend on.
-fn byte(cell: &Cell, place: u8) -> (Domain, Reason) {
+fn byte(cell: &Cell, place: u8) -> (Domain, FactSet) {
     match cell.value.kind {
         Kind::Number(domain) => {
             (slowpath_domain::transfer::extract(domain, 8 * place, 8), cell.value.reason)
         }
-        _ => (Domain::full(8), Reason::NONE),
+        _ => (Domain::full(8), FactSet::NONE),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Look-ups in maps: the map, the known part of the key, and the entries that can match.
 
+use super::fact_set::FactSet;
+use super::inputs::AnalysisInputs;
 use super::numbers::{Def, Numbers};
-use super::reason::Reason;
-use super::setting::Setting;
 use super::state::State;
 use super::value::Kind;
 use crate::frozen::{self, Candidates, FrozenMap, KnownBytes};
@@ -17,7 +17,7 @@ pub(crate) struct Lookup<'a> {
     /// Possible results.
     pub candidates: Candidates,
     /// Facts that the possible results depend on.
-    pub reason: Reason,
+    pub reason: FactSet,
 }
 
 /// Returns the map in the first argument of a call, if it is known.
@@ -33,10 +33,10 @@ pub(crate) fn map_argument(state: &State, numbers: &Numbers) -> Option<u32> {
 pub(crate) fn lookup<'a>(
     state: &State,
     numbers: &Numbers,
-    setting: &Setting<'a>,
+    inputs: &AnalysisInputs<'a>,
 ) -> Option<Lookup<'a>> {
     let number = map_argument(state, numbers)?;
-    let map = setting.frozen?.map(number)?;
+    let map = inputs.frozen?.map(number)?;
     let size = u16::try_from(map.key_size()).ok()?;
     let (cells, first) = match state.regs[2].kind {
         Kind::Stack(offset) => (&state.stack, offset),
@@ -44,10 +44,10 @@ pub(crate) fn lookup<'a>(
         _ => {
             let key = vec![None; size.into()];
             let candidates = map.candidates(&key, None);
-            return Some(Lookup { map, key, candidates, reason: Reason::map(number) });
+            return Some(Lookup { map, key, candidates, reason: FactSet::map(number) });
         }
     };
-    let mut reason = Reason::map(number);
+    let mut reason = FactSet::map(number);
     let byte = |place: u16| {
         let (domain, why) = cells.bits(first + i64::from(place), 1);
         let mask = (domain.zeros() | domain.ones()) as u8;
@@ -77,16 +77,19 @@ fn word() -> Domain {
 pub(super) fn found(
     state: &State,
     numbers: &Numbers,
-    setting: &Setting<'_>,
-) -> Option<(Kind, Reason)> {
+    inputs: &AnalysisInputs<'_>,
+) -> Option<(Kind, FactSet)> {
     let map = map_argument(state, numbers)?;
-    let Some(known) = lookup(state, numbers, setting) else {
-        let anything = Kind::Found { map, offset: 0, among: frozen::ANY, null: true };
-        return Some((anything, Reason::NONE));
+    let Some(known) = lookup(state, numbers, inputs) else {
+        let anything = Kind::MapValue { map, offset: 0, entries: frozen::ALL_ENTRIES, null: true };
+        return Some((anything, FactSet::NONE));
     };
     let Candidates { entries, none } = known.candidates;
     if entries.is_empty() {
         return Some((Kind::Number(Domain::constant(64, 0)), known.reason));
     }
-    Some((Kind::Found { map, offset: 0, among: frozen::set(&entries), null: none }, known.reason))
+    Some((
+        Kind::MapValue { map, offset: 0, entries: frozen::set(&entries), null: none },
+        known.reason,
+    ))
 }

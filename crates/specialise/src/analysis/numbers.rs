@@ -17,7 +17,7 @@ pub(crate) enum Def {
     /// An unknown result of an instruction: block, place within the block, and index of the result.
     Result(BlockId, usize, u8),
     /// The value at a place where paths merge at the start of a block.
-    Meet(BlockId, Place),
+    Merge(BlockId, Location),
     /// An operation. Immediates are represented as constants.
     Alu(Width, AluOp, Number, Number),
     Neg(Width, Number),
@@ -37,7 +37,7 @@ pub(crate) enum Def {
 
 /// A place whose values merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Place {
+pub(crate) enum Location {
     Register(u8),
     Stack(i64),
     Packet(i64),

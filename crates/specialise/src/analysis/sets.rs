@@ -5,8 +5,8 @@
 //! comparison, both sides are computed for each element of the set.
 
 use super::arithmetic::{arithmetic, compared, in_width, swapped};
+use super::fact_set::FactSet;
 use super::numbers::{Def, Number, Numbers};
-use super::reason::Reason;
 use crate::fault::{self, Fault};
 use crate::graph::Test;
 use slowpath_bpf::insn::{Condition, SwapKind, Width};
@@ -22,16 +22,16 @@ const STEPS: u32 = 64;
 
 /// A set of possible values.
 #[derive(Clone, Debug, PartialEq)]
-struct OneOf {
+struct ValueSet {
     /// The values, ascending.
     values: Vec<u64>,
     /// Facts that the set depends on.
-    reason: Reason,
+    reason: FactSet,
 }
 
 /// Sets of possible values, by value number.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Sets(BTreeMap<Number, OneOf>);
+pub(crate) struct ValueSets(BTreeMap<Number, ValueSet>);
 
 /// A comparison of two value numbers.
 #[derive(Clone, Copy, Debug)]
@@ -41,20 +41,20 @@ pub(crate) struct Compared<'a> {
     pub numbers: &'a Numbers,
 }
 
-impl Sets {
+impl ValueSets {
     /// Records the possible values of a number. Ignores empty and too large sets.
     pub fn insert(
         &mut self,
         number: Number,
         values: impl IntoIterator<Item = u64>,
-        reason: Reason,
+        reason: FactSet,
     ) {
         let mut values: Vec<u64> = values.into_iter().collect();
         values.sort_unstable();
         values.dedup();
         let room = self.0.len() < FOLLOWED || self.0.contains_key(&number);
         if room && (1..=MOST).contains(&values.len()) {
-            self.0.insert(number, OneOf { values, reason });
+            self.0.insert(number, ValueSet { values, reason });
         }
     }
 
@@ -64,13 +64,13 @@ impl Sets {
     }
 
     /// Returns the possible values of a number and the facts they depend on.
-    pub fn get(&self, number: Number) -> Option<(&[u64], Reason)> {
+    pub fn get(&self, number: Number) -> Option<(&[u64], FactSet)> {
         self.0.get(&number).map(|known| (&known.values[..], known.reason))
     }
 
     /// Returns the sets that hold on either of two paths.
-    pub fn join(&self, other: &Sets) -> Sets {
-        let mut joined = Sets::default();
+    pub fn join(&self, other: &ValueSets) -> ValueSets {
+        let mut joined = ValueSets::default();
         for (&number, known) in &self.0 {
             let Some(more) = other.0.get(&number) else { continue };
             let values = known.values.iter().chain(&more.values).copied();
@@ -86,7 +86,7 @@ impl Sets {
 
     /// Returns the outcome of a comparison if it is the same for all possible values of a number,
     /// and the facts that this depends on.
-    pub fn decide(&self, compared: Compared<'_>) -> Option<(bool, Reason)> {
+    pub fn decide(&self, compared: Compared<'_>) -> Option<(bool, FactSet)> {
         self.bases(compared).into_iter().find_map(|base| {
             let known = &self.0[&base];
             let mut ends = known.values.iter().map(|&value| compared.holds(base, value));
@@ -97,7 +97,7 @@ impl Sets {
 
     /// Keeps only values for which a comparison can have this outcome. Returns the numbers whose
     /// sets shrank.
-    pub fn refine(&mut self, compared: Compared<'_>, holds: bool, reason: Reason) -> Vec<Number> {
+    pub fn refine(&mut self, compared: Compared<'_>, holds: bool, reason: FactSet) -> Vec<Number> {
         let holds = holds != fault::has(Fault::OtherValuesLeft);
         let mut bases = self.bases(compared);
         bases.retain(|base| {
@@ -107,7 +107,7 @@ impl Sets {
                 left.filter(|&value| compared.holds(*base, value) != Some(!holds)).collect();
             let fewer = left.len() < known.values.len() && !left.is_empty();
             if fewer {
-                *known = OneOf { values: left, reason: known.reason | reason };
+                *known = ValueSet { values: left, reason: known.reason | reason };
             }
             fewer
         });
@@ -115,7 +115,7 @@ impl Sets {
     }
 
     /// Records that a number is a constant, and derives the value that it was byte-swapped from.
-    pub fn learn(&mut self, numbers: &Numbers, number: Number, value: u64, reason: Reason) {
+    pub fn learn(&mut self, numbers: &Numbers, number: Number, value: u64, reason: FactSet) {
         let of = numbers.def(number);
         if matches!(of, Def::Constant(_)) {
             return;
@@ -206,7 +206,7 @@ impl Evaluation<'_> {
             Def::Low(bits, of) => transfer::and(self.of(of)?, Domain::constant(64, mask(bits))),
             Def::Result(..)
             | Def::Start(_)
-            | Def::Meet(..)
+            | Def::Merge(..)
             | Def::Stack(_)
             | Def::Data(..)
             | Def::Context(..) => return None,

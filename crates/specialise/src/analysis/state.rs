@@ -1,11 +1,11 @@
 //! Abstract state at a program point.
 
 use super::cells::{Cells, loaded};
-use super::numbers::{Def, Number, Numbers, Place};
-use super::placed::{Placed, Range};
-use super::reason::{FIELDS, FOLLOWED, Reason};
-use super::sets::Sets;
-use super::setting::Setting;
+use super::fact_set::{FIELDS, FOLLOWED, FactSet};
+use super::inputs::AnalysisInputs;
+use super::numbers::{Def, Location, Number, Numbers};
+use super::position::{PacketPosition, Range};
+use super::sets::ValueSets;
 use super::value::{Kind, Value};
 use crate::fault::{self, Fault};
 use crate::graph::BlockId;
@@ -26,19 +26,19 @@ pub(crate) struct State {
     /// Minimum and maximum length of the packet, in bytes.
     pub length: (i64, i64),
     /// Facts that the minimum and the maximum depend on.
-    pub length_reasons: (Reason, Reason),
+    pub length_reasons: (FactSet, FactSet),
     /// Position of the packet in its buffer.
-    pub placed: Placed,
+    pub placed: PacketPosition,
     /// Version of the packet's ends: a new number after each call that may move them.
     pub ends: Number,
     /// Numbers with small sets of possible values.
-    pub sets: Sets,
+    pub sets: ValueSets,
 }
 
 impl State {
     /// Returns the state at the start of the program.
-    pub fn start(setting: &Setting<'_>, numbers: &mut Numbers) -> State {
-        let facts = setting.facts;
+    pub fn start(inputs: &AnalysisInputs<'_>, numbers: &mut Numbers) -> State {
+        let facts = inputs.facts;
         let mut regs = [0; 11].map(|_| Value::new(Kind::Any, 0));
         for (reg, value) in (0..).zip(&mut regs) {
             value.number = numbers.of(Def::Start(reg));
@@ -53,7 +53,7 @@ impl State {
                 Some(byte) => numbers.of(Def::Constant(byte)),
                 None => received(numbers, Field { offset, bytes: 1 }),
             };
-            let reason = Reason::byte(offset);
+            let reason = FactSet::byte(offset);
             let value = Value { kind: Kind::Number(domain), number, reason, copy_of: None };
             packet.write(offset.into(), 1, value, numbers);
         }
@@ -64,8 +64,8 @@ impl State {
             stack: Cells::default(),
             packet,
             length,
-            placed: Placed::arrived(setting, Range(length.0, length.1)),
-            length_reasons: (Reason::LENGTH, Reason::LENGTH),
+            placed: PacketPosition::arrived(inputs, Range(length.0, length.1)),
+            length_reasons: (FactSet::LENGTH, FactSet::LENGTH),
             ends: numbers.of(Def::Constant(0)),
             sets,
         }
@@ -90,27 +90,27 @@ impl State {
 
     /// Joins two states at the start of a block. With `widen`, a sequence of joins terminates.
     pub fn join(&self, other: &State, block: BlockId, numbers: &mut Numbers, widen: bool) -> State {
-        let mut join = |place: Place, a: &Value, b: &Value| {
+        let mut join = |place: Location, a: &Value, b: &Value| {
             if fault::has(Fault::OneWayOnly) {
                 return *a;
             }
             let number =
-                if a.number == b.number { a.number } else { numbers.of(Def::Meet(block, place)) };
+                if a.number == b.number { a.number } else { numbers.of(Def::Merge(block, place)) };
             let kind = if widen { a.kind.widen(b.kind) } else { a.kind.join(b.kind) };
             let reason = match kind {
                 Kind::Number(domain) if !domain.is_full() => a.reason | b.reason,
-                Kind::Found { .. } => a.reason | b.reason,
-                _ => Reason::NONE,
+                Kind::MapValue { .. } => a.reason | b.reason,
+                _ => FactSet::NONE,
             };
             let copy_of = a.copy_of.filter(|_| a.copy_of == b.copy_of);
             Value { kind, number, reason, copy_of }
         };
         let mut regs = self.regs;
         for (reg, value) in (0..).zip(&mut regs) {
-            *value = join(Place::Register(reg), value, &other.regs[usize::from(reg)]);
+            *value = join(Location::Register(reg), value, &other.regs[usize::from(reg)]);
         }
-        let stack = self.stack.join(&other.stack, &mut join, Place::Stack);
-        let packet = self.packet.join(&other.packet, &mut join, Place::Packet);
+        let stack = self.stack.join(&other.stack, &mut join, Location::Stack);
+        let packet = self.packet.join(&other.packet, &mut join, Location::Packet);
         let mut length = (self.length.0.min(other.length.0), self.length.1.max(other.length.1));
         if widen && length.0 < self.length.0 {
             length.0 = 0;
@@ -121,7 +121,7 @@ impl State {
         let ends = if self.ends == other.ends {
             self.ends
         } else {
-            numbers.of(Def::Meet(block, Place::Ends))
+            numbers.of(Def::Merge(block, Location::Ends))
         };
         let (min, max) = self.length_reasons;
         let length_reasons = (min | other.length_reasons.0, max | other.length_reasons.1);
@@ -152,8 +152,8 @@ fn received(numbers: &mut Numbers, field: Field) -> Number {
 }
 
 /// Returns the fields with small sets of values, and writes their values to the packet as received.
-fn one_of(facts: &PacketFacts, packet: &mut Cells, numbers: &mut Numbers) -> Sets {
-    let mut sets = Sets::default();
+fn one_of(facts: &PacketFacts, packet: &mut Cells, numbers: &mut Numbers) -> ValueSets {
+    let mut sets = ValueSets::default();
     let followed = |&(_, (field, _)): &(usize, (&Field, &BTreeSet<u64>))| {
         field.end() <= FOLLOWED.into() && field.bytes.is_power_of_two()
     };
@@ -189,7 +189,7 @@ fn one_of(facts: &PacketFacts, packet: &mut Cells, numbers: &mut Numbers) -> Set
         };
         let kept = values.iter().rev().skip(fault::has(Fault::ValueForgotten).into());
         let loaded = kept.map(|value| value.swap_bytes() >> (64 - 8 * u32::from(field.bytes)));
-        sets.insert(number, loaded, Reason::field(index));
+        sets.insert(number, loaded, FactSet::field(index));
     }
     sets
 }

@@ -2,11 +2,11 @@
 
 use super::arithmetic::{arithmetic, in_width, swapped};
 use super::cells::loaded;
+use super::fact_set::FactSet;
+use super::helper_results::HelperEffect;
+use super::inputs::AnalysisInputs;
 use super::lookup;
 use super::numbers::{Def, Number, Numbers};
-use super::reason::Reason;
-use super::returned::Returned;
-use super::setting::Setting;
 use super::state::State;
 use super::value::{Kind, Value};
 use crate::fault::{self, Fault};
@@ -25,7 +25,7 @@ const DATA_END: i64 = 4;
 
 /// The instruction at a place of a block, with the inputs to evaluate it.
 pub(super) struct Step<'a> {
-    pub setting: &'a Setting<'a>,
+    pub inputs: &'a AnalysisInputs<'a>,
     pub numbers: &'a mut Numbers,
     pub block: BlockId,
     pub place: usize,
@@ -39,7 +39,7 @@ impl Step<'_> {
             Op::Call(_) => self.call(state, helpers::UNKNOWN),
             Op::Address(dst, _) => {
                 let number = self.result(0);
-                state.set(dst, Value::new(Kind::Elsewhere, number));
+                state.set(dst, Value::new(Kind::NumberOrOtherAddress, number));
             }
         }
     }
@@ -126,8 +126,8 @@ impl Step<'_> {
             }
             Insn::Call(Call::Helper(number)) => {
                 let found = (number == helper::MAP_LOOKUP_ELEM)
-                    .then(|| lookup::found(state, self.numbers, self.setting));
-                let known = Returned::by(state, self.setting, number);
+                    .then(|| lookup::found(state, self.numbers, self.inputs));
+                let known = HelperEffect::by(state, self.inputs, number);
                 let lengths = state.length_reasons;
                 self.call(state, helpers::effect(number));
                 if let Some(known) = known {
@@ -173,16 +173,16 @@ impl Step<'_> {
             }
             Imm64::MapValue { map, offset } => {
                 let number = self.numbers.of(Def::Data(map, offset.into()));
-                Value::new(Kind::Data { map, offset: offset.into() }, number)
+                Value::new(Kind::GlobalData { map, offset: offset.into() }, number)
             }
             Imm64::Map(map) => {
                 // A map's own address differs from all addresses of values.
                 let number = self.numbers.of(Def::Data(map, i64::MIN));
-                Value::new(Kind::Elsewhere, number)
+                Value::new(Kind::NumberOrOtherAddress, number)
             }
             _ => {
                 let number = self.result(0);
-                Value::new(Kind::Elsewhere, number)
+                Value::new(Kind::NumberOrOtherAddress, number)
             }
         }
     }
@@ -207,15 +207,15 @@ impl Step<'_> {
             // them.
             let number = match kind {
                 Kind::Stack(offset) => self.numbers.of(Def::Stack(offset)),
-                Kind::Data { map, offset } => self.numbers.of(Def::Data(map, offset)),
+                Kind::GlobalData { map, offset } => self.numbers.of(Def::Data(map, offset)),
                 _ => number,
             };
             let reason = match kind {
-                Kind::Found { .. } => left.reason | right.reason,
+                Kind::MapValue { .. } => left.reason | right.reason,
                 Kind::Number(domain) if !domain.is_full() => {
                     left.reason | right.reason | state.length_reasons.0 | state.length_reasons.1
                 }
-                _ => Reason::NONE,
+                _ => FactSet::NONE,
             };
             return Value { kind, number, reason, copy_of: None };
         }
@@ -223,12 +223,15 @@ impl Step<'_> {
             let elsewhere = |value: &Value| {
                 matches!(
                     value.kind,
-                    Kind::Number(_) | Kind::Elsewhere | Kind::Data { .. } | Kind::Found { .. }
+                    Kind::Number(_)
+                        | Kind::NumberOrOtherAddress
+                        | Kind::GlobalData { .. }
+                        | Kind::MapValue { .. }
                 )
             };
             let kind = match (width, elsewhere(&left) && elsewhere(&right)) {
                 (Width::W32, _) => Kind::Number(Domain::range(64, 0, u32::MAX.into())),
-                (Width::W64, true) => Kind::Elsewhere,
+                (Width::W64, true) => Kind::NumberOrOtherAddress,
                 (Width::W64, false) => Kind::Any,
             };
             return Value::new(kind, number);
@@ -267,16 +270,16 @@ impl Step<'_> {
             Kind::Packet { offset: start, .. } => (&mut state.packet, start.saturating_add(offset)),
             Kind::Stack(start) => (&mut state.stack, start.saturating_add(offset)),
             Kind::Context => return self.context(state, offset, size),
-            Kind::Data { map, offset: start } => {
+            Kind::GlobalData { map, offset: start } => {
                 return self.data(map, start.saturating_add(offset), size, number);
             }
-            Kind::Found { map, offset: start, among, .. } => {
-                let content = self.setting.frozen.and_then(|frozen| frozen.map(map));
+            Kind::MapValue { map, offset: start, entries: among, .. } => {
+                let content = self.inputs.frozen.and_then(|frozen| frozen.map(map));
                 let bits = content.and_then(|map| {
                     let entries = frozen::numbers(among, map.len());
                     map.value(entries, start.saturating_add(offset), bytes)
                 });
-                let reason = base.reason | Reason::map(map);
+                let reason = base.reason | FactSet::map(map);
                 let domain = bits.and_then(|domain| domain.meet(&all)).unwrap_or(all);
                 if domain == all {
                     return Value::new(Kind::Number(all), number);
@@ -285,7 +288,7 @@ impl Step<'_> {
                     domain.as_constant().map(|value| self.numbers.of(Def::Constant(value)));
                 return known(domain, constant.unwrap_or(number), reason);
             }
-            Kind::SomewhereInPacket | Kind::Elsewhere => {
+            Kind::SomewhereInPacket | Kind::NumberOrOtherAddress => {
                 return Value::new(Kind::Number(all), number);
             }
             Kind::Number(_) | Kind::PacketEnd | Kind::Any => {
@@ -339,7 +342,7 @@ impl Step<'_> {
     /// Loads from the value of a map with one element: the initial content, if nothing changes it.
     fn data(&mut self, map: u32, offset: i64, size: Size, number: Number) -> Value {
         let bytes = usize::from(size.bytes());
-        let content = self.setting.constants.get(map as usize).copied().flatten();
+        let content = self.inputs.constants.get(map as usize).copied().flatten();
         let constant = content.and_then(|content| {
             let first = usize::try_from(offset).ok()?;
             let bytes = content.get(first..first.checked_add(bytes)?)?;
@@ -376,7 +379,10 @@ impl Step<'_> {
                 state.stack.write(at, bytes, value, self.numbers);
             }
             Kind::SomewhereInPacket => state.packet.clear(),
-            Kind::Elsewhere | Kind::Data { .. } | Kind::Found { .. } | Kind::Context => {}
+            Kind::NumberOrOtherAddress
+            | Kind::GlobalData { .. }
+            | Kind::MapValue { .. }
+            | Kind::Context => {}
             Kind::Number(_) | Kind::PacketEnd | Kind::Any => {
                 state.packet.clear();
                 state.stack.clear();
@@ -413,7 +419,7 @@ impl Step<'_> {
             }
             state.length = (0, u16::MAX.into());
             state.placed = state.placed.anywhere();
-            state.length_reasons = (Reason::NONE, Reason::NONE);
+            state.length_reasons = (FactSet::NONE, FactSet::NONE);
             state.ends = self.result(6);
             for value in state.values_mut() {
                 let of_packet = matches!(
@@ -428,8 +434,8 @@ impl Step<'_> {
         for reg in 0..6 {
             state.regs[reg] = Value::new(Kind::Any, self.result(reg as u8));
         }
-        state.regs[0].kind = if effect.finds {
-            Kind::Elsewhere
+        state.regs[0].kind = if effect.returns_element {
+            Kind::NumberOrOtherAddress
         } else if effect == helpers::UNKNOWN {
             Kind::Any
         } else {
@@ -439,8 +445,8 @@ impl Step<'_> {
 }
 
 /// Returns a number in this domain. An unrestricted domain depends on no facts.
-fn known(domain: Domain, number: Number, reason: Reason) -> Value {
-    let reason = if domain.is_full() { Reason::NONE } else { reason };
+fn known(domain: Domain, number: Number, reason: FactSet) -> Value {
+    let reason = if domain.is_full() { FactSet::NONE } else { reason };
     Value { kind: Kind::Number(domain), number, reason, copy_of: None }
 }
 
@@ -479,13 +485,17 @@ fn moved(kind: Kind, by: Domain, negative: bool) -> Option<Kind> {
         (Kind::Packet { .. } | Kind::SomewhereInPacket, _) => Kind::SomewhereInPacket,
         (Kind::Stack(offset), Some(by)) if near(&(offset + by)) => Kind::Stack(offset + by),
         (Kind::Stack(_), _) => Kind::Any,
-        (Kind::Data { map, offset }, Some(by)) if near(&(offset + by)) => {
-            Kind::Data { map, offset: offset + by }
+        (Kind::GlobalData { map, offset }, Some(by)) if near(&(offset + by)) => {
+            Kind::GlobalData { map, offset: offset + by }
         }
-        (Kind::Found { map, offset, among, null: false }, Some(by)) if near(&(offset + by)) => {
-            Kind::Found { map, offset: offset + by, among, null: false }
+        (Kind::MapValue { map, offset, entries: among, null: false }, Some(by))
+            if near(&(offset + by)) =>
+        {
+            Kind::MapValue { map, offset: offset + by, entries: among, null: false }
         }
-        (Kind::Data { .. } | Kind::Found { .. } | Kind::Elsewhere, _) => Kind::Elsewhere,
+        (Kind::GlobalData { .. } | Kind::MapValue { .. } | Kind::NumberOrOtherAddress, _) => {
+            Kind::NumberOrOtherAddress
+        }
         _ => return None,
     })
 }

@@ -1,7 +1,7 @@
 //! Abstract values of registers and memory.
 
+use super::fact_set::FactSet;
 use super::numbers::Number;
-use super::reason::Reason;
 use slowpath_domain::Domain;
 
 /// Kind of a 64-bit value.
@@ -26,25 +26,25 @@ pub(crate) enum Kind {
     /// The context.
     Context,
     /// An address in the value of a map with one element.
-    Data {
+    GlobalData {
         /// Number of the map.
         map: u32,
         /// Offset from the value's first byte.
         offset: i64,
     },
     /// An address that a map look-up returned, with an offset added.
-    Found {
+    MapValue {
         /// Number of the map.
         map: u32,
         /// Offset from the value's first byte.
         offset: i64,
         /// Set of possible entries, for maps with known content.
-        among: u64,
+        entries: u64,
         /// True if the value may be null instead.
         null: bool,
     },
     /// A number, or an address outside the packet and the stack.
-    Elsewhere,
+    NumberOrOtherAddress,
     /// Any number or address.
     Any,
 }
@@ -56,7 +56,7 @@ pub(crate) struct Value {
     /// Value number: values with the same number are equal.
     pub number: Number,
     /// Facts that the kind depends on.
-    pub reason: Reason,
+    pub reason: FactSet,
     /// Register that the value was copied from, while that register still holds it.
     pub copy_of: Option<u8>,
 }
@@ -64,7 +64,7 @@ pub(crate) struct Value {
 impl Value {
     /// Creates a value that depends on no facts.
     pub fn new(kind: Kind, number: Number) -> Value {
-        Value { kind, number, reason: Reason::NONE, copy_of: None }
+        Value { kind, number, reason: FactSet::NONE, copy_of: None }
     }
 
     /// Returns the number if it is known.
@@ -100,21 +100,27 @@ impl Kind {
                 Kind::Packet { .. } | Kind::SomewhereInPacket,
             ) => Kind::SomewhereInPacket,
             (
-                Kind::Found { map: a, offset, among, null },
-                Kind::Found { map: b, offset: other, among: more, null: also },
+                Kind::MapValue { map: a, offset, entries: among, null },
+                Kind::MapValue { map: b, offset: other, entries: more, null: also },
             ) if (a, offset) == (b, other) => {
-                Kind::Found { map: a, offset, among: among | more, null: null || also }
+                Kind::MapValue { map: a, offset, entries: among | more, null: null || also }
             }
-            (Kind::Found { map, offset: 0, among, .. }, Kind::Number(number))
-            | (Kind::Number(number), Kind::Found { map, offset: 0, among, .. })
+            (Kind::MapValue { map, offset: 0, entries: among, .. }, Kind::Number(number))
+            | (Kind::Number(number), Kind::MapValue { map, offset: 0, entries: among, .. })
                 if number.as_constant() == Some(0) =>
             {
-                Kind::Found { map, offset: 0, among, null: true }
+                Kind::MapValue { map, offset: 0, entries: among, null: true }
             }
             (
-                Kind::Number(_) | Kind::Data { .. } | Kind::Found { .. } | Kind::Elsewhere,
-                Kind::Number(_) | Kind::Data { .. } | Kind::Found { .. } | Kind::Elsewhere,
-            ) => Kind::Elsewhere,
+                Kind::Number(_)
+                | Kind::GlobalData { .. }
+                | Kind::MapValue { .. }
+                | Kind::NumberOrOtherAddress,
+                Kind::Number(_)
+                | Kind::GlobalData { .. }
+                | Kind::MapValue { .. }
+                | Kind::NumberOrOtherAddress,
+            ) => Kind::NumberOrOtherAddress,
             _ => Kind::Any,
         }
     }

@@ -1,4 +1,4 @@
-use super::{Compared, Fate, FlowBlock, Part, Way, blocks, compare};
+use super::{Compared, EdgeKind, Fate, FlowBlock, Part, blocks, compare};
 use crate::assemble;
 use crate::pipeline::Mode;
 use crate::support::{checked, facts, whole};
@@ -33,7 +33,7 @@ fn blocks_have_their_slots_and_ways() {
     let found = blocks(&assemble::program(&parser())).expect("it has a graph");
     let slots: Vec<_> = found.iter().map(|block| block.slots.clone()).collect();
     assert_eq!(slots, [0..5, 5..8, 8..10, 10..12, 12..14]);
-    assert_eq!(found[0].next, [(4, Way::Taken), (1, Way::Otherwise)]);
+    assert_eq!(found[0].next, [(4, EdgeKind::Taken), (1, EdgeKind::NotTaken)]);
     assert_eq!(found[3].next, []);
 }
 
@@ -50,7 +50,7 @@ fn what_is_decided_leads_one_way_only() {
     let kept: Vec<usize> = (0..14).filter(|&slot| found.fates[slot] == Fate::Kept).collect();
     assert!(kept.contains(&0) && kept.contains(&9), "{kept:?}");
     assert_eq!(found.fates[4], Fate::Kept);
-    assert_eq!(found.fates[5..8], [Fate::Gone; 3]);
+    assert_eq!(found.fates[5..8], [Fate::Removed; 3]);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn what_no_packet_gets_to_is_unreached() {
     let made = whole(&text, &facts(14, &[(12, 0)]), Mode::Trust);
     let found = compare(&assemble::program(&text), &made).expect("it has a graph");
     assert_eq!(found.unreached.iter().copied().collect::<Vec<_>>(), [3]);
-    assert_eq!(found.fates[9..], [Fate::Gone; 2]);
+    assert_eq!(found.fates[9..], [Fate::Removed; 2]);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_guard_and_the_original_are_told_apart() {
     assert_eq!((count(Part::Guard), count(Part::Original)), (2, 5));
     assert!(count(Part::Rewritten) > 0);
     // Neither the guard, which checks the bounds, nor the original counts as remaining code.
-    assert_eq!(found.fates[4..8], [Fate::Gone; 4]);
+    assert_eq!(found.fates[4..8], [Fate::Removed; 4]);
     assert_eq!(found.never.iter().copied().collect::<Vec<_>>(), [(0, 0), (1, 0)]);
 }
 

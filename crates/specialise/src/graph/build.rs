@@ -94,7 +94,7 @@ fn block(
                 let test = Test { width, cond, dst, src };
                 End::Branch { test, taken: target()?, other: at(slot + 1)? }
             }
-            Insn::MayGoto { .. } => End::Budget { taken: target()?, other: at(slot + 1)? },
+            Insn::MayGoto { .. } => End::MayGoto { taken: target()?, other: at(slot + 1)? },
             Insn::Exit => End::Exit,
             Insn::Call(Call::Subprogram { .. }) => {
                 insns.push(Instr { op: Op::Call(function()?), origin: slot });

@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 
 /// Returns true if a block only jumps to the original program. Jumps to such a block can go to the
 /// original directly.
-fn is_way_back(graph: &Graph, block: BlockId) -> bool {
+fn jumps_to_original(graph: &Graph, block: BlockId) -> bool {
     graph.blocks[block].insns.is_empty() && graph.blocks[block].end == End::Original
 }
 
 /// Target of an emitted instruction whose distance is not known yet.
-enum Open {
+enum Relocation {
     Jump(BlockId),
     Function(FunctionId),
     Original,
@@ -25,7 +25,7 @@ enum Open {
 struct Emitter {
     insns: Vec<Insn>,
     origins: Vec<usize>,
-    open: Vec<(usize, Open)>,
+    open: Vec<(usize, Relocation)>,
     blocks: BTreeMap<BlockId, usize>,
     functions: BTreeMap<FunctionId, usize>,
     /// Functions to emit, in order; grows with each new call.
@@ -54,7 +54,7 @@ fn program(graph: &Graph, original: &BpfProgram) -> Result<Emitted, SpecialiseEr
             emitter.entry(graph);
         }
         // Functions other than the entry function are copied unchanged.
-        if function > 0 || emitter.goes_back() {
+        if function > 0 || emitter.uses_original() {
             emitter.verbatim(graph, original, function)?;
         }
         next += 1;
@@ -87,7 +87,7 @@ impl Emitter {
         order.reverse();
         while let Some(mut at) = order.pop() {
             // Each block is followed by one of its successors while one is left to emit.
-            while !self.blocks.contains_key(&at) && !is_way_back(graph, at) {
+            while !self.blocks.contains_key(&at) && !jumps_to_original(graph, at) {
                 self.blocks.insert(at, self.insns.len());
                 for instr in &graph.blocks[at].insns {
                     self.instr(instr);
@@ -120,7 +120,7 @@ impl Emitter {
                 (slot, function)
             }
         };
-        self.open.push((open.0, Open::Function(open.1)));
+        self.open.push((open.0, Relocation::Function(open.1)));
         if !self.called.contains(&open.1) {
             self.called.push(open.1);
         }
@@ -135,7 +135,7 @@ impl Emitter {
                 return None;
             }
             End::Original => {
-                self.jump(Insn::Jump { offset: 0, long: false }, Open::Original, origin);
+                self.jump(Insn::Jump { offset: 0, long: false }, Relocation::Original, origin);
                 return None;
             }
             End::Jump(next) => (None, next),
@@ -143,30 +143,30 @@ impl Emitter {
                 let (width, cond, dst, src) = (test.width, test.cond, test.dst, test.src);
                 (Some((Insn::Branch { width, cond, dst, src, offset: 0 }, taken)), other)
             }
-            End::Budget { taken, other } => (Some((Insn::MayGoto { offset: 0 }, taken)), other),
+            End::MayGoto { taken, other } => (Some((Insn::MayGoto { offset: 0 }, taken)), other),
         };
-        let target = |block| match is_way_back(graph, block) {
-            true => Open::Original,
-            false => Open::Jump(block),
+        let target = |block| match jumps_to_original(graph, block) {
+            true => Relocation::Original,
+            false => Relocation::Jump(block),
         };
         if let Some((insn, taken)) = jump {
             self.jump(insn, target(taken), origin);
         }
-        if self.blocks.contains_key(&next) || is_way_back(graph, next) {
+        if self.blocks.contains_key(&next) || jumps_to_original(graph, next) {
             self.jump(Insn::Jump { offset: 0, long: false }, target(next), origin);
             return None;
         }
         Some(next)
     }
 
-    fn jump(&mut self, insn: Insn, target: Open, origin: usize) {
+    fn jump(&mut self, insn: Insn, target: Relocation, origin: usize) {
         self.open.push((self.insns.len(), target));
         self.push(insn, origin);
     }
 
     /// Returns true if any jump leads to the original program.
-    fn goes_back(&self) -> bool {
-        self.open.iter().any(|(_, open)| matches!(open, Open::Original))
+    fn uses_original(&self) -> bool {
+        self.open.iter().any(|(_, open)| matches!(open, Relocation::Original))
     }
 
     /// Emits a function of the original program unchanged, except for the distances of calls.
@@ -190,7 +190,7 @@ impl Emitter {
                 let called = known.ok_or_else(|| {
                     SpecialiseError::at(original, slot, "a call of what is no function")
                 })?;
-                self.open.push((self.insns.len(), Open::Function(called)));
+                self.open.push((self.insns.len(), Relocation::Function(called)));
                 if !self.called.contains(&called) {
                     self.called.push(called);
                 }
@@ -204,9 +204,9 @@ impl Emitter {
     fn resolve(&mut self, original: &BpfProgram) -> Result<(), SpecialiseError> {
         for (slot, open) in std::mem::take(&mut self.open) {
             let target = match open {
-                Open::Jump(block) => self.blocks[&block],
-                Open::Function(function) => self.functions[&function],
-                Open::Original => {
+                Relocation::Jump(block) => self.blocks[&block],
+                Relocation::Function(function) => self.functions[&function],
+                Relocation::Original => {
                     let beyond = usize::from(fault::has(Fault::OriginalMissed));
                     self.original.unwrap_or_default() + beyond
                 }

@@ -49,7 +49,7 @@ pub(crate) enum End {
         other: BlockId,
     },
     /// A test of the kernel's loop budget: [`Insn::MayGoto`].
-    Budget {
+    MayGoto {
         taken: BlockId,
         other: BlockId,
     },
@@ -64,7 +64,7 @@ impl End {
     pub fn successors(self) -> impl Iterator<Item = BlockId> {
         let (first, second) = match self {
             End::Jump(to) => (Some(to), None),
-            End::Branch { taken, other, .. } | End::Budget { taken, other } => {
+            End::Branch { taken, other, .. } | End::MayGoto { taken, other } => {
                 (Some(taken), Some(other))
             }
             End::Exit | End::Original => (None, None),
@@ -79,7 +79,7 @@ impl End {
             End::Branch { test, taken, other } => {
                 End::Branch { test, taken: to(taken), other: to(other) }
             }
-            End::Budget { taken, other } => End::Budget { taken: to(taken), other: to(other) },
+            End::MayGoto { taken, other } => End::MayGoto { taken: to(taken), other: to(other) },
             End::Exit => End::Exit,
             End::Original => End::Original,
         }

@@ -120,7 +120,7 @@ impl Comparison {
 pub(crate) fn comparisons(facts: &PacketFacts, bytes: &[u16], fields: &[Field]) -> Vec<Comparison> {
     let mut needed: BTreeMap<u16, KnownBits> = BTreeMap::new();
     let known = bytes.iter().filter_map(|&at| Some((at, *facts.bits.get(&at)?)));
-    needed.extend(known.filter(|&(at, bits)| !fields.iter().any(|&f| says(facts, f, at, bits))));
+    needed.extend(known.filter(|&(at, bits)| !fields.iter().any(|&f| implies(facts, f, at, bits))));
     let Some(last) = needed.last_key_value().map(|(&last, _)| last) else { return Vec::new() };
     // A wide load must not require longer packets than the narrow loads do.
     let limit = facts.min_length.max(last.saturating_add(1));
@@ -165,7 +165,7 @@ pub(crate) fn comparisons(facts: &PacketFacts, bytes: &[u16], fields: &[Field]) 
 const MOST: usize = 60;
 
 /// Returns true if the possible values of a field imply these bits of the byte at `at`.
-fn says(facts: &PacketFacts, field: Field, at: u16, bits: KnownBits) -> bool {
+fn implies(facts: &PacketFacts, field: Field, at: u16, bits: KnownBits) -> bool {
     let Some(behind) = (field.offset..field.offset.saturating_add(field.bytes.into()))
         .rev()
         .position(|offset| offset == at)

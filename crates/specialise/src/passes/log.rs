@@ -1,6 +1,6 @@
 //! Record of the changes that depend on facts.
 
-use crate::analysis::Reason;
+use crate::analysis::FactSet;
 use std::collections::BTreeMap;
 
 /// Change of an instruction.
@@ -27,28 +27,28 @@ pub enum Change {
 pub(crate) struct Log {
     /// Changes by slot of the original program. The same change in several copies of an instruction
     /// counts once.
-    pub changes: BTreeMap<(usize, Change), Reason>,
+    pub changes: BTreeMap<(usize, Change), FactSet>,
     /// Minimum and maximum number of iterations of a loop each time that control reaches it, by the
     /// original slot at which the loop begins.
-    pub rounds: BTreeMap<usize, (usize, usize)>,
+    pub iterations: BTreeMap<usize, (usize, usize)>,
 }
 
 impl Log {
     /// Records a change.
-    pub fn note(&mut self, origin: usize, change: Change, reason: Reason) {
+    pub fn note(&mut self, origin: usize, change: Change, reason: FactSet) {
         let known = self.changes.entry((origin, change)).or_default();
         *known = *known | reason;
     }
 
     /// Records the iteration count of one copy of a loop.
-    pub fn note_rounds(&mut self, origin: usize, rounds: usize) {
-        let (least, most) = self.rounds.entry(origin).or_insert((rounds, rounds));
-        *least = rounds.min(*least);
-        *most = rounds.max(*most);
+    pub fn note_iterations(&mut self, origin: usize, iterations: usize) {
+        let (least, most) = self.iterations.entry(origin).or_insert((iterations, iterations));
+        *least = iterations.min(*least);
+        *most = iterations.max(*most);
     }
 
     /// Returns all facts that a change depends on.
-    pub fn reason(&self) -> Reason {
-        self.changes.values().fold(Reason::NONE, |all, &reason| all | reason)
+    pub fn reason(&self) -> FactSet {
+        self.changes.values().fold(FactSet::NONE, |all, &reason| all | reason)
     }
 }

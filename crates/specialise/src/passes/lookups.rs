@@ -6,7 +6,7 @@
 use super::log::{Change, Log};
 use crate::analysis::{Analysis, Kind, Lookup, State};
 use crate::fault::{self, Fault};
-use crate::frozen::{Candidates, KnownOrNot};
+use crate::frozen::{Candidates, MaskedByte};
 use crate::graph::{Block, BlockId, End, Graph, Instr, Op, Test};
 use slowpath_bpf::insn::{
     AluOp, Call, Condition, Imm64, Insn, Register, Size, Source, Width, helper,
@@ -64,7 +64,7 @@ struct Part {
 struct Search {
     parts: Vec<Part>,
     /// For each entry, the pattern of its key and the offset of its value in the map of values.
-    entries: Vec<(Vec<KnownOrNot>, u32)>,
+    entries: Vec<(Vec<MaskedByte>, u32)>,
     /// True if a key that matches no other entry must belong to the last one.
     last_is_found: bool,
 }
@@ -111,7 +111,7 @@ impl Search {
             let whole = |size: &&Size| fits(size) && cells.read(at, size.bytes()).is_some();
             let size = sizes.iter().find(whole).or_else(|| sizes.iter().find(fits))?;
             let bytes = offset..offset + usize::from(size.bytes());
-            let matters = |(pattern, _): &(Vec<KnownOrNot>, u32)| {
+            let matters = |(pattern, _): &(Vec<MaskedByte>, u32)| {
                 pattern[bytes.clone()].iter().any(|&(mask, _)| mask != 0)
             };
             if !bytes.clone().all(is_known) && search.entries.iter().any(matters) {
@@ -195,10 +195,10 @@ fn load(dst: Register, offset: usize, size: Size) -> Insn {
 fn comparison(
     reg: Register,
     size: Size,
-    bytes: &[KnownOrNot],
+    bytes: &[MaskedByte],
     insns: &mut Vec<Insn>,
 ) -> Option<Test> {
-    let number = |of: fn(&KnownOrNot) -> u8| {
+    let number = |of: fn(&MaskedByte) -> u8| {
         bytes.iter().rev().fold(0, |all, byte| all << 8 | u64::from(of(byte)))
     };
     let (mask, value) = (number(|&(mask, _)| mask), number(|&(_, value)| value));

@@ -22,7 +22,7 @@ pub(crate) fn thread_jumps(graph: &mut Graph, analysis: &mut Analysis<'_>, log: 
     let mut changed = false;
     for block in order {
         let mut ways = Vec::new();
-        analysis.ways(graph, block, |to, state| ways.push((to, state)));
+        analysis.out_edges(graph, block, |to, state| ways.push((to, state)));
         for (to, mut state) in ways {
             let next = graph.blocks[to].clone();
             let End::Branch { test, taken, other } = next.end else { continue };

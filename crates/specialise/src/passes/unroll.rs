@@ -3,7 +3,7 @@
 
 use super::branches::fold_branches;
 use super::log::Log;
-use crate::analysis::{Analysis, Setting};
+use crate::analysis::{Analysis, AnalysisInputs};
 use crate::fault::{self, Fault};
 use crate::graph::{BlockId, Graph, Loop};
 use slowpath_stop::{Reason as StopReason, Stop};
@@ -20,11 +20,11 @@ const LARGE: usize = 20_000;
 /// The reason to stop.
 pub(crate) fn collapse_loops(
     graph: &mut Graph,
-    setting: &Setting<'_>,
+    inputs: &AnalysisInputs<'_>,
     log: &mut Log,
     stop: &Stop,
 ) -> Result<bool, StopReason> {
-    let mut unroller = Unroller { setting, stop, failed: BTreeSet::new() };
+    let mut unroller = Unroller { inputs, stop, failed: BTreeSet::new() };
     let mut changed = false;
     // Outer loops first: facts about an inner loop may depend on the iteration of the outer one.
     while let Some(found) = unroller.next(graph, None) {
@@ -40,7 +40,7 @@ pub(crate) fn collapse_loops(
 }
 
 struct Unroller<'a> {
-    setting: &'a Setting<'a>,
+    inputs: &'a AnalysisInputs<'a>,
     stop: &'a Stop,
     /// Headers of loops that cannot be unrolled.
     failed: BTreeSet<BlockId>,
@@ -69,7 +69,7 @@ impl Unroller<'_> {
             }
             let first = graph.blocks.len();
             peel(graph, found);
-            let mut analysis = Analysis::of(graph, self.setting, self.stop)?;
+            let mut analysis = Analysis::of(graph, self.inputs, self.stop)?;
             fold_branches(graph, &mut analysis, log);
             let mut inside: BTreeSet<BlockId> = (first..graph.blocks.len()).collect();
             while let Some(inner) = self.next(graph, Some(&inside)) {
@@ -79,17 +79,17 @@ impl Unroller<'_> {
                 }
                 (*graph, *log) = (trial, trial_log);
                 inside = (first..graph.blocks.len()).collect();
-                analysis = Analysis::of(graph, self.setting, self.stop)?;
+                analysis = Analysis::of(graph, self.inputs, self.stop)?;
             }
             // The analysis from before branch folding still holds afterwards.
             let reached: BTreeSet<BlockId> = graph.order(0).into_iter().collect();
             if analysis.entry(found.header).is_none() || !reached.contains(&found.header) {
-                log.note_rounds(graph.begins(found.header), round + 1);
+                log.note_iterations(graph.begins(found.header), round + 1);
                 return Ok(true);
             }
             let (mut leaves, mut stays) = (false, false);
             for &block in inside.intersection(&reached) {
-                analysis.ways(graph, block, |to, _| {
+                analysis.out_edges(graph, block, |to, _| {
                     let copied = to >= first;
                     leaves |= !copied && !found.blocks.contains(&to);
                     stays |= !copied && found.blocks.contains(&to);

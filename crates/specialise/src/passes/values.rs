@@ -4,7 +4,7 @@
 //! without effect is removed.
 
 use super::log::{Change, Log};
-use crate::analysis::{Analysis, Kind, Reason, State, Value};
+use crate::analysis::{Analysis, FactSet, Kind, State, Value};
 use crate::effect::result;
 use crate::fault::{self, Fault};
 use crate::graph::{Graph, Instr, Op};
@@ -54,8 +54,8 @@ pub(crate) fn simplify_values(
 }
 
 enum Simpler {
-    Nothing(Reason),
-    Constant(u64, Reason),
+    Nothing(FactSet),
+    Constant(u64, FactSet),
     Copy(Register),
 }
 

@@ -24,7 +24,7 @@ fn a_parser_is_gone_where_its_packets_are_known() {
     is(&made.program, "r0 = 2\nexit");
     assert_eq!((made.bytes, made.length, made.guard), (vec![12, 13], true, None));
     assert_eq!(made.origins.len(), made.program.insns.len());
-    let slots: Vec<usize> = made.dropped.iter().map(|dropped| dropped.slot).collect();
+    let slots: Vec<usize> = made.changes.iter().map(|dropped| dropped.slot).collect();
     assert!(slots.contains(&4) && slots.contains(&7), "{slots:?}");
 }
 
@@ -47,6 +47,6 @@ fn without_time_a_program_stays_as_it_is() {
         let stop = Stop::new(Limits { polls: Some(0), ..Limits::default() });
         let made = specialise(&object, &program, &known, mode, &stop).expect("it has a graph");
         assert_eq!(listing(&made.program.insns), listing(&program.insns));
-        assert!(made.dropped.is_empty() && made.guard.is_none());
+        assert!(made.changes.is_empty() && made.guard.is_none());
     }
 }

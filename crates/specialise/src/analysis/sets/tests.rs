@@ -1,6 +1,6 @@
+use super::super::fact_set::FactSet;
 use super::super::numbers::{Def, Numbers};
-use super::super::reason::Reason;
-use super::{Compared, Sets};
+use super::{Compared, ValueSets};
 use crate::graph::Test;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -57,8 +57,8 @@ fn comparisons_end_as_for_each_of_the_values() {
         let end = |value: &u64| {
             outcome((u64::from((*value as u16).swap_bytes()) & mask) >> shift, against)
         };
-        let mut sets = Sets::default();
-        sets.insert(field, values.iter().copied(), Reason::field(3));
+        let mut sets = ValueSets::default();
+        sets.insert(field, values.iter().copied(), FactSet::field(3));
         let test = test(Width::W64, cond);
         let compared = Compared { test: &test, sides: [shifted, right], numbers: &numbers };
         let ends: Vec<bool> = values.iter().map(end).collect();
@@ -67,12 +67,12 @@ fn comparisons_end_as_for_each_of_the_values() {
         decided += usize::from(all.is_some());
         for holds in [true, false] {
             let mut behind = sets.clone();
-            behind.refine(compared, holds, Reason::NONE);
+            behind.refine(compared, holds, FactSet::NONE);
             let left: Vec<u64> =
                 values.iter().copied().filter(|value| end(value) == holds).collect();
             // Impossible outcomes are not recorded.
             if !left.is_empty() {
-                assert_eq!(behind.get(field), Some((&left[..], Reason::field(3))), "{cond:?}");
+                assert_eq!(behind.get(field), Some((&left[..], FactSet::field(3))), "{cond:?}");
             }
         }
     }
@@ -84,17 +84,17 @@ fn where_ways_meet_a_number_is_one_of_the_values_of_both() {
     let mut numbers = Numbers::default();
     let field = loaded(&mut numbers);
     let other = numbers.of(Def::Result(1, 0, 0));
-    let (mut a, mut b) = (Sets::default(), Sets::default());
-    a.insert(field, [6], Reason::field(0));
-    a.insert(other, [1], Reason::NONE);
-    b.insert(field, [17], Reason::byte(5));
+    let (mut a, mut b) = (ValueSets::default(), ValueSets::default());
+    a.insert(field, [6], FactSet::field(0));
+    a.insert(other, [1], FactSet::NONE);
+    b.insert(field, [17], FactSet::byte(5));
     let joined = a.join(&b);
-    let reason = Reason::field(0) | Reason::byte(5);
+    let reason = FactSet::field(0) | FactSet::byte(5);
     assert_eq!(joined.get(field), Some((&[6, 17][..], reason)));
     assert_eq!(joined.get(other), None, "the other way may leave anything");
-    b.insert(field, 0..8, Reason::NONE);
+    b.insert(field, 0..8, FactSet::NONE);
     assert_eq!(a.join(&b).get(field).map(|(values, _)| values.len()), Some(8));
-    b.insert(field, 10..18, Reason::NONE);
+    b.insert(field, 10..18, FactSet::NONE);
     assert_eq!(a.join(&b).get(field), None, "too many");
 }
 
@@ -103,15 +103,15 @@ fn what_was_swapped_is_learnt_too() {
     let mut numbers = Numbers::default();
     let field = loaded(&mut numbers);
     let swapped = numbers.of(Def::Swap(SwapKind::Be, Size::H, field));
-    let mut sets = Sets::default();
-    sets.learn(&numbers, swapped, 0x0800, Reason::NONE);
-    assert_eq!(sets.get(field), Some((&[8][..], Reason::NONE)));
+    let mut sets = ValueSets::default();
+    sets.learn(&numbers, swapped, 0x0800, FactSet::NONE);
+    assert_eq!(sets.get(field), Some((&[8][..], FactSet::NONE)));
     // The upper bits of a longer number are unknown.
     let long = numbers.of(Def::Result(2, 0, 0));
     let swapped = numbers.of(Def::Swap(SwapKind::Be, Size::H, long));
-    sets.learn(&numbers, swapped, 0x0800, Reason::NONE);
+    sets.learn(&numbers, swapped, 0x0800, FactSet::NONE);
     assert_eq!(sets.get(long), None);
-    assert_eq!(sets.get(swapped), Some((&[0x0800][..], Reason::NONE)));
+    assert_eq!(sets.get(swapped), Some((&[0x0800][..], FactSet::NONE)));
 }
 
 #[test]
@@ -120,12 +120,12 @@ fn a_number_that_rests_on_two_sets_is_not_decided_by_one() {
     let (a, b) = (loaded(&mut numbers), numbers.of(Def::Result(4, 0, 0)));
     let sum = numbers.alu(Width::W64, AluOp::Add, a, b);
     let zero = numbers.of(Def::Constant(0));
-    let mut sets = Sets::default();
-    sets.insert(a, [1, 2], Reason::NONE);
-    sets.insert(b, [1, 2], Reason::NONE);
+    let mut sets = ValueSets::default();
+    sets.insert(a, [1, 2], FactSet::NONE);
+    sets.insert(b, [1, 2], FactSet::NONE);
     let test = test(Width::W64, Condition::Ne);
     let compared = Compared { test: &test, sides: [sum, zero], numbers: &numbers };
     assert_eq!(sets.decide(compared), None);
     let compared = Compared { test: &test, sides: [a, zero], numbers: &numbers };
-    assert_eq!(sets.decide(compared), Some((true, Reason::NONE)));
+    assert_eq!(sets.decide(compared), Some((true, FactSet::NONE)));
 }

@@ -137,7 +137,7 @@ fn what_a_branch_tells_decides_the_next() {
         exit";
     let (program, log) = folded(text, &facts(14, &[])).expect("it is less");
     is(&program, "r5 = *(u32 *)(r1 +12)\nif r5 > 7 goto other\nother:\nr0 = 2\nexit");
-    assert!(log.reason() == crate::analysis::Reason::NONE);
+    assert!(log.reason() == crate::analysis::FactSet::NONE);
 }
 
 #[test]

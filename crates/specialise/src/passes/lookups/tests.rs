@@ -1,6 +1,6 @@
 use crate::assemble;
 use crate::frozen::Frozen;
-use crate::pipeline::{Known, Mode, Specialised, specialise_for};
+use crate::pipeline::{Facts, Mode, Specialised, specialise_for};
 use crate::support::listing;
 use slowpath_bpf::lift::{EntryValue, MapContent, MapEntry};
 use slowpath_bpf::{MapDef, MapKind, Object};
@@ -67,7 +67,7 @@ fn made(kind: MapKind, entries: &[(u32, u32)], key: &str, mode: Mode) -> Special
     let (object, frozen) = configured(kind, entries);
     // With a minimum length, the guard would check the length as well.
     let facts = PacketFacts::lengths(if mode == Mode::Trust { 14 } else { 0 }, 1500);
-    let known = Known { frozen: Some(&frozen), ..Known::of(&facts) };
+    let known = Facts { frozen: Some(&frozen), ..Facts::of(&facts) };
     let program = assemble::program(&text(key));
     specialise_for(&object, &program, known, mode, &Stop::never()).expect("it has a graph")
 }
@@ -99,7 +99,7 @@ fn few_keys_are_compared() {
     assert_eq!(text.matches("!= 0x7 ").count() + text.matches("!= 7 ").count(), 1, "{text}");
     let made = made(MapKind::HASH, &[(7, 2), (8, 3)], UNKNOWN, Mode::Trust);
     assert_eq!(made.maps, [0]);
-    assert!(made.dropped.iter().any(|one| one.change == crate::Change::Inlined(2)));
+    assert!(made.changes.iter().any(|one| one.change == crate::Change::Inlined(2)));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn without_a_generation_a_guard_relies_on_no_map() {
     let (object, mut frozen) = configured(MapKind::HASH, &[(7, 2)]);
     frozen.generation = None;
     let facts = PacketFacts::lengths(0, 1500);
-    let known = Known { frozen: Some(&frozen), ..Known::of(&facts) };
+    let known = Facts { frozen: Some(&frozen), ..Facts::of(&facts) };
     let program = assemble::program(&text(UNKNOWN));
     let made = specialise_for(&object, &program, known, Mode::Guard, &Stop::never());
     let made = made.expect("it has a graph");

@@ -34,7 +34,7 @@ fn loops_with_known_rounds_collapse() {
 fn rounds_are_counted() {
     let of = |count: &str, facts| {
         let made = whole(&rounds(count), &facts, Mode::Trust);
-        made.rounds.iter().map(|r| (r.slot, r.least, r.most)).collect::<Vec<_>>()
+        made.iterations.iter().map(|r| (r.slot, r.min, r.max)).collect::<Vec<_>>()
     };
     for count in [0, 1, 7] {
         // The last iteration finds that nothing is left to do.
@@ -60,7 +60,7 @@ fn rounds_of_inner_loops_may_differ() {
         exit";
     let made = whole(text, &facts(14, &[]), Mode::Trust);
     is(&made.program, "r0 = 12\nexit");
-    let found: Vec<_> = made.rounds.iter().map(|r| (r.slot, r.least, r.most)).collect();
+    let found: Vec<_> = made.iterations.iter().map(|r| (r.slot, r.min, r.max)).collect();
     assert_eq!(found, [(2, 3, 3), (3, 1, 3)]);
 }
 

@@ -5,7 +5,7 @@
 //! The analysis never concludes that a call fails. If it concludes success, then success also holds
 //! with more room and with less metadata.
 
-use super::setting::Setting;
+use super::inputs::AnalysisInputs;
 use crate::fault::{self, Fault};
 use slowpath_bpf::insn::helper;
 use slowpath_bpf::lift::{MAX_METADATA, Receive, TailRoom};
@@ -57,7 +57,7 @@ impl Sub for Range {
 
 /// Position of the packet, in bytes from the start of the room in front of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Placed {
+pub(crate) struct PacketPosition {
     /// First byte of the packet.
     pub start: Range,
     /// Upper bound on the position behind the packet's last byte.
@@ -76,30 +76,30 @@ pub(crate) struct Placed {
 
 /// Effect of a helper that moves an end of the packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Moved {
+pub(crate) struct MoveEffect {
     /// True if the call succeeds in all cases.
     pub succeeds: bool,
     /// True if this depends on the buffer space around the packet.
     pub room: bool,
     /// Position of the packet afterwards.
-    pub placed: Placed,
+    pub placed: PacketPosition,
     /// Length of the packet afterwards, in bytes.
     pub length: Range,
 }
 
-impl Placed {
+impl PacketPosition {
     /// Returns the position of a packet with this length on arrival.
     ///
     /// For drivers with page buffers, the result also covers packets that were just received.
-    pub fn arrived(setting: &Setting<'_>, length: Range) -> Placed {
-        let receive = setting.receive;
+    pub fn arrived(inputs: &AnalysisInputs<'_>, length: Range) -> PacketPosition {
+        let receive = inputs.receive;
         let range = |(low, high): (u16, u16)| Range(low.into(), high.into());
-        let surroundings = receive.packet_environment();
-        let fixed = surroundings.head_room.0 == surroundings.head_room.1;
-        let known = surroundings.head_room.0 >= surroundings.metadata.1;
+        let environment = receive.packet_environment();
+        let fixed = environment.head_room.0 == environment.head_room.1;
+        let known = environment.head_room.0 >= environment.metadata.1;
         let page = page(receive);
         let received = Receive::PAGE.packet_environment();
-        let around = page.map_or(surroundings, |_| surroundings.join(received));
+        let around = page.map_or(environment, |_| environment.join(received));
         let (mut start, metadata) = (range(around.head_room), range(around.metadata));
         if !known {
             // Metadata may start at the beginning of the room.
@@ -107,13 +107,13 @@ impl Placed {
         }
         let mut end = start.1 + length.1;
         if let Some(page) =
-            page.filter(|_| !fixed && surroundings.head_room.1 > received.head_room.1)
+            page.filter(|_| !fixed && environment.head_room.1 > received.head_room.1)
         {
             // The end lies in the page, unless the longest packet behind the known room exceeds it.
-            let known = i64::from(surroundings.head_room.0).max(metadata.1);
+            let known = i64::from(environment.head_room.0).max(metadata.1);
             end = end.min(page.max(length.1 + known));
         }
-        Placed {
+        PacketPosition {
             start,
             end,
             metadata,
@@ -125,17 +125,23 @@ impl Placed {
     }
 
     /// Returns the position after an unknown move.
-    pub fn anywhere(self) -> Placed {
-        Placed { start: PAGE, end: PAGE.1, metadata: Range(0, METADATA), inside: false, ..self }
+    pub fn anywhere(self) -> PacketPosition {
+        PacketPosition {
+            start: PAGE,
+            end: PAGE.1,
+            metadata: Range(0, METADATA),
+            inside: false,
+            ..self
+        }
     }
 
     /// Joins two positions. With `widen`, a sequence of joins terminates.
-    pub fn join(self, other: Placed, widen: bool) -> Placed {
+    pub fn join(self, other: PacketPosition, widen: bool) -> PacketPosition {
         let join = |a: Range, b: Range, limit| match widen {
             true => a.widen(a.join(b), limit),
             false => a.join(b),
         };
-        Placed {
+        PacketPosition {
             start: join(self.start, other.start, PAGE),
             end: if widen && other.end > self.end { PAGE.1 } else { self.end.max(other.end) },
             metadata: join(self.metadata, other.metadata, Range(0, METADATA)),
@@ -147,7 +153,7 @@ impl Placed {
     }
 
     /// Returns the effect of a helper that moves an end by `by` bytes, or `None` for other helpers.
-    pub fn moved(self, called: i32, by: Range, length: Range) -> Option<Moved> {
+    pub fn moved(self, called: i32, by: Range, length: Range) -> Option<MoveEffect> {
         let near = by.0 >= -FAR && by.1 < FAR;
         let by = by.clamp(Range(-FAR, FAR));
         let (mut placed, mut around) = (self, true);
@@ -188,7 +194,7 @@ impl Placed {
         placed.metadata = placed.metadata.clamp(Range(0, METADATA));
         let new = Range(new.0.max(LEAST.min(length.0)), new.1);
         let length = if succeeds { new } else { new.join(length) };
-        Some(Moved { succeeds, room: around, placed, length })
+        Some(MoveEffect { succeeds, room: around, placed, length })
     }
 }
 

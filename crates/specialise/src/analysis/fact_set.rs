@@ -11,37 +11,37 @@ pub(crate) const FIELDS: usize = u64::BITS as usize;
 /// A set of facts: packet bytes, fields with small sets of values, packet length, buffer space
 /// around the packet, and content of maps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Reason {
+pub(crate) struct FactSet {
     bytes: [u64; FOLLOWED as usize / 64],
     /// One bit per field, by its index among the fields of the facts.
     fields: u64,
     /// True if the set contains the packet's length.
     pub length: bool,
     /// True if the set contains the buffer space around the packet.
-    pub room: bool,
+    pub buffer_space: bool,
     /// One bit per map whose content the set contains.
     maps: u64,
 }
 
-impl Reason {
+impl FactSet {
     /// The empty set.
-    pub const NONE: Reason = Reason {
+    pub const NONE: FactSet = FactSet {
         bytes: [0; FOLLOWED as usize / 64],
         fields: 0,
         length: false,
-        room: false,
+        buffer_space: false,
         maps: 0,
     };
 
     /// The fact about the packet's length.
-    pub const LENGTH: Reason = Reason { length: true, ..Reason::NONE };
+    pub const LENGTH: FactSet = FactSet { length: true, ..FactSet::NONE };
 
     /// The facts about the buffer space around the packet.
-    pub const ROOM: Reason = Reason { room: true, ..Reason::NONE };
+    pub const ROOM: FactSet = FactSet { buffer_space: true, ..FactSet::NONE };
 
     /// Returns the fact about the byte at an offset; the empty set beyond the tracked bytes.
-    pub fn byte(offset: u16) -> Reason {
-        let mut reason = Reason::NONE;
+    pub fn byte(offset: u16) -> FactSet {
+        let mut reason = FactSet::NONE;
         if let Some(word) = reason.bytes.get_mut(usize::from(offset) / 64) {
             *word |= 1 << (offset % 64);
         }
@@ -49,8 +49,8 @@ impl Reason {
     }
 
     /// Returns the fact about a field's values, by the index of the field.
-    pub fn field(number: usize) -> Reason {
-        Reason { fields: 1 << (number % FIELDS), ..Reason::NONE }
+    pub fn field(number: usize) -> FactSet {
+        FactSet { fields: 1 << (number % FIELDS), ..FactSet::NONE }
     }
 
     /// Lists the indices of the fields, ascending.
@@ -59,8 +59,8 @@ impl Reason {
     }
 
     /// Returns the fact about the content of a map; the empty set if the map cannot be frozen.
-    pub fn map(number: u32) -> Reason {
-        Reason { maps: 1_u64.checked_shl(number).unwrap_or(0), ..Reason::NONE }
+    pub fn map(number: u32) -> FactSet {
+        FactSet { maps: 1_u64.checked_shl(number).unwrap_or(0), ..FactSet::NONE }
     }
 
     /// Lists the numbers of the maps, ascending.
@@ -76,16 +76,16 @@ impl Reason {
     }
 }
 
-impl BitOr for Reason {
-    type Output = Reason;
+impl BitOr for FactSet {
+    type Output = FactSet;
 
-    fn bitor(mut self, other: Reason) -> Reason {
+    fn bitor(mut self, other: FactSet) -> FactSet {
         for (word, more) in self.bytes.iter_mut().zip(other.bytes) {
             *word |= more;
         }
         self.fields |= other.fields;
         self.length |= other.length;
-        self.room |= other.room;
+        self.buffer_space |= other.buffer_space;
         self.maps |= other.maps;
         self
     }

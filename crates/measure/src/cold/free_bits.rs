@@ -26,7 +26,7 @@ pub struct Bit {
 
 /// The free bits of a packet.
 #[derive(Debug)]
-pub struct Freedom {
+pub struct FreeBits {
     /// Bits that may be changed in any combination.
     pub bits: Vec<Bit>,
     /// For each target, true if its key changes at all.
@@ -36,12 +36,12 @@ pub struct Freedom {
     pub computed: Vec<bool>,
 }
 
-impl Freedom {
+impl FreeBits {
     /// Finds free bits by trying them.
     ///
     /// # Errors
     /// [`MeasureError::NotCold`] if no bit is free.
-    pub fn find(probe: &mut Probe) -> Result<Freedom, MeasureError> {
+    pub fn find(probe: &mut Probe) -> Result<FreeBits, MeasureError> {
         let mut candidates = candidates(probe)?;
         for _ in 0..MOST_PARTED {
             let Some(parted) = parting(probe, &candidates)? else { break };
@@ -66,7 +66,8 @@ impl Freedom {
             let mut group: Vec<Bit> = Vec::new();
             for flip in flips {
                 if group.len() < most
-                    && let Some(bit) = tried(probe, flip, &group, &mut computed, &mut random)?
+                    && let Some(bit) =
+                        test_free_bit(probe, flip, &group, &mut computed, &mut random)?
                 {
                     group.push(bit);
                 }
@@ -87,7 +88,7 @@ impl Freedom {
         }
         let changes = |target: usize| bits.iter().any(|bit| bit.changes_target(target));
         let varies = (0..probe.targets.len()).map(changes).collect();
-        Ok(Freedom { bits, varies, computed })
+        Ok(FreeBits { bits, varies, computed })
     }
 }
 
@@ -160,7 +161,7 @@ fn parting(probe: &mut Probe, all: &Candidates) -> Result<Option<Candidates>, Me
     for &flip in all.values().flatten() {
         let mut packet = probe.packet.clone();
         Bit { flips: vec![flip], changes: Vec::new() }.flip(&mut packet);
-        if probe.part(&packet)? {
+        if probe.split_lookups(&packet)? {
             return Ok(Some(candidates(probe)?));
         }
     }
@@ -169,7 +170,7 @@ fn parting(probe: &mut Probe, all: &Candidates) -> Result<Option<Candidates>, Me
 
 /// Returns the bit with the changes it makes, if it is free, both alone and together with other
 /// free bits.
-fn tried(
+fn test_free_bit(
     probe: &mut Probe,
     flip: (usize, u8),
     group: &[Bit],

@@ -7,27 +7,35 @@ const TAIL: i32 = helper::XDP_ADJUST_TAIL;
 const META: i32 = helper::XDP_ADJUST_META;
 
 /// Packets with lengths in this range, and with this buffer space around them.
-fn packets((low, high): (i64, i64), surroundings: Option<PacketEnvironment>) -> (Placed, Range) {
-    let page =
-        surroundings.map_or(Receive::PAGE, |around| Receive::PAGE.with_packet_environment(around));
+fn packets(
+    (low, high): (i64, i64),
+    environment: Option<PacketEnvironment>,
+) -> (PacketPosition, Range) {
+    let page = environment
+        .map_or(Receive::PAGE, |environment| Receive::PAGE.with_packet_environment(environment));
     packets_of((low, high), page)
 }
 
 /// Packets with lengths in this range, delivered in this way.
-fn packets_of((low, high): (i64, i64), receive: Receive) -> (Placed, Range) {
+fn packets_of((low, high): (i64, i64), receive: Receive) -> (PacketPosition, Range) {
     let facts = PacketFacts::lengths(0, 0);
-    let setting =
-        Setting { facts: &facts, constants: Vec::new(), frozen: None, receive, whole: true };
-    (Placed::arrived(&setting, Range(low, high)), Range(low, high))
+    let inputs = AnalysisInputs {
+        facts: &facts,
+        constants: Vec::new(),
+        frozen: None,
+        receive,
+        contiguous: true,
+    };
+    (PacketPosition::arrived(&inputs, Range(low, high)), Range(low, high))
 }
 
-fn around(head_room: (u16, u16), metadata: (u16, u16)) -> Option<PacketEnvironment> {
+fn environment(head_room: (u16, u16), metadata: (u16, u16)) -> Option<PacketEnvironment> {
     Some(PacketEnvironment { head_room, metadata })
 }
 
 /// Returns true if a helper certainly moves an end by `by` bytes.
 #[track_caller]
-fn moves((placed, length): (Placed, Range), called: i32, by: i64) -> bool {
+fn moves((placed, length): (PacketPosition, Range), called: i32, by: i64) -> bool {
     placed.moved(called, Range(by, by), length).expect("it moves an end").succeeds
 }
 
@@ -35,9 +43,9 @@ fn moves((placed, length): (Placed, Range), called: i32, by: i64) -> bool {
 fn the_head_moves_as_far_as_there_is_room_for_sure() {
     let received = packets((60, 1500), None);
     assert!(moves(received, HEAD, -216) && !moves(received, HEAD, -217));
-    let behind = packets((60, 1500), around((184, 200), (0, 0)));
+    let behind = packets((60, 1500), environment((184, 200), (0, 0)));
     assert!(moves(behind, HEAD, -184) && !moves(behind, HEAD, -185));
-    let with_metadata = packets((60, 1500), around((184, 184), (4, 8)));
+    let with_metadata = packets((60, 1500), environment((184, 184), (4, 8)));
     assert!(moves(with_metadata, HEAD, -176) && !moves(with_metadata, HEAD, -177));
     let any = packets((60, 1500), Some(PacketEnvironment::ANY));
     assert!(!moves(any, HEAD, -1) && moves(any, HEAD, 0), "metadata is in the room");
@@ -59,7 +67,7 @@ fn the_tail_moves_within_the_page() {
     // Packets longer than the room of a page cannot be shortened either.
     assert!(!moves(packets((60, tail + 216), None), TAIL, -1));
     // A device with more head room does not have less tail room.
-    let behind = packets((60, 1500), around((0, 0), (0, 0)));
+    let behind = packets((60, 1500), environment((0, 0), (0, 0)));
     assert!(moves(behind, TAIL, tail - 1500) && !moves(behind, TAIL, tail - 1499));
     let any = packets((60, 1500), Some(PacketEnvironment::ANY));
     assert!(moves(any, TAIL, -46) && !moves(any, TAIL, 1));
@@ -72,7 +80,7 @@ fn metadata_is_words_in_the_room() {
     assert!(!moves(received, META, 4) && moves(received, META, -216));
     assert!(!moves(received, META, -220), "there is no more room");
     // The analysis does not rely on existing metadata.
-    assert!(!moves(packets((60, 1500), around((216, 216), (8, 8))), META, 4));
+    assert!(!moves(packets((60, 1500), environment((216, 216), (8, 8))), META, 4));
     assert!(!moves(packets((60, 1500), Some(PacketEnvironment::ANY)), META, -4));
 }
 
@@ -90,7 +98,7 @@ fn what_was_moved_is_somewhere_else() {
 
 #[test]
 fn what_perhaps_was_moved_is_in_either_place() {
-    let (placed, length) = packets((60, 1500), around((8, 216), (0, 0)));
+    let (placed, length) = packets((60, 1500), environment((8, 216), (0, 0)));
     let moved = placed.moved(HEAD, Range(-32, -32), length).expect("it moves");
     assert!(!moved.succeeds);
     assert_eq!((moved.placed.start, moved.length), (Range(0, 216), Range(60, 1532)));

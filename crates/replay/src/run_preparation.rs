@@ -113,7 +113,8 @@ impl Pair {
             let run = self.interpret(&[], None)?;
             let mut news = false;
             for &(present, layout) in &evicting {
-                let asked = self.believed(&run.read).into_iter().filter(|at| at.0 == present);
+                let asked =
+                    self.unconfirmed_elements(&run.read).into_iter().filter(|at| at.0 == present);
                 let bytes: Bytes = asked.map(|place| (place, 1)).collect();
                 for element in layout.elements(&bytes, &run.interned) {
                     let place = (present, element.number);
@@ -135,7 +136,7 @@ impl Pair {
 
     /// Returns the elements that a run looked up and assumed to exist without confirmation by the
     /// kernel.
-    pub fn believed(&self, read: &[(RegionId, u64)]) -> HashSet<(RegionId, u64)> {
+    pub fn unconfirmed_elements(&self, read: &[(RegionId, u64)]) -> HashSet<(RegionId, u64)> {
         let believed = |place: &&(RegionId, u64)| {
             !self.certain.contains(place) && self.byte(None, **place) != 0
         };

@@ -6,7 +6,7 @@ use slowpath_ir::PacketFacts;
 
 /// Inputs of an analysis.
 #[derive(Clone, Debug)]
-pub(crate) struct Setting<'a> {
+pub(crate) struct AnalysisInputs<'a> {
     pub facts: &'a PacketFacts,
     /// For each map with one element, the element's content if nothing changes it.
     pub constants: Vec<Option<&'a [u8]>>,
@@ -17,5 +17,5 @@ pub(crate) struct Setting<'a> {
     pub receive: Receive,
     /// True if packets are contiguous, so that the results of helpers depend only on the known
     /// packet.
-    pub whole: bool,
+    pub contiguous: bool,
 }

@@ -7,13 +7,13 @@ use crate::passes::Log;
 /// Bounds on the iterations of a loop. An iteration starts at the first instruction of the loop.
 /// The last one, which only finds that nothing is left to do, counts as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rounds {
+pub struct IterationBounds {
     /// Slot of the first instruction of the loop in the original program.
     pub slot: usize,
     /// Minimum number of iterations each time that control reaches the loop.
-    pub least: usize,
+    pub min: usize,
     /// Maximum number of iterations.
-    pub most: usize,
+    pub max: usize,
 }
 
 /// Records one iteration for each loop whose back edge is never taken.
@@ -24,10 +24,10 @@ pub(crate) fn note_single_rounds(graph: &Graph, analysis: &mut Analysis<'_>, log
         }
         let mut again = false;
         for &block in &found.blocks {
-            analysis.ways(graph, block, |to, _| again |= to == found.header);
+            analysis.out_edges(graph, block, |to, _| again |= to == found.header);
         }
         if !again {
-            log.note_rounds(graph.begins(found.header), 1);
+            log.note_iterations(graph.begins(found.header), 1);
         }
     }
 }
@@ -37,7 +37,11 @@ pub(crate) fn note_single_rounds(graph: &Graph, analysis: &mut Analysis<'_>, log
 /// A pass may remove the back edge of an inner loop before the loop's iterations are counted, so
 /// the minimum of an inner loop is 1. Loops that remain in the rewritten program have no known
 /// bounds.
-pub(crate) fn noted(original: &Graph, rewritten: &Graph, log: &Log) -> Vec<Rounds> {
+pub(crate) fn iteration_bounds(
+    original: &Graph,
+    rewritten: &Graph,
+    log: &Log,
+) -> Vec<IterationBounds> {
     let (Some(before), Some(left)) = (original.loops(0), rewritten.loops(0)) else {
         return Vec::new();
     };
@@ -47,10 +51,10 @@ pub(crate) fn noted(original: &Graph, rewritten: &Graph, log: &Log) -> Vec<Round
         let slot = original.begins(found.header);
         let around = |other: &Loop| other != found && found.blocks.is_subset(&other.blocks);
         let nested = before.iter().any(around);
-        if let Some(&(least, most)) = log.rounds.get(&slot).filter(|_| !left.contains(&slot)) {
-            all.push(Rounds { slot, least: if nested { 1 } else { least }, most });
+        if let Some(&(least, most)) = log.iterations.get(&slot).filter(|_| !left.contains(&slot)) {
+            all.push(IterationBounds { slot, min: if nested { 1 } else { least }, max: most });
         }
     }
-    all.sort_unstable_by_key(|rounds| rounds.slot);
+    all.sort_unstable_by_key(|iterations| iterations.slot);
     all
 }

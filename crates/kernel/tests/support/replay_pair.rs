@@ -9,7 +9,7 @@ use slowpath_bpf::lift::{Lifted, MapLayout};
 use slowpath_exec::concrete::Run;
 use slowpath_kernel::witness::{bytes, context};
 use slowpath_kernel::{Context, Kernel, LoadedProgram};
-use slowpath_replay::{Entry, Replay, ReplayError, Step, Telling};
+use slowpath_replay::{Entry, PathRecord, Replay, ReplayError, Step};
 
 /// The two programs.
 pub struct ReplayPair {
@@ -45,7 +45,7 @@ impl ReplayPair {
         lifted: Lifted,
     ) -> Result<ReplayPair, String> {
         let mut replay = Replay::of(kernel, object, number, lifted).map_err(text)?;
-        replay.listen(Telling { map: "out".to_owned(), path_bytes: 0 });
+        replay.use_path_record(PathRecord { map: "out".to_owned(), path_bytes: 0 });
         let lifted = replay.lifted().clone();
         Ok(ReplayPair { replay, lifted, installed: Vec::new(), undecided: false })
     }
@@ -53,7 +53,7 @@ impl ReplayPair {
     /// States that the first `path_bytes` bytes of the map `out` identify the path. The interpreter
     /// then has to take the kernel's path, whatever values it assumes for open ones.
     pub fn report_path(&mut self, path_bytes: u64) {
-        self.replay.listen(Telling { map: "out".to_owned(), path_bytes });
+        self.replay.use_path_record(PathRecord { map: "out".to_owned(), path_bytes });
     }
 
     pub fn loaded(&self) -> &LoadedProgram {

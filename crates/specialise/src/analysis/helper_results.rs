@@ -1,10 +1,10 @@
 //! Prediction of helper calls that depend on the packet's size: moves of its ends, its length, and
 //! copies of its bytes.
 
+use super::fact_set::FactSet;
+use super::inputs::AnalysisInputs;
 use super::numbers::{Def, Numbers};
-use super::placed::{Placed, Range};
-use super::reason::Reason;
-use super::setting::Setting;
+use super::position::{PacketPosition, Range};
 use super::state::State;
 use super::value::{Kind, Value};
 use slowpath_bpf::insn::helper;
@@ -14,17 +14,19 @@ use slowpath_domain::{Domain, transfer};
 const FARTHEST: i64 = 0xffff;
 
 /// Known effects of a helper call.
-pub(super) struct Returned {
+pub(super) struct HelperEffect {
     /// The result, if known, and the facts that it depends on.
-    result: Option<(Domain, Reason)>,
+    result: Option<(Domain, FactSet)>,
     /// Position and length of the packet if the call may move an end, and the facts they depend on.
-    moved: Option<(Placed, Range, Reason)>,
+    moved: Option<(PacketPosition, Range, FactSet)>,
 }
 
-impl Returned {
+impl HelperEffect {
     /// Predicts the effects of a call from the state before it.
-    pub fn by(state: &State, setting: &Setting<'_>, called: i32) -> Option<Returned> {
-        if called != helper::XDP_ADJUST_HEAD && called != helper::XDP_ADJUST_META && !setting.whole
+    pub fn by(state: &State, inputs: &AnalysisInputs<'_>, called: i32) -> Option<HelperEffect> {
+        if called != helper::XDP_ADJUST_HEAD
+            && called != helper::XDP_ADJUST_META
+            && !inputs.contiguous
         {
             return None;
         }
@@ -35,7 +37,7 @@ impl Returned {
             helper::XDP_ADJUST_HEAD | helper::XDP_ADJUST_TAIL | helper::XDP_ADJUST_META => {
                 let by = &state.regs[2];
                 let moved = state.placed.moved(called, distance(by), length)?;
-                let mut reason = if moved.room { by.reason | Reason::ROOM } else { by.reason };
+                let mut reason = if moved.room { by.reason | FactSet::ROOM } else { by.reason };
                 reason = match called {
                     helper::XDP_ADJUST_HEAD => reason | shortest,
                     helper::XDP_ADJUST_TAIL => reason | shortest | longest,
@@ -43,12 +45,12 @@ impl Returned {
                 };
                 let result = moved.succeeds.then_some((zero, reason));
                 let why = if moved.succeeds { reason } else { by.reason };
-                Some(Returned { result, moved: Some((moved.placed, moved.length, why)) })
+                Some(HelperEffect { result, moved: Some((moved.placed, moved.length, why)) })
             }
             helper::XDP_GET_BUFF_LEN => {
                 let (low, high) = (u64::try_from(length.0).ok()?, u64::try_from(length.1).ok()?);
                 let result = Some((Domain::range(64, low, high), shortest | longest));
-                Some(Returned { result, moved: None })
+                Some(HelperEffect { result, moved: None })
             }
             helper::XDP_LOAD_BYTES => {
                 let (offset, bytes) = (&state.regs[2], &state.regs[4]);
@@ -58,7 +60,7 @@ impl Returned {
                     && count.0 >= 0
                     && first.1 + count.1 <= length.0;
                 let reason = offset.reason | bytes.reason | shortest;
-                there.then_some(Returned { result: Some((zero, reason)), moved: None })
+                there.then_some(HelperEffect { result: Some((zero, reason)), moved: None })
             }
             _ => None,
         }

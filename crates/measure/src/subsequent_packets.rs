@@ -9,9 +9,9 @@ use slowpath_kernel::timing::Attachments;
 use slowpath_kernel::{Kernel, Tally};
 use slowpath_replay::{Effects, Replay, ReplayError, Step};
 
-use crate::case::{Arrangement, Case, Later};
+use crate::case::{Arrangement, Case, SubsequentPackets};
 use crate::error::MeasureError;
-use crate::trial::{FEW, LONG, Trial, Wanted};
+use crate::trial::{ExpectedRun, FEW, LONG, Trial};
 
 /// Counts of the second packet's run, and its return value.
 pub type Second = (Tally, u32);
@@ -21,12 +21,12 @@ pub type Second = (Tally, u32);
 ///
 /// # Errors
 /// If kernel and interpreter disagree about the second packet.
-pub fn further(
+pub fn subsequent_packets(
     (kernel, attachments): (&Kernel, &Attachments),
     first: &Case,
     replay: &mut Replay,
     second: Second,
-) -> Result<Option<Later>, MeasureError> {
+) -> Result<Option<SubsequentPackets>, MeasureError> {
     // Without restored elements, repetitions already took the path with the maps as they left them.
     let restored = match &first.arrangement {
         Arrangement::Repeated => false,
@@ -42,7 +42,7 @@ pub fn further(
         Err(_) => None,
     };
     let (tally, action) = second;
-    let mut case = behind(first, step, second);
+    let mut case = case_of_second_packet(first, step, second);
     // The second packet may write to other ring buffers than the first, or to none.
     let found = case.draining(kernel).and_then(|draining| {
         case.draining = draining;
@@ -53,11 +53,11 @@ pub fn further(
         Ok(Some(why)) => Err(why.to_owned()),
         Err(error) => Err(error.to_string()),
     };
-    Ok(Some(Later { action, instructions: tally.instructions, case }))
+    Ok(Some(SubsequentPackets { action, instructions: tally.instructions, case }))
 }
 
 /// Builds a case for the path of the second packet.
-fn behind(first: &Case, step: Option<Step>, (tally, action): Second) -> Case {
+fn case_of_second_packet(first: &Case, step: Option<Step>, (tally, action): Second) -> Case {
     let none = Effects::default();
     let effects = step.as_ref().map_or(&none, |step| &step.effects);
     let undo = first.packet_undo(effects);
@@ -70,7 +70,7 @@ fn behind(first: &Case, step: Option<Step>, (tally, action): Second) -> Case {
         action,
         instructions: tally.instructions,
         warmed: true,
-        later: None,
+        subsequent_packets: None,
         path: known.as_ref().map(|step| step.path),
         places: Arc::default(),
         trace: known.map(slots),
@@ -99,7 +99,7 @@ fn obstacle(
     if once.is_none_or(|(value, tally)| value != case.action || tally != *second) {
         return Ok(Some("which path a second packet takes differs from time to time"));
     }
-    let wanted = Wanted { value: case.action, instructions: case.instructions };
+    let wanted = ExpectedRun { value: case.action, instructions: case.instructions };
     if let Some(repetitions) = whole.repeats(&case.packet, &case.context, &wanted, LONG)? {
         case.repetitions = repetitions;
         return Ok(None);

@@ -11,7 +11,7 @@ use crate::pair::{Pair, is_queue};
 
 /// An element that is looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sought {
+pub struct Lookup {
     /// Name of the map.
     pub map: String,
     /// Key of the lookup; in a trie, the matching element may have a shorter prefix.
@@ -20,17 +20,21 @@ pub struct Sought {
 
 /// Interpretation of a packet before the kernel runs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Search {
+pub struct Lookups {
     /// Number of executed instructions.
     pub instructions: u64,
     /// Looked-up elements, map by map. Elements of arrays count if they are read or written.
-    pub elements: Vec<Sought>,
+    pub elements: Vec<Lookup>,
 }
 
 impl Pair {
     /// Interprets a packet with the smallest open values, without changing state. `None` if the
     /// interpreter does not complete the run.
-    pub fn sought(&mut self, packet: &[u8], context: &Context) -> Result<Option<Search>, MapError> {
+    pub fn lookup(
+        &mut self,
+        packet: &[u8],
+        context: &Context,
+    ) -> Result<Option<Lookups>, MapError> {
         self.set_packet(packet, context);
         self.prepare()?;
         let lifted = self.lifted.clone();
@@ -40,7 +44,7 @@ impl Pair {
         self.environment.watched.clear();
         let Ok(run) = run else { return Ok(None) };
         let elements = maps().flat_map(|layout| of_map(layout, &run)).collect();
-        Ok(Some(Search { instructions: run.costs.len() as u64, elements }))
+        Ok(Some(Lookups { instructions: run.costs.len() as u64, elements }))
     }
 }
 
@@ -55,7 +59,7 @@ fn asked(layout: &MapLayout) -> (RegionId, u8) {
 }
 
 /// Returns the elements of a map that a run looks up, in order.
-fn of_map(layout: &MapLayout, run: &Run) -> Vec<Sought> {
+fn of_map(layout: &MapLayout, run: &Run) -> Vec<Lookup> {
     let (region, shift) = asked(layout);
     let inside = |place: &&(RegionId, u64)| place.0 == region;
     let mut numbers: Vec<u64> = Vec::new();
@@ -74,6 +78,6 @@ fn of_map(layout: &MapLayout, run: &Run) -> Vec<Sought> {
         let bytes: Bytes = [((place, number << shift), 1)].into();
         layout.elements(&bytes, &run.interned).pop()?.key
     };
-    let sought = |key| Sought { map: layout.name.clone(), key };
+    let sought = |key| Lookup { map: layout.name.clone(), key };
     numbers.into_iter().filter_map(key).map(sought).collect()
 }
