@@ -1,8 +1,8 @@
 //! A chain: programs, and the edges along which packets go from one to the next.
 
+use crate::description::{ChainDescription, EdgeDescription, SCHEMA};
 use crate::name::{NAME, is_name};
 use crate::network::network;
-use crate::written::{SCHEMA, Written, WrittenEdge};
 use crate::yaml::line;
 use crate::{Action, ChainError, Loaded};
 use serde_saphyr::Spanned;
@@ -19,7 +19,7 @@ pub struct Chain {
     /// The programs that libxdp's dispatcher runs on one interface, in any order.
     pub dispatcher: Option<Dispatcher>,
     /// Groups of maps that are one map.
-    pub shared: Vec<Shared>,
+    pub shared: Vec<SharedMap>,
     /// Targets of devices, where the description has them.
     pub targets: Vec<DeviceTarget>,
     /// Number of the program that packets arrive at; with a dispatcher, set by
@@ -80,7 +80,7 @@ pub struct Dispatcher {
 
 /// Maps of several programs that are one map, as when a loader reuses a pinned map.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shared {
+pub struct SharedMap {
     /// Maps, each by the number of its member and its name in the object.
     pub maps: Vec<(usize, String)>,
     /// Line of the description.
@@ -94,13 +94,13 @@ impl Chain {
     /// If the text is not YAML of this shape, or names something unknown. If packets do not arrive
     /// at exactly one program, or a program runs after itself.
     pub fn parse(text: &str) -> Result<Chain, ChainError> {
-        let written = Written::parse(text)?;
-        if written.schema.value != SCHEMA {
-            let what = format!("schema {}: known is {SCHEMA}", written.schema.value);
-            return Err(ChainError::at(line(&written.schema), what));
+        let description = ChainDescription::parse(text)?;
+        if description.schema.value != SCHEMA {
+            let what = format!("schema {}: known is {SCHEMA}", description.schema.value);
+            return Err(ChainError::at(line(&description.schema), what));
         }
         let mut members = Vec::<Member>::new();
-        for program in &written.programs {
+        for program in &description.programs {
             let (name, at) = (&program.name.value, line(&program.name));
             if !is_name(name) {
                 let what = format!("{name:?} is no name: {NAME}");
@@ -118,7 +118,7 @@ impl Chain {
                 line: at,
             });
         }
-        let targets = targets(&written, &members)?;
+        let targets = targets(&description, &members)?;
         let mut chain = Chain {
             members,
             edges: Vec::new(),
@@ -127,16 +127,16 @@ impl Chain {
             targets,
             entry: 0,
         };
-        for edge in &written.edges {
+        for edge in &description.edges {
             let (from, to) = (chain.member(&edge.from)?, chain.member(&edge.to)?);
             let on = chain.actions(from, &edge.on, line(&edge.from))?;
             let network = chain.network(edge, (from, to), &on)?;
             chain.edges.push(Edge { from, on, to, network, dispatched: false });
         }
-        for group in &written.shared_maps {
+        for group in &description.shared_maps {
             chain.shared.extend(chain.group(group)?);
         }
-        chain.dispatcher = chain.find_dispatcher(&written.dispatcher)?;
+        chain.dispatcher = chain.find_dispatcher(&description.dispatcher)?;
         if chain.dispatcher.is_none() {
             chain.check_order()?;
         }
@@ -149,7 +149,7 @@ impl Chain {
     /// If packets arrive at no program or at several, or a program runs after itself.
     pub(crate) fn check_order(&mut self) -> Result<(), ChainError> {
         self.entry = self.find_entry()?;
-        self.check_end()
+        self.check_acyclic()
     }
 
     /// Returns the devices of the programs, in the order of the programs; `None` for programs
@@ -167,7 +167,7 @@ impl Chain {
     /// Returns the network between two programs, if the packet is sent from one to the other.
     fn network(
         &self,
-        edge: &WrittenEdge,
+        edge: &EdgeDescription,
         (from, to): (usize, usize),
         on: &[Action],
     ) -> Result<Option<Network>, ChainError> {
@@ -253,7 +253,7 @@ impl Chain {
     }
 
     /// Reads a group of maps that are one map; `None` if the group is empty.
-    fn group(&self, names: &[Spanned<String>]) -> Result<Option<Shared>, ChainError> {
+    fn group(&self, names: &[Spanned<String>]) -> Result<Option<SharedMap>, ChainError> {
         let mut maps = Vec::new();
         for name in names {
             let parts = name.value.split_once(':').ok_or_else(|| {
@@ -266,7 +266,7 @@ impl Chain {
             })?;
             maps.push((member, parts.1.to_owned()));
         }
-        Ok(names.first().map(|first| Shared { maps, line: line(first) }))
+        Ok(names.first().map(|first| SharedMap { maps, line: line(first) }))
     }
 
     /// Finds the program without incoming edges.
@@ -314,7 +314,7 @@ impl Chain {
     }
 
     /// Returns the programs that packets may have passed before they reach a program.
-    pub(crate) fn in_front(&self, member: usize) -> BTreeSet<usize> {
+    pub(crate) fn upstream(&self, member: usize) -> BTreeSet<usize> {
         let mut front = BTreeSet::new();
         let mut open = vec![member];
         while let Some(to) = open.pop() {
@@ -329,7 +329,7 @@ impl Chain {
     ///
     /// # Errors
     /// As [`Chain::dispatched`].
-    pub fn way_to(
+    pub fn shortest_path_to(
         &self,
         loaded: &[Loaded],
         member: usize,
@@ -356,7 +356,7 @@ impl Chain {
     }
 
     /// Rejects a program that runs after itself.
-    fn check_end(&self) -> Result<(), ChainError> {
+    fn check_acyclic(&self) -> Result<(), ChainError> {
         let order = self.order();
         let Some(number) = (0..self.members.len()).find(|number| !order.contains(number)) else {
             return Ok(());
@@ -371,7 +371,10 @@ impl Chain {
 const DISPATCHED: usize = 10;
 
 /// Reads the targets of devices; some program must run on each.
-fn targets(written: &Written, members: &[Member]) -> Result<Vec<DeviceTarget>, ChainError> {
+fn targets(
+    description: &ChainDescription,
+    members: &[Member],
+) -> Result<Vec<DeviceTarget>, ChainError> {
     let target = |(device, target): (&String, &Spanned<String>)| {
         if members.iter().any(|member| member.device.as_ref() == Some(device)) {
             let (device, line) = (device.clone(), line(target));
@@ -380,7 +383,7 @@ fn targets(written: &Written, members: &[Member]) -> Result<Vec<DeviceTarget>, C
         let what = format!("no program runs on device {}", device.escape_debug());
         Err(ChainError::at(line(target), what))
     };
-    written.devices.iter().map(target).collect()
+    description.devices.iter().map(target).collect()
 }
 
 /// Reads the name of a device.

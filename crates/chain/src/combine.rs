@@ -1,6 +1,6 @@
 //! Combines the objects of a chain into one file, which is analysed as a single program.
 
-use crate::dispatcher::GONE;
+use crate::dispatcher::REMOVED_RESULT;
 use crate::{Chain, ChainError, KnownStart, Loaded, Member};
 use slowpath::{ChainMember, Handover, ProgramChain, ProgramFile, conditions_on_card};
 use slowpath_bpf::{MapDef, Object, Part};
@@ -57,16 +57,16 @@ impl Chain {
     ///
     /// # Errors
     /// As [`Chain::dispatched`].
-    pub fn as_compiled(
+    pub fn compilation_conditions(
         &self,
         loaded: &[Loaded],
         to: &BTreeSet<usize>,
         compiled: &BTreeSet<usize>,
     ) -> Result<Vec<String>, ChainError> {
         let chain = self.dispatched(loaded)?;
-        let in_front: BTreeSet<usize> = to.iter().flat_map(|&to| chain.in_front(to)).collect();
+        let upstream: BTreeSet<usize> = to.iter().flat_map(|&to| chain.upstream(to)).collect();
         let mut sentences = Vec::new();
-        for &member in in_front.intersection(compiled) {
+        for &member in upstream.intersection(compiled) {
             let Loaded { object, program } = &loaded[member];
             let name = &self.members[member].name;
             let stop = Stop::new(Limits { time: Some(COMPILING), ..Limits::default() });
@@ -108,9 +108,9 @@ impl Chain {
                 .on
                 .iter()
                 .map(|action| action.number())
-                .chain(edge.dispatched.then_some(GONE))
+                .chain(edge.dispatched.then_some(REMOVED_RESULT))
                 .collect(),
-            mask: if edge.dispatched { GONE } else { u32::MAX },
+            mask: if edge.dispatched { REMOVED_RESULT } else { u32::MAX },
             to: number(edge.to),
             network: edge.network.clone(),
         };
@@ -128,7 +128,11 @@ impl Chain {
             name: name.to_owned(),
             entry: number(chain.entry),
             handovers,
-            assumptions: self.as_compiled(loaded, counted.as_ref().unwrap_or(&none), compiled)?,
+            assumptions: self.compilation_conditions(
+                loaded,
+                counted.as_ref().unwrap_or(&none),
+                compiled,
+            )?,
             counted: counted.map(|members| members.into_iter().map(number).collect()),
             members: self.members.iter().enumerate().map(member).collect(),
             arriving: known.says_of_packets(),

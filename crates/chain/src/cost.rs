@@ -38,7 +38,7 @@ pub(crate) struct Cost {
 ///
 /// # Errors
 /// The reason why there is no bound.
-pub(crate) fn greatest(
+pub(crate) fn max_instructions(
     (object, program): (&Object, &BpfProgram),
     facts: &PacketFacts,
     options: &LiftOptions,

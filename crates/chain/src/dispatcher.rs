@@ -8,7 +8,7 @@ use slowpath_bpf::RunConfig;
 
 /// Result that the dispatcher assumes for a removed program, and mask of the bits of results that
 /// it compares.
-pub(crate) const GONE: u32 = 31;
+pub(crate) const REMOVED_RESULT: u32 = 31;
 
 /// A program of a dispatcher: its configuration, its name in the object, its number in the chain.
 struct Dispatched {

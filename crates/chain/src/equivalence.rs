@@ -21,15 +21,15 @@
 
 mod alignment;
 mod compare;
-mod covering;
 mod draws;
-mod executed;
 mod facts;
 mod guard;
+mod instruction_counts;
 mod one_by_one;
 mod pair;
 mod proof;
 mod replay;
+mod test_inputs;
 mod together;
 mod validation;
 
@@ -45,12 +45,12 @@ use std::time::Instant;
 use thiserror::Error;
 use validation::Validation;
 
-pub use covering::Cover;
-pub use executed::Executed;
 pub use facts::Packets;
-pub use guard::{prove_guard, prove_guard_like};
+pub use guard::{prove_guard, prove_guard_with_origins};
+pub use instruction_counts::InstructionCounts;
 pub use proof::Proof;
 pub use replay::{Counterexample, FinalState};
+pub use test_inputs::TestInput;
 
 /// Reason why two programs cannot be compared at all.
 #[derive(Debug, Error)]
@@ -101,7 +101,7 @@ pub fn prove_for(
 ///
 /// # Errors
 /// If a program cannot be lifted.
-pub fn prove_like(
+pub fn prove_with_origins(
     object: &Object,
     original: &BpfProgram,
     (specialised, origins): (&BpfProgram, &[usize]),
@@ -138,19 +138,19 @@ struct Subject<'a> {
     packets: Packets<'a>,
     /// Name of a map of one element that holds a generation in its first bytes, which is assumed
     /// not to be zero.
-    raised: Option<&'a str>,
+    nonzero_generation: Option<&'a str>,
     only_together: bool,
 }
 
 impl<'a> Subject<'a> {
     fn of(object: &'a Object, packets: Packets<'a>) -> Self {
-        Subject { object, packets, raised: None, only_together: false }
+        Subject { object, packets, nonzero_generation: None, only_together: false }
     }
 }
 
 /// Runs the proof of a subject.
 fn prove_with(
-    Subject { object, packets, raised, only_together }: Subject<'_>,
+    Subject { object, packets, nonzero_generation: raised, only_together }: Subject<'_>,
     original: &BpfProgram,
     (specialised, origins): (&BpfProgram, Option<&[usize]>),
     options: &LiftOptions,

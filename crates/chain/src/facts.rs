@@ -12,30 +12,30 @@
 //! this one query proves all remaining candidates (as Flanagan and Leino, "Houdini, an annotation
 //! assistant for ESC/Java", FME 2001). Candidates that are not proved in time are dropped.
 
-mod across;
 mod along;
 mod arrival;
 mod candidates;
 mod departure;
 mod ends;
 mod error;
+mod explanation;
 mod fact;
 mod lengths;
+mod network;
+mod packet_environment;
 mod proof;
 mod results;
 mod samples;
-mod surroundings;
-mod why;
-mod wrong;
+mod violations;
 
-pub use across::{Fragments, across};
-pub use along::{Reached, Runs, facts_along};
+pub use along::{ChainProgram, Reached, facts_along};
 pub(crate) use arrival::Arrival;
 pub use ends::End;
 pub use error::FactsError;
+pub use explanation::{Explanation, InsnLocation};
 pub use fact::Fact;
-pub use results::Results;
-pub use why::{Established, Place};
+pub use network::{Fragments, after_network};
+pub use results::ResultSet;
 
 use candidates::{Bounds, Candidates};
 use departure::Departure;
@@ -77,21 +77,21 @@ impl Default for FactsOptions {
 }
 
 /// Packets that leave a program with one of the wanted results.
-pub enum Leaving {
+pub enum Outgoing {
     /// Facts about the packets that leave.
     Packets(Box<Discovery>),
     /// No packet leaves.
-    Never(Never),
+    Nothing(NothingLeaves),
 }
 
 /// Reason why no packet leaves.
 #[derive(Clone, Debug)]
-pub struct Never {
+pub struct NothingLeaves {
     /// Ends of packets with other results, and the branches that decide them.
     pub ends: Vec<End>,
     /// Branches that a leaving packet would have to take, which no packet takes together; empty if
     /// the results alone show it.
-    pub why: Established,
+    pub why: Explanation,
     /// Conditions that this depends on, as in [`Discovery::assumptions`].
     pub assumptions: Vec<String>,
 }
@@ -112,7 +112,7 @@ pub struct Discovery {
     /// The facts, all proved.
     pub facts: PacketFacts,
     /// Headroom and metadata of these packets, proved as well.
-    pub surroundings: PacketEnvironment,
+    pub packet_environment: PacketEnvironment,
     /// Conditions that the facts depend on, one sentence each: assumptions of the front end, and
     /// reliances of runs.
     pub assumptions: Vec<String>,
@@ -126,7 +126,7 @@ pub struct Discovery {
 impl Discovery {
     /// Returns all facts except those that every received packet fulfils.
     pub fn list(&self) -> Vec<Fact> {
-        let (head_room, metadata) = told(self.surroundings);
+        let (head_room, metadata) = is_notable(self.packet_environment);
         let mut list = listed(&self.facts);
         list.extend(head_room.then_some(Fact::HeadRoom));
         list.extend(metadata.then_some(Fact::Metadata));
@@ -143,12 +143,12 @@ impl Discovery {
     ///
     /// # Errors
     /// If execution fails, the solver contradicts itself, or it is time to stop.
-    pub fn explain(&mut self, fact: &Fact, stop: &Stop) -> Result<Established, FactsError> {
+    pub fn explain(&mut self, fact: &Fact, stop: &Stop) -> Result<Explanation, FactsError> {
         self.proof.set_stop(stop);
         match fact {
-            Fact::HeadRoom => Ok(why::calls(&self.proof, &[helper::XDP_ADJUST_HEAD])),
-            Fact::Metadata => Ok(why::calls(&self.proof, &[helper::XDP_ADJUST_META])),
-            _ => why::explain(&mut self.proof, &self.facts, fact),
+            Fact::HeadRoom => Ok(explanation::calls(&self.proof, &[helper::XDP_ADJUST_HEAD])),
+            Fact::Metadata => Ok(explanation::calls(&self.proof, &[helper::XDP_ADJUST_META])),
+            _ => explanation::explain(&mut self.proof, &self.facts, fact),
         }
     }
 }
@@ -161,10 +161,10 @@ pub fn any_packet() -> PacketFacts {
 
 /// Returns whether headroom, and whether metadata, differs from that of a packet just received,
 /// into a page or any other buffer.
-pub(crate) fn told(around: PacketEnvironment) -> (bool, bool) {
+pub(crate) fn is_notable(environment: PacketEnvironment) -> (bool, bool) {
     let plain = [PacketEnvironment::ANY, Receive::PAGE.packet_environment()];
-    let head_room = plain.iter().all(|plain| plain.head_room != around.head_room);
-    let metadata = plain.iter().all(|plain| plain.metadata != around.metadata);
+    let head_room = plain.iter().all(|plain| plain.head_room != environment.head_room);
+    let metadata = plain.iter().all(|plain| plain.metadata != environment.metadata);
     (head_room, metadata)
 }
 
@@ -193,8 +193,8 @@ pub fn facts_after(
     results: &[u32],
     options: &FactsOptions,
     stop: &Stop,
-) -> Result<Leaving, FactsError> {
-    facts_leaving(object, program, arriving, &Results::exactly(results), options, stop)
+) -> Result<Outgoing, FactsError> {
+    facts_leaving(object, program, arriving, &ResultSet::exactly(results), options, stop)
 }
 
 /// Same as [`facts_after`] for results of which only some bits are compared.
@@ -205,10 +205,10 @@ pub fn facts_leaving(
     object: &Object,
     program: &BpfProgram,
     arriving: &PacketFacts,
-    results: &Results,
+    results: &ResultSet,
     options: &FactsOptions,
     stop: &Stop,
-) -> Result<Leaving, FactsError> {
+) -> Result<Outgoing, FactsError> {
     let started = Instant::now();
     let lift = LiftOptions {
         receive: options.lift.receive.with_length(arriving.min_length, arriving.max_length),
@@ -231,14 +231,18 @@ pub fn facts_leaving(
     let assumptions: Vec<String> = code.assumptions.iter().cloned().chain(relied).collect();
     let Some(mut departure) = Departure::of(&mut unrolled, &lifted.layout, results)? else {
         let ends = ends::ends(&mut unrolled, lifted.layout.result, results);
-        return Ok(Leaving::Never(Never { ends, why: Established::default(), assumptions }));
+        return Ok(Outgoing::Nothing(NothingLeaves {
+            ends,
+            why: Explanation::default(),
+            assumptions,
+        }));
     };
     let executor = &mut unrolled.executor;
     let (least, greatest) = departure.lengths(executor);
     let bytes = departure.bytes(executor, lifted.layout.packet, options.bytes.min(greatest))?;
     let arrived = arrival.conditions(&mut executor.pool);
     let executing = started.elapsed().as_secs_f64();
-    let packet = wrong::Packet { length: departure.length, bytes, min_length: least };
+    let packet = violations::Packet { length: departure.length, bytes, min_length: least };
     let mut proof =
         Proof::new(unrolled, departure, lifted.layout.packet, arrived, packet, stop.clone());
     proof.code = lifted.code;
@@ -246,9 +250,9 @@ pub fn facts_leaving(
     match proof.ask(&[])? {
         Answer::Sat(model) => found.push(model),
         Answer::Unsat(core) => {
-            let why = why::never(&mut proof, &core)?;
+            let why = explanation::never(&mut proof, &core)?;
             let ends = ends::ends(&mut proof.unrolled, lifted.layout.result, results);
-            return Ok(Leaving::Never(Never { ends, why, assumptions }));
+            return Ok(Outgoing::Nothing(NothingLeaves { ends, why, assumptions }));
         }
         Answer::Unknown(why) => return Err(FactsError::Undecided(why)),
     }
@@ -261,15 +265,15 @@ pub fn facts_leaving(
     let lengths = lengths::find(&mut proof, &sampler, (least, greatest), &mut found)?;
     proof.packet.min_length = lengths.0;
     let arrived = (lift.receive, lengths.0);
-    let surroundings = surroundings::find(&mut proof, &sampler, arrived, &found)?;
+    let packet_environment = packet_environment::find(&mut proof, &sampler, arrived, &found)?;
     let bounds = Bounds { values: options.values, equalities: options.equalities };
     let (candidates, stopped) = discover(&mut proof, &mut sampler, found, &bounds)?;
     let seconds = started.elapsed().as_secs_f64();
     let work = Work { queries: proof.queries(), seconds, executing };
     let facts = candidates.facts(lengths);
-    Ok(Leaving::Packets(Box::new(Discovery {
+    Ok(Outgoing::Packets(Box::new(Discovery {
         facts,
-        surroundings,
+        packet_environment,
         assumptions,
         stopped,
         work,

@@ -243,7 +243,7 @@ pub(crate) fn unwritten(
             users.dedup();
             let why_not = users.into_iter().find_map(|(member, map)| {
                 let (name, object) = (&chain.members[member].name, &loaded[member].object);
-                written(name, object, map, kernel, stop)
+                write_reason(name, object, map, kernel, stop)
             });
             if why_not.is_none() {
                 left.insert(map, content.clone());
@@ -260,7 +260,7 @@ pub(crate) fn unwritten(
 
 /// Returns the contents of maps that can be frozen, by name in the object, and the reasons for the
 /// others.
-pub(crate) fn admitted(
+pub(crate) fn freezable(
     object: &Object,
     contents: &BTreeMap<u32, MapContent>,
 ) -> (BTreeMap<String, MapContent>, BTreeMap<u32, String>) {
@@ -273,7 +273,7 @@ pub(crate) fn admitted(
 }
 
 /// Returns the reason why a program of an object may write a map, if one may.
-fn written(
+fn write_reason(
     name: &str,
     object: &Object,
     map: usize,

@@ -1,6 +1,6 @@
 //! Fuses the programs of a chain into one, which is loaded instead of all of them.
 
-use crate::equivalence::Cover;
+use crate::equivalence::TestInput;
 use crate::frozen::joined;
 use crate::graphs::PairReport;
 use crate::licensed::{LicenseError, Licensed, joint_license};
@@ -65,21 +65,21 @@ pub(crate) enum FusedError {
 }
 
 /// The fused programs of a chain.
-pub(crate) struct Whole {
+pub(crate) struct Fused {
     pub report: FusedReport,
     /// Object with the fused program; `None` if it is not proved.
     pub bytes: Option<Vec<u8>>,
     /// Programs to compare it with in the kernel, or the reason why there are none.
-    pub apart: Result<Apart, String>,
+    pub apart: Result<Unfused, String>,
     /// Packets and map contents to try it on as well.
-    pub covers: Vec<Cover>,
+    pub test_inputs: Vec<TestInput>,
     /// Control-flow graphs of the program as fused and as optimised, if requested.
     pub graph: Option<PairReport>,
 }
 
 /// The original programs of a chain, each of which calls the next by a tail call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Apart {
+pub struct Unfused {
     /// Object with all of these programs.
     pub bytes: Vec<u8>,
     /// Name of the first program in the object.
@@ -100,7 +100,7 @@ pub(crate) fn fused(
     name: &str,
     (lift, graphs): (&LiftOptions, bool),
     stop: &Stop,
-) -> Result<Whole, FusedError> {
+) -> Result<Fused, FusedError> {
     let started = Instant::now();
     if let Some(edge) = chain.edges.iter().find(|edge| edge.network.is_some()) {
         let called = |member: usize| chain.members[member].name.clone();
@@ -131,7 +131,8 @@ pub(crate) fn fused(
     let (least, greatest) = lift.receive.length;
     let any = PacketFacts::lengths(least, greatest);
     let mut done = optimize(&joined.object, &whole, &any, Mode::Trust, lift, stop)?;
-    let covers = done.proof.as_mut().map(|proof| mem::take(&mut proof.covers)).unwrap_or_default();
+    let test_inputs =
+        done.proof.as_mut().map(|proof| mem::take(&mut proof.test_inputs)).unwrap_or_default();
     let mut remarks = done.remarks;
     if chain.edges.iter().any(|edge| edge.dispatched) {
         remarks.push("programs return XDP actions, no numbers above 31".to_owned());
@@ -159,7 +160,7 @@ pub(crate) fn fused(
         not_written: done.unproved.map(|why| format!("it is not proved: {why}")),
         seconds: started.elapsed().as_secs_f64(),
     };
-    Ok(Whole { report, bytes, apart, covers, graph })
+    Ok(Fused { report, bytes, apart, test_inputs, graph })
 }
 
 /// Returns the license of an object with the programs of a chain.
@@ -227,7 +228,7 @@ fn apart(
     (order, handovers): (&[usize], &[Handover]),
     license: Option<String>,
     kernel: Option<&Btf>,
-) -> Result<Apart, String> {
+) -> Result<Unfused, String> {
     let said = |error: &dyn std::error::Error| error.to_string();
     let plain = joined(chain, loaded).map_err(|error| said(&error))?;
     let mut all = one_object(chain, loaded, license).map_err(|error| said(&error))?;
@@ -254,7 +255,7 @@ fn apart(
     let entry = made.first().map(|program| program.name.clone()).unwrap_or_default();
     let made: Vec<&BpfProgram> = made.iter().collect();
     let bytes = all.object.write(&made).map_err(|error| said(&error))?;
-    Ok(Apart { bytes, entry, maps })
+    Ok(Unfused { bytes, entry, maps })
 }
 
 /// Returns the current version of a program: rewritten, or as loaded.

@@ -11,7 +11,7 @@ use slowpath_ir::PacketFacts;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A map of a program of a chain: number of the program, and name of the map in its object.
-pub type MapOf = (usize, String);
+pub type MemberMap = (usize, String);
 
 /// Facts about arriving packets, and content of maps, to which results are limited.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub struct KnownStart {
     /// Facts about packets that arrive at the first program.
     pub first: PacketFacts,
     /// Content of maps. Rewritten programs have these maps by the same names.
-    pub contents: BTreeMap<MapOf, MapContent>,
+    pub contents: BTreeMap<MemberMap, MapContent>,
 }
 
 impl Default for KnownStart {
@@ -40,8 +40,8 @@ impl KnownStart {
         loaded: &[Loaded],
         first: PacketFacts,
         maps: &str,
-        frozen: &BTreeSet<MapOf>,
-        generations: &[MapOf],
+        frozen: &BTreeSet<MemberMap>,
+        generations: &[MemberMap],
     ) -> Result<KnownStart, Error> {
         let mut contents = BTreeMap::new();
         for (member, known) in read_contents(chain, loaded, maps)?.into_iter().enumerate() {
@@ -69,7 +69,7 @@ impl KnownStart {
         loaded: &[Loaded],
         joined: &Joined,
     ) -> BTreeMap<String, MapContent> {
-        let place = |((member, name), content): (&MapOf, &MapContent)| {
+        let place = |((member, name), content): (&MemberMap, &MapContent)| {
             let own = &loaded.get(*member)?.object.maps;
             let number = own.iter().position(|map| map.name == *name)?;
             let map = *joined.maps.get(*member)?.get(number)?;

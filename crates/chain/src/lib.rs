@@ -9,19 +9,21 @@
 //! Network" (NetPL 2019), "Program combination".
 
 mod action;
-mod arriving;
-mod assumed;
-mod between;
 mod chain;
+mod chain_facts;
 mod combine;
 mod cost;
+mod description;
 mod dispatcher;
 pub mod equivalence;
 mod error;
+mod fact_syntax;
 pub mod facts;
 pub mod frozen;
 mod fused;
 pub mod graphs;
+mod guard_profitability;
+mod isolated;
 mod known;
 mod licensed;
 mod loaded;
@@ -33,16 +35,14 @@ pub mod report;
 mod rewrite;
 mod settings;
 pub mod verify;
-mod weighing;
-mod written;
 mod yaml;
 
 pub use action::Action;
-pub use assumed::assumed;
-pub use chain::{Chain, DeviceTarget, Dispatcher, Edge, Member, Shared};
+pub use chain::{Chain, DeviceTarget, Dispatcher, Edge, Member, SharedMap};
 pub use error::ChainError;
-pub use fused::Apart;
-pub use known::{KnownStart, MapOf};
+pub use fact_syntax::parse_facts;
+pub use fused::Unfused;
+pub use known::{KnownStart, MemberMap};
 pub use loaded::Loaded;
 pub use rewrite::{RewriteOptions, Rewritten, rewrite};
 pub use settings::configured;

@@ -1,7 +1,7 @@
 //! Changes that the network between two devices may make to a packet.
 
 use crate::ChainError;
-use crate::written::WrittenNetwork;
+use crate::description::NetworkDescription;
 use crate::yaml::line;
 use slowpath::Network;
 
@@ -12,9 +12,9 @@ const MOST: u16 = 16383;
 const FIELDS: &str = "ethernet_addresses, ttl";
 
 /// Reads the description of a network.
-pub(crate) fn network(written: &WrittenNetwork) -> Result<Network, ChainError> {
+pub(crate) fn network(description: &NetworkDescription) -> Result<Network, ChainError> {
     let mut network = Network::default();
-    for field in &written.changes {
+    for field in &description.changes {
         match field.value.as_str() {
             "ethernet_addresses" => network.changes.push(0..12),
             "ttl" => network.routes = true,
@@ -24,7 +24,7 @@ pub(crate) fn network(written: &WrittenNetwork) -> Result<Network, ChainError> {
             }
         }
     }
-    for range in &written.bytes {
+    for range in &description.bytes {
         let (first, behind) = range.value;
         if first >= behind || behind > MOST {
             let what = format!(

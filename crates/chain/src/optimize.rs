@@ -4,9 +4,9 @@
 //! first without those that decide no branch, then without any about bytes. In the end, it stays as
 //! it was. It also stays if its guard costs more than it saves (`weighing`).
 
-use crate::equivalence::{EquivalenceError, Proof, prove_guard_like, prove_like};
+use crate::equivalence::{EquivalenceError, Proof, prove_guard_with_origins, prove_with_origins};
 use crate::frozen::FrozenMaps;
-use crate::weighing::{Subject, Verdict, obvious, weigh};
+use crate::guard_profitability::{Subject, Verdict, assess_guard, obvious};
 use slowpath_bpf::insn::{Imm64, Insn};
 use slowpath_bpf::lift::{LiftOptions, Receive};
 use slowpath_bpf::{BpfProgram, Object};
@@ -52,7 +52,7 @@ pub enum Guards {
     All,
     /// Guards that pay: they do not use facts that cost more to check than they save on the slowest
     /// path.
-    Paying,
+    Profitable,
 }
 
 /// Rewrites a program for packets with the given facts; a guard checks all useful ones.
@@ -127,7 +127,7 @@ pub fn optimize_for(
         }
         // The cost of calls is not counted.
         let countable = made.maps.is_empty() || !calls_less;
-        if proof.proved && guards == Guards::Paying && countable {
+        if proof.proved && guards == Guards::Profitable && countable {
             let subject = Subject { object, program, known, arriving, options };
             match weighed(subject, (made, proof), &mut remarks, stop)? {
                 Some(one) => (made, proof) = one,
@@ -184,11 +184,11 @@ fn proved(
     match &made.guard {
         Some(guard) => {
             let guarded = (&made.program, guard, Some(&made.origins[..]));
-            prove_guard_like(object, program, guarded, options, stop)
+            prove_guard_with_origins(object, program, guarded, options, stop)
         }
         None => {
             let (like, facts) = ((&made.program, &made.origins[..]), known_of(facts, mode));
-            prove_like(object, program, like, &facts, options, stop)
+            prove_with_origins(object, program, like, &facts, options, stop)
         }
     }
 }
@@ -206,13 +206,13 @@ fn weighed(
         return Ok(Some((made, proof)));
     }
     stop.enter("weighing its guard");
-    match weigh(subject, &made, &proof.executed, stop) {
+    match assess_guard(subject, &made, &proof.executed, stop) {
         Verdict::Pays => Ok(Some((made, proof))),
-        Verdict::Leaves(why) => {
+        Verdict::KeepOriginal(why) => {
             remarks.push(why);
             Ok(None)
         }
-        Verdict::Fewer { made: fewer, why, pays } => {
+        Verdict::FewerFacts { made: fewer, why, pays } => {
             let Subject { object, program, arriving, options, .. } = subject;
             let within = stop.within(stop.remaining().map(|left| left / 2));
             let what = (arriving, Mode::Guard);

@@ -14,7 +14,7 @@ mod arrivals;
 mod cache;
 mod choice;
 mod classes;
-mod described;
+mod description;
 mod key;
 mod lines;
 mod memo;
@@ -109,7 +109,7 @@ pub fn plan(
     nodes.retain(|(_, _, classes, _)| !classes.is_empty());
     nodes.sort_by_key(|(number, _, classes, _)| (Reverse(traffic(classes)), *number));
     let left = AtomicUsize::new(nodes.len());
-    let done = parallel::each(&nodes, options.threads, |(number, linked, classes, late)| {
+    let done = parallel::map(&nodes, options.threads, |(number, linked, classes, late)| {
         stop.about(&topology.nodes[*number].name);
         let waiting = left.fetch_sub(1, Ordering::Relaxed);
         if stop.reason().is_some() {
@@ -139,7 +139,7 @@ pub fn plan(
     // The plan is useful without these lines, so they get only a part of the time.
     let part = stop.within(stop.remaining().map(|left| left / REASONS));
     let all = (topology, &*programs, &arrivals);
-    let facts = parallel::each(&ranked, options.threads, |one| {
+    let facts = parallel::map(&ranked, options.threads, |one| {
         stop.about(&one.spot.node);
         let of = (&*one.points, &one.facts);
         list(&one.facts, &reasons::established(all, of, &results, options.neighbours, &part))

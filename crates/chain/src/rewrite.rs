@@ -1,11 +1,11 @@
 //! Rewrites the programs of a chain for the packets that arrive at them. The results are the
 //! objects to load instead, and a report.
 
-use crate::between::Between;
-use crate::equivalence::Cover;
+use crate::chain_facts::ChainFacts;
+use crate::equivalence::TestInput;
 use crate::facts::any_packet;
-use crate::frozen::{Contents, FrozenMaps, admitted, unwritten};
-use crate::fused::{Apart, fused};
+use crate::frozen::{Contents, FrozenMaps, freezable, unwritten};
+use crate::fused::{Unfused, fused};
 use crate::graphs::{GraphReports, PairReport};
 use crate::optimize::{Guards, Optimized, optimize_for};
 use crate::report::{ChainReport, ProgramReport};
@@ -84,14 +84,14 @@ pub struct Rewritten {
     pub objects: Vec<Option<Vec<u8>>>,
     /// Packets and map contents to try each rewritten program on, in the order of the members. A
     /// program has one for each pair of paths, up to a limit.
-    pub covers: Vec<Vec<Cover>>,
+    pub test_inputs: Vec<Vec<TestInput>>,
     /// Object with the fused program, if the programs were fused and the result is proved.
     pub fused: Option<Vec<u8>>,
     /// Programs to compare the fused one with in the kernel; an error is the reason why there are
     /// none.
-    pub apart: Option<Result<Apart, String>>,
-    /// Packets and map contents to try the fused program on, as in `covers`.
-    pub fused_covers: Vec<Cover>,
+    pub apart: Option<Result<Unfused, String>>,
+    /// Packets and map contents to try the fused program on, as in `test_inputs`.
+    pub fused_test_inputs: Vec<TestInput>,
     /// Control-flow graphs of programs, if requested.
     pub graphs: GraphReports,
     /// Facts about packets that arrive at each member, and the way in which they arrive.
@@ -124,11 +124,11 @@ pub fn rewrite(
     let programs = chain.members.iter().zip(loaded).map(link);
     let programs = programs.collect::<Result<Vec<BpfProgram>, _>>()?;
     let (contents, given) = unwritten(&chain, loaded, &options.contents, kernel, stop)?;
-    let known = contents.iter().zip(loaded).map(|(own, of)| admitted(&of.object, own));
+    let known = contents.iter().zip(loaded).map(|(own, of)| freezable(&of.object, own));
     let (known, refused): (Vec<_>, Vec<_>) = known.unzip();
     let (first, lift) = (&options.arriving(), &options.lift);
     let between =
-        Between { chain: &chain, loaded, programs: &programs, known: &known, first, lift };
+        ChainFacts { chain: &chain, loaded, programs: &programs, known: &known, first, lift };
     let (mut reached, rests_on) = between.facts(options.mode == Some(Mode::Guard), stop);
     let alone = chain.members.len() == 1;
     let mut report = ChainReport::default();
@@ -148,11 +148,13 @@ pub fn rewrite(
         program.given(given.get(number).into_iter().flatten());
         program.facts_with = rests_on[number].clone();
         let known = frozen.is_some() || (number == chain.entry && *first != any_packet());
-        let facts = reached.facts.as_ref().filter(|_| alone || known || !reached.over.is_empty());
+        let facts =
+            reached.facts.as_ref().filter(|_| alone || known || !reached.by_edge.is_empty());
         let facts = facts.cloned();
         let receive = options.lift.receive;
-        let receive =
-            reached.surroundings.map_or(receive, |around| receive.with_packet_environment(around));
+        let receive = reached
+            .packet_environment
+            .map_or(receive, |environment| receive.with_packet_environment(environment));
         let mut graph = None;
         match (&facts, options.mode) {
             (Some(_), Some(_)) => program.remarks.push(NOT_YET.to_owned()),
@@ -183,7 +185,7 @@ pub fn rewrite(
         let what = format!("map {map} is the same as {other}: both objects pin it by this name");
         report.programs[member].remarks.push(what);
     }
-    let (objects, covers) = (vec![None; loaded.len()], vec![Vec::new(); loaded.len()]);
+    let (objects, test_inputs) = (vec![None; loaded.len()], vec![Vec::new(); loaded.len()]);
     let known = |(facts, _, receive): &(Option<PacketFacts>, Option<FrozenMaps>, Receive)| {
         let (least, greatest) = receive.length;
         let lengths = || PacketFacts::lengths(least, greatest);
@@ -193,10 +195,10 @@ pub fn rewrite(
         arriving: arriving.iter().map(known).collect(),
         report,
         objects,
-        covers,
+        test_inputs,
         fused: None,
         apart: None,
-        fused_covers: Vec::new(),
+        fused_test_inputs: Vec::new(),
         graphs,
     };
     let Some(mode) = options.mode else { return Ok(ended(rewritten, started, stop)) };
@@ -213,11 +215,11 @@ pub fn rewrite(
         program.remarks.retain(|remark| remark != NOT_YET);
         let mut lift = options.lift.clone();
         lift.receive = *receive;
-        let (known, how) = ((facts, frozen.as_ref()), (mode, Guards::Paying));
+        let (known, how) = ((facts, frozen.as_ref()), (mode, Guards::Profitable));
         match optimize_for((&**object, linked), known, how, &lift, &share) {
             Ok(mut done) => {
                 if let Some(proof) = &mut done.proof {
-                    rewritten.covers[number] = mem::take(&mut proof.covers);
+                    rewritten.test_inputs[number] = mem::take(&mut proof.test_inputs);
                 }
                 let written = write(object, &done, kernel, &mut program.remarks);
                 let made = done.specialised.as_ref();
@@ -244,7 +246,7 @@ pub fn rewrite(
                 rewritten.report.fused = Some(done.report);
                 rewritten.apart = done.bytes.is_some().then_some(done.apart);
                 rewritten.fused = done.bytes;
-                rewritten.fused_covers = done.covers;
+                rewritten.fused_test_inputs = done.test_inputs;
                 rewritten.graphs.fused = done.graph;
             }
             Err(error) => rewritten.report.not_fused = Some(error.to_string()),
@@ -260,8 +262,8 @@ fn rest_on_others(chain: &Chain, own: &[Vec<String>], report: &mut ChainReport) 
     let direct: Vec<Vec<String>> =
         report.programs.iter().map(|program| program.assumptions.clone()).collect();
     for (number, program) in report.programs.iter_mut().enumerate() {
-        let in_front = chain.in_front(number).into_iter().filter(|_| !program.facts.is_empty());
-        let others = in_front.flat_map(|from| direct[from].iter().chain(&own[from]));
+        let upstream = chain.upstream(number).into_iter().filter(|_| !program.facts.is_empty());
+        let others = upstream.flat_map(|from| direct[from].iter().chain(&own[from]));
         let decided = own[number].iter().filter(|_| !program.dropped.is_empty());
         for sentence in others.chain(decided) {
             if !program.assumptions.contains(sentence) {

@@ -52,7 +52,7 @@ pub struct VerifyReport {
 
 /// Place of both programs in a chain, with the facts about packets there.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct ChainContext {
     /// Facts about all packets that arrive.
     pub facts: PacketFacts,
     /// Way in which packets arrive.
@@ -61,17 +61,17 @@ pub struct Place {
     pub conditions: Vec<String>,
 }
 
-impl From<PacketFacts> for Place {
+impl From<PacketFacts> for ChainContext {
     /// Packets that arrive on any device.
-    fn from(facts: PacketFacts) -> Place {
-        Place { facts, receive: Receive::ANY, conditions: Vec::new() }
+    fn from(facts: PacketFacts) -> ChainContext {
+        ChainContext { facts, receive: Receive::ANY, conditions: Vec::new() }
     }
 }
 
-impl Place {
+impl ChainContext {
     /// Returns the place at which packets arrive as these options say.
-    pub fn of(options: &RewriteOptions) -> Place {
-        Place {
+    pub fn of(options: &RewriteOptions) -> ChainContext {
+        ChainContext {
             facts: options.arriving(),
             receive: options.lift.receive,
             conditions: options.condition.iter().cloned().collect(),
@@ -89,7 +89,7 @@ impl Place {
         member: usize,
         options: &RewriteOptions,
         stop: &Stop,
-    ) -> Result<Place, ChainError> {
+    ) -> Result<ChainContext, ChainError> {
         let options = RewriteOptions { mode: None, explain: false, ..options.clone() };
         let mut found = rewrite(chain, loaded, &options, stop, |_| {})?;
         let report = found.report.programs.swap_remove(member);
@@ -98,7 +98,7 @@ impl Place {
             return Err(ChainError::at(line, report.never.join("; ")));
         }
         let (facts, receive) = found.arriving.swap_remove(member);
-        Ok(Place { facts, receive, conditions: report.assumptions })
+        Ok(ChainContext { facts, receive, conditions: report.assumptions })
     }
 }
 
@@ -120,7 +120,7 @@ pub enum VerifyError {
 /// See [`VerifyError`].
 pub fn verify(
     both: [&Loaded; 2],
-    place: &Place,
+    place: &ChainContext,
     kernel: Option<Arc<Btf>>,
     stop: &Stop,
 ) -> Result<VerifyReport, VerifyError> {

@@ -4,7 +4,7 @@
 use slowpath_bpf::lift::{LiftOptions, PacketEnvironment, Receive};
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_chain::equivalence::prove;
-use slowpath_chain::facts::{Discovery, FactsOptions, Leaving, facts_after};
+use slowpath_chain::facts::{Discovery, FactsOptions, Outgoing, facts_after};
 use slowpath_chain::optimize::optimize;
 use slowpath_chain::report::{FactText, ProgramReport};
 use slowpath_chain::{Chain, Loaded, RewriteOptions, Rewritten, rewrite};
@@ -51,7 +51,7 @@ fn leaving(name: &str, arriving: Option<PacketEnvironment>, result: u32) -> Opti
     leaving_of(name, &in_page(), arriving, result)
 }
 
-/// Same as [`leaving`], if facts hold for the packets that arrive.
+/// Same as [`outgoing`], if facts hold for the packets that arrive.
 fn leaving_of(
     name: &str,
     facts: &PacketFacts,
@@ -63,14 +63,14 @@ fn leaving_of(
     let program = program(&object, name);
     let found = facts_after(&object, &program, facts, &[result], &options, &Stop::never());
     match found.expect("it can be analysed") {
-        Leaving::Packets(found) => Some(*found),
-        Leaving::Never(_) => None,
+        Outgoing::Packets(found) => Some(*found),
+        Outgoing::Nothing(_) => None,
     }
 }
 
 /// Returns headroom and metadata of packets that a program lets pass.
 fn behind(name: &str, arriving: Option<PacketEnvironment>) -> PacketEnvironment {
-    leaving(name, arriving, PASS).expect("it lets packets pass").surroundings
+    leaving(name, arriving, PASS).expect("it lets packets pass").packet_environment
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn what_lies_around_packets_is_found_out() {
 fn packets_longer_than_a_page_have_the_room_that_they_arrived_with() {
     let long = PacketFacts::lengths(5000, 9000);
     let found = leaving_of("passes", &long, None, PASS).expect("they pass");
-    assert_eq!(found.surroundings, Receive::PAGE.packet_environment());
+    assert_eq!(found.packet_environment, Receive::PAGE.packet_environment());
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn a_proof_is_about_what_lies_around_packets() {
     let made = specialise_for(&object, &takes, known, Mode::Trust, &stop).expect("has a graph");
     assert!(made.program.insns.len() < takes.insns.len());
     let [told, untold] = ["told", "untold"].map(|name| program(&object, name));
-    for (pair, surroundings, proved) in [
+    for (pair, packet_environment, proved) in [
         ((&takes, &made.program), shifted, true),
         ((&takes, &made.program), around((183, 216), (0, 0)), false),
         ((&takes, &made.program), PacketEnvironment::ANY, false),
@@ -284,10 +284,10 @@ fn a_proof_is_about_what_lies_around_packets() {
         ((&told, &untold), around((216, 216), (0, 4)), false),
         ((&told, &untold), around((216, 216), (4, 8)), false),
     ] {
-        let options = page(Some(surroundings));
+        let options = page(Some(packet_environment));
         let proof = prove(&object, pair.0, pair.1, &facts, &options, &stop).expect("is lifted");
-        assert_eq!(proof.proved, proved, "{} {surroundings:?}: {proof:#?}", pair.0.name);
-        assert!(proved || proof.counterexample.is_some(), "{} {surroundings:?}", pair.0.name);
+        assert_eq!(proof.proved, proved, "{} {packet_environment:?}: {proof:#?}", pair.0.name);
+        assert!(proved || proof.counterexample.is_some(), "{} {packet_environment:?}", pair.0.name);
     }
 }
 
@@ -295,10 +295,10 @@ fn a_proof_is_about_what_lies_around_packets() {
 fn metadata_of_others_is_looked_at() {
     let object = object();
     let [told, untold] = ["told", "untold"].map(|name| program(&object, name));
-    for (surroundings, proved) in [(None, true), (Some(PacketEnvironment::ANY), false)] {
-        let options = page(surroundings);
+    for (packet_environment, proved) in [(None, true), (Some(PacketEnvironment::ANY), false)] {
+        let options = page(packet_environment);
         let proof = prove(&object, &told, &untold, &in_page(), &options, &Stop::never());
-        assert_eq!(proof.expect("it can be asked for").proved, proved, "{surroundings:?}");
+        assert_eq!(proof.expect("it can be asked for").proved, proved, "{packet_environment:?}");
     }
 }
 
@@ -324,13 +324,13 @@ fn the_kernel_agrees_about_room_that_was_used() {
         ("passes", "takes_216", true),
         ("passes", "trims", true),
     ] {
-        let (facts, surroundings) = (in_page(), behind(first, None));
+        let (facts, packet_environment) = (in_page(), behind(first, None));
         let [upstream, downstream] = [first, second].map(|name| program(&object, name));
         // The ends of packets that are too long for a page do not move.
         let short = PacketFacts::lengths(64, 1500);
         let facts = if second == "trims" { &short } else { &facts };
         let known = Facts {
-            receive: Receive::PAGE.with_packet_environment(surroundings),
+            receive: Receive::PAGE.with_packet_environment(packet_environment),
             ..Facts::of(facts)
         };
         let made = specialise_for(&object, &downstream, known, Mode::Trust, &Stop::never());

@@ -5,7 +5,7 @@ use proptest::prelude::Rng;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use slowpath_bpf::Object;
 use slowpath_bpf::lift::{LiftOptions, Lifted, Receive, lift};
-use slowpath_chain::facts::{FactsOptions, Leaving, facts_after};
+use slowpath_chain::facts::{FactsOptions, Outgoing, facts_after};
 use slowpath_exec::concrete::{Environment, run};
 use slowpath_generate::{Features, Programs};
 use slowpath_ir::{InputId, InputKind, KnownBits, PacketFacts, RegionId};
@@ -101,7 +101,7 @@ fn interpret(lifted: &Lifted, packet: &[u8], fill: u8) -> Option<(u32, Vec<u8>)>
     Some((word(lifted.layout.result, 0), left.collect()))
 }
 
-fn facts(object: &Object, program: usize, arriving: &PacketFacts) -> Option<Leaving> {
+fn facts(object: &Object, program: usize, arriving: &PacketFacts) -> Option<Outgoing> {
     let linked = object.link(program, None).ok()?;
     let options = FactsOptions { bytes: 130, ..FactsOptions::default() };
     let stop = Stop::never().within(Some(Duration::from_secs(5)));
@@ -109,13 +109,13 @@ fn facts(object: &Object, program: usize, arriving: &PacketFacts) -> Option<Leav
 }
 
 /// Checks a packet that leaves against the facts; returns false if it does not go on.
-fn check(leaving: &Leaving, result: u32, left: &[u8], what: &dyn Fn() -> String) -> bool {
+fn check(leaving: &Outgoing, result: u32, left: &[u8], what: &dyn Fn() -> String) -> bool {
     if !RESULTS.contains(&result) {
         return false;
     }
     match leaving {
-        Leaving::Never(_) => panic!("{}: {left:02x?} leaves, and nothing should", what()),
-        Leaving::Packets(found) => {
+        Outgoing::Nothing(_) => panic!("{}: {left:02x?} leaves, and nothing should", what()),
+        Outgoing::Packets(found) => {
             assert!(found.facts.hold(left), "{}: {left:02x?}: {:?}", what(), found.facts);
         }
     }
@@ -135,7 +135,7 @@ fn facts_hold_for_what_leaves_random_programs() {
         let arriving = arriving(&mut rng);
         let Some(leaving) = facts(&object, 0, &arriving) else { continue };
         analysed += 1;
-        if let Leaving::Packets(found) = &leaving {
+        if let Outgoing::Packets(found) = &leaving {
             known += found.list().len();
         }
         let linked = object.link(0, None).expect("it is complete");
@@ -179,7 +179,7 @@ fn facts_hold_for_what_leaves_a_chain_in_the_kernel() {
     first.bits.extend([0x86, 0xdd].iter().zip(12..).map(|(&b, at)| (at, KnownBits::all(b))));
     first.bits.insert(14, KnownBits { mask: 0xf0, value: 0x60 });
     first.bits.insert(20, KnownBits::all(6));
-    let Some(Leaving::Packets(after)) = facts(&object, 0, &first) else {
+    let Some(Outgoing::Packets(after)) = facts(&object, 0, &first) else {
         panic!("packets pass the firewall")
     };
     let Some(second) = facts(&object, 1, &after.facts) else { panic!("it is understood") };
@@ -223,14 +223,14 @@ fn examples_are_understood_whole() {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
             let name = format!("{}: {}", name.unwrap_or_default(), linked.name);
             match left.unwrap_or_else(|error| panic!("{name}: {error}")) {
-                Leaving::Packets(found) => {
+                Outgoing::Packets(found) => {
                     let work = found.work;
                     eprintln!("{name}: {work:?}");
                     // One query refutes many candidates together.
                     assert!(found.stopped.is_none() && work.queries < 60, "{name}: {work:?}");
                     analysed += 1;
                 }
-                Leaving::Never(never) => panic!("{name}: packets pass: {never:?}"),
+                Outgoing::Nothing(never) => panic!("{name}: packets pass: {never:?}"),
             }
         }
     }

@@ -4,7 +4,7 @@ use crate::assemble;
 
 use slowpath_bpf::Object;
 use slowpath_bpf::lift::LiftOptions;
-use slowpath_chain::facts::{FactsOptions, Leaving, any_packet, facts_after};
+use slowpath_chain::facts::{FactsOptions, Outgoing, any_packet, facts_after};
 use slowpath_chain::optimize::{Optimized, optimize};
 use slowpath_generate::{Features, Programs};
 use slowpath_ir::{Field, PacketFacts};
@@ -71,8 +71,8 @@ fn behind_the_filter(object: &Object) -> PacketFacts {
     let (program, options) = (assemble::program(&filter()), FactsOptions::default());
     let found = facts_after(object, &program, &any_packet(), &[2], &options, &Stop::never());
     match found.expect("it can be analysed") {
-        Leaving::Packets(found) => found.facts,
-        Leaving::Never(_) => panic!("packets pass the filter"),
+        Outgoing::Packets(found) => found.facts,
+        Outgoing::Nothing(_) => panic!("packets pass the filter"),
     }
 }
 

@@ -14,7 +14,7 @@ mod facts;
 mod few_values;
 mod frozen;
 mod mutants;
-mod paying;
+mod profitable_guards;
 mod random_optimize;
 mod random_pairs;
 mod together;

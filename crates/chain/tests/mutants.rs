@@ -13,7 +13,7 @@ use scenes::Scene;
 use slowpath_bpf::lift::{LiftOptions, Receive};
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_chain::equivalence::{EquivalenceError, Proof, prove, prove_guard};
-use slowpath_chain::facts::{FactsOptions, Leaving, any_packet, facts_after};
+use slowpath_chain::facts::{FactsOptions, Outgoing, any_packet, facts_after};
 use slowpath_chain::optimize::optimize;
 use slowpath_generate::{Features, Programs};
 use slowpath_ir::PacketFacts;
@@ -267,8 +267,8 @@ fn behind_the_firewall() -> PacketFacts {
     let (options, stop) = (FactsOptions::default(), Stop::never());
     let found = facts_after(&object, &program, &any_packet(), &[2], &options, &stop);
     match found.expect("it can be analysed") {
-        Leaving::Packets(found) => found.facts,
-        Leaving::Never(_) => panic!("packets pass the firewall"),
+        Outgoing::Packets(found) => found.facts,
+        Outgoing::Nothing(_) => panic!("packets pass the firewall"),
     }
 }
 

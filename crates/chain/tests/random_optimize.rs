@@ -43,7 +43,7 @@ struct Tally {
     errors: usize,
     packets: usize,
     /// Packets with their own map content, one for each pair of paths.
-    covers: usize,
+    test_inputs: usize,
     /// Such packets with content that the kernel's maps do not accept.
     not_installed: usize,
     reasons: BTreeMap<String, usize>,
@@ -78,15 +78,16 @@ fn check(kernel: Option<&Kernel>, object: &[u8], seed: u64, mode: Mode, tally: &
     assert!(specialised.guard.is_none() || mode == Mode::Guard, "{seed}");
     tally.rewritten += 1;
     tally.fewer += usize::from(!made.remarks.is_empty());
-    assert!(proof.covers.len() as u64 <= proof.pairs.min(MOST), "{seed} {mode:?}");
+    assert!(proof.test_inputs.len() as u64 <= proof.pairs.min(MOST), "{seed} {mode:?}");
     // If only some of the facts are used, the proof covers more packets.
-    for cover in proof.covers.iter().filter(|_| mode == Mode::Trust && made.remarks.is_empty()) {
+    for cover in proof.test_inputs.iter().filter(|_| mode == Mode::Trust && made.remarks.is_empty())
+    {
         assert!(facts.hold(&cover.packet), "{seed}: {cover:?}");
     }
     let Some(kernel) = kernel else { return };
     // The kernel does not run shorter packets.
-    let covers = proof.covers.iter().filter(|cover| cover.packet.len() >= 14);
-    for cover in covers.take(COVERS) {
+    let test_inputs = proof.test_inputs.iter().filter(|cover| cover.packet.len() >= 14);
+    for cover in test_inputs.take(COVERS) {
         let witness = json!({ "maps": cover.maps });
         let first = kernel.load(&object, 0).expect("the kernel accepts it");
         let second = kernel.load_rewritten(&object, &specialised.program).expect("accepts it");
@@ -101,7 +102,7 @@ fn check(kernel: Option<&Kernel>, object: &[u8], seed: u64, mode: Mode, tally: &
             let found = compare(&first, &second, &cover.packet).expect("it runs");
             assert_eq!(found, None, "{seed} {mode:?}: {cover:?}");
             assert_eq!(compare_maps(&first, &second).expect("are read"), None, "{seed} {cover:?}");
-            tally.covers += 1;
+            tally.test_inputs += 1;
         } else {
             tally.not_installed += 1;
         }
@@ -136,8 +137,8 @@ fn check_all(programs: u64, object: impl Fn(u64) -> Vec<u8>, what: &str) {
     assert!(tally.rewritten > 9 * rest, "{tally:#?}");
     match kernel {
         Ok(_) => {
-            assert!(tally.covers > 9 * tally.not_installed, "{tally:#?}");
-            Oracle::Kernel.compared(tally.packets + tally.covers, what);
+            assert!(tally.test_inputs > 9 * tally.not_installed, "{tally:#?}");
+            Oracle::Kernel.compared(tally.packets + tally.test_inputs, what);
         }
         Err(reason) => Oracle::Kernel.missing(reason),
     }

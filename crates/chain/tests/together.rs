@@ -88,5 +88,5 @@ fn many_paths_are_proved_together_and_none_is_overlooked() {
     // The ordinary proof does the same by itself.
     let (facts, options, never) = (facts(), LiftOptions::default(), Stop::never());
     let proof = prove(&object, &original, &same, &facts, &options, &never).expect("it is lifted");
-    assert!(proof.proved && proof.covers.len() > 100, "{:?}", proof.undecided);
+    assert!(proof.proved && proof.test_inputs.len() > 100, "{:?}", proof.undecided);
 }

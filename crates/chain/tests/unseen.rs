@@ -4,7 +4,7 @@
 use slowpath_bpf::lift::LiftOptions;
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_chain::equivalence::prove;
-use slowpath_chain::facts::{FactsOptions, Leaving, any_packet, facts_after};
+use slowpath_chain::facts::{FactsOptions, Outgoing, any_packet, facts_after};
 use slowpath_chain::optimize::optimize;
 use slowpath_chain::{Chain, Loaded, RewriteOptions, rewrite};
 use slowpath_ir::{Field, KnownBits, PacketFacts};
@@ -30,8 +30,8 @@ fn passing(name: &str) -> Result<PacketFacts, String> {
     let program = program(&object, name);
     let options = FactsOptions::default();
     match facts_after(&object, &program, &any_packet(), &PASS, &options, &Stop::never()) {
-        Ok(Leaving::Packets(found)) => Ok(found.facts),
-        Ok(Leaving::Never(_)) => panic!("{name} lets packets pass"),
+        Ok(Outgoing::Packets(found)) => Ok(found.facts),
+        Ok(Outgoing::Nothing(_)) => panic!("{name} lets packets pass"),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -10,7 +10,7 @@ use slowpath_bpf::insn::{Insn, decode, encode};
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_chain::Loaded;
 use slowpath_chain::facts::any_packet;
-use slowpath_chain::verify::{Outcome, Place, VerifyReport, verify};
+use slowpath_chain::verify::{ChainContext, Outcome, VerifyReport, verify};
 use slowpath_ir::{KnownBits, PacketFacts};
 use slowpath_kernel::Kernel;
 use slowpath_kernel::agreement::{compare, compare_maps};
@@ -38,7 +38,7 @@ fn finished(object: &Object, program: &BpfProgram) -> Option<Loaded> {
 
 fn verified(first: &Loaded, second: &Loaded, facts: &PacketFacts) -> Option<VerifyReport> {
     let stop = Stop::new(Limits { time: Some(SECONDS), ..Limits::default() });
-    verify([first, second], &Place::from(facts.clone()), None, &stop).ok()
+    verify([first, second], &ChainContext::from(facts.clone()), None, &stop).ok()
 }
 
 /// Returns the facts about the pairs: TCP over IPv6, in packets of at least 100 bytes.

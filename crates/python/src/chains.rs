@@ -6,9 +6,9 @@ use crate::worker::{self, Next, Running, Stop};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use slowpath::{Error, ProgramFile};
-use slowpath_chain::equivalence::Cover;
-use slowpath_chain::verify::Place;
-use slowpath_chain::{Apart, Loaded, MapOf, RewriteOptions};
+use slowpath_chain::equivalence::TestInput;
+use slowpath_chain::verify::ChainContext;
+use slowpath_chain::{Loaded, MemberMap, RewriteOptions, Unfused};
 use slowpath_specialise::Mode;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl Chain {
     /// contradictory.
     #[staticmethod]
     fn check_assumed(py: Python<'_>, assumed: Vec<String>) -> PyResult<()> {
-        let read = slowpath_chain::assumed(&assumed);
+        let read = slowpath_chain::parse_facts(&assumed);
         read.map(|_| ()).map_err(|why| errors::exception(py, &Error::Input(why)))
     }
 
@@ -144,7 +144,7 @@ impl Chain {
     ) -> PyResult<Object> {
         let loaded = loaded(py, objects)?;
         let compiled = compiled.into_iter().collect();
-        let file = self.inner.arriving(name, &loaded, member, &compiled, &known.inner);
+        let file = self.inner.isolated(name, &loaded, member, &compiled, &known.inner);
         Ok(Object::of(file.map_err(|error| wrong(py, &error))?))
     }
 
@@ -159,8 +159,11 @@ impl Chain {
         compiled: Vec<usize>,
     ) -> PyResult<Vec<String>> {
         let loaded = loaded(py, objects)?;
-        let sentences =
-            self.inner.as_compiled(&loaded, &[member].into(), &compiled.into_iter().collect());
+        let sentences = self.inner.compilation_conditions(
+            &loaded,
+            &[member].into(),
+            &compiled.into_iter().collect(),
+        );
         sentences.map_err(|error| wrong(py, &error))
     }
 
@@ -174,7 +177,7 @@ impl Chain {
         member: usize,
     ) -> PyResult<Vec<(usize, Vec<u32>)>> {
         let loaded = loaded(py, objects)?;
-        self.inner.way_to(&loaded, member).map_err(|error| wrong(py, &error))
+        self.inner.shortest_path_to(&loaded, member).map_err(|error| wrong(py, &error))
     }
 
     /// Returns the objects with `variables` (`NAME=VALUE`, or `PROGRAM:NAME=VALUE`) set and with
@@ -217,11 +220,11 @@ impl Chain {
         objects: Vec<(Py<Object>, usize)>,
         assumed: Vec<String>,
         maps: &str,
-        frozen: BTreeSet<MapOf>,
-        generations: Vec<MapOf>,
+        frozen: BTreeSet<MemberMap>,
+        generations: Vec<MemberMap>,
     ) -> PyResult<KnownStart> {
         let loaded = loaded(py, objects)?;
-        let first = slowpath_chain::assumed(&assumed)
+        let first = slowpath_chain::parse_facts(&assumed)
             .map_err(|why| errors::exception(py, &Error::Input(why)))?;
         let read = slowpath_chain::KnownStart::read(
             &self.inner,
@@ -265,7 +268,7 @@ impl Chain {
             None => None,
         };
         let mut options = RewriteOptions { mode, fuse, graphs, ..RewriteOptions::default() };
-        options.first = slowpath_chain::assumed(&assumed)
+        options.first = slowpath_chain::parse_facts(&assumed)
             .map_err(|why| errors::exception(py, &Error::Input(why)))?;
         if let Some(maps) = maps {
             let read = slowpath_chain::frozen::read_contents(&self.inner, &loaded, &maps);
@@ -303,7 +306,7 @@ type Message = Result<Rewritten, String>;
 
 fn message(rewritten: &slowpath_chain::Rewritten, graphs: bool) -> Message {
     let text = serde_json::to_string(&rewritten.report).map_err(|error| error.to_string())?;
-    let covers = rewritten.covers.iter().map(|covers| covered(covers)).collect();
+    let covers = rewritten.test_inputs.iter().map(|covers| covered(covers)).collect();
     let graphs = graphs.then(|| serde_json::to_string(&rewritten.graphs)).transpose();
     let graphs = graphs.map_err(|error| error.to_string())?;
     Ok((text, rewritten.objects.clone(), fused(rewritten), covers, graphs))
@@ -311,9 +314,9 @@ fn message(rewritten: &slowpath_chain::Rewritten, graphs: bool) -> Message {
 
 fn fused(rewritten: &slowpath_chain::Rewritten) -> Option<Fused> {
     let bytes = rewritten.fused.clone()?;
-    let covers = covered(&rewritten.fused_covers);
+    let covers = covered(&rewritten.fused_test_inputs);
     Some(match rewritten.apart.clone()? {
-        Ok(Apart { bytes: apart, entry, maps }) => (bytes, Some(apart), entry, maps, covers),
+        Ok(Unfused { bytes: apart, entry, maps }) => (bytes, Some(apart), entry, maps, covers),
         Err(why) => (bytes, None, why, BTreeMap::new(), covers),
     })
 }
@@ -359,7 +362,7 @@ pub fn verify(
     behind: Option<Behind>,
 ) -> PyResult<String> {
     let both = loaded(py, vec![first, second])?;
-    let first = slowpath_chain::assumed(&assumed)
+    let first = slowpath_chain::parse_facts(&assumed)
         .map_err(|why| errors::exception(py, &Error::Input(why)))?;
     let mut options = RewriteOptions { first, ..RewriteOptions::default() };
     if let Some(name) = receive {
@@ -375,10 +378,10 @@ pub fn verify(
     let done = worker::run(py, stop, move |stop| {
         let place = match &behind {
             Some((chain, members, member)) => {
-                let found = Place::in_chain(chain, members, *member, &options, stop);
+                let found = ChainContext::in_chain(chain, members, *member, &options, stop);
                 found.map_err(|error| error.to_string())?
             }
-            None => Place::of(&options),
+            None => ChainContext::of(&options),
         };
         slowpath_chain::verify::verify([&both[0], &both[1]], &place, kernel_types, stop)
             .map_err(|error| error.to_string())
@@ -401,8 +404,8 @@ fn loaded(py: Python<'_>, objects: Vec<(Py<Object>, usize)>) -> PyResult<Vec<Loa
 }
 
 /// Formats test inputs as JSON text.
-fn covered(covers: &[Cover]) -> String {
-    let one = |cover: &Cover| {
+fn covered(covers: &[TestInput]) -> String {
+    let one = |cover: &TestInput| {
         let packet: String = cover.packet.iter().map(|byte| format!("{byte:02x}")).collect();
         json!([packet, cover.maps])
     };

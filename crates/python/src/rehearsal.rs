@@ -56,7 +56,7 @@ pub fn rehearse(
     receive: Option<&str>,
 ) -> PyResult<String> {
     let fail = |error: Error| errors::exception(py, &error);
-    let facts = (!assumed.is_empty()).then(|| slowpath_chain::assumed(&assumed)).transpose();
+    let facts = (!assumed.is_empty()).then(|| slowpath_chain::parse_facts(&assumed)).transpose();
     let facts = facts.map_err(|why| fail(Error::Input(why)))?;
     let object = |file: &ProgramFile| {
         let what = "it is a listing; the kernel runs BPF objects";

@@ -35,7 +35,7 @@ pub struct ArrivingProgram {
     pub program: usize,
     /// The programs in front, each with its object and its number in the object. If there are none,
     /// any packet can arrive.
-    pub in_front: Vec<(Arc<Object>, usize)>,
+    pub upstream: Vec<(Arc<Object>, usize)>,
     /// Finds facts about the packets that the programs in front send.
     pub arrivals: FindArrivals,
     /// Content of the program's own maps, by their names in the object, in addition to the content

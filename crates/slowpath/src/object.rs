@@ -184,7 +184,7 @@ impl ProgramFile {
 fn arriving_info(program: &ArrivingProgram) -> ProgramInfo {
     let entry = program.object.programs.get(program.program);
     let needed = needs_kernel(&program.object, program.program)
-        || program.in_front.iter().any(|(object, number)| needs_kernel(object, *number));
+        || program.upstream.iter().any(|(object, number)| needs_kernel(object, *number));
     ProgramInfo {
         index: program.program,
         section: entry.map_or_else(String::new, |entry| entry.section.clone()),

@@ -25,7 +25,7 @@ fn arriving(facts: Option<PacketFacts>, behind: bool) -> Value {
         name: "balancer".to_owned(),
         object,
         program: 0,
-        in_front,
+        upstream: in_front,
         arrivals: Arc::new(arrivals),
         contents: BTreeMap::new(),
     };

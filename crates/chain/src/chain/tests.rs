@@ -43,8 +43,8 @@ fn a_chain_is_what_is_written() {
             }],
             dispatcher: None,
             shared: vec![
-                Shared { maps: vec![(0, "flows".to_owned()), (1, "seen".to_owned())], line: 10 },
-                Shared { maps: vec![(0, "rules".to_owned())], line: 11 },
+                SharedMap { maps: vec![(0, "flows".to_owned()), (1, "seen".to_owned())], line: 10 },
+                SharedMap { maps: vec![(0, "rules".to_owned())], line: 11 },
             ],
             targets: Vec::new(),
             entry: 0,
@@ -222,7 +222,7 @@ fn in_front_are_all_that_lead_to_a_program() {
     let text = programs(&["a", "b", "c", "d"])
         + &edges(&[("a", "XDP_PASS", "b"), ("b", "XDP_PASS", "c"), ("a", "XDP_TX", "d")]);
     let chain = Chain::parse(&text).expect("a chain");
-    let in_front: Vec<_> = (0..4).map(|member| chain.in_front(member)).collect();
+    let upstream: Vec<_> = (0..4).map(|member| chain.upstream(member)).collect();
     let [none, one, two] = [[].into(), [0].into(), [0, 1].into()];
-    assert_eq!(in_front, [none, one, two, BTreeSet::from([0])]);
+    assert_eq!(upstream, [none, one, two, BTreeSet::from([0])]);
 }

@@ -17,14 +17,14 @@ pub(super) type Difference = (String, TermId);
 
 /// Bytes that one of the paths has written.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct WrittenBytes {
     offset: TermId,
     bytes: u8,
 }
 
 /// Writes of a path since the prologue.
 struct Writes {
-    places: Vec<(RegionKey, Place)>,
+    places: Vec<(RegionKey, WrittenBytes)>,
     /// True if bytes of the packet were cleared.
     clears: bool,
 }
@@ -113,7 +113,7 @@ fn differences_at(
     }
     if clears {
         let offset = pair.pool().var("any offset in the packet", Domain::full(64));
-        let place = Place { offset, bytes: 1 };
+        let place = WrittenBytes { offset, bytes: 1 };
         let extent = Extent { unmoved: false, ..extent };
         let key = (false, "packet".to_owned());
         differences.push(memory(pair, &key, place, (path, other), &extent)?);
@@ -145,7 +145,7 @@ fn shared(
         let Some(key) = member.key(region) else { continue };
         match written.value {
             Some(value) => {
-                let place = Place { offset, bytes: pool.width(value) / 8 };
+                let place = WrittenBytes { offset, bytes: pool.width(value) / 8 };
                 places.push((key, place));
             }
             None if region == member.layout.packet => clears = true,
@@ -171,7 +171,7 @@ fn other_content(
     pair: &mut Pair,
     state: &SymbolicState,
     region: RegionId,
-    Place { offset, bytes }: Place,
+    WrittenBytes { offset, bytes }: WrittenBytes,
 ) -> Result<TermId, String> {
     pair.swap_terms();
     let content = pair.other.side.content(state, region, offset, bytes);
@@ -184,10 +184,10 @@ fn other_content(
 fn both(
     pair: &mut Pair,
     key: &RegionKey,
-    place: Place,
+    place: WrittenBytes,
     (path, other): (&Path, &Path),
 ) -> Result<(TermId, TermId), String> {
-    let Place { offset, bytes } = place;
+    let WrittenBytes { offset, bytes } = place;
     let regions = [&pair.original, &pair.other].map(|member| member.regions.get(key).copied());
     match regions {
         [Some(mine), theirs] => {
@@ -220,7 +220,7 @@ fn scalar(
 ) -> Result<Difference, String> {
     let offset = pair.pool().constant(64, offset);
     let key = (false, region.to_owned());
-    let (a, b) = both(pair, &key, Place { offset, bytes: 4 }, paths)?;
+    let (a, b) = both(pair, &key, WrittenBytes { offset, bytes: 4 }, paths)?;
     let b = pair.one_if_alike(a, b);
     let pool = pair.pool();
     let same = pool.eq(a, b);
@@ -251,7 +251,7 @@ fn extent(pair: &mut Pair, path: &Path) -> Result<Extent, String> {
 fn memory(
     pair: &mut Pair,
     key: &RegionKey,
-    place: Place,
+    place: WrittenBytes,
     paths: (&Path, &Path),
     extent: &Extent,
 ) -> Result<Difference, String> {
@@ -277,7 +277,12 @@ fn memory(
 
 /// Returns the condition that two values for one place differ in a byte that is inside the final
 /// packet.
-fn inside(pool: &mut TermPool, extent: &Extent, place: Place, (a, b): (TermId, TermId)) -> TermId {
+fn inside(
+    pool: &mut TermPool,
+    extent: &Extent,
+    place: WrittenBytes,
+    (a, b): (TermId, TermId),
+) -> TermId {
     let length = pool.sub(extent.end, extent.first);
     let mut any = pool.bool(false);
     for byte in 0..place.bytes {

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Number added to the packet length; the sum stands for reaching the original, and is not the
 /// result of any program.
-const THERE: i32 = 1 << 28;
+const REACHED_RESULT: i32 = 1 << 28;
 
 /// Proves that a program behind a guard does what the original does, for all packets. Maps have the
 /// content in `options` if the guard reads a generation of zero, otherwise any content.
@@ -30,15 +30,15 @@ pub fn prove_guard(
     options: &LiftOptions,
     stop: &Stop,
 ) -> Result<Proof, EquivalenceError> {
-    prove_guard_like(object, original, (guarded, guard, None), options, stop)
+    prove_guard_with_origins(object, original, (guarded, guard, None), options, stop)
 }
 
 /// Same as [`prove_guard`], with the slot of the original for each slot of the program, if known;
-/// see [`prove_like`](super::prove_like).
+/// see [`prove_with_origins`](super::prove_with_origins).
 ///
 /// # Errors
 /// If a program cannot be lifted.
-pub fn prove_guard_like(
+pub fn prove_guard_with_origins(
     object: &Object,
     original: &BpfProgram,
     (guarded, guard, origins): (&BpfProgram, &Guard, Option<&[usize]>),
@@ -60,13 +60,16 @@ pub fn prove_guard_like(
         return Ok(proof);
     }
     let packets = Packets::Outside { facts: &facts, of: &all };
-    let [cut, there] = [cut(guarded, guard.original), there(original)];
+    let [cut, there] = [before_original(guarded, guard.original), original_reached(original)];
     let mut rest = prove_for(object, &there, &cut, packets, options, stop)?;
-    proof.covers.append(&mut rest.covers);
+    proof.test_inputs.append(&mut rest.test_inputs);
     add(&mut proof, rest);
     if let Some(map) = guard.generation {
         let name = object.maps.get(map as usize).map_or("", |map| &map.name);
-        let subject = Subject { raised: Some(name), ..Subject::of(object, Packets::Inside(&all)) };
+        let subject = Subject {
+            nonzero_generation: Some(name),
+            ..Subject::of(object, Packets::Inside(&all))
+        };
         add(&mut proof, prove_with(subject, &there, (&cut, None), options, stop)?);
     }
     Ok(proof)
@@ -85,7 +88,7 @@ fn add(proof: &mut Proof, more: Proof) {
 
 /// Returns instructions that replace the original, with the context in `r1`. They return a special
 /// value, which shows that the original was reached.
-fn arrived() -> [Insn; 6] {
+fn reached_epilogue() -> [Insn; 6] {
     let field =
         |dst, offset| Insn::Load { size: Size::W, signed: false, dst, base: Register::R1, offset };
     let alu = |op, src| Insn::Alu { width: Width::W64, op, dst: Register::R0, src };
@@ -93,15 +96,15 @@ fn arrived() -> [Insn; 6] {
         field(Register::R2, 0),
         field(Register::R0, 4),
         alu(AluOp::Sub, Source::Reg(Register::R2)),
-        alu(AluOp::Add, Source::Imm(THERE)),
+        alu(AluOp::Add, Source::Imm(REACHED_RESULT)),
         Insn::Alu { width: Width::W64, op: AluOp::Mov, dst: Register::R1, src: Source::Imm(0) },
         Insn::Exit,
     ]
 }
 
 /// Returns a program that reaches the original at once.
-fn there(original: &BpfProgram) -> BpfProgram {
-    let insns = arrived().to_vec();
+fn original_reached(original: &BpfProgram) -> BpfProgram {
+    let insns = reached_epilogue().to_vec();
     BpfProgram {
         lines: vec![None; insns.len()],
         insns,
@@ -112,9 +115,9 @@ fn there(original: &BpfProgram) -> BpfProgram {
     }
 }
 
-/// Returns the part of a program before the original, with [`arrived`] after it, and the functions
-/// that it calls.
-fn cut(guarded: &BpfProgram, at: usize) -> BpfProgram {
+/// Returns the part of a program before the original, with [`reached_epilogue`] after it, and the
+/// functions that it calls.
+fn before_original(guarded: &BpfProgram, at: usize) -> BpfProgram {
     let body = |function: usize| {
         let first = guarded.subprograms[function].first;
         let behind = guarded.subprograms.get(function + 1);
@@ -146,7 +149,7 @@ fn cut(guarded: &BpfProgram, at: usize) -> BpfProgram {
             places.push(Some(slot));
         }
         if function.is_none() {
-            insns.extend(arrived());
+            insns.extend(reached_epilogue());
             places.extend([None; 6]);
         }
     }

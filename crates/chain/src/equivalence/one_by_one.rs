@@ -2,7 +2,7 @@
 //! program that its packets take.
 
 use super::validation::Validation;
-use super::{compare, covering, replay};
+use super::{compare, replay, test_inputs};
 use slowpath_product::{Answer, Equivalence, NextPath, Path, PathEnumerator, difference};
 use slowpath_smt::{SolverError, TermId};
 
@@ -74,8 +74,12 @@ impl Validation<'_, '_> {
             self.found.pairs += 1;
             self.queries.stop().count(self.found.pairs, "pairs of paths");
             self.found.executed.note(path.instructions, other.instructions);
-            if self.found.covers.len() < covering::MAX_COVERS {
-                self.found.covers.extend(covering::cover(self.pair, self.packets, &other));
+            if self.found.test_inputs.len() < test_inputs::MAX_TEST_INPUTS {
+                self.found.test_inputs.extend(test_inputs::test_input(
+                    self.pair,
+                    self.packets,
+                    &other,
+                ));
             }
             match self.both(path, &other)? {
                 Equivalence::Proved => {}

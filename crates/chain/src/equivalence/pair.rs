@@ -78,7 +78,7 @@ impl Pair {
         if let Some(map) = raised {
             let array = arrays.get(&(true, map.to_owned())).copied();
             let array = array.ok_or("neither program reads the generation of maps")?;
-            facts.conditions.push(is_raised(&mut pool, array));
+            facts.conditions.push(is_nonzero(&mut pool, array));
         }
         let start = |pool, lifted| member(pool, lifted, (&arrays, &inputs), &facts.initial);
         let mut original = start(pool, original)?;
@@ -164,7 +164,7 @@ impl Member {
 }
 
 /// Returns the condition that a generation, the first 8 bytes of an array, is not zero.
-fn is_raised(pool: &mut TermPool, array: ArrayId) -> TermId {
+fn is_nonzero(pool: &mut TermPool, array: ArrayId) -> TermId {
     let mut all = pool.bool(true);
     for byte in 0..8 {
         let (at, zero) = (pool.constant(64, byte), pool.constant(8, 0));

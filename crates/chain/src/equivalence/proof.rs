@@ -1,8 +1,8 @@
 //! Result of comparing two programs.
 
-use super::covering::Cover;
-use super::executed::Executed;
+use super::instruction_counts::InstructionCounts;
 use super::replay::Counterexample;
+use super::test_inputs::TestInput;
 use serde::Serialize;
 
 /// Knowledge about the equivalence of two programs.
@@ -19,7 +19,7 @@ pub struct Proof {
     pub pairs: u64,
     /// Numbers of instructions that such pairs execute.
     #[serde(skip)]
-    pub executed: Executed,
+    pub executed: InstructionCounts,
     /// Number of solver queries.
     pub queries: u64,
     /// Wall-clock time in seconds.
@@ -32,5 +32,5 @@ pub struct Proof {
     pub counterexample: Option<Counterexample>,
     /// Test inputs for the pairs, up to a limit.
     #[serde(skip)]
-    pub covers: Vec<Cover>,
+    pub test_inputs: Vec<TestInput>,
 }

@@ -4,7 +4,7 @@
 //! It proves that the programs do the same, or shows nothing: a difference may be due to runs that
 //! do not exist. Then the proof goes on path by path, which also finds packets.
 
-use super::covering::MAX_COVERS;
+use super::test_inputs::MAX_TEST_INPUTS;
 use super::validation::{Together, Validation};
 use super::{alignment, compare};
 use slowpath_product::{Answer, Lockstep, Path, StructuralEquality, TermPair, lockstep};
@@ -26,7 +26,7 @@ impl Validation<'_, '_> {
     /// programs on, or no time for more.
     pub(super) fn is_covered(&self) -> bool {
         let Together::Proved(stop) = &self.together else { return false };
-        self.found.covers.len() >= MAX_COVERS || stop.reason().is_some()
+        self.found.test_inputs.len() >= MAX_TEST_INPUTS || stop.reason().is_some()
     }
 
     /// Compares all paths together, unless that has been tried before; returns whether they are

@@ -1,8 +1,8 @@
 //! Facts along a chain: propagates facts about packets from each program to the next.
 
-use super::across::{Fragments, across};
-use super::{FactsOptions, Leaving, Results, any_packet, facts_leaving};
-use crate::dispatcher::GONE;
+use super::network::{Fragments, after_network};
+use super::{FactsOptions, Outgoing, ResultSet, any_packet, facts_leaving};
+use crate::dispatcher::REMOVED_RESULT;
 use crate::{Chain, Edge};
 use slowpath_bpf::lift::PacketEnvironment;
 use slowpath_bpf::{BpfProgram, Object};
@@ -11,7 +11,7 @@ use slowpath_stop::Stop;
 
 /// A program of a chain, with its options.
 #[derive(Clone, Copy)]
-pub struct Runs<'a> {
+pub struct ChainProgram<'a> {
     /// Object of the program.
     pub object: &'a Object,
     /// The program, linked.
@@ -26,9 +26,9 @@ pub struct Reached {
     /// Facts about all of these packets; `None` if no packet arrives.
     pub facts: Option<PacketFacts>,
     /// Headroom and metadata of these packets.
-    pub surroundings: Option<PacketEnvironment>,
+    pub packet_environment: Option<PacketEnvironment>,
     /// Packets that leave the previous program, by number of the edge to this program.
-    pub over: Vec<(usize, Leaving)>,
+    pub by_edge: Vec<(usize, Outgoing)>,
     /// Reasons why nothing is known of packets over an edge, by its number.
     pub unknown: Vec<(usize, String)>,
 }
@@ -40,14 +40,14 @@ pub struct Reached {
 /// be found out about a program in time, anything may leave it.
 pub fn facts_along(
     chain: &Chain,
-    runs: &[Runs<'_>],
+    runs: &[ChainProgram<'_>],
     first: &PacketFacts,
     stop: &Stop,
 ) -> Vec<Reached> {
     let mut reached: Vec<Reached> = chain.members.iter().map(|_| Reached::default()).collect();
     if let Some(entry) = reached.get_mut(chain.entry) {
         entry.facts = Some(first.clone());
-        entry.surroundings =
+        entry.packet_environment =
             runs.get(chain.entry).map(|run| run.options.lift.receive.packet_environment());
     }
     for member in chain.order() {
@@ -56,23 +56,23 @@ pub fn facts_along(
         };
         for (number, edge) in chain.edges.iter().enumerate().filter(|(_, e)| e.from == member) {
             let results = results(edge);
-            let Runs { object, program, options } = *from;
+            let ChainProgram { object, program, options } = *from;
             let mut options = options.clone();
-            if let Some(around) = reached[member].surroundings {
-                options.lift.receive = options.lift.receive.with_packet_environment(around);
+            if let Some(environment) = reached[member].packet_environment {
+                options.lift.receive = options.lift.receive.with_packet_environment(environment);
             }
             stop.about(&chain.members[member].name);
             stop.enter("finding out what it lets through");
             let left = facts_leaving(object, program, &facts, &results, &options, stop);
             let Some(to) = reached.get_mut(edge.to) else { continue };
-            let (arriving, around) = match left {
-                Ok(Leaving::Never(never)) => {
-                    to.over.push((number, Leaving::Never(never)));
+            let (arriving, environment) = match left {
+                Ok(Outgoing::Nothing(never)) => {
+                    to.by_edge.push((number, Outgoing::Nothing(never)));
                     continue;
                 }
-                Ok(Leaving::Packets(found)) => {
-                    let left = (found.facts.clone(), found.surroundings);
-                    to.over.push((number, Leaving::Packets(found)));
+                Ok(Outgoing::Packets(found)) => {
+                    let left = (found.facts.clone(), found.packet_environment);
+                    to.by_edge.push((number, Outgoing::Packets(found)));
                     left
                 }
                 Err(error) => {
@@ -80,17 +80,18 @@ pub fn facts_along(
                     (any_packet(), PacketEnvironment::ANY)
                 }
             };
-            let (arriving, around) = match &edge.network {
+            let (arriving, environment) = match &edge.network {
                 Some(network) => {
                     let behind = runs.get(edge.to).is_none_or(|to| to.program.accepts_fragments());
                     let before = program.accepts_fragments();
-                    let arriving = across(&arriving, network, Fragments { before, behind });
+                    let arriving = after_network(&arriving, network, Fragments { before, behind });
                     (arriving, options.lift.receive_after_network.packet_environment())
                 }
-                None => (arriving, around),
+                None => (arriving, environment),
             };
-            let known = to.surroundings;
-            to.surroundings = Some(known.map_or(around, |known| known.join(around)));
+            let known = to.packet_environment;
+            to.packet_environment =
+                Some(known.map_or(environment, |known| known.join(environment)));
             to.facts = Some(match to.facts.take() {
                 Some(known) => known.join(&arriving),
                 None => arriving,
@@ -101,9 +102,9 @@ pub fn facts_along(
 }
 
 /// Returns the results on which a packet takes an edge.
-fn results(edge: &Edge) -> Results {
+fn results(edge: &Edge) -> ResultSet {
     let values = edge.on.iter().map(|action| action.number());
-    let gone = edge.dispatched.then_some(GONE);
-    let mask = if edge.dispatched { GONE } else { u32::MAX };
-    Results { values: values.chain(gone).collect(), mask }
+    let gone = edge.dispatched.then_some(REMOVED_RESULT);
+    let mask = if edge.dispatched { REMOVED_RESULT } else { u32::MAX };
+    ResultSet { values: values.chain(gone).collect(), mask }
 }

@@ -5,7 +5,7 @@
 //! choice between paths.
 
 use super::error::FactsError;
-use super::results::Results;
+use super::results::ResultSet;
 use slowpath_bpf::lift::Layout;
 use slowpath_exec::{ArcId, Executor, NodeId, SymbolicState, Varying};
 use slowpath_ir::RegionId;
@@ -39,7 +39,7 @@ impl Departure {
     pub fn of(
         unrolled: &mut Unrolled,
         layout: &Layout,
-        results: &Results,
+        results: &ResultSet,
     ) -> Result<Option<Departure>, FactsError> {
         let alive = alive(unrolled, layout.result, results);
         let Some(mut gated) = Gated::of(unrolled, &alive)? else { return Ok(None) };
@@ -127,9 +127,9 @@ pub(super) fn result(
 ///
 /// Works backwards and keeps, for each node, the result term that all paths from there share, if
 /// there is one. Over an arc to a merge, a phi is the value that arrives over this arc.
-fn alive(unrolled: &mut Unrolled, region: RegionId, results: &Results) -> Vec<bool> {
+fn alive(unrolled: &mut Unrolled, region: RegionId, results: &ResultSet) -> Vec<bool> {
     let mut alive = vec![false; unrolled.dag.arcs.len()];
-    let mut behind: Vec<Option<Way>> = vec![None; unrolled.dag.nodes.len()];
+    let mut behind: Vec<Option<CommonResult>> = vec![None; unrolled.dag.nodes.len()];
     let exits = unrolled.exits.clone();
     let mut ends: Vec<Option<TermId>> = vec![None; unrolled.dag.arcs.len()];
     for (arc, state) in &exits {
@@ -137,20 +137,21 @@ fn alive(unrolled: &mut Unrolled, region: RegionId, results: &Results) -> Vec<bo
     }
     for node in (0..unrolled.dag.nodes.len()).rev() {
         let out = unrolled.dag.nodes[node].out.clone();
-        let mut found: Option<Way> = None;
+        let mut found: Option<CommonResult> = None;
         for arc in out {
             let way = match unrolled.dag[arc].head {
-                Head::Exit(_) => ends[arc.index()].map_or(Some(Way::Any), |r| Some(Way::Result(r))),
+                Head::Exit(_) => ends[arc.index()]
+                    .map_or(Some(CommonResult::Any), |r| Some(CommonResult::Result(r))),
                 Head::Node(next) => match behind.get(next.index()).copied().flatten() {
-                    Some(Way::Result(term)) => {
+                    Some(CommonResult::Result(term)) => {
                         let executor = &mut unrolled.executor;
-                        Some(Way::Result(arriving(executor, term, next, arc, WRAPPED)))
+                        Some(CommonResult::Result(arriving(executor, term, next, arc, WRAPPED)))
                     }
                     other => other,
                 },
             };
             let Some(way) = way else { continue };
-            if let Way::Result(term) = way
+            if let CommonResult::Result(term) = way
                 && let Some(value) = unrolled.executor.pool.as_const(term)
                 && !results.contain(value as u32)
             {
@@ -159,8 +160,10 @@ fn alive(unrolled: &mut Unrolled, region: RegionId, results: &Results) -> Vec<bo
             alive[arc.index()] = true;
             found = match (found, way) {
                 (None, way) => Some(way),
-                (Some(Way::Result(a)), Way::Result(b)) if a == b => Some(Way::Result(a)),
-                _ => Some(Way::Any),
+                (Some(CommonResult::Result(a)), CommonResult::Result(b)) if a == b => {
+                    Some(CommonResult::Result(a))
+                }
+                _ => Some(CommonResult::Any),
             };
         }
         behind[node] = found;
@@ -170,7 +173,7 @@ fn alive(unrolled: &mut Unrolled, region: RegionId, results: &Results) -> Vec<bo
 
 /// Common property of paths to the end.
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum CommonResult {
     /// The same result.
     Result(TermId),
     /// Nothing in common.

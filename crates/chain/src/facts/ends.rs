@@ -1,8 +1,8 @@
 //! Ends of packets that do not go on to the next program, and the branches that decide them.
 
 use super::departure::{WRAPPED, arriving, result};
-use super::results::Results;
-use super::why::Place;
+use super::explanation::InsnLocation;
+use super::results::ResultSet;
 use slowpath_exec::{ArcId, Executor, NodeId, Varying};
 use slowpath_ir::{RegionId, Terminator};
 use slowpath_search::{Head, Unrolled};
@@ -18,11 +18,11 @@ pub struct End {
     /// Result; `None` if it is not constant.
     pub result: Option<u32>,
     /// Last branch before the end, if there is one.
-    pub branch: Option<Place>,
+    pub branch: Option<InsnLocation>,
 }
 
 /// Returns the ends of a program with other results than these.
-pub(super) fn ends(unrolled: &mut Unrolled, region: RegionId, results: &Results) -> Vec<End> {
+pub(super) fn ends(unrolled: &mut Unrolled, region: RegionId, results: &ResultSet) -> Vec<End> {
     let mut before: Vec<Vec<ArcId>> = vec![Vec::new(); unrolled.dag.nodes.len()];
     for (number, arc) in unrolled.dag.arcs.iter().enumerate() {
         if let Head::Node(node) = arc.head
@@ -70,7 +70,11 @@ fn meeting(executor: &Executor, term: TermId, deep: u32) -> Option<(NodeId, Vec<
 
 /// Returns the last branches on the paths to the end of a node, with `None` for a path without
 /// branches.
-fn branches(unrolled: &Unrolled, arriving: &[Vec<ArcId>], node: NodeId) -> Vec<Option<Place>> {
+fn branches(
+    unrolled: &Unrolled,
+    arriving: &[Vec<ArcId>],
+    node: NodeId,
+) -> Vec<Option<InsnLocation>> {
     let program = unrolled.executor.program();
     let (mut found, mut seen, mut open) = (Vec::new(), BTreeSet::new(), vec![node]);
     while let Some(node) = open.pop() {
@@ -79,7 +83,7 @@ fn branches(unrolled: &Unrolled, arriving: &[Vec<ArcId>], node: NodeId) -> Vec<O
         }
         let block = program.block(unrolled.dag[node].block);
         if let Terminator::Branch { .. } = block.terminator {
-            found.push(Some(Place::of_branch(program, block)));
+            found.push(Some(InsnLocation::of_branch(program, block)));
         } else if arriving[node.index()].is_empty() {
             found.push(None);
         } else {

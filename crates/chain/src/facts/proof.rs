@@ -4,7 +4,7 @@ use super::candidates::{Bounds, Candidates, Seen};
 use super::departure::Departure;
 use super::error::FactsError;
 use super::samples::Sampler;
-use super::wrong::Packet;
+use super::violations::Packet;
 use slowpath_bpf::insn::Insn;
 use slowpath_ir::RegionId;
 use slowpath_search::Unrolled;

@@ -2,17 +2,17 @@
 
 /// Results of a program that the search is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Results {
+pub struct ResultSet {
     /// XDP actions.
     pub values: Vec<u32>,
     /// Mask of the bits of a result that are compared.
     pub mask: u32,
 }
 
-impl Results {
+impl ResultSet {
     /// Creates a set of these results and no others.
-    pub fn exactly(values: &[u32]) -> Results {
-        Results { values: values.to_vec(), mask: u32::MAX }
+    pub fn exactly(values: &[u32]) -> ResultSet {
+        ResultSet { values: values.to_vec(), mask: u32::MAX }
     }
 
     /// Returns true if the set contains a result.

@@ -30,7 +30,7 @@ pub(super) struct Sampler {
     /// Other inputs, with the conditions that mention them.
     bound: Vec<(Input, Vec<TermId>)>,
     /// Bytes that are read at variable offsets.
-    walked: Vec<(ArrayId, TermId)>,
+    variable_reads: Vec<(ArrayId, TermId)>,
     random: Random,
 }
 
@@ -66,7 +66,7 @@ impl Sampler {
         }
         let free = found.into_iter().filter(|input| !mentioned.contains_key(input)).collect();
         Sampler {
-            walked: places.into_iter().collect(),
+            variable_reads: places.into_iter().collect(),
             conditions: conditions.to_vec(),
             length,
             bytes: bytes.to_vec(),
@@ -109,7 +109,7 @@ impl Sampler {
         if !holds(pool, &varied, &self.conditions) {
             varied = model.clone();
         }
-        self.walk(pool, &mut varied);
+        self.vary_reads(pool, &mut varied);
         let tried = self.bound.len().min(MAX_TRIED);
         let first = self.random.bits() as usize % self.bound.len().max(1);
         for index in 0..tried {
@@ -124,14 +124,14 @@ impl Sampler {
     }
 
     /// Changes bytes that are read at variable offsets, as many as possible at once.
-    fn walk(&mut self, pool: &TermPool, model: &mut Model) {
-        let mut parts = vec![(0, self.walked.len())];
+    fn vary_reads(&mut self, pool: &TermPool, model: &mut Model) {
+        let mut parts = vec![(0, self.variable_reads.len())];
         let mut tried = 0;
         while let Some((first, end)) = parts.pop().filter(|_| tried < MAX_TRIED) {
             let mut changed = model.clone();
             let mut evaluator = Evaluator::new(pool, model);
             for at in first..end {
-                let (array, index) = self.walked[at];
+                let (array, index) = self.variable_reads[at];
                 changed.set_byte(array, evaluator.value(index), self.random.bits() as u8);
             }
             tried += 1;

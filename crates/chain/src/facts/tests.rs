@@ -14,7 +14,7 @@ fn object() -> Object {
     Object::parse(include_bytes!("../../tests/objects/facts.bpf.o")).expect("it is an object")
 }
 
-fn leaving(name: &str, arriving: &PacketFacts, results: &[u32]) -> Leaving {
+fn leaving(name: &str, arriving: &PacketFacts, results: &[u32]) -> Outgoing {
     leaving_with(name, arriving, results, &FactsOptions::default())
 }
 
@@ -23,7 +23,7 @@ fn leaving_with(
     arriving: &PacketFacts,
     results: &[u32],
     options: &FactsOptions,
-) -> Leaving {
+) -> Outgoing {
     let object = object();
     let number = object.programs.iter().position(|program| program.name == name);
     let program = object.link(number.expect("it is there"), None).expect("it is complete");
@@ -32,11 +32,11 @@ fn leaving_with(
 
 fn found(name: &str, arriving: &PacketFacts, results: &[u32]) -> Discovery {
     match leaving(name, arriving, results) {
-        Leaving::Packets(found) => {
+        Outgoing::Packets(found) => {
             assert_eq!(found.stopped, None);
             *found
         }
-        Leaving::Never(never) => panic!("{name}: nothing leaves: {never:?}"),
+        Outgoing::Nothing(never) => panic!("{name}: nothing leaves: {never:?}"),
     }
 }
 
@@ -78,7 +78,7 @@ fn a_firewall_establishes_headers_and_says_where() {
     // With any headroom, more stores may hit byte 14.
     assert!(explained(&mut found, &Fact::Bits(14)).starts_with(&checks));
     let page = FactsOptions { lift: LiftOptions::default(), ..FactsOptions::default() };
-    let Leaving::Packets(mut in_page) = leaving_with("firewall", &any(), &[PASS], &page) else {
+    let Outgoing::Packets(mut in_page) = leaving_with("firewall", &any(), &[PASS], &page) else {
         panic!("packets pass");
     };
     assert_eq!(explained(&mut in_page, &Fact::Bits(14)), checks);
@@ -166,7 +166,7 @@ fn what_arrives_is_kept_where_nothing_is_written() {
 fn a_program_that_lets_nothing_through_says_where_packets_end() {
     let mut arriving = any();
     arriving.bits.extend([(12, KnownBits::all(0x08)), (13, KnownBits::all(0x00))]);
-    let Leaving::Never(never) = leaving("no_ipv4", &arriving, &[PASS]) else {
+    let Outgoing::Nothing(never) = leaving("no_ipv4", &arriving, &[PASS]) else {
         panic!("IPv4 is dropped")
     };
     let line = lines(&["int no_ipv4", "h_proto == bpf_htons(ETH_P_IP)"])[1];
@@ -178,7 +178,7 @@ fn a_program_that_lets_nothing_through_says_where_packets_end() {
     // The same if only the solver finds out.
     let mut arriving = any();
     arriving.values.insert(field(12, 2), BTreeSet::from([0x0800]));
-    let Leaving::Never(never) = leaving("no_ipv4", &arriving, &[PASS]) else {
+    let Outgoing::Nothing(never) = leaving("no_ipv4", &arriving, &[PASS]) else {
         panic!("IPv4 is dropped")
     };
     assert!(never.why.arrived);
@@ -231,7 +231,7 @@ fn z3_refutes_no_fact() {
         let options = FactsOptions { bytes: 100, ..FactsOptions::default() };
         let within = stop.within(Some(Duration::from_secs(5)));
         let left = facts_after(&object, &linked, &any(), &[PASS, TX], &options, &within);
-        let Ok(Leaving::Packets(mut found)) = left else { continue };
+        let Ok(Outgoing::Packets(mut found)) = left else { continue };
         found.proof.set_stop(&stop);
         let mut z3 = Z3Solver::new().expect("Z3 is there");
         z3.set_time_limit(Some(Duration::from_secs(2)));
@@ -260,9 +260,9 @@ fn along(text: &str) -> Vec<Reached> {
         })
         .collect();
     let options = FactsOptions::default();
-    let runs: Vec<Runs<'_>> = programs
+    let runs: Vec<ChainProgram<'_>> = programs
         .iter()
-        .map(|program| Runs { object: &object, program, options: &options })
+        .map(|program| ChainProgram { object: &object, program, options: &options })
         .collect();
     facts_along(&chain, &runs, &any(), &Stop::never())
 }
@@ -288,7 +288,7 @@ edges:
     assert_eq!(facts[2].constant(field(12, 2)), Some(0x0800));
     assert!(!facts[2].bits.contains_key(&14) && !facts[2].bits.contains_key(&21));
     assert_eq!(facts[2].values[&field(23, 1)], BTreeSet::from([6, 17]));
-    assert_eq!(reached[2].over.len(), 2);
+    assert_eq!(reached[2].by_edge.len(), 2);
 }
 
 #[test]
@@ -305,7 +305,7 @@ edges:
 ",
     );
     assert!(reached[1].facts.is_some() && reached[2].facts.is_none());
-    assert!(matches!(reached[2].over[..], [(1, Leaving::Never(_))]));
+    assert!(matches!(reached[2].by_edge[..], [(1, Outgoing::Nothing(_))]));
 }
 
 /// Runs the packet of a model in the interpreter. Returns the result, and whether the packet that
@@ -360,7 +360,7 @@ fn the_formula_is_about_the_runs_that_leave_and_no_others() {
             let options = FactsOptions { bytes: 100, ..FactsOptions::default() };
             let stop = Stop::never().within(Some(Duration::from_secs(5)));
             let left = facts_after(&object, &linked, &any(), &[result], &options, &stop);
-            let Ok(Leaving::Packets(mut found)) = left else { continue };
+            let Ok(Outgoing::Packets(mut found)) = left else { continue };
             found.proof.set_stop(&Stop::never());
             let Answer::Sat(mut model) = found.proof.ask(&[]).expect("it answers") else {
                 panic!("{seed}: a packet leaves")

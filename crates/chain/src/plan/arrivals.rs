@@ -3,11 +3,11 @@
 
 use super::key::Key;
 use super::parallel;
-use super::results::{Left, LeftPackets, Results};
+use super::results::{OutgoingFacts, OutgoingPackets, Results};
 use super::subject::Linked;
 use super::topology::Topology;
 use crate::Action;
-use crate::facts::{Fragments, across, any_packet};
+use crate::facts::{Fragments, after_network, any_packet};
 use slowpath::Network;
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
@@ -142,16 +142,16 @@ impl Arrivals {
                     continue;
                 };
                 let arriving = from.known(neighbours).into_owned();
-                let key = results.left_key(&programs[program], &arriving, on);
+                let key = results.outgoing_key(&programs[program], &arriving, on);
                 let number = *asked.entry(key).or_insert_with(|| {
                     questions.push((program, arriving, on.clone()));
                     questions.len() - 1
                 });
                 of.push((point, Some(number)));
             }
-            let left = parallel::each(&questions, threads, |(program, arriving, on)| {
+            let left = parallel::map(&questions, threads, |(program, arriving, on)| {
                 let part = stop.within(stop.remaining().map(|left| left / PARTS));
-                results.left(&programs[*program], arriving, on, &part)
+                results.outgoing_facts(&programs[*program], arriving, on, &part)
             });
             for (point, question) in of {
                 let left = question.map(|number| &left[number]);
@@ -167,7 +167,7 @@ impl Arrivals {
         &self,
         (topology, programs): (&Topology, &[Linked]),
         point: usize,
-        left: Option<&Left>,
+        left: Option<&OutgoingFacts>,
     ) -> Arriving {
         let Point { before: Some(before), network, .. } = &self.points[point] else {
             return Arriving::default();
@@ -175,22 +175,22 @@ impl Arrivals {
         let from = &self.points[*before];
         let mut arriving = Arriving { never: None, ..from.arriving.clone() };
         let name = &topology.nodes[from.node].name;
-        if let Some(Left { packets, assumptions, early }) = left {
+        if let Some(OutgoingFacts { packets, assumptions, early }) = left {
             arriving.late |= early.is_some();
             arriving.assumptions.extend(assumptions.iter().cloned());
             arriving.facts = match packets {
-                LeftPackets::Facts(facts) => {
+                OutgoingPackets::Facts(facts) => {
                     let may = |why: &String| {
                         format!("there may be more facts about what {name} lets through: {why}")
                     };
                     arriving.unknown.extend(early.iter().map(may));
                     Some(PacketFacts::from(facts))
                 }
-                LeftPackets::Never(ends) => {
+                OutgoingPackets::Never(ends) => {
                     arriving.never = Some(ends.clone());
                     None
                 }
-                LeftPackets::Unknown(why) => {
+                OutgoingPackets::Unknown(why) => {
                     let what = format!("nothing is known of what {name} lets through: {why}");
                     arriving.unknown.push(what);
                     Some(any_packet())
@@ -203,7 +203,7 @@ impl Arrivals {
         };
         let (before, behind) = (takes(from.node), takes(self.points[point].node));
         let fragments = Fragments { before, behind };
-        arriving.facts = arriving.facts.map(|facts| across(&facts, network, fragments));
+        arriving.facts = arriving.facts.map(|facts| after_network(&facts, network, fragments));
         arriving
     }
 }

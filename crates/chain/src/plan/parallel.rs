@@ -9,7 +9,7 @@ const STACK_BYTES: usize = 512 << 20;
 
 /// Runs `work` on each item, in order, and returns the results in the same order. The caller's
 /// thread is one of `threads`; it does all the work if no other thread can be started.
-pub(super) fn each<T: Sync, R: Send>(
+pub(super) fn map<T: Sync, R: Send>(
     items: &[T],
     threads: usize,
     work: impl Fn(&T) -> R + Sync,
@@ -48,7 +48,7 @@ mod tests {
         let items: Vec<u32> = (0..1000).collect();
         for threads in [0, 1, 2, 7] {
             let doubled: Vec<u32> = items.iter().map(|item| 2 * item).collect();
-            assert_eq!(each(&items, threads, |item| 2 * item), doubled);
+            assert_eq!(map(&items, threads, |item| 2 * item), doubled);
         }
     }
 }

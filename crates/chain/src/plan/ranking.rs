@@ -2,7 +2,7 @@
 
 use super::arrivals::{Arrivals, Point};
 use super::classes::Class;
-use super::relevance::in_front;
+use super::relevance::upstream_points;
 use super::report::{AsIs, CostReport, HotSpot, PathReport};
 use super::subject::Linked;
 use super::topology::{ALL_TRAFFIC, Topology};
@@ -55,7 +55,8 @@ pub(super) fn node(
         let Some(about) = &made.about else { continue };
         let points: Vec<usize> =
             group.iter().flat_map(|&class| classes[class].points.iter().copied()).collect();
-        let front = in_front((&arrivals.points, &points), topology, &facts, about, neighbours);
+        let front =
+            upstream_points((&arrivals.points, &points), topology, &facts, about, neighbours);
         let name = |&node: &usize| topology.nodes[node].name.clone();
         let of = |group: &[usize]| -> i128 {
             group.iter().map(|&class| i128::from(classes[class].share)).sum()

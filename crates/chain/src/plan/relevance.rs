@@ -98,7 +98,7 @@ pub(super) struct InFront {
 }
 
 /// Classifies the nodes before some points of one node, whose program was rewritten for `facts`.
-pub(super) fn in_front(
+pub(super) fn upstream_points(
     (points, of): (&[Point], &[usize]),
     topology: &Topology,
     facts: &PacketFacts,

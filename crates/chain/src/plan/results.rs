@@ -13,8 +13,8 @@ use super::options::PlanOptions;
 use super::stored::StoredFacts;
 use super::subject::Linked;
 use crate::Action;
-use crate::cost::{Cost, greatest};
-use crate::facts::{FactsOptions, Leaving, facts_after};
+use crate::cost::{Cost, max_instructions};
+use crate::facts::{FactsOptions, Outgoing, facts_after};
 use crate::optimize::{Guards, optimize_for};
 use crate::report::{GuardReport, ends};
 use crate::rewrite::write;
@@ -34,8 +34,8 @@ const UNHURRIED: u32 = 8;
 /// Knowledge about packets that leave a program.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Left {
-    pub packets: LeftPackets,
+pub(super) struct OutgoingFacts {
+    pub packets: OutgoingPackets,
     /// Conditions that the facts depend on, one sentence each.
     pub assumptions: Vec<String>,
     /// Reason why there may be more facts.
@@ -44,7 +44,7 @@ pub(super) struct Left {
 
 /// Packets that leave a program.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum LeftPackets {
+pub(super) enum OutgoingPackets {
     Facts(StoredFacts),
     /// No packet leaves; ends of packets instead, and the branches that decide them.
     Never(Vec<String>),
@@ -54,7 +54,7 @@ pub(super) enum LeftPackets {
 
 /// Result of rewriting a program.
 #[derive(Clone, Default)]
-pub(super) struct Made {
+pub(super) struct RewriteResult {
     pub about: Option<Rewrite>,
     /// Further remarks, one sentence each, such as why the program stays as it was.
     pub remarks: Vec<String>,
@@ -78,10 +78,10 @@ pub(super) struct Rewrite {
     pub assumptions: Vec<String>,
 }
 
-/// Stored form of [`Made`], without the object.
+/// Stored form of [`RewriteResult`], without the object.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct KeptMade {
+struct StoredRewrite {
     about: Option<Rewrite>,
     remarks: Vec<String>,
 }
@@ -91,9 +91,9 @@ pub(super) struct Results<'a> {
     options: &'a PlanOptions,
     facts: FactsOptions,
     cache: &'a Cache,
-    left: Memo<Key, Left>,
+    left: Memo<Key, OutgoingFacts>,
     lines: Memo<Key, Lines>,
-    made: Memo<Key, Made>,
+    made: Memo<Key, RewriteResult>,
     costs: Memo<Key, Result<Cost, String>>,
     queries: AtomicU64,
 }
@@ -121,21 +121,21 @@ impl<'a> Results<'a> {
         self.queries.fetch_add(queries, Ordering::Relaxed);
     }
 
-    /// Returns the key of `Results::left` for these arguments.
-    pub fn left_key(&self, linked: &Linked, arriving: &PacketFacts, on: &[Action]) -> Key {
+    /// Returns the key of `ResultSet::outgoing_facts` for these arguments.
+    pub fn outgoing_key(&self, linked: &Linked, arriving: &PacketFacts, on: &[Action]) -> Key {
         self.cache.key("left", &(linked.key, StoredFacts::from(arriving), numbers(on)))
     }
 
     /// Returns the packets that leave a program with the results `on`, if the facts `arriving`
     /// hold.
-    pub fn left(
+    pub fn outgoing_facts(
         &self,
         linked: &Linked,
         arriving: &PacketFacts,
         on: &[Action],
         stop: &Stop,
-    ) -> Left {
-        let key = self.left_key(linked, arriving, on);
+    ) -> OutgoingFacts {
+        let key = self.outgoing_key(linked, arriving, on);
         let on = numbers(on);
         self.left.get(key, || {
             let compute = || {
@@ -144,24 +144,24 @@ impl<'a> Results<'a> {
                 let found = facts_after(object, program, arriving, &on, &self.facts, stop);
                 let mut complete = true;
                 let left = match found {
-                    Ok(Leaving::Packets(found)) => {
+                    Ok(Outgoing::Packets(found)) => {
                         self.asked(found.work.queries);
-                        complete = found.stopped.is_none() || clock.unhurried(stop);
-                        Left {
-                            packets: LeftPackets::Facts(StoredFacts::from(&found.facts)),
+                        complete = found.stopped.is_none() || clock.had_time(stop);
+                        OutgoingFacts {
+                            packets: OutgoingPackets::Facts(StoredFacts::from(&found.facts)),
                             assumptions: found.assumptions,
                             early: found.stopped,
                         }
                     }
-                    Ok(Leaving::Never(never)) => Left {
-                        packets: LeftPackets::Never(ends(program, &never)),
+                    Ok(Outgoing::Nothing(never)) => OutgoingFacts {
+                        packets: OutgoingPackets::Never(ends(program, &never)),
                         assumptions: never.assumptions,
                         early: None,
                     },
                     Err(error) => {
-                        complete = clock.unhurried(stop);
-                        Left {
-                            packets: LeftPackets::Unknown(error.to_string()),
+                        complete = clock.had_time(stop);
+                        OutgoingFacts {
+                            packets: OutgoingPackets::Unknown(error.to_string()),
                             assumptions: Vec::new(),
                             early: (!complete).then(|| error.to_string()),
                         }
@@ -189,24 +189,24 @@ impl<'a> Results<'a> {
                 let clock = Clock::new(stop);
                 let Linked { object, program, .. } = linked;
                 let found = facts_after(object, program, arriving, &on, &self.facts, stop);
-                let Ok(Leaving::Packets(mut found)) = found else {
-                    return (Lines::default(), None, clock.unhurried(stop));
+                let Ok(Outgoing::Packets(mut found)) = found else {
+                    return (Lines::default(), None, clock.had_time(stop));
                 };
                 let lines = Lines::of(&mut found, program, stop);
                 self.asked(found.queries());
-                (lines, None, clock.unhurried(stop))
+                (lines, None, clock.had_time(stop))
             };
             self.cache.result(key, compute).0
         })
     }
 
     /// Rewrites a program for packets with the given facts.
-    pub fn made(&self, linked: &Linked, facts: &PacketFacts, stop: &Stop) -> Made {
+    pub fn rewrite(&self, linked: &Linked, facts: &PacketFacts, stop: &Stop) -> RewriteResult {
         let guarded = self.options.mode == Mode::Guard;
         let key = self.cache.key("made", &(linked.key, StoredFacts::from(facts), guarded));
         self.made.get(key, || {
             let (kept, bytes) = self.cache.result(key, || self.make(linked, facts, stop));
-            let mut made = Made { about: kept.about, remarks: kept.remarks, object: None };
+            let mut made = RewriteResult { about: kept.about, remarks: kept.remarks, object: None };
             if let Some(bytes) = bytes {
                 match linked.rewritten(&bytes, self.options.lift.kernel_types.as_deref()) {
                     Some(rewritten) => made.object = Some((Arc::new(bytes), Arc::new(rewritten))),
@@ -225,17 +225,17 @@ impl<'a> Results<'a> {
         linked: &Linked,
         facts: &PacketFacts,
         stop: &Stop,
-    ) -> (KeptMade, Option<Vec<u8>>, bool) {
+    ) -> (StoredRewrite, Option<Vec<u8>>, bool) {
         let PlanOptions { mode, lift, .. } = self.options;
         let Linked { object, program, .. } = linked;
         let clock = Clock::new(stop);
-        let how = (*mode, Guards::Paying);
+        let how = (*mode, Guards::Profitable);
         let subject = (&**object, program);
         let done = match optimize_for(subject, (facts, None), how, lift, stop) {
             Ok(done) => done,
             Err(error) => {
-                let kept = KeptMade { about: None, remarks: vec![error.to_string()] };
-                return (kept, None, clock.unhurried(stop));
+                let kept = StoredRewrite { about: None, remarks: vec![error.to_string()] };
+                return (kept, None, clock.had_time(stop));
             }
         };
         let mut remarks = done.remarks.clone();
@@ -250,8 +250,8 @@ impl<'a> Results<'a> {
         });
         // Complete if it was rewritten for all facts at once, or if time was not the reason to give
         // up facts.
-        let complete = done.remarks.is_empty() || clock.unhurried(stop);
-        (KeptMade { about, remarks }, bytes, complete)
+        let complete = done.remarks.is_empty() || clock.had_time(stop);
+        (StoredRewrite { about, remarks }, bytes, complete)
     }
 
     /// Returns the maximum number of instructions that a program executes for packets with the
@@ -264,11 +264,15 @@ impl<'a> Results<'a> {
         self.costs.get(key, || {
             let compute = || {
                 let clock = Clock::new(stop);
-                let cost =
-                    greatest((&linked.object, &linked.program), facts, &self.options.lift, stop);
+                let cost = max_instructions(
+                    (&linked.object, &linked.program),
+                    facts,
+                    &self.options.lift,
+                    stop,
+                );
                 self.asked(cost.as_ref().map_or(0, |cost| cost.queries));
                 let exact = cost.as_ref().is_ok_and(|cost| cost.exact);
-                (cost, None, exact || clock.unhurried(stop))
+                (cost, None, exact || clock.had_time(stop))
             };
             self.cache.result(key, compute).0
         })
@@ -291,7 +295,7 @@ impl Clock {
     }
 
     /// Returns true if more time would have changed nothing.
-    fn unhurried(&self, stop: &Stop) -> bool {
+    fn had_time(&self, stop: &Stop) -> bool {
         let took = self.started.elapsed();
         stop.reason().is_none() && self.given.is_none_or(|given| took < given / UNHURRIED)
     }

@@ -1,9 +1,9 @@
 //! A topology: programs, the nodes that they run on, and the paths of the traffic over the nodes.
 
-use super::described::{Described, DescribedHop, DescribedPath};
+use super::description::{HopDescription, PathDescription, TopologyDescription};
+use crate::description::SCHEMA;
 use crate::name::{NAME, is_name};
 use crate::network::network;
-use crate::written::SCHEMA;
 use crate::yaml::{Kind, line, read};
 use crate::{Action, ChainError};
 use serde_saphyr::Spanned;
@@ -87,14 +87,14 @@ impl Topology {
     /// If the text is not YAML of this shape, or names something unknown. If a path has no nodes, a
     /// node twice, or no share of the traffic.
     pub fn parse(text: &str) -> Result<Topology, ChainError> {
-        let described: Described = read(text, &TOPOLOGY)?;
-        if described.schema.value != SCHEMA {
-            let what = format!("schema {}: known is {SCHEMA}", described.schema.value);
-            return Err(ChainError::at(line(&described.schema), what));
+        let description: TopologyDescription = read(text, &TOPOLOGY)?;
+        if description.schema.value != SCHEMA {
+            let what = format!("schema {}: known is {SCHEMA}", description.schema.value);
+            return Err(ChainError::at(line(&description.schema), what));
         }
         let mut names = Names::new("program");
         let mut programs = Vec::new();
-        for program in &described.programs {
+        for program in &description.programs {
             names.add(&program.name)?;
             programs.push(PlacedProgram {
                 name: program.name.value.clone(),
@@ -105,7 +105,7 @@ impl Topology {
         }
         let mut places = Names::new("node");
         let mut nodes = Vec::new();
-        for node in &described.nodes {
+        for node in &description.nodes {
             places.add(&node.name)?;
             if node.name.value == OUTSIDE {
                 let what = format!("{OUTSIDE} is where packets come from, and no node's name");
@@ -117,7 +117,7 @@ impl Topology {
         let mut topology = Topology { programs, nodes, paths: Vec::new() };
         let mut called = Names::new("path");
         let mut shares = Vec::new();
-        for (number, path) in described.paths.iter().enumerate() {
+        for (number, path) in description.paths.iter().enumerate() {
             if let Some(name) = &path.value.name {
                 called.add(name)?;
             }
@@ -141,10 +141,10 @@ impl Topology {
     fn path(
         &self,
         number: usize,
-        path: &Spanned<DescribedPath>,
+        path: &Spanned<PathDescription>,
         places: &Names,
     ) -> Result<NetworkPath, ChainError> {
-        let DescribedPath { name, hops: written, .. } = &path.value;
+        let PathDescription { name, hops: written, .. } = &path.value;
         let name =
             name.as_ref().map_or_else(|| (number + 1).to_string(), |name| name.value.clone());
         if written.is_empty() {
@@ -183,7 +183,7 @@ impl Topology {
     /// Reads the actions with which packets go on.
     fn actions(
         &self,
-        hop: &DescribedHop,
+        hop: &HopDescription,
         node: usize,
         last: bool,
     ) -> Result<Vec<Action>, ChainError> {
@@ -214,7 +214,7 @@ impl Topology {
 }
 
 /// Returns the share of a path, in the unit of the description.
-fn share(path: &Spanned<DescribedPath>) -> Result<f64, ChainError> {
+fn share(path: &Spanned<PathDescription>) -> Result<f64, ChainError> {
     let written = path.value.share.as_ref();
     let share = written.map_or(1.0, |share| share.value);
     if share > 0.0 && share.is_finite() {
@@ -237,7 +237,7 @@ fn action(name: &Spanned<String>) -> Result<Action, ChainError> {
 }
 
 /// Returns the line in which a hop states the changes on the way to the next one.
-fn changing(hop: &DescribedHop) -> Option<u64> {
+fn changing(hop: &HopDescription) -> Option<u64> {
     let said = hop.changes.is_some() || hop.bytes.is_some();
     let changes = hop.changes.iter().flatten().map(line);
     let bytes = hop.bytes.iter().flatten().map(line);

@@ -3,7 +3,7 @@
 use super::choice::{Worth, choose};
 use super::classes::{Class, joined};
 use super::relevance::{alike, left_of, says_something};
-use super::results::{Made, Results};
+use super::results::{Results, RewriteResult};
 use super::subject::Linked;
 use crate::cost::Cost;
 use slowpath_ir::PacketFacts;
@@ -18,7 +18,7 @@ pub(super) struct Variant {
     pub classes: Vec<usize>,
     /// Facts about all packets of the classes.
     pub facts: PacketFacts,
-    pub made: Made,
+    pub made: RewriteResult,
     /// Maximum number of executed instructions for each class, before and after.
     pub costs: Vec<(Result<Cost, String>, Result<Cost, String>)>,
 }
@@ -69,7 +69,7 @@ pub(super) fn variants(
     }
     for class in (0..classes.len()).filter(|&class| left[class]) {
         let why = if looked.contains(&class) {
-            let mut why = results.made(linked, &classes[class].facts, stop).remarks;
+            let mut why = results.rewrite(linked, &classes[class].facts, stop).remarks;
             if why.is_empty() {
                 why.push("a variant gains nothing, or others gain more".to_owned());
             }
@@ -95,7 +95,7 @@ fn variant(
     stop: &Stop,
 ) -> Option<Variant> {
     let facts = joined(classes, group)?;
-    let made = results.made(linked, &facts, &part(stop));
+    let made = results.rewrite(linked, &facts, &part(stop));
     let (_, rewritten) = made.object.clone()?;
     let cost = |&class: &usize| {
         let facts = &classes[class].facts;

@@ -5,7 +5,7 @@ use super::{
     DroppedReport, FactText, FrozenReport, GuardReport, LineReport, LoopReport, ProgramReport,
     ResultReport, line, map_name,
 };
-use crate::facts::{Fact, Leaving, Reached, any_packet};
+use crate::facts::{Fact, Outgoing, Reached, any_packet};
 use crate::frozen::{FrozenMaps, Given};
 use crate::optimize::Optimized;
 use crate::{Chain, Loaded};
@@ -40,11 +40,11 @@ impl ProgramReport {
             ..ProgramReport::default()
         };
         let mut established: BTreeMap<Fact, Vec<LineReport>> = BTreeMap::new();
-        for (edge, leaving) in &mut reached.over {
+        for (edge, outgoing) in &mut reached.by_edge {
             let edge = &chain.edges[*edge];
             let from = (name(edge.from), &programs[edge.from]);
-            match leaving {
-                Leaving::Packets(found) => {
+            match outgoing {
+                Outgoing::Packets(found) => {
                     report.queries += found.work.queries;
                     report.assumptions.extend(found.assumptions.iter().cloned());
                     let early = found.stopped.iter();
@@ -55,7 +55,7 @@ impl ProgramReport {
                         explain_all(found, facts, &from, stop, &mut established);
                     }
                 }
-                Leaving::Never(never) => {
+                Outgoing::Nothing(never) => {
                     let on: Vec<&str> = edge.on.iter().map(|action| action.name()).collect();
                     report.never.push(why_never(&name(number), &from, &on.join(", "), never));
                 }
@@ -72,9 +72,9 @@ impl ProgramReport {
         report.assumptions.dedup();
         let facts = reached.facts.as_ref();
         report.facts = facts.map_or_else(Vec::new, |facts| list(facts, &established));
-        if let Some(around) = reached.surroundings.filter(|_| facts.is_some()) {
+        if let Some(environment) = reached.packet_environment.filter(|_| facts.is_some()) {
             let place = report.facts.len().min(1);
-            report.facts.splice(place..place, list_around(around, &established));
+            report.facts.splice(place..place, list_around(environment, &established));
         }
         if number == chain.entry {
             let lengths = any_packet();

@@ -2,7 +2,7 @@
 
 use super::{FactReport, FactText, LineReport, line};
 use crate::Action;
-use crate::facts::{Discovery, End, Established, Fact, Never, told};
+use crate::facts::{Discovery, End, Explanation, Fact, NothingLeaves, is_notable};
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::lift::PacketEnvironment;
 use slowpath_ir::PacketFacts;
@@ -28,7 +28,7 @@ pub(crate) fn explain_all(
         if !left || stop.reason().is_some() {
             continue;
         }
-        let Ok(Established { branches, stores, .. }) = found.explain(&fact, stop) else { continue };
+        let Ok(Explanation { branches, stores, .. }) = found.explain(&fact, stop) else { continue };
         let lines = established.entry(fact).or_default();
         for place in branches.iter().chain(&stores) {
             let known = line(name, program, place.insn as usize);
@@ -102,18 +102,18 @@ pub(crate) fn list(
 /// Returns the headroom and metadata of packets in words, unless they are those of any packet, or
 /// of a packet just received.
 pub(super) fn list_around(
-    around: PacketEnvironment,
+    environment: PacketEnvironment,
     established: &BTreeMap<Fact, Vec<LineReport>>,
 ) -> Vec<FactReport> {
     let lines = |fact: Fact| established.get(&fact).cloned().unwrap_or_default();
-    let (head_room, metadata) = told(around);
+    let (head_room, metadata) = is_notable(environment);
     let mut list = Vec::new();
     if head_room {
-        let (min, max) = around.head_room;
+        let (min, max) = environment.head_room;
         list.push(FactReport::of(FactText::Headroom { min, max }, lines(Fact::HeadRoom)));
     }
     if metadata {
-        let (min, max) = around.metadata;
+        let (min, max) = environment.metadata;
         list.push(FactReport::of(FactText::Metadata { min, max }, lines(Fact::Metadata)));
     }
     list
@@ -124,7 +124,7 @@ pub(super) fn why_never(
     name: &str,
     (from, program): &(String, &BpfProgram),
     on: &str,
-    never: &Never,
+    never: &NothingLeaves,
 ) -> String {
     let ends = ends(program, never);
     let ends = if ends.is_empty() { String::new() } else { format!(": {}", ends.join(", ")) };
@@ -133,7 +133,7 @@ pub(super) fn why_never(
 
 /// Returns the ends of packets that do not go on, and the branches that decide them, each in a few
 /// words.
-pub(crate) fn ends(program: &BpfProgram, never: &Never) -> Vec<String> {
+pub(crate) fn ends(program: &BpfProgram, never: &NothingLeaves) -> Vec<String> {
     let end = |end: &End| {
         let place = end.branch.as_ref()?;
         let known = line("", program, place.insn as usize);

@@ -63,7 +63,7 @@ pub(super) fn lift(
         notes.extend(arrivals.notes);
     }
     let interference = interference(request, object, lengths, stop)?;
-    let behind = arriving.is_some_and(|program| !program.in_front.is_empty());
+    let behind = arriving.is_some_and(|program| !program.upstream.is_empty());
     Ok(Lifted {
         program,
         layout: Some(layout),

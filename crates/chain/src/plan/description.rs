@@ -1,24 +1,24 @@
 //! Descriptions of topologies as written in YAML; only their shape is checked.
 
-use crate::written::WrittenNetwork;
+use crate::description::NetworkDescription;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 /// Description of a topology.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Described {
+pub(super) struct TopologyDescription {
     /// Version of the format, the same as for chains.
     pub schema: Spanned<u32>,
-    pub programs: Vec<DescribedProgram>,
-    pub nodes: Vec<DescribedNode>,
-    pub paths: Vec<Spanned<DescribedPath>>,
+    pub programs: Vec<ProgramDescription>,
+    pub nodes: Vec<NodeDescription>,
+    pub paths: Vec<Spanned<PathDescription>>,
 }
 
 /// A program.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct DescribedProgram {
+pub(super) struct ProgramDescription {
     pub name: Spanned<String>,
     /// File with the object, relative to the description.
     pub object: String,
@@ -30,7 +30,7 @@ pub(super) struct DescribedProgram {
 /// A node of the network.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct DescribedNode {
+pub(super) struct NodeDescription {
     pub name: Spanned<String>,
     /// Name of the program that runs there; `None` if the node only forwards packets.
     #[serde(default)]
@@ -40,19 +40,19 @@ pub(super) struct DescribedNode {
 /// A path through the network.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct DescribedPath {
+pub(super) struct PathDescription {
     #[serde(default)]
     pub name: Option<Spanned<String>>,
     /// Share of the traffic, in any unit.
     #[serde(default)]
     pub share: Option<Spanned<f64>>,
-    pub hops: Vec<DescribedHop>,
+    pub hops: Vec<HopDescription>,
 }
 
 /// A node on a path, and the network between it and the next node.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct DescribedHop {
+pub(super) struct HopDescription {
     pub node: Spanned<String>,
     /// Results of its program with which packets go on.
     #[serde(default)]
@@ -67,10 +67,10 @@ pub(super) struct DescribedHop {
     pub ingress: Option<Spanned<String>>,
 }
 
-impl DescribedHop {
+impl HopDescription {
     /// Returns the network to the next node.
-    pub fn network(&self) -> WrittenNetwork {
-        WrittenNetwork {
+    pub fn network(&self) -> NetworkDescription {
+        NetworkDescription {
             changes: self.changes.clone().unwrap_or_default(),
             bytes: self.bytes.clone().unwrap_or_default(),
         }

@@ -2,7 +2,7 @@ use super::*;
 
 fn read(texts: &[&str]) -> Result<PacketFacts, String> {
     let texts: Vec<String> = texts.iter().map(|&text| text.to_owned()).collect();
-    assumed(&texts)
+    parse_facts(&texts)
 }
 
 #[test]

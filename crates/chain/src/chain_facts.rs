@@ -6,7 +6,7 @@
 //! content are not traced. Instead, the facts are also found for any content; facts that are the
 //! same both times do not depend on the content.
 
-use crate::facts::{FactsOptions, Leaving, Reached, Runs, facts_along};
+use crate::facts::{ChainProgram, FactsOptions, Outgoing, Reached, facts_along};
 use crate::{Chain, Loaded};
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::lift::{LiftOptions, MapContent};
@@ -15,7 +15,7 @@ use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A linked chain, and the maps of its programs.
-pub(crate) struct Between<'a> {
+pub(crate) struct ChainFacts<'a> {
     pub chain: &'a Chain,
     pub loaded: &'a [Loaded],
     pub programs: &'a [BpfProgram],
@@ -28,14 +28,14 @@ pub(crate) struct Between<'a> {
     pub lift: &'a LiftOptions,
 }
 
-impl Between<'_> {
+impl ChainFacts<'_> {
     /// Finds the facts about packets that arrive at each program, and the maps of earlier programs
     /// whose content the facts may depend on. If programs check their facts (`checked`), these are
     /// all maps with known content; otherwise, maps whose content makes no difference are left out.
     pub fn facts(&self, checked: bool, stop: &Stop) -> (Vec<Reached>, Vec<Vec<String>>) {
         let reached = self.along(true, stop);
         let mut rests_on: Vec<Vec<String>> =
-            (0..reached.len()).map(|member| self.maps_in_front(member)).collect();
+            (0..reached.len()).map(|member| self.upstream_maps(member)).collect();
         if !checked && rests_on.iter().any(|maps| !maps.is_empty()) {
             // Later steps need time as well. Facts that are not found in time count as dependent on
             // content.
@@ -44,11 +44,11 @@ impl Between<'_> {
             let same = |member: usize| {
                 let (with, without) = (&reached[member], &anyhow[member]);
                 with.facts == without.facts
-                    && with.surroundings == without.surroundings
+                    && with.packet_environment == without.packet_environment
                     && assumptions(with) == assumptions(without)
             };
             for (member, maps) in rests_on.iter_mut().enumerate() {
-                if same(member) && self.chain.in_front(member).into_iter().all(same) {
+                if same(member) && self.chain.upstream(member).into_iter().all(same) {
                     maps.clear();
                 }
             }
@@ -65,19 +65,23 @@ impl Between<'_> {
             facts
         };
         let facts: Vec<FactsOptions> = (0..self.loaded.len()).map(of).collect();
-        let runs: Vec<Runs<'_>> = self
+        let runs: Vec<ChainProgram<'_>> = self
             .loaded
             .iter()
             .zip(self.programs.iter().zip(&facts))
-            .map(|(loaded, (program, options))| Runs { object: &loaded.object, program, options })
+            .map(|(loaded, (program, options))| ChainProgram {
+                object: &loaded.object,
+                program,
+                options,
+            })
             .collect();
         facts_along(self.chain, &runs, self.first, stop)
     }
 
     /// Returns the maps with known content of all programs before one, each as `PROGRAM:MAP`.
-    fn maps_in_front(&self, member: usize) -> Vec<String> {
+    fn upstream_maps(&self, member: usize) -> Vec<String> {
         let mut maps = Vec::new();
-        for from in self.chain.in_front(member) {
+        for from in self.chain.upstream(member) {
             let name = &self.chain.members[from].name;
             let known = self.known.get(from).into_iter().flat_map(BTreeMap::keys);
             maps.extend(known.map(|map| format!("{name}:{map}")));
@@ -88,9 +92,9 @@ impl Between<'_> {
 
 /// Returns the assumptions of the facts about packets that arrive.
 fn assumptions(reached: &Reached) -> BTreeSet<&String> {
-    let left = reached.over.iter().map(|(_, left)| match left {
-        Leaving::Packets(found) => &found.assumptions,
-        Leaving::Never(never) => &never.assumptions,
+    let left = reached.by_edge.iter().map(|(_, left)| match left {
+        Outgoing::Packets(found) => &found.assumptions,
+        Outgoing::Nothing(never) => &never.assumptions,
     });
     left.flatten().collect()
 }

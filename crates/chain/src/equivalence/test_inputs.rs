@@ -10,14 +10,14 @@ use slowpath_product::{Path, Side};
 use slowpath_smt::Evaluator;
 
 /// Maximum number of test inputs.
-pub(super) const MAX_COVERS: usize = 512;
+pub(super) const MAX_TEST_INPUTS: usize = 512;
 /// Maximum size in bytes of map values that are written in full; of larger values, only known bytes
 /// are.
 const WHOLE: u32 = 256;
 
 /// A test input for both programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cover {
+pub struct TestInput {
     /// Packet as it arrives; the facts hold for it.
     pub packet: Vec<u8>,
     /// Content of maps that the paths need, as the `maps` of a witness (`docs/json.md`).
@@ -26,7 +26,7 @@ pub struct Cover {
 
 /// Derives a test input from the model of a pair of paths; the original must hold the term pool.
 /// Returns `None` without a model, or if its packet is not one of those that arrive.
-pub(super) fn cover(pair: &Pair, packets: Packets<'_>, path: &Path) -> Option<Cover> {
+pub(super) fn test_input(pair: &Pair, packets: Packets<'_>, path: &Path) -> Option<TestInput> {
     let Side { executor, .. } = &pair.original.side;
     let model = path.model.as_ref()?;
     let mut evaluator = Evaluator::new(&executor.pool, model);
@@ -56,7 +56,7 @@ pub(super) fn cover(pair: &Pair, packets: Packets<'_>, path: &Path) -> Option<Co
             maps.insert(map.name.clone(), Value::Array(entries));
         }
     }
-    Some(Cover { packet, maps: Value::Object(maps) })
+    Some(TestInput { packet, maps: Value::Object(maps) })
 }
 
 /// Returns true if entries are pairs of keys and values. The content of other maps is left to the

@@ -28,7 +28,7 @@ pub struct Fragments {
 }
 
 /// Returns the facts about packets after a network, if `facts` hold before it.
-pub fn across(facts: &PacketFacts, network: &Network, fragments: Fragments) -> PacketFacts {
+pub fn after_network(facts: &PacketFacts, network: &Network, fragments: Fragments) -> PacketFacts {
     let mut changed: BTreeSet<u16> = network.changes.iter().flat_map(Clone::clone).collect();
     if network.routes {
         changed.extend(routed(facts));
@@ -96,7 +96,7 @@ mod tests {
     fn what_the_network_changes_is_not_known() {
         let addresses = 0..12;
         let network = Network { changes: Vec::from([addresses]), routes: true };
-        let left = across(&facts(), &network, Fragments::default());
+        let left = after_network(&facts(), &network, Fragments::default());
         assert_eq!(left.bits.keys().copied().collect::<Vec<_>>(), [12, 13, 22, 54]);
         assert!(left.equal.is_empty());
         assert_eq!((left.min_length, left.max_length), (74, 1500));
@@ -106,8 +106,11 @@ mod tests {
     fn where_the_protocol_is_not_known_anything_a_router_changes_is_not() {
         let mut facts = facts();
         facts.bits.remove(&13);
-        let left =
-            across(&facts, &Network { changes: Vec::new(), routes: true }, Fragments::default());
+        let left = after_network(
+            &facts,
+            &Network { changes: Vec::new(), routes: true },
+            Fragments::default(),
+        );
         assert_eq!(left.bits.keys().copied().collect::<Vec<_>>(), [0, 12, 54]);
     }
 
@@ -116,7 +119,7 @@ mod tests {
         let mut facts = facts();
         facts.min_length = 20;
         facts.max_length = 50;
-        let left = across(&facts, &Network::default(), Fragments::default());
+        let left = after_network(&facts, &Network::default(), Fragments::default());
         assert_eq!((left.min_length, left.max_length), (20, 60));
         assert_eq!(left.bits.keys().copied().collect::<Vec<_>>(), [0, 12, 13]);
     }
@@ -124,16 +127,16 @@ mod tests {
     #[test]
     fn only_what_was_in_the_first_fragment_is_known() {
         let before = Fragments { before: true, behind: false };
-        let left = across(&facts(), &Network::default(), before);
+        let left = after_network(&facts(), &Network::default(), before);
         assert_eq!((left.min_length, left.max_length), (74, any_packet().max_length));
         assert_eq!(left.bits.len(), facts().bits.len());
         let mut short = facts();
         short.min_length = 60;
         short.bits.insert(70, KnownBits::all(1));
-        let left = across(&short, &Network::default(), before);
+        let left = after_network(&short, &Network::default(), before);
         assert!(left.bits.contains_key(&54) && !left.bits.contains_key(&70));
         let behind = Fragments { before: false, behind: true };
-        let left = across(&facts(), &Network::default(), behind);
+        let left = after_network(&facts(), &Network::default(), behind);
         assert_eq!((left.min_length, left.max_length), (any_packet().min_length, 1500));
         assert_eq!(left.bits.len(), facts().bits.len());
     }

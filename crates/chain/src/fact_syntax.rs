@@ -13,7 +13,7 @@ const FORMS: &str = "write `length >= N`, `length <= N`, `A to B bytes`, `byte N
 ///
 /// # Errors
 /// The text that cannot be read or contradicts the others, in a sentence.
-pub fn assumed(texts: &[String]) -> Result<PacketFacts, String> {
+pub fn parse_facts(texts: &[String]) -> Result<PacketFacts, String> {
     let mut facts = any_packet();
     let mut read = Vec::new();
     for text in texts {

@@ -18,15 +18,15 @@ const CHAIN: Kind = Kind {
 /// Description of a chain.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Written {
+pub(crate) struct ChainDescription {
     /// Version of the format.
     pub schema: Spanned<u32>,
-    pub programs: Vec<WrittenProgram>,
+    pub programs: Vec<ProgramDescription>,
     /// The targets of devices.
     #[serde(default)]
     pub devices: BTreeMap<String, Spanned<String>>,
     #[serde(default)]
-    pub edges: Vec<WrittenEdge>,
+    pub edges: Vec<EdgeDescription>,
     /// Programs that libxdp's dispatcher runs on one interface.
     #[serde(default)]
     pub dispatcher: Vec<Spanned<String>>,
@@ -38,7 +38,7 @@ pub(crate) struct Written {
 /// A program.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenProgram {
+pub(crate) struct ProgramDescription {
     /// Name in the chain.
     pub name: Spanned<String>,
     /// File with the object, relative to the description.
@@ -54,7 +54,7 @@ pub(crate) struct WrittenProgram {
 /// An edge to the program that runs after another.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenEdge {
+pub(crate) struct EdgeDescription {
     /// Name of the first program.
     pub from: Spanned<String>,
     /// Actions on which the packet takes the edge.
@@ -63,13 +63,13 @@ pub(crate) struct WrittenEdge {
     pub to: Spanned<String>,
     /// Network between their devices.
     #[serde(default)]
-    pub network: Option<Spanned<WrittenNetwork>>,
+    pub network: Option<Spanned<NetworkDescription>>,
 }
 
 /// Changes that a network may make to packets.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenNetwork {
+pub(crate) struct NetworkDescription {
     /// Names of fields.
     #[serde(default)]
     pub changes: Vec<Spanned<String>>,
@@ -78,8 +78,8 @@ pub(crate) struct WrittenNetwork {
     pub bytes: Vec<Spanned<(u16, u16)>>,
 }
 
-impl Written {
-    pub fn parse(text: &str) -> Result<Written, ChainError> {
+impl ChainDescription {
+    pub fn parse(text: &str) -> Result<ChainDescription, ChainError> {
         read(text, &CHAIN)
     }
 }

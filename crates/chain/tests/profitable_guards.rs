@@ -7,7 +7,7 @@ use crate::random;
 use random::{facts, random};
 use slowpath_bpf::lift::LiftOptions;
 use slowpath_bpf::{BpfProgram, Object};
-use slowpath_chain::equivalence::{Executed, prove};
+use slowpath_chain::equivalence::{InstructionCounts, prove};
 use slowpath_chain::optimize::{Guards, Optimized, optimize_for};
 use slowpath_generate::{Features, Programs};
 use slowpath_ir::{Field, KnownBits, PacketFacts};
@@ -56,7 +56,7 @@ fn executed(
     (object, program): &(Object, BpfProgram),
     made: &Specialised,
     facts: &PacketFacts,
-) -> Option<Executed> {
+) -> Option<InstructionCounts> {
     let (options, stop) = (LiftOptions::default(), Stop::never());
     let proof = prove(object, program, &made.program, facts, &options, &stop);
     let proof = proof.expect("it is analysed");
@@ -68,9 +68,10 @@ fn a_program_whose_guard_takes_more_than_it_saves_stays_as_it_was() {
     let (little, facts) = (program("little"), few_values(known([])));
     let all = optimized(&little, &facts, Guards::All, &Stop::never());
     let made = all.specialised.expect("it can be rewritten");
-    let Executed { before, after, .. } = executed(&little, &made, &facts).expect("it is proved");
+    let InstructionCounts { before, after, .. } =
+        executed(&little, &made, &facts).expect("it is proved");
     assert!(after >= before, "{before} {after}");
-    let paying = optimized(&little, &facts, Guards::Paying, &Stop::never());
+    let paying = optimized(&little, &facts, Guards::Profitable, &Stop::never());
     assert!(paying.specialised.is_none() && paying.proof.is_none());
     let costs = made.guard.expect("it relies on a byte").instructions() as u64;
     let why = format!(
@@ -87,7 +88,7 @@ fn what_costs_more_to_check_than_it_saves_is_not_relied_on() {
     let all = optimized(&mixed, &facts, Guards::All, &Stop::never());
     let all = all.specialised.expect("it can be rewritten");
     assert_eq!((&all.bytes[..], all.fields.len()), (&[14][..], 1));
-    let paying = optimized(&mixed, &facts, Guards::Paying, &Stop::never());
+    let paying = optimized(&mixed, &facts, Guards::Profitable, &Stop::never());
     let made = paying.specialised.unwrap_or_else(|| panic!("{:?}", paying.remarks));
     assert!(paying.proof.is_some_and(|proof| proof.proved));
     let [all, fewer] = [&all, &made].map(|made| executed(&mixed, made, &facts).expect("proved"));
@@ -104,7 +105,7 @@ fn what_costs_more_to_check_than_it_saves_is_not_relied_on() {
 fn a_guard_that_is_well_worth_it_checks_all_that_is_of_use() {
     let (many, facts) = (program("many"), known((16..32).map(|at| (at, at as u8))));
     let all = optimized(&many, &facts, Guards::All, &Stop::never());
-    let paying = optimized(&many, &facts, Guards::Paying, &Stop::never());
+    let paying = optimized(&many, &facts, Guards::Profitable, &Stop::never());
     assert_eq!(paying.remarks, [""; 0]);
     let [all, paying] = [all, paying].map(|made| made.specialised.expect("it is rewritten"));
     assert_eq!(all.program.insns, paying.program.insns);
@@ -123,11 +124,12 @@ fn no_slowest_path_of_a_random_program_gets_slower() {
         let linked = object.link(0, None).expect("links");
         let (subject, facts) = ((object, linked), facts(&mut random(seed)));
         let stop = Stop::new(Limits { time: Some(TIME), ..Limits::default() });
-        let made = optimized(&subject, &facts, Guards::Paying, &stop);
+        let made = optimized(&subject, &facts, Guards::Profitable, &stop);
         left += usize::from(made.remarks.iter().any(|why| why.contains("a guard would cost")));
         fewer += usize::from(made.remarks.iter().any(|why| why.contains("not relied on")));
         let Some(made) = made.specialised else { continue };
-        let Some(Executed { before, after, .. }) = executed(&subject, &made, &facts) else {
+        let Some(InstructionCounts { before, after, .. }) = executed(&subject, &made, &facts)
+        else {
             continue;
         };
         assert!(after <= before, "{seed}: {before} {after}");

@@ -14,57 +14,57 @@ const MINIMISE_BUDGET: usize = 40;
 
 /// An instruction, and its source line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct InsnLocation {
     /// Number of the instruction in the program.
     pub insn: u32,
     /// Source line, if known.
     pub source: Option<SourceLocation>,
 }
 
-impl PartialOrd for Place {
+impl PartialOrd for InsnLocation {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Place {
+impl Ord for InsnLocation {
     /// Compares by instruction; both places must be in one program.
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.insn.cmp(&other.insn)
     }
 }
 
-impl Place {
-    pub(super) fn of(program: &Program, insn: u32) -> Place {
+impl InsnLocation {
+    pub(super) fn of(program: &Program, insn: u32) -> InsnLocation {
         let source = program.insns.get(insn as usize).and_then(|insn| insn.source.clone());
-        Place { insn, source }
+        InsnLocation { insn, source }
     }
 
     /// Returns the branch at the end of a block. If the compiler gives no line for it, as for
     /// merged branches, the line is that of the instruction before it, such as the comparison.
-    pub(super) fn of_branch(program: &Program, block: &Block) -> Place {
+    pub(super) fn of_branch(program: &Program, block: &Block) -> InsnLocation {
         let insn = block.insns.last().map_or(block.first.0, |insn| insn.0);
-        let mut before = block.insns.iter().rev().map(|insn| Place::of(program, insn.0));
+        let mut before = block.insns.iter().rev().map(|insn| InsnLocation::of(program, insn.0));
         let source = before.find_map(|place| place.source);
-        Place { insn, source }
+        InsnLocation { insn, source }
     }
 }
 
 /// Parts of a program that establish a fact.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Established {
+pub struct Explanation {
     /// Branches that the fact follows from, in the order of the program.
-    pub branches: Vec<Place>,
+    pub branches: Vec<InsnLocation>,
     /// Instructions that wrote the bytes of the fact.
-    pub stores: Vec<Place>,
+    pub stores: Vec<InsnLocation>,
     /// True if the fact depends on facts about packets that arrive.
     pub arrived: bool,
 }
 
-impl Established {
+impl Explanation {
     /// Returns all source lines, without duplicates, in the order of the program.
     pub fn lines(&self) -> Vec<SourceLocation> {
-        let mut places: Vec<&Place> = self.branches.iter().chain(&self.stores).collect();
+        let mut places: Vec<&InsnLocation> = self.branches.iter().chain(&self.stores).collect();
         places.sort_unstable();
         let mut lines: Vec<SourceLocation> = Vec::new();
         for line in places.into_iter().filter_map(|place| place.source.clone()) {
@@ -81,7 +81,7 @@ pub(super) fn explain(
     proof: &mut Proof,
     facts: &PacketFacts,
     fact: &Fact,
-) -> Result<Established, FactsError> {
+) -> Result<Explanation, FactsError> {
     let pool = &mut proof.unrolled.executor.pool;
     let packet = &proof.packet;
     let (wrong, fields): (Option<TermId>, Vec<Field>) = match *fact {
@@ -102,13 +102,13 @@ pub(super) fn explain(
         Fact::HeadRoom | Fact::Metadata => (None, Vec::new()),
     };
     let wrong = wrong.ok_or_else(|| FactsError::NotExpressible("there is no such fact".into()))?;
-    let mut established = Established::default();
+    let mut explanation = Explanation::default();
     if proof.unrolled.executor.pool.as_const(wrong) != Some(0) {
         match proof.ask(&[wrong])? {
             Answer::Unsat(core) => {
                 let mut conditions = proof.conditions();
                 conditions.push(wrong);
-                established = reasons(proof, &conditions, &core)?;
+                explanation = reasons(proof, &conditions, &core)?;
             }
             Answer::Unknown(why) => return Err(FactsError::Undecided(why)),
             Answer::Sat(_) => {
@@ -126,16 +126,16 @@ pub(super) fn explain(
                 gated.paths.writers(executor, &gated.state, proof.region, at)?;
             stores.extend(writers);
             // Known bits of arriving packets are constants, so that no condition mentions them.
-            established.arrived |= initial && established.branches.is_empty();
+            explanation.arrived |= initial && explanation.branches.is_empty();
         }
     }
     let program = proof.unrolled.executor.program();
-    established.stores = stores.into_iter().map(|insn| Place::of(program, insn)).collect();
-    Ok(established)
+    explanation.stores = stores.into_iter().map(|insn| InsnLocation::of(program, insn)).collect();
+    Ok(explanation)
 }
 
 /// Returns the calls of these helpers on the paths of packets.
-pub(super) fn calls(proof: &Proof, helpers: &[i32]) -> Established {
+pub(super) fn calls(proof: &Proof, helpers: &[i32]) -> Explanation {
     let program = proof.unrolled.executor.program();
     let called = |insn: &InsnIdx| match proof.code.get(insn.index()) {
         Some(Insn::Call(Call::Helper(number))) => helpers.contains(number),
@@ -147,12 +147,12 @@ pub(super) fn calls(proof: &Proof, helpers: &[i32]) -> Established {
         .filter(|insn| called(insn))
         .map(|insn| insn.0)
         .collect();
-    let stores = insns.into_iter().map(|insn| Place::of(program, insn)).collect();
-    Established { stores, ..Established::default() }
+    let stores = insns.into_iter().map(|insn| InsnLocation::of(program, insn)).collect();
+    Explanation { stores, ..Explanation::default() }
 }
 
 /// Finds the reason why no packet leaves.
-pub(super) fn never(proof: &mut Proof, core: &[usize]) -> Result<Established, FactsError> {
+pub(super) fn never(proof: &mut Proof, core: &[usize]) -> Result<Explanation, FactsError> {
     let conditions = proof.conditions();
     reasons(proof, &conditions, core)
 }
@@ -162,7 +162,7 @@ fn reasons(
     proof: &mut Proof,
     conditions: &[TermId],
     core: &[usize],
-) -> Result<Established, FactsError> {
+) -> Result<Explanation, FactsError> {
     let pool = &mut proof.unrolled.executor.pool;
     let core = minimise_core(&mut proof.solver, pool, conditions, core, MINIMISE_BUDGET)?;
     let program = proof.unrolled.executor.program();
@@ -173,12 +173,12 @@ fn reasons(
             let dag = &proof.unrolled.dag;
             let block = program.block(dag[dag[arc].tail].block);
             if let Terminator::Branch { .. } = block.terminator {
-                branches.insert(Place::of_branch(program, block));
+                branches.insert(InsnLocation::of_branch(program, block));
             }
         }
     }
     let known = gates.len()..gates.len() + proof.arrived.len();
-    Ok(Established {
+    Ok(Explanation {
         branches: branches.into_iter().collect(),
         stores: Vec::new(),
         arrived: core.iter().any(|index| known.contains(index)),

@@ -6,8 +6,8 @@
 //! computed only if the proof has not already shown that the guard pays. The proof goes through all
 //! pairs of paths, and records the instructions that they execute.
 
-use crate::cost::greatest;
-use crate::equivalence::Executed;
+use crate::cost::max_instructions;
+use crate::equivalence::InstructionCounts;
 use slowpath_bpf::insn::Insn;
 use slowpath_bpf::lift::LiftOptions;
 use slowpath_bpf::{BpfProgram, Object};
@@ -43,38 +43,40 @@ pub(crate) enum Verdict {
     Pays,
     /// The rewritten program `made` is better, but not proved yet. `why` has the reasons, one
     /// sentence each; `pays` is true if the guard paid before, too.
-    Fewer { made: Box<Specialised>, why: Vec<String>, pays: bool },
+    FewerFacts { made: Box<Specialised>, why: Vec<String>, pays: bool },
     /// The guard does not pay; the reason is a sentence.
-    Leaves(String),
+    KeepOriginal(String),
 }
 
 /// Returns true if the pairs of paths already show that a guard pays. No packet executes more than
 /// before, and the slowest saves at least twice the instructions of the guard.
-pub(crate) fn obvious(guard: &Guard, executed: &Executed) -> bool {
-    let Executed { before, after, slower } = *executed;
+pub(crate) fn obvious(guard: &Guard, executed: &InstructionCounts) -> bool {
+    let InstructionCounts { before, after, slower } = *executed;
     slower == 0 && before >= after.saturating_add(guard.instructions() as u64)
 }
 
 /// Decides whether a guard pays.
-pub(crate) fn weigh(
+pub(crate) fn assess_guard(
     subject: Subject<'_>,
     made: &Specialised,
-    executed: &Executed,
+    executed: &InstructionCounts,
     stop: &Stop,
 ) -> Verdict {
     let Some(guard) = &made.guard else { return Verdict::Pays };
     let time = stop.remaining().map_or(TIME, |left| left / PART).min(TIME);
-    let weighing = Weighing { subject, stop: &stop.within(Some(time)) };
+    let check = ProfitabilityCheck { subject, stop: &stop.within(Some(time)) };
     let takes = guard.instructions() as u64;
-    let before = weighing.executes(subject.program).filter(|cost| cost.1).map(|cost| cost.0);
-    let after = weighing.executes(&made.program).map(|cost| cost.0);
+    let before = check.executes(subject.program).filter(|cost| cost.1).map(|cost| cost.0);
+    let after = check.executes(&made.program).map(|cost| cost.0);
     let (Some(before), Some(after)) = (before, after) else {
         // The proof covers all packets that the guard lets through, more than those that arrive.
         return if executed.after < executed.before {
             Verdict::Pays
         } else {
             let what = format!("a guard would cost {}", instructions(takes));
-            Verdict::Leaves(format!("{what}, and is not known to save more: it stays as it was"))
+            Verdict::KeepOriginal(format!(
+                "{what}, and is not known to save more: it stays as it was"
+            ))
         };
     };
     if before >= after.saturating_add(takes) {
@@ -83,41 +85,41 @@ pub(crate) fn weigh(
     let saves = (before + takes).saturating_sub(after);
     let pays = after < before;
     let costs = format!("a guard would cost {} and save {saves}", instructions(takes));
-    let (fewer, after, why) = weighing.fewer(made, after);
-    if let Some((plain, now)) = weighing.without_any(before, after) {
+    let (fewer, after, why) = check.fewer(made, after);
+    if let Some((plain, now)) = check.without_any(before, after) {
         return if now < before {
             let why = vec![format!("{costs}: it is rewritten without")];
-            Verdict::Fewer { made: Box::new(plain), why, pays }
+            Verdict::FewerFacts { made: Box::new(plain), why, pays }
         } else {
-            Verdict::Leaves(format!("{costs}: it stays as it was"))
+            Verdict::KeepOriginal(format!("{costs}: it stays as it was"))
         };
     }
     match fewer {
-        Some(made) if after < before => Verdict::Fewer { made: Box::new(made), why, pays },
+        Some(made) if after < before => Verdict::FewerFacts { made: Box::new(made), why, pays },
         _ if pays => Verdict::Pays,
-        _ => Verdict::Leaves(format!("{costs}: it stays as it was")),
+        _ => Verdict::KeepOriginal(format!("{costs}: it stays as it was")),
     }
 }
 
-struct Weighing<'a> {
+struct ProfitabilityCheck<'a> {
     subject: Subject<'a>,
     stop: &'a Stop,
 }
 
 /// A check of a guard that the program may do without.
-enum Unit {
+enum GuardCheck {
     /// All checks of bytes; checks of the length and of maps remain.
     Bytes,
     Compared(Comparison),
     Values(Field),
 }
 
-impl Weighing<'_> {
+impl ProfitabilityCheck<'_> {
     /// Returns the maximum number of instructions of packets that arrive, and whether some packet
     /// reaches it.
     fn executes(&self, program: &BpfProgram) -> Option<(u64, bool)> {
         let Subject { object, arriving, options, .. } = self.subject;
-        let cost = greatest((object, program), arriving, options, self.stop).ok()?;
+        let cost = max_instructions((object, program), arriving, options, self.stop).ok()?;
         Some((cost.instructions, cost.exact))
     }
 
@@ -151,7 +153,7 @@ impl Weighing<'_> {
                 break;
             }
             let current = best.as_ref().unwrap_or(made);
-            let Some(less) = unit.taken_from(&facts) else { continue };
+            let Some(less) = unit.facts_without(&facts) else { continue };
             let Some(candidate) = self.rewritten(&less) else { break };
             let takes = |made: &Specialised| {
                 made.guard.as_ref().map_or(0, |guard| guard.instructions() as u64)
@@ -174,21 +176,21 @@ impl Weighing<'_> {
     }
 }
 
-impl Unit {
+impl GuardCheck {
     /// Returns the facts without those of this check; `None` if there are none.
-    fn taken_from(&self, facts: &PacketFacts) -> Option<PacketFacts> {
+    fn facts_without(&self, facts: &PacketFacts) -> Option<PacketFacts> {
         let mut less = facts.clone();
         match self {
-            Unit::Bytes => {
+            GuardCheck::Bytes => {
                 less.bits.clear();
                 less.values.clear();
             }
-            Unit::Compared(one) => {
+            GuardCheck::Compared(one) => {
                 for (at, _) in one.bits() {
                     less.bits.remove(&at);
                 }
             }
-            Unit::Values(field) => {
+            GuardCheck::Values(field) => {
                 less.values.remove(field);
             }
         }
@@ -196,15 +198,15 @@ impl Unit {
     }
 
     /// Returns the number of changes of the program that depend on this check.
-    fn carries(&self, made: &Specialised) -> usize {
+    fn dependent_changes(&self, made: &Specialised) -> usize {
         let bytes: BTreeSet<u16> = match self {
-            Unit::Compared(one) => one.bits().map(|(at, _)| at).collect(),
-            Unit::Bytes | Unit::Values(_) => BTreeSet::new(),
+            GuardCheck::Compared(one) => one.bits().map(|(at, _)| at).collect(),
+            GuardCheck::Bytes | GuardCheck::Values(_) => BTreeSet::new(),
         };
         let rests = |dropped: &&slowpath_specialise::ChangeRecord| match self {
-            Unit::Bytes => false,
-            Unit::Compared(_) => dropped.bytes.iter().any(|at| bytes.contains(at)),
-            Unit::Values(field) => dropped.fields.contains(field),
+            GuardCheck::Bytes => false,
+            GuardCheck::Compared(_) => dropped.bytes.iter().any(|at| bytes.contains(at)),
+            GuardCheck::Values(field) => dropped.fields.contains(field),
         };
         made.changes.iter().filter(rests).count()
     }
@@ -212,27 +214,27 @@ impl Unit {
     /// Returns the number of instructions of this check.
     fn instructions(&self, guard: &Guard) -> usize {
         match self {
-            Unit::Bytes => guard.instructions(),
-            Unit::Compared(one) => one.instructions(),
-            Unit::Values(field) => 1 + guard.values.get(field).map_or(0, BTreeSet::len),
+            GuardCheck::Bytes => guard.instructions(),
+            GuardCheck::Compared(one) => one.instructions(),
+            GuardCheck::Values(field) => 1 + guard.values.get(field).map_or(0, BTreeSet::len),
         }
     }
 }
 
-impl std::fmt::Display for Unit {
+impl std::fmt::Display for GuardCheck {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let range = |first: u16, last: u16| match first == last {
             true => format!("byte {first} is"),
             false => format!("bytes {first}-{last} are"),
         };
         let text = match self {
-            Unit::Bytes => "bytes of packets are".to_owned(),
-            Unit::Compared(one) => {
+            GuardCheck::Bytes => "bytes of packets are".to_owned(),
+            GuardCheck::Compared(one) => {
                 let bytes: Vec<u16> = one.bits().map(|(at, _)| at).collect();
                 let first = bytes.first().copied().unwrap_or(one.offset);
                 range(first, bytes.last().copied().unwrap_or(first))
             }
-            Unit::Values(field) => {
+            GuardCheck::Values(field) => {
                 range(field.offset, field.offset.saturating_add(u16::from(field.bytes)) - 1)
             }
         };
@@ -241,14 +243,15 @@ impl std::fmt::Display for Unit {
 }
 
 /// Returns the checks that the program may do without, in the order in which they are tried.
-fn units(made: &Specialised) -> Vec<Unit> {
+fn units(made: &Specialised) -> Vec<GuardCheck> {
     let Some(guard) = &made.guard else { return Vec::new() };
-    let mut units: Vec<Unit> = guard.comparisons.iter().map(|&one| Unit::Compared(one)).collect();
-    units.extend(guard.values.keys().map(|&field| Unit::Values(field)));
-    units.sort_by_key(|unit| (unit.carries(made), Reverse(unit.instructions(guard))));
+    let mut units: Vec<GuardCheck> =
+        guard.comparisons.iter().map(|&one| GuardCheck::Compared(one)).collect();
+    units.extend(guard.values.keys().map(|&field| GuardCheck::Values(field)));
+    units.sort_by_key(|unit| (unit.dependent_changes(made), Reverse(unit.instructions(guard))));
     if units.len() > 1 {
         units.truncate(TRIES - 1);
-        units.push(Unit::Bytes);
+        units.push(GuardCheck::Bytes);
     }
     units
 }

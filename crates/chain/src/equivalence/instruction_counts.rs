@@ -3,7 +3,7 @@
 /// Maximum numbers of executed instructions, over pairs of a path of the original and a path of the
 /// specialised program that some packet may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Executed {
+pub struct InstructionCounts {
     /// Maximum over the paths of the original.
     pub before: u64,
     /// Maximum over the paths of the specialised program.
@@ -13,7 +13,7 @@ pub struct Executed {
     pub slower: u64,
 }
 
-impl Executed {
+impl InstructionCounts {
     /// Adds a pair.
     pub(super) fn note(&mut self, before: u64, after: u64) {
         self.before = self.before.max(before);

@@ -1,7 +1,7 @@
 //! Analysis of one program of a chain by itself, for the packets that the programs before it send.
 //! It is used for a program with another instruction set than the others.
 
-use crate::facts::{FactsOptions, Leaving, Runs, facts_along};
+use crate::facts::{ChainProgram, FactsOptions, Outgoing, facts_along};
 use crate::{Chain, ChainError, KnownStart, Loaded};
 use slowpath::{Arrivals, ArrivingProgram, ProgramFile};
 use slowpath_bpf::{BpfProgram, Btf};
@@ -17,7 +17,7 @@ impl Chain {
     ///
     /// # Errors
     /// As [`Chain::dispatched`].
-    pub fn arriving(
+    pub fn isolated(
         &self,
         name: &str,
         loaded: &[Loaded],
@@ -25,17 +25,18 @@ impl Chain {
         compiled: &BTreeSet<usize>,
         known: &KnownStart,
     ) -> Result<ProgramFile, ChainError> {
-        let conditions = self.as_compiled(loaded, &BTreeSet::from([member]), compiled)?;
+        let conditions =
+            self.compilation_conditions(loaded, &BTreeSet::from([member]), compiled)?;
         let mut chain = self.dispatched(loaded)?;
-        let in_front = chain.in_front(member);
-        chain.edges.retain(|edge| edge.to == member || in_front.contains(&edge.to));
+        let upstream = chain.upstream(member);
+        chain.edges.retain(|edge| edge.to == member || upstream.contains(&edge.to));
         let pair = |number: usize| (Arc::clone(&loaded[number].object), loaded[number].program);
         let (object, program) = pair(member);
-        let passed: Vec<(Arc<_>, usize)> = in_front.iter().map(|&number| pair(number)).collect();
+        let passed: Vec<(Arc<_>, usize)> = upstream.iter().map(|&number| pair(number)).collect();
         let contents = known.of_member(member);
         let (loaded, known) = (loaded.to_vec(), known.clone());
         let arrivals = move |kernel: Option<&Arc<Btf>>, stop: &Stop| {
-            let mut found = arrivals(&chain, (&loaded, &in_front, &known), member, kernel, stop);
+            let mut found = arrivals(&chain, (&loaded, &upstream, &known), member, kernel, stop);
             found.assumptions.extend(conditions.iter().cloned());
             found
         };
@@ -43,7 +44,7 @@ impl Chain {
             name: name.to_owned(),
             object,
             program,
-            in_front: passed,
+            upstream: passed,
             arrivals: Arc::new(arrivals),
             contents,
         }))
@@ -54,14 +55,14 @@ impl Chain {
 /// program and of those before it.
 fn arrivals(
     chain: &Chain,
-    (loaded, in_front, known): (&[Loaded], &BTreeSet<usize>, &KnownStart),
+    (loaded, upstream, known): (&[Loaded], &BTreeSet<usize>, &KnownStart),
     member: usize,
     kernel: Option<&Arc<Btf>>,
     stop: &Stop,
 ) -> Arrivals {
     let mut arrivals =
         Arrivals { facts: Some(known.first.clone()), assumptions: Vec::new(), notes: Vec::new() };
-    if in_front.is_empty() {
+    if upstream.is_empty() {
         return arrivals;
     }
     let mut programs = Vec::<BpfProgram>::new();
@@ -83,21 +84,25 @@ fn arrivals(
             options
         })
         .collect();
-    let runs: Vec<Runs<'_>> = loaded
+    let runs: Vec<ChainProgram<'_>> = loaded
         .iter()
         .zip(programs.iter().zip(&options))
-        .map(|(loaded, (program, options))| Runs { object: &loaded.object, program, options })
+        .map(|(loaded, (program, options))| ChainProgram {
+            object: &loaded.object,
+            program,
+            options,
+        })
         .collect();
     let reached = facts_along(chain, &runs, &known.first, stop);
     let mut assumptions = BTreeSet::new();
     for (number, reached) in reached.into_iter().enumerate() {
-        if number != member && !in_front.contains(&number) {
+        if number != member && !upstream.contains(&number) {
             continue;
         }
-        for (_, left) in &reached.over {
+        for (_, left) in &reached.by_edge {
             assumptions.extend(match left {
-                Leaving::Packets(found) => found.assumptions.clone(),
-                Leaving::Never(never) => never.assumptions.clone(),
+                Outgoing::Packets(found) => found.assumptions.clone(),
+                Outgoing::Nothing(never) => never.assumptions.clone(),
             });
         }
         arrivals.notes.extend(reached.unknown.iter().map(|(edge, why)| {
