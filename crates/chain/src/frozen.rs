@@ -51,7 +51,7 @@ pub fn read_contents(chain: &Chain, loaded: &[Loaded], text: &str) -> Result<Con
 /// As [`read_contents`].
 pub fn start_maps(chain: &Chain, loaded: &[Loaded], text: &str) -> Result<Value, Error> {
     let names = Names::of(chain, loaded)?;
-    let mut start = slowpath::start_maps(text, &names.object)?;
+    let mut start = slowpath::initial_maps(text, &names.object)?;
     if let Some(Value::Object(maps)) = start.get_mut("maps") {
         let given = std::mem::take(maps).into_iter().collect();
         maps.extend(names.own(given)?);

@@ -42,7 +42,7 @@ pub enum IngressError {
         "what it makes of a packet depends on more than the packet's flow (on time, on chance, on \
          packets before it): one buffer for all packets cannot be put back between runs"
     )]
-    Unsteady,
+    NotRestorable,
     /// The caller asked to stop.
     #[error("stopped")]
     Stopped,

@@ -9,10 +9,10 @@
 //! Maps start with the content in the object, and fill up with the traffic. Ring buffers have no
 //! reader, and redirected packets are not delivered.
 
-mod change;
 mod error;
 mod packet;
 mod program;
+mod undo_detection;
 
 pub use error::IngressError;
 pub use packet::TrafficSpec;

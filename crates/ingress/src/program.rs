@@ -5,9 +5,9 @@ use slowpath_kernel::timing::{Attached, Attachments, Feed, Flows, TimingError};
 use slowpath_kernel::{Kernel, LoadedProgram, retry};
 use slowpath_neighbours::{Served, Work};
 
-use crate::change::{candidates, is_put_back};
 use crate::error::IngressError;
 use crate::packet::TrafficSpec;
+use crate::undo_detection::{candidates, is_restored};
 
 /// Packets in a turn. A call has an overhead of microseconds, and a turn takes some tenths of a
 /// millisecond.
@@ -53,7 +53,7 @@ impl Program {
                 Err(IngressError::Run(TimingError::NotRestored { .. })) => continue,
                 warmed => warmed?,
             }
-            if retry(|| is_put_back(&feed))? {
+            if retry(|| is_restored(&feed))? {
                 let bytes = packet.len() as u64;
                 let served = Served::default();
                 return Ok(Program {
@@ -66,7 +66,7 @@ impl Program {
                 });
             }
         }
-        Err(IngressError::Unsteady)
+        Err(IngressError::NotRestorable)
     }
 
     /// Returns the program, with its maps.

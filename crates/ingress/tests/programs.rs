@@ -73,7 +73,7 @@ fn what_one_buffer_cannot_be_is_refused() {
     let grows = program(&kernel, "grows_some", &TRAFFIC).expect_err("differs by flow");
     assert!(matches!(grows, IngressError::Growth { one, other } if one + other == 8), "{grows}");
     let draws = program(&kernel, "draws", &TRAFFIC).expect_err("differs each time");
-    assert!(matches!(draws, IngressError::Unsteady), "{draws}");
+    assert!(matches!(draws, IngressError::NotRestorable), "{draws}");
     let none = program(&kernel, "counts", &TrafficSpec { flows: 0, ..TRAFFIC });
     assert!(matches!(none, Err(IngressError::Traffic { what: "flows", .. })));
     let object = object("tests/objects/packets.bpf.o");

@@ -88,7 +88,7 @@ fn packets_find_what_maps_were_given() {
     let rules: Vec<Value> =
         [1u16, 5].iter().map(|&port| json!({ "key": flow(port), "value": [1, 0, 0, 0] })).collect();
     let text = json!({ "rules": rules, "verdicts": [{ "key": 1, "value": 7 }] }).to_string();
-    let content = slowpath::start_maps(&text, &object).expect("can be read");
+    let content = slowpath::initial_maps(&text, &object).expect("can be read");
     let filled = run(&kernel, firewall, &file, content).expect("runs");
     let told: Vec<(&str, Option<u64>)> =
         filled.maps.iter().map(|map| (map.name.as_str(), map.entries)).collect();
@@ -108,7 +108,7 @@ fn packets_find_what_maps_were_given() {
 fn features(kernel: &Arc<Kernel>, program: &str, maps: &Value) -> Result<TraceReport, String> {
     let object = object("crates/kernel/tests/objects/features.bpf.o");
     let file = capture(&vec![vec![0; 64]; 3]);
-    let content = slowpath::start_maps(&maps.to_string(), &object).map_err(|e| e.to_string())?;
+    let content = slowpath::initial_maps(&maps.to_string(), &object).map_err(|e| e.to_string())?;
     run(kernel, (&object, program), &file, content).map_err(|e| e.to_string())
 }
 
@@ -155,7 +155,7 @@ fn queues_are_filled_in_their_order() {
     let file = capture(&vec![vec![0; 512]; 4]);
     for map in ["queue", "stack"] {
         let text = format!("{{\"{map}\": [{{\"value\": 5}}, {{\"value\": 6}}]}}");
-        let content = slowpath::start_maps(&text, &object).expect("can be read");
+        let content = slowpath::initial_maps(&text, &object).expect("can be read");
         let report = run(&kernel, (&object, &format!("{map}_steps")), &file, content);
         let report = report.unwrap_or_else(|e| panic!("{map}: {e}"));
         assert!(report.maps.iter().any(|known| known.name == map && known.entries == Some(2)));

@@ -12,7 +12,7 @@ const UDP: usize = IP + 20;
 const UDP_CHECKSUM: usize = UDP + 6;
 const PROTOCOL_UDP: u8 = 17;
 /// Initial time to live of generated packets.
-pub const FRESH: u8 = 64;
+pub const INITIAL_TTL: u8 = 64;
 
 /// The headers of a packet.
 pub type Header = [u8; BYTES];
@@ -29,12 +29,12 @@ pub struct FiveTuple {
 
 /// Builds headers for a UDP packet of a flow, with correct checksums. The payload has `length`
 /// bytes, at most 65,507, with the checksum `sum` ([`sum_of`]).
-pub fn made(flow: &FiveTuple, length: u16, sum: u32) -> Header {
+pub fn udp_headers(flow: &FiveTuple, length: u16, sum: u32) -> Header {
     let mut header = [0; BYTES];
     header[..IP].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]);
     header[IP] = 0x45;
     put(&mut header, IP + 2, length.saturating_add(28));
-    header[TTL] = FRESH;
+    header[TTL] = INITIAL_TTL;
     header[PROTOCOL] = PROTOCOL_UDP;
     put_address(&mut header, SOURCE, flow.source);
     put_address(&mut header, DESTINATION, flow.destination);
@@ -172,7 +172,9 @@ pub fn intact(header: &Header, payload: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{FRESH, FiveTuple, TTL, flow, hop, intact, length, made, rewrite_source, sum_of};
+    use super::{
+        FiveTuple, INITIAL_TTL, TTL, flow, hop, intact, length, rewrite_source, sum_of, udp_headers,
+    };
     use proptest::prelude::*;
 
     prop_compose! {
@@ -192,7 +194,7 @@ mod tests {
             port: u16,
             next: u32,
         ) {
-            let mut header = made(&before, payload.len() as u16, sum_of(&payload));
+            let mut header = udp_headers(&before, payload.len() as u16, sum_of(&payload));
             prop_assert!(intact(&header, &payload));
             prop_assert_eq!(flow(&header), before);
             prop_assert_eq!(length(&header) as usize, header.len() + payload.len());
@@ -201,21 +203,21 @@ mod tests {
             prop_assert!(hop(&mut header, next));
             prop_assert!(intact(&header, &payload));
             prop_assert_eq!(flow(&header), FiveTuple { source, source_port: port, ..before });
-            prop_assert_eq!(header[TTL], FRESH - 1);
+            prop_assert_eq!(header[TTL], INITIAL_TTL - 1);
         }
     }
 
     #[test]
     fn packets_end_after_their_last_hop() {
-        let mut header = made(&FiveTuple::default(), 0, 0);
+        let mut header = udp_headers(&FiveTuple::default(), 0, 0);
         let hops = (0..1000).take_while(|_| hop(&mut header, 1)).count();
-        assert_eq!(hops, usize::from(FRESH) - 1);
+        assert_eq!(hops, usize::from(INITIAL_TTL) - 1);
         assert!(intact(&header, &[]));
     }
 
     #[test]
     fn a_damaged_header_is_not_intact() {
-        let mut header = made(&FiveTuple::default(), 2, sum_of(&[1, 2]));
+        let mut header = udp_headers(&FiveTuple::default(), 2, sum_of(&[1, 2]));
         assert!(intact(&header, &[1, 2]) && !intact(&header, &[1, 3]));
         header[TTL] -= 1;
         assert!(!intact(&header, &[1, 2]));

@@ -56,12 +56,12 @@ fn through(stages: &mut [Box<dyn Stage>], header: &mut Header) -> bool {
 }
 
 /// A function of the pattern run-to-completion.
-struct Complete {
+struct RunToCompletion {
     front: Front,
     accelerator: Option<Accelerator>,
 }
 
-impl Work for Complete {
+impl Work for RunToCompletion {
     fn begin(&mut self, beside: bool) {
         if let Some(accelerator) = &mut self.accelerator {
             accelerator.switch(beside);
@@ -115,11 +115,11 @@ impl Work for Headers {
 }
 
 /// A thread with only an accelerator: that of a pipeline, or a busy one.
-struct Alone {
+struct AcceleratorThread {
     accelerator: Accelerator,
 }
 
-impl Work for Alone {
+impl Work for AcceleratorThread {
     fn begin(&mut self, beside: bool) {
         self.accelerator.switch(beside);
     }
@@ -154,14 +154,20 @@ pub fn function(spec: &FunctionSpec) -> Result<Vec<Placed>, NeighbourError> {
             let first = (payloads, Origin::Thread(requests));
             let accelerator = Accelerator::new(service, first, &spec.clients)?;
             let headers = Headers { front, queue, waiting: None };
-            Ok(vec![(spec.cpu, Box::new(headers)), (cpu, Box::new(Alone { accelerator }))])
+            Ok(vec![
+                (spec.cpu, Box::new(headers)),
+                (cpu, Box::new(AcceleratorThread { accelerator })),
+            ])
         }
         (_, service, _) => {
             let made = service.map(|service| {
                 let own = Origin::Own(VecDeque::new());
                 Accelerator::new(service, (payloads, own), &spec.clients)
             });
-            Ok(vec![(spec.cpu, Box::new(Complete { front, accelerator: made.transpose()? }))])
+            Ok(vec![(
+                spec.cpu,
+                Box::new(RunToCompletion { front, accelerator: made.transpose()? }),
+            )])
         }
     }
 }
@@ -174,5 +180,7 @@ pub fn accelerator(spec: &AcceleratorSpec) -> Result<Box<dyn Work>, NeighbourErr
     spec.check()?;
     let payloads = Packets::new(&spec.traffic)?.payloads();
     let first = (payloads, Origin::Due(Schedule::new(None)));
-    Ok(Box::new(Alone { accelerator: Accelerator::new(spec.service, first, &spec.clients)? }))
+    Ok(Box::new(AcceleratorThread {
+        accelerator: Accelerator::new(spec.service, first, &spec.clients)?,
+    }))
 }

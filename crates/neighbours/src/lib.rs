@@ -21,6 +21,7 @@
 mod accelerator;
 mod clock;
 mod counters;
+mod cpu_pair;
 mod cpus;
 mod engines;
 mod error;
@@ -34,12 +35,12 @@ mod payloads;
 mod probe;
 mod spec;
 mod stage;
-mod surroundings;
 mod tables;
 mod traffic;
 mod work;
 
 pub use counters::{Counted, why_no_counters};
+pub use cpu_pair::{CpuPairObservation, observe_cpu_pair};
 pub use cpus::allowed as allowed_cpus;
 pub use error::NeighbourError;
 pub use mix::{Block, Mix, Reading};
@@ -47,6 +48,5 @@ pub use spec::{
     AcceleratorSpec, ClientSpec, FunctionSpec, GivenSpec, HeaderStage, MemorySpec, MixSpec,
     Pattern, ProbeSpec, Service, Touch, WorkSpec,
 };
-pub use surroundings::{Surroundings, surroundings};
 pub use traffic::Traffic;
 pub use work::{Served, Work};

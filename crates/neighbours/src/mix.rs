@@ -179,7 +179,7 @@ fn wait(time: Duration, go_on: &dyn Fn() -> bool) -> Result<(), NeighbourError> 
 }
 
 /// A snapshot of a thread's clocks and counters, taken by the thread itself.
-struct Look {
+struct Snapshot {
     moment: Moment,
     served: Vec<Served>,
     counted: Option<Counted>,
@@ -196,8 +196,11 @@ fn run(
     let mut work = slot.work.lock().unwrap_or_else(PoisonError::into_inner);
     let mut counters = Counters::open();
     work.begin(beside);
-    let mut look =
-        |work: &dyn Work| Look { moment: now(), served: work.served(), counted: counters.read() };
+    let mut look = |work: &dyn Work| Snapshot {
+        moment: now(),
+        served: work.served(),
+        counted: counters.read(),
+    };
     let mut start = None;
     loop {
         match phase.load(Ordering::Relaxed) {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use slowpath_random::Random;
 
 use crate::error::{NeighbourError, zeros};
-use crate::header::{BYTES, Header, made, sum_of};
+use crate::header::{BYTES, Header, sum_of, udp_headers};
 use crate::payloads::Payloads;
 use crate::traffic::{Traffic, flow_of};
 
@@ -52,7 +52,11 @@ impl Packets {
     /// Returns the header of a packet of the flow with this number.
     pub fn header_of(&self, number: u64) -> Header {
         let length = self.traffic.payload_bytes() as u16;
-        made(&flow_of(number, self.traffic.seed), length, self.sums.first().copied().unwrap_or(0))
+        udp_headers(
+            &flow_of(number, self.traffic.seed),
+            length,
+            self.sums.first().copied().unwrap_or(0),
+        )
     }
 
     /// Receives the next packet. Returns its place in the ring, and its header.
@@ -62,7 +66,7 @@ impl Packets {
         self.next = if at + 1 == self.headers.len() { 0 } else { at + 1 };
         let flow = flow_of(self.random.below(self.traffic.flows), self.traffic.seed);
         let header = &mut self.headers[at];
-        *header = made(&flow, self.traffic.payload_bytes() as u16, self.sums[at]);
+        *header = udp_headers(&flow, self.traffic.payload_bytes() as u16, self.sums[at]);
         (at, header)
     }
 }

@@ -76,7 +76,7 @@ impl Accelerator {
     }
 
     /// Returns the time between two lines of a payload that the accelerator reads.
-    pub fn apart(&self) -> Time {
+    pub fn line_interval(&self) -> Time {
         (self.per_byte * LINE as f64) as Time
     }
 

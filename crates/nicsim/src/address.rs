@@ -17,7 +17,7 @@ pub const PAGE_LINES: u32 = 64;
 
 /// A region of a client in memory.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct MemoryRegion {
     first: u32,
     lines: u32,
     rule: Rule,
@@ -54,7 +54,7 @@ impl Allocator {
         region: &Region,
         client: &Client,
         name: &str,
-    ) -> Result<Place, NicError> {
+    ) -> Result<MemoryRegion, NicError> {
         let flows = u64::from(client.flows);
         let buckets = flows.next_power_of_two();
         let (bytes, rule) = match region.kind {
@@ -70,20 +70,25 @@ impl Allocator {
     }
 
     /// Allocates the packet buffers.
-    pub fn packets(&mut self, buffers: u32, bytes: u32, name: &str) -> Result<Place, NicError> {
+    pub fn packets(
+        &mut self,
+        buffers: u32,
+        bytes: u32,
+        name: &str,
+    ) -> Result<MemoryRegion, NicError> {
         let lines = bytes.div_ceil(LINE as u32);
         let all = u64::from(buffers) * u64::from(lines) * LINE;
         self.take(all, Rule::Packets(lines), &format!("{name}, packets"))
     }
 
-    fn take(&mut self, bytes: u64, rule: Rule, name: &str) -> Result<Place, NicError> {
+    fn take(&mut self, bytes: u64, rule: Rule, name: &str) -> Result<MemoryRegion, NicError> {
         let lines = bytes.div_ceil(LINE);
         let end = self.next + lines.next_multiple_of(u64::from(PAGE_LINES));
         if end > u64::from(u32::MAX) {
             return Err(NicError::impossible(name, "memory of more than 256 GB"));
         }
         let salt = mix(self.next);
-        let place = Place { first: self.next as u32, lines: lines as u32, rule, salt };
+        let place = MemoryRegion { first: self.next as u32, lines: lines as u32, rule, salt };
         self.next = end;
         Ok(place)
     }
@@ -94,7 +99,7 @@ pub fn places(
     allocator: &mut Allocator,
     function: &Function,
     client: &Client,
-) -> Result<BTreeMap<String, Place>, NicError> {
+) -> Result<BTreeMap<String, MemoryRegion>, NicError> {
     let regions = function.regions.iter();
     let place = |(name, region): (&String, &Region)| {
         Ok((name.clone(), allocator.region(region, client, name)?))
@@ -102,7 +107,7 @@ pub fn places(
     regions.map(place).collect()
 }
 
-impl Place {
+impl MemoryRegion {
     /// Returns the number of lines.
     pub fn lines(&self) -> u32 {
         self.lines

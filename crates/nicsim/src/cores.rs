@@ -6,7 +6,7 @@
 //! instructions until its window is full, which hides that much of a step's first miss. A
 //! prefetched sequence takes the maximum of its instructions' and its lines' time.
 
-use crate::address::{LINE, Place};
+use crate::address::{LINE, MemoryRegion};
 use crate::count::{Counts, Pages};
 use crate::device::Device;
 use crate::estimate::Estimate;
@@ -25,7 +25,7 @@ pub struct Shared {
     /// The memory.
     pub memory: Memory,
     /// Lines still to be written back to memory; each touched line triggers one such write.
-    pub owed: u32,
+    pub pending_write_backs: u32,
     /// Random numbers for the times of device transfers.
     pub random: Random,
 }
@@ -47,7 +47,7 @@ pub struct Work {
 #[derive(Debug, Clone)]
 pub struct Touch {
     /// The region.
-    pub place: Place,
+    pub region: MemoryRegion,
     /// Number of lines.
     pub lines: u32,
     /// Dependences between the accesses.
@@ -91,7 +91,7 @@ pub fn cycles(device: &Device, count: f64) -> Time {
 
 /// The parts of a thread's state that the execution of a step needs.
 #[derive(Debug)]
-pub struct Hand<'a> {
+pub struct ThreadContext<'a> {
     /// Core of the thread.
     pub core: usize,
     /// Index of the thread in its stage, and number of threads in the stage.
@@ -111,18 +111,18 @@ pub fn execute(
     work: &mut Work,
     packet: &Packet,
     now: Time,
-    hand: &mut Hand<'_>,
+    context: &mut ThreadContext<'_>,
     shared: &mut Shared,
     latencies: &Latencies,
 ) -> Time {
-    hand.counts.instructions += work.instructions;
+    context.counts.instructions += work.instructions;
     let computed = now + work.compute;
     let Some(touch) = &mut work.touch else { return computed };
     let lines = touch.lines;
     if touch.order == Order::Chase {
         let mut at = now;
         for number in 0..lines {
-            at = arrive(touch, number, packet, at, hand, shared, latencies);
+            at = arrive(touch, number, packet, at, context, shared, latencies);
         }
         return computed + (at - now).saturating_sub(work.hidden);
     }
@@ -135,7 +135,7 @@ pub fn execute(
         // Lines are issued in order, so the slot that was taken first is the next one.
         let way = &mut ways[number as usize % width];
         let issued = (*way).max(now + apart * Time::from(number));
-        *way = arrive(touch, number, packet, issued, hand, shared, latencies);
+        *way = arrive(touch, number, packet, issued, context, shared, latencies);
         last = last.max(*way);
     }
     if stream {
@@ -153,42 +153,42 @@ fn arrive(
     number: u32,
     packet: &Packet,
     at: Time,
-    hand: &mut Hand<'_>,
+    context: &mut ThreadContext<'_>,
     shared: &mut Shared,
     latencies: &Latencies,
 ) -> Time {
-    let line = if touch.order == Order::Stream && !touch.place.holds_packets() {
-        touch.place.next_line(hand.cursor, hand.part.0, hand.part.1)
+    let line = if touch.order == Order::Stream && !touch.region.holds_packets() {
+        touch.region.next_line(context.cursor, context.part.0, context.part.1)
     } else {
-        touch.place.line(packet, number, hand.random)
+        touch.region.line(packet, number, context.random)
     };
-    hand.pages.touch(line);
+    context.pages.touch(line);
     let level = if let Some(sampled) = shared.caches.sampled(line) {
-        let written = touch.writes > 0 && hand.random.bits() >> 32 < touch.writes;
-        let found = shared.caches.access(hand.core, sampled, written);
+        let written = touch.writes > 0 && context.random.bits() >> 32 < touch.writes;
+        let found = shared.caches.access(context.core, sampled, written);
         touch.estimate.observe(found.level);
-        hand.counts.l2_writes += u64::from(found.to_l2);
+        context.counts.l2_writes += u64::from(found.to_l2);
         // Each line that leaves a simulated set stands for `sampling` lines, written back later.
-        shared.owed += found.to_memory * shared.caches.sampling();
+        shared.pending_write_backs += found.to_memory * shared.caches.sampling();
         found.level
     } else if touch.tiny {
         Level::L1
     } else {
-        touch.estimate.draw(hand.random)
+        touch.estimate.draw(context.random)
     };
-    if shared.owed > 0 {
-        shared.owed -= 1;
+    if shared.pending_write_backs > 0 {
+        shared.pending_write_backs -= 1;
         shared.memory.write(at);
     }
     if level == Level::L1 {
         return at;
     }
-    hand.counts.l2_reads += 1;
+    context.counts.l2_reads += 1;
     match level {
         Level::L2 => at + latencies.l2,
         Level::L3 => at + latencies.l3,
         _ => {
-            hand.counts.misses += 1;
+            context.counts.misses += 1;
             shared.memory.read(at, line)
         }
     }

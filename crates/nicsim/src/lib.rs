@@ -18,7 +18,6 @@
 
 mod accelerator;
 mod address;
-mod agenda;
 mod cache;
 mod cores;
 mod count;
@@ -36,6 +35,7 @@ mod outcome;
 mod packet;
 mod random;
 mod scenario;
+mod schedule;
 mod setup;
 mod simulation;
 mod state;

@@ -16,9 +16,9 @@ pub struct Link {
     /// Number of the accelerator that packets pass through first.
     pub through: Option<usize>,
     /// Threads of the previous stage that wait for room.
-    pub blocked: VecDeque<usize>,
+    pub waiting_producers: VecDeque<usize>,
     /// Threads of the next stage that wait for packets.
-    pub hungry: VecDeque<usize>,
+    pub waiting_consumers: VecDeque<usize>,
 }
 
 impl Link {
@@ -29,8 +29,8 @@ impl Link {
             used: 0,
             ready: VecDeque::new(),
             through,
-            blocked: VecDeque::new(),
-            hungry: VecDeque::new(),
+            waiting_producers: VecDeque::new(),
+            waiting_consumers: VecDeque::new(),
         }
     }
 }

@@ -158,9 +158,9 @@ impl Memory {
         self.transfers += 1;
     }
 
-    /// Transfers lines for a device that handles one line each `apart` picoseconds, several at
-    /// once. The lines lie in open rows. Returns the end of the last transfer.
-    pub fn burst(&mut self, at: Time, lines: u32, apart: Time) -> Time {
+    /// Transfers lines for a device that handles one line each `line_interval` picoseconds, several
+    /// at once. The lines lie in open rows. Returns the end of the last transfer.
+    pub fn burst(&mut self, at: Time, lines: u32, line_interval: Time) -> Time {
         let mut last = at;
         let mut due = at;
         let mut left = lines;
@@ -168,7 +168,7 @@ impl Memory {
             let (begin, count) = self.take(due, left.min(TOGETHER));
             left -= count;
             last = begin + self.slot * Time::from(count);
-            due = (due + apart * Time::from(count)).max(begin);
+            due = (due + line_interval * Time::from(count)).max(begin);
         }
         self.transfers += u64::from(lines);
         last

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::accelerator::Accelerator;
-use crate::address::{Allocator, LINE, Place, places};
+use crate::address::{Allocator, LINE, MemoryRegion, places};
 use crate::cores::{Touch, Work, cycles};
 use crate::count::{Counts, Pages};
 use crate::device::Device;
@@ -14,7 +14,7 @@ use crate::hierarchy::Level;
 use crate::link::Link;
 use crate::random::Random;
 use crate::scenario::{Client, Scenario};
-use crate::state::{ClientState, Doing, StageState, ThreadState};
+use crate::state::{Action, ClientState, StageState, ThreadState};
 use crate::time::SECOND;
 
 /// Initial state of all parts of a simulation.
@@ -143,7 +143,11 @@ impl Setup<'_> {
         Ok(())
     }
 
-    fn packets(&mut self, function: &Function, client: &Client) -> Result<Option<Place>, NicError> {
+    fn packets(
+        &mut self,
+        function: &Function,
+        client: &Client,
+    ) -> Result<Option<MemoryRegion>, NicError> {
         if !function.receives {
             return Ok(None);
         }
@@ -188,24 +192,24 @@ impl Setup<'_> {
         function: &Function,
         step: &Step,
         client: &ClientState,
-        regions: &BTreeMap<String, Place>,
-    ) -> Result<Doing, NicError> {
+        regions: &BTreeMap<String, MemoryRegion>,
+    ) -> Result<Action, NicError> {
         if let Some(name) = &step.call {
-            return Ok(Doing::Call(self.accelerator(function, name)?));
+            return Ok(Action::Call(self.accelerator(function, name)?));
         }
         let per_byte = step.instructions_per_byte * f64::from(client.payload);
         let instructions = step.instructions + per_byte;
         let window = self.device.cores.window_instructions * function.cycles_per_instruction;
         let touch = match (&step.touches, step.order) {
             (Some(name), Some(order)) => {
-                let place = match name.as_str() {
+                let region = match name.as_str() {
                     PACKET => client.packets.as_ref(),
                     name => regions.get(name),
                 };
-                place.map(|place| {
-                    let tiny = place.lines() < self.sampling;
+                region.map(|region| {
+                    let tiny = region.lines() < self.sampling;
                     Touch {
-                        place: place.clone(),
+                        region: region.clone(),
                         lines: if step.payload { client.packet_lines } else { step.lines },
                         order,
                         writes: (step.writes * (1_u64 << 32) as f64) as u64,
@@ -216,7 +220,7 @@ impl Setup<'_> {
             }
             _ => None,
         };
-        Ok(Doing::Work(Work {
+        Ok(Action::Work(Work {
             instructions,
             compute: cycles(self.device, instructions * function.cycles_per_instruction).max(1),
             hidden: cycles(self.device, window),

@@ -1,8 +1,7 @@
 //! Event loop of a run.
 
 use crate::accelerator::{Reply, Request};
-use crate::agenda::Agenda;
-use crate::cores::{Hand, Latencies, Shared, execute};
+use crate::cores::{Latencies, Shared, ThreadContext, execute};
 use crate::device::Device;
 use crate::error::NicError;
 use crate::function::Functions;
@@ -14,20 +13,21 @@ use crate::outcome::Outcome;
 use crate::packet::Packet;
 use crate::random::Random;
 use crate::scenario::Scenario;
+use crate::schedule::Schedule;
 use crate::setup::{Parts, place};
-use crate::state::{Doing, ThreadState};
+use crate::state::{Action, ThreadState};
 use crate::time::{Time, from_ns};
 
 /// Time by which the reception of packets may lag behind, hidden by the rings of buffers. Beyond
 /// it, memory is so busy that functions wait for packets.
-const BEHIND: Time = 10_000_000;
+const MAX_RECEIVE_LAG: Time = 10_000_000;
 /// Range of the random delay between the start or end of a packet's processing and its transfer.
 /// Other packets are received and sent at the same time.
-const WITHIN: u32 = 2_000_000;
+const TRANSFER_DELAY: u32 = 2_000_000;
 /// Time by which accelerators read the payloads of waiting requests ahead.
 const AHEAD: Time = 1_000_000;
 /// Most packets that a late thread may catch up on.
-const LATE: f64 = 64.0;
+const MAX_BACKLOG: f64 = 64.0;
 
 /// Simulates a scenario. The outcome depends only on the arguments.
 ///
@@ -65,7 +65,7 @@ struct Simulation {
     parts: Parts,
     shared: Shared,
     latencies: Latencies,
-    agenda: Agenda,
+    schedule: Schedule,
     events: u64,
 }
 
@@ -79,23 +79,23 @@ enum Next {
 impl Simulation {
     fn new(device: &Device, parts: Parts, scenario: &Scenario) -> Self {
         let threads = parts.threads.len();
-        let mut agenda = Agenda::new(threads + parts.accelerators.len());
+        let mut schedule = Schedule::new(threads + parts.accelerators.len());
         for thread in 0..threads {
-            agenda.set(thread, 0);
+            schedule.set(thread, 0);
         }
         let shared = Shared {
             caches: Hierarchy::new(device, scenario.sampling),
             memory: Memory::new(&device.memory),
-            owed: 0,
+            pending_write_backs: 0,
             random: Random::new(scenario.seed, 0),
         };
-        Simulation { parts, shared, latencies: Latencies::new(device), agenda, events: 0 }
+        Simulation { parts, shared, latencies: Latencies::new(device), schedule, events: 0 }
     }
 
     fn until(&mut self, end: Time) {
-        while let Some((who, now)) = self.agenda.next() {
+        while let Some((who, now)) = self.schedule.next() {
             if now >= end {
-                self.agenda.set(who, now);
+                self.schedule.set(who, now);
                 return;
             }
             self.events += 1;
@@ -122,7 +122,7 @@ impl Simulation {
         };
         match stage.steps.get(thread.step) {
             None => self.hand_on(id, packet, now),
-            Some(Doing::Call(accelerator)) => {
+            Some(Action::Call(accelerator)) => {
                 let accelerator = *accelerator;
                 self.parts.threads[id].step += 1;
                 self.wait(id, now);
@@ -135,9 +135,9 @@ impl Simulation {
                 );
                 Next::Later
             }
-            Some(Doing::Work(_)) => {
+            Some(Action::Work(_)) => {
                 let end = self.work(id, &packet, now);
-                self.agenda.set(id, end);
+                self.schedule.set(id, end);
                 Next::Later
             }
         }
@@ -147,11 +147,11 @@ impl Simulation {
         let ThreadState { client, stage, core, part, cursor, step, .. } =
             &mut self.parts.threads[id];
         let client = &mut self.parts.clients[*client];
-        let Some(Doing::Work(work)) = client.stages[*stage].steps.get_mut(*step) else {
+        let Some(Action::Work(work)) = client.stages[*stage].steps.get_mut(*step) else {
             return now;
         };
         *step += 1;
-        let mut hand = Hand {
+        let mut context = ThreadContext {
             core: *core,
             part: *part,
             cursor,
@@ -159,7 +159,7 @@ impl Simulation {
             counts: &mut client.counts,
             pages: &mut client.pages,
         };
-        execute(work, packet, now, &mut hand, &mut self.shared, &self.latencies)
+        execute(work, packet, now, &mut context, &mut self.shared, &self.latencies)
     }
 
     /// Starts a packet in a thread of the first stage, if one is due.
@@ -169,12 +169,12 @@ impl Simulation {
         if let Some(interval) = client.interval {
             if thread.due > now as f64 {
                 thread.idle_since = Some(now);
-                self.agenda.set(id, thread.due.ceil() as Time);
+                self.schedule.set(id, thread.due.ceil() as Time);
                 return Next::Later;
             }
             // The random interval keeps threads from running in step with each other.
             let next = thread.due + interval * (0.5 + client.random.share());
-            thread.due = next.max(now as f64 - LATE * interval);
+            thread.due = next.max(now as f64 - MAX_BACKLOG * interval);
         }
         let buffer = client.next_buffer;
         client.next_buffer = (buffer + 1) % client.buffers;
@@ -189,18 +189,18 @@ impl Simulation {
         client.note_inside(now);
         client.inside.0 += 1;
         client.counts.begun += 1;
-        let Some(place) = &client.packets else { return Next::GoesOn };
-        let first = place.line(&packet, 0, &mut client.random);
+        let Some(region) = &client.packets else { return Next::GoesOn };
+        let first = region.line(&packet, 0, &mut client.random);
         for line in self.shared.caches.sampled_of(first, client.packet_lines) {
             self.shared.caches.invalidate(&client.cores, line);
         }
-        let later = now + Time::from(self.shared.random.below(WITHIN));
+        let later = now + Time::from(self.shared.random.below(TRANSFER_DELAY));
         let lines = client.packet_lines;
         let end = self.shared.memory.burst(later, lines, self.latencies.network);
-        let there = end.saturating_sub(BEHIND);
+        let there = end.saturating_sub(MAX_RECEIVE_LAG);
         if there > now {
             thread.idle_since = Some(now);
-            self.agenda.set(id, there);
+            self.schedule.set(id, there);
             return Next::Later;
         }
         Next::GoesOn
@@ -210,16 +210,16 @@ impl Simulation {
     fn take(&mut self, id: usize, link: usize, now: Time) -> Next {
         let ring = &mut self.parts.links[link];
         let Some(packet) = ring.ready.pop_front() else {
-            ring.hungry.push_back(id);
+            ring.waiting_consumers.push_back(id);
             self.wait(id, now);
             return Next::Later;
         };
         ring.used -= 1;
-        let blocked = ring.blocked.pop_front();
+        let blocked = ring.waiting_producers.pop_front();
         self.parts.threads[id].packet = Some(packet);
         self.parts.threads[id].step = 0;
         if let Some(other) = blocked {
-            self.agenda.set(other, now);
+            self.schedule.set(other, now);
         }
         Next::GoesOn
     }
@@ -234,7 +234,7 @@ impl Simulation {
             client.counts.done += 1;
             client.counts.sojourn += now - packet.begun;
             if client.packets.is_some() {
-                let later = now + Time::from(self.shared.random.below(WITHIN));
+                let later = now + Time::from(self.shared.random.below(TRANSFER_DELAY));
                 self.shared.memory.burst(later, client.packet_lines, self.latencies.network);
             }
             self.parts.threads[id].packet = None;
@@ -242,7 +242,7 @@ impl Simulation {
         };
         let ring = &mut self.parts.links[link];
         if ring.used == ring.depth {
-            ring.blocked.push_back(id);
+            ring.waiting_producers.push_back(id);
             self.wait(id, now);
             return Next::Later;
         }
@@ -260,8 +260,8 @@ impl Simulation {
     fn ready(&mut self, link: usize, packet: Packet, now: Time) {
         let ring = &mut self.parts.links[link];
         ring.ready.push_back(packet);
-        if let Some(other) = ring.hungry.pop_front() {
-            self.agenda.set(other, now);
+        if let Some(other) = ring.waiting_consumers.pop_front() {
+            self.schedule.set(other, now);
         }
     }
 
@@ -286,15 +286,15 @@ impl Simulation {
         let Some(request) = server.begin(now) else { return };
         let lines = self.parts.clients[request.queue].payload_lines;
         let end = now + server.service(request.bytes, request.matches);
-        let there = self.shared.memory.burst(now, lines, server.apart());
+        let there = self.shared.memory.burst(now, lines, server.line_interval());
         let end = end.max(there.saturating_sub(AHEAD));
-        self.agenda.set(self.parts.threads.len() + accelerator, end);
+        self.schedule.set(self.parts.threads.len() + accelerator, end);
     }
 
     fn served(&mut self, accelerator: usize, now: Time) {
         if let Some(request) = self.parts.accelerators[accelerator].end(now) {
             match request.reply {
-                Reply::Thread(id) => self.agenda.set(id, now),
+                Reply::Thread(id) => self.schedule.set(id, now),
                 Reply::Link(link, packet) => self.ready(link, packet, now),
             }
         }

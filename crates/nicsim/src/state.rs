@@ -1,6 +1,6 @@
 //! State of a simulation: clients, threads and stages.
 
-use crate::address::Place;
+use crate::address::MemoryRegion;
 use crate::cores::Work;
 use crate::count::{Counts, Pages};
 use crate::packet::Packet;
@@ -13,7 +13,7 @@ pub struct ClientState {
     /// Name of the function.
     pub name: String,
     /// Memory of the packet buffers; `None` if the function receives no packets.
-    pub packets: Option<Place>,
+    pub packets: Option<MemoryRegion>,
     /// Number of buffers, used in turn.
     pub buffers: u32,
     /// The buffer for the next packet.
@@ -59,7 +59,7 @@ impl ClientState {
 #[derive(Debug)]
 pub struct StageState {
     /// Steps, one after the other.
-    pub steps: Vec<Doing>,
+    pub steps: Vec<Action>,
     /// The link from which packets arrive; `None` for the first stage.
     pub from: Option<usize>,
     /// The link to which packets go; `None` for the last stage.
@@ -68,7 +68,7 @@ pub struct StageState {
 
 /// The action of a step.
 #[derive(Debug)]
-pub enum Doing {
+pub enum Action {
     /// Executes instructions and memory accesses.
     Work(Work),
     /// Calls the accelerator of this number and waits for its reply.

@@ -46,7 +46,7 @@ pub fn to_python(py: Python<'_>, event: slowpath::Event) -> PyResult<Py<PyAny>> 
             Ok(Py::new(py, bound)?.into_any())
         }
         slowpath::Event::Path { index } => Ok(Py::new(py, Path { index })?.into_any()),
-        slowpath::Event::SoFar(json) => Ok(Py::new(py, SoFar { json })?.into_any()),
+        slowpath::Event::Intermediate(json) => Ok(Py::new(py, SoFar { json })?.into_any()),
         slowpath::Event::Result(report) => {
             let slowpath::Report { json, detail, .. } = *report;
             Ok(Py::new(py, Result { json, detail })?.into_any())

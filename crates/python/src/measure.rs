@@ -92,7 +92,7 @@ impl Station {
             let object = slowpath::as_witnessed(&object, &witness);
             let Station { kernel, inner, .. } = self;
             // Map content that cannot be installed is left out; the run shows whether it matters.
-            if let Some(Ok(content)) = maps.map(|text| slowpath::start_maps(text, &object)) {
+            if let Some(Ok(content)) = maps.map(|text| slowpath::initial_maps(text, &object)) {
                 witness =
                     slowpath_measure::with_content(kernel, &object, program, witness, &content)?;
             }

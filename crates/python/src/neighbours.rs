@@ -103,12 +103,12 @@ pub fn allowed_cpus() -> Vec<usize> {
 }
 
 /// Detects the effects of other load on two CPUs. Returns the JSON text of a
-/// `slowpath_neighbours::Surroundings`.
+/// `slowpath_neighbours::CpuPairObservation`.
 ///
 /// Raises an `Error`.
 #[pyfunction]
 pub fn surroundings(py: Python<'_>, one: usize, other: usize) -> PyResult<String> {
-    let found = py.detach(|| slowpath_neighbours::surroundings(one, other));
+    let found = py.detach(|| slowpath_neighbours::observe_cpu_pair(one, other));
     let found = found.map_err(|error| errors::exception(py, &of_mix(error)))?;
     serde_json::to_string(&found).map_err(|error| errors::defect(py, &error))
 }

@@ -84,7 +84,7 @@ impl Object {
             let what = "it is a listing; its maps are not known".to_owned();
             errors::exception(py, &slowpath::Error::Input(what))
         })?;
-        let maps = py.detach(|| slowpath::run_maps(text, &object));
+        let maps = py.detach(|| slowpath::runner_maps(text, &object));
         Ok(maps.map_err(|error| errors::exception(py, &error))?.to_string())
     }
 

@@ -10,7 +10,7 @@ use slowpath::{Error, ProgramFile};
 use slowpath_kernel::witness::{self, Installed};
 use slowpath_kernel::{InstallError, LoadError, LoadedProgram};
 use slowpath_rehearsal::{
-    Cover, Devices, OnDevice, Options, Packets, Place, RehearsalError, Stage, Subject, cover,
+    Cover, Devices, OnDevice, Options, Packets, RehearsalError, Role, Stage, Subject, cover,
     rehearse as run,
 };
 
@@ -88,13 +88,13 @@ pub fn rehearse(
     let devices = devices.map_err(|why| fail(Error::Input(format!("--receive: {why}"))))?;
     let options = Options { packets, arbitrary, rounds, devices, ..Options::default() };
     let done = worker::run(py, stop, move |stop| {
-        let install = move |place: Place, loaded: &LoadedProgram| match place {
-            Place::Upstream(number) => {
+        let install = move |place: Role, loaded: &LoadedProgram| match place {
+            Role::Upstream(number) => {
                 contents.get(number).map_or(Ok(None), |maps| fill(loaded, maps))
             }
-            Place::Original => fill(loaded, &own),
+            Role::Original => fill(loaded, &own),
             // The rewritten program may lack some of the maps.
-            Place::Rewritten => fill(loaded, &within(loaded, &of_rewritten)),
+            Role::Rewritten => fill(loaded, &within(loaded, &of_rewritten)),
         };
         let original = (&*object_of_original, program);
         let subject = Subject { upstream: &stages, original, rewritten: (&*rewritten, number) };
@@ -110,7 +110,7 @@ pub fn rehearse(
     })?;
     let (covered, mut rehearsal) = match done {
         Ok(found) => found,
-        Err(RehearsalError::Load { place: Place::Rewritten, cause })
+        Err(RehearsalError::Load { role: Role::Rewritten, cause })
             if matches!(*cause, LoadError::Rejected { .. }) =>
         {
             return Ok(json!({ "refused": cause.to_string() }).to_string());
@@ -162,7 +162,7 @@ fn grouped(covers: &str) -> Result<Vec<Group>, Error> {
 /// Returns the function that fills the maps for a group.
 fn filler(
     maps: &Value,
-) -> impl Fn(Place, &LoadedProgram) -> Result<Option<Installed>, InstallError> + Sync + '_ {
+) -> impl Fn(Role, &LoadedProgram) -> Result<Option<Installed>, InstallError> + Sync + '_ {
     move |_, loaded| fill(loaded, &within(loaded, maps))
 }
 

@@ -37,7 +37,7 @@ impl Trace {
             let what = "--set NAME=any: packets of a trace find one value; state it".to_owned();
             return Err(errors::exception(py, &slowpath::Error::Option(what)));
         }
-        let maps = slowpath::start_maps(maps.unwrap_or_default(), &object)
+        let maps = slowpath::initial_maps(maps.unwrap_or_default(), &object)
             .map_err(|error| errors::exception(py, &error))?;
         let Station { kernel, inner, .. } = station;
         let started = station.perform(py, || {

@@ -10,17 +10,17 @@ use slowpath_kernel::{Kernel, LoadError};
 use slowpath_stop::Stop;
 
 use crate::answers::{Answers, is_answered};
-use crate::bench::{Bench, Comparison, load};
-use crate::culprit::{Repeated, repeat};
 use crate::error::RehearsalError;
-use crate::lane::Arrival;
+use crate::loaded_chain::{Comparison, LoadedChain, load};
 use crate::mutation::{Mutator, SHORTEST};
 use crate::open::{linked, open as open_calls};
-use crate::options::{Install, Options, Place, Subject};
+use crate::options::{Install, Options, Role, Subject};
 use crate::outcome::{Found, Rehearsal};
-use crate::packets::{Packets, made_to_hold};
+use crate::packets::{Packets, adapt_to_facts};
+use crate::program_harness::Arrival;
 use crate::random::Random;
-use crate::station::Station;
+use crate::repetition::{Repeated, repeat};
+use crate::run_environment::RunEnvironment;
 
 /// Packets between two comparisons of maps; more if comparing is slow.
 const BATCH: usize = 1000;
@@ -45,14 +45,14 @@ struct Work<'a> {
     kernel: &'a Kernel,
     subject: &'a Subject<'a>,
     install: Install<'a>,
-    station: Station,
+    environment: RunEnvironment,
     calls: Calls,
     /// Answers of calls until the next reload.
     answers: Answers,
     /// Number of reloads.
     epochs: u64,
     stop: &'a Stop,
-    bench: Bench<'a>,
+    loaded_chain: LoadedChain<'a>,
     /// All packets that both programs ran since the last reload.
     history: Vec<Arrival>,
     /// Total bytes of `history`.
@@ -62,7 +62,7 @@ struct Work<'a> {
     /// Duration of the last reload.
     loading: Duration,
     /// Length of `history` when the maps were last found to be the same.
-    alike: usize,
+    equal_until: usize,
     /// Time of the last comparison of maps.
     looked: Instant,
     /// Duration of the last comparison of maps.
@@ -100,16 +100,16 @@ pub fn compare(
     packets: Packets<'_>,
     install: Install<'_>,
     options: &Options,
-    station: Station,
+    environment: RunEnvironment,
     stop: &Stop,
 ) -> Result<Compared, RehearsalError> {
     let Programs { all: mut programs, original, rewritten, open } = programs(kernel, subject)?;
     let calls = Calls { original, rewritten, seed: options.seed };
-    let mut work = Work::new(kernel, subject, install, calls, station, stop)?;
+    let mut work = Work::new(kernel, subject, install, calls, environment, stop)?;
     let answered = work.answers.names();
-    if !answered.is_empty() && station == Station::TestRun {
+    if !answered.is_empty() && environment == RunEnvironment::TestRun {
         // The unmodified program is the one to be deployed, so the verifier must accept it, too.
-        load(kernel, Place::Rewritten, subject.rewritten, install)?;
+        load(kernel, Role::Rewritten, subject.rewritten, install)?;
         let names = answered.join(", ");
         let note = format!("what {names} return is the same for both, and not the kernel's answer");
         work.rehearsal.notes.push(note);
@@ -123,7 +123,7 @@ pub fn compare(
     let seeds: Vec<Vec<u8>> = seeds.iter().filter(|seed| seed.len() >= SHORTEST).cloned().collect();
     let mut through = Vec::new();
     for seed in &seeds {
-        through.extend(work.bench.pass(seed.clone())?.map(|arrival| arrival.packet));
+        through.extend(work.loaded_chain.pass(seed.clone())?.map(|arrival| arrival.packet));
     }
     if through.len() < seeds.len() {
         let lost = seeds.len() - through.len();
@@ -142,16 +142,16 @@ pub fn compare(
     while reached < options.packets && work.rehearsal.tried < tries && work.goes_on() {
         let packet = given.next().cloned().unwrap_or_else(|| arriving.mutant());
         work.rehearsal.tried += 1;
-        let packet = match station {
-            Station::TestRun => packet,
-            Station::Device(wired) => wired.frame(packet, &mut random),
+        let packet = match environment {
+            RunEnvironment::TestRun => packet,
+            RunEnvironment::Device(wired) => wired.frame(packet, &mut random),
         };
         let packet = match facts {
-            Some(facts) => made_to_hold(facts, packet, &mut random),
+            Some(facts) => adapt_to_facts(facts, packet, &mut random),
             None => Some(packet),
         };
         let Some(packet) = packet else { continue };
-        let Some(arrival) = work.bench.pass(packet.clone())? else { continue };
+        let Some(arrival) = work.loaded_chain.pass(packet.clone())? else { continue };
         let ran = work.run(&arrival)?;
         if ran == Ran::New {
             arriving.keep(&packet);
@@ -206,14 +206,14 @@ impl Calls {
 
 /// Links the two programs.
 pub fn programs(kernel: &Kernel, subject: &Subject<'_>) -> Result<Programs, RehearsalError> {
-    let linked = |place, what: (&Object, usize)| {
+    let linked = |role, what: (&Object, usize)| {
         linked(kernel, what).map_err(|cause| {
             let cause = Box::new(LoadError::Object(cause));
-            RehearsalError::Load { place, cause }
+            RehearsalError::Load { role, cause }
         })
     };
-    let mut all = linked(Place::Original, subject.original)?;
-    let others = linked(Place::Rewritten, subject.rewritten)?;
+    let mut all = linked(Role::Original, subject.original)?;
+    let others = linked(Role::Rewritten, subject.rewritten)?;
     // The program itself comes first; calls of tail-called programs are not replaced.
     let (original, rewritten) = (all[0].clone(), others[0].clone());
     let mut open: BTreeSet<String> =
@@ -231,29 +231,29 @@ impl<'a> Work<'a> {
         subject: &'a Subject<'a>,
         install: Install<'a>,
         calls: Calls,
-        station: Station,
+        environment: RunEnvironment,
         stop: &'a Stop,
     ) -> Result<Work<'a>, RehearsalError> {
         let begun = Instant::now();
         let answers = calls.answers(0);
-        let bench = Bench::new(kernel, subject, install, &answers, station)?;
+        let loaded_chain = LoadedChain::new(kernel, subject, install, &answers, environment)?;
         let started = Instant::now();
-        let rehearsal = Rehearsal { unread: bench.unread(), ..Rehearsal::default() };
+        let rehearsal = Rehearsal { unread: loaded_chain.unread(), ..Rehearsal::default() };
         Ok(Work {
             kernel,
             subject,
             install,
-            station,
+            environment,
             calls,
             answers,
             epochs: 0,
             stop,
-            bench,
+            loaded_chain,
             history: Vec::new(),
             bytes: 0,
             started,
             loading: started - begun,
-            alike: 0,
+            equal_until: 0,
             looked: started,
             looking: Duration::ZERO,
             ways: HashSet::new(),
@@ -266,7 +266,7 @@ impl<'a> Work<'a> {
 
     fn goes_on(&self) -> bool {
         // On a device this is already known from test runs.
-        let of_use = self.station == Station::TestRun || self.is_determined();
+        let of_use = self.environment == RunEnvironment::TestRun || self.is_determined();
         of_use && self.rehearsal.difference.is_none() && self.stop.reason().is_none()
     }
 
@@ -281,7 +281,7 @@ impl<'a> Work<'a> {
 
     /// Runs a packet in both programs and evaluates the result.
     fn run(&mut self, arrival: &Arrival) -> Result<Ran, RehearsalError> {
-        let compared = self.bench.compare(arrival)?;
+        let compared = self.loaded_chain.compare(arrival)?;
         let (difference, way) = match compared {
             Comparison::Refused(fault) => {
                 self.refused.get_or_insert_with(|| fault.to_string());
@@ -299,7 +299,7 @@ impl<'a> Work<'a> {
                 }
                 return Ok(Ran::Kept);
             }
-            Comparison::Apart => {
+            Comparison::PartlyDelivered => {
                 let why = "a frame did not get to all copies of the programs".to_owned();
                 self.rehearsal.undetermined = Some(why);
                 return Ok(Ran::Kept);
@@ -322,16 +322,16 @@ impl<'a> Work<'a> {
         }
         self.remember(arrival);
         if let Some(difference) = difference {
-            self.found(&difference)?;
-        } else if self.history.len() - self.alike >= BATCH
+            self.confirm_difference(&difference)?;
+        } else if self.history.len() - self.equal_until >= BATCH
             && self.looked.elapsed() >= self.looking * SHARE
         {
-            self.look()?;
+            self.compare_maps()?;
         }
         let anew = self.loading + self.looking;
         let over = self.history.len() >= EPOCH && self.started.elapsed() >= anew * LOADING;
         if self.goes_on() && (over || self.bytes >= REMEMBERED) {
-            self.look()?;
+            self.compare_maps()?;
             self.start_anew()?;
         }
         Ok(ran)
@@ -345,18 +345,18 @@ impl<'a> Work<'a> {
     }
 
     /// Compares the maps, if packets ran since the last comparison.
-    fn look(&mut self) -> Result<(), RehearsalError> {
+    fn compare_maps(&mut self) -> Result<(), RehearsalError> {
         if self.rehearsal.difference.is_some()
             || !self.is_determined()
-            || self.alike == self.history.len()
+            || self.equal_until == self.history.len()
         {
             return Ok(());
         }
         let started = Instant::now();
-        if let Some(difference) = self.bench.compare_maps()? {
-            return self.found(&difference);
+        if let Some(difference) = self.loaded_chain.compare_maps()? {
+            return self.confirm_difference(&difference);
         }
-        self.alike = self.history.len();
+        self.equal_until = self.history.len();
         self.looked = Instant::now();
         self.looking = self.looked - started;
         Ok(())
@@ -370,12 +370,12 @@ impl<'a> Work<'a> {
         let begun = Instant::now();
         self.epochs += 1;
         self.answers = self.calls.answers(self.epochs);
-        let Work { kernel, subject, install, station, .. } = *self;
-        self.bench = Bench::new(kernel, subject, install, &self.answers, station)?;
+        let Work { kernel, subject, install, environment, .. } = *self;
+        self.loaded_chain = LoadedChain::new(kernel, subject, install, &self.answers, environment)?;
         self.started = Instant::now();
         self.loading = self.started - begun;
         self.history.clear();
-        (self.bytes, self.alike) = (0, 0);
+        (self.bytes, self.equal_until) = (0, 0);
         Ok(())
     }
 
@@ -387,15 +387,15 @@ impl<'a> Work<'a> {
     }
 
     /// Confirms a difference by repetition and records it.
-    fn found(&mut self, difference: &Difference) -> Result<(), RehearsalError> {
-        if let Some(difference) = self.bench.compare_control_maps()? {
+    fn confirm_difference(&mut self, difference: &Difference) -> Result<(), RehearsalError> {
+        if let Some(difference) = self.loaded_chain.compare_control_maps()? {
             self.cannot_compare(&difference);
             return Ok(());
         }
-        let Work { kernel, subject, install, station, stop, .. } = *self;
-        let (on, history) = ((&self.answers, station), &self.history);
-        let found = match repeat(kernel, subject, install, on, history, self.alike, stop)? {
-            Repeated::Behind(number, difference) => {
+        let Work { kernel, subject, install, environment, stop, .. } = *self;
+        let (on, history) = ((&self.answers, environment), &self.history);
+        let found = match repeat(kernel, subject, install, on, history, self.equal_until, stop)? {
+            Repeated::AfterPacket(number, difference) => {
                 let arrival = self.history.get(number).cloned();
                 let metadata = arrival.as_ref().map(|arrival| arrival.metadata.clone());
                 Found {
@@ -409,7 +409,7 @@ impl<'a> Work<'a> {
                 what: difference.to_string(),
                 packet: None,
                 metadata: Vec::new(),
-                before: self.alike as u64,
+                before: self.equal_until as u64,
             },
             Repeated::No => {
                 let why = format!("a difference does not show again: {difference}");
@@ -423,7 +423,7 @@ impl<'a> Work<'a> {
     }
 
     fn end(mut self) -> Result<Compared, RehearsalError> {
-        self.look()?;
+        self.compare_maps()?;
         self.rehearsal.ways = self.ways.len();
         self.rehearsal.ended = self.stop.reason().map(|why| why.to_string());
         if let Some(refused) = self.refused {

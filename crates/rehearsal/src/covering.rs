@@ -7,13 +7,13 @@ use slowpath_kernel::agreement::Difference;
 use slowpath_stop::Stop;
 
 use crate::answers::Answers;
-use crate::bench::{Bench, Comparison};
 use crate::comparing::{Programs, programs};
 use crate::error::RehearsalError;
-use crate::lane::Arrival;
+use crate::loaded_chain::{Comparison, LoadedChain};
 use crate::options::{Cover, Subject};
 use crate::outcome::{Covered, Found};
-use crate::station::Station;
+use crate::program_harness::Arrival;
+use crate::run_environment::RunEnvironment;
 
 /// Runs the packets in both programs, without the upstream programs.
 pub fn cover(
@@ -36,22 +36,23 @@ pub fn cover(
             covered.not_run += packets.len() as u64;
             continue;
         }
-        let bench = match Bench::new(kernel, &alone, *install, &answers, Station::TestRun) {
-            Ok(bench) => bench,
-            Err(RehearsalError::Install { cause, .. }) => {
-                covered.not_installed.get_or_insert_with(|| cause.to_string());
-                continue;
-            }
-            Err(fault) => return Err(fault),
-        };
+        let loaded_chain =
+            match LoadedChain::new(kernel, &alone, *install, &answers, RunEnvironment::TestRun) {
+                Ok(loaded_chain) => loaded_chain,
+                Err(RehearsalError::Install { cause, .. }) => {
+                    covered.not_installed.get_or_insert_with(|| cause.to_string());
+                    continue;
+                }
+                Err(fault) => return Err(fault),
+            };
         let mut alike = 0;
         for (number, packet) in packets.iter().enumerate() {
             let arrival = Arrival::bare(packet.clone());
-            let difference = match bench.compare(&arrival)? {
+            let difference = match loaded_chain.compare(&arrival)? {
                 Comparison::Refused(_)
                 | Comparison::Kept
                 | Comparison::Lost
-                | Comparison::Apart => {
+                | Comparison::PartlyDelivered => {
                     continue;
                 }
                 // Other packets may be deterministic, but not on these maps.
@@ -69,8 +70,8 @@ pub fn cover(
             }
             alike += 1;
         }
-        if let Some(difference) = bench.compare_maps()?
-            && bench.compare_control_maps()?.is_none()
+        if let Some(difference) = loaded_chain.compare_maps()?
+            && loaded_chain.compare_control_maps()?.is_none()
         {
             let last = packets.last().map(Vec::as_slice).unwrap_or_default();
             let mut found = found(&difference, last, packets.len().saturating_sub(1));

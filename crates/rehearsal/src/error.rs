@@ -6,25 +6,25 @@ use slowpath_kernel::timing::TimingError;
 use slowpath_kernel::{InstallError, Interruptible, LoadError, MapError, RunError, WireError};
 use thiserror::Error;
 
-use crate::options::Place;
+use crate::options::Role;
 
 /// An error that prevents a rehearsal.
 #[derive(Debug, Error)]
 pub enum RehearsalError {
     /// The kernel does not load a program. The verifier may be unable to prove for a rewritten
     /// program what it proved for the original.
-    #[error("{place}: {cause}")]
+    #[error("{role}: {cause}")]
     Load {
         /// The program.
-        place: Place,
+        role: Role,
         /// Message of the kernel.
         cause: Box<LoadError>,
     },
     /// Maps could not be filled.
-    #[error("{place}: {cause}")]
+    #[error("{role}: {cause}")]
     Install {
         /// The program that owns the maps.
-        place: Place,
+        role: Role,
         /// Message of the kernel.
         cause: Box<InstallError>,
     },

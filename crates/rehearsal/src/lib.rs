@@ -28,22 +28,22 @@
 //! `rate` times both programs, and `turns` evaluates the times.
 
 mod answers;
-mod bench;
 mod comparing;
 mod covering;
-mod culprit;
 mod error;
-mod lane;
+mod loaded_chain;
 mod mutation;
 mod on_devices;
 mod open;
 mod options;
 mod outcome;
 mod packets;
+mod program_harness;
 mod random;
 mod rate;
+mod repetition;
+mod run_environment;
 mod sizes;
-mod station;
 mod turns;
 mod undo;
 
@@ -57,12 +57,12 @@ use slowpath_kernel::{Kernel, pin_to_current_cpu};
 use slowpath_stop::Stop;
 
 use on_devices::on_devices;
-use packets::made_to_hold;
+use packets::adapt_to_facts;
 use random::Random;
-use station::Station;
+use run_environment::RunEnvironment;
 
 pub use error::RehearsalError;
-pub use options::{Cover, Devices, Install, Options, Place, Stage, Subject};
+pub use options::{Cover, Devices, Install, Options, Role, Stage, Subject};
 pub use outcome::{Covered, Found, OnDevice, Rate, Rehearsal};
 pub use packets::Packets;
 
@@ -92,16 +92,16 @@ pub fn rehearse<'a>(
     let Packets { seeds, facts } = packets.into();
     let held = facts.map(|facts| {
         let mut random = Random::new(options.seed);
-        let made = seeds.iter().filter_map(|seed| made_to_hold(facts, seed.clone(), &mut random));
+        let made = seeds.iter().filter_map(|seed| adapt_to_facts(facts, seed.clone(), &mut random));
         made.collect::<Vec<_>>()
     });
     let seeds = held.as_deref().unwrap_or(seeds);
     on_one_cpu(|pinned| {
         stop.enter("running packets in the kernel");
         let packets = Packets { seeds, facts };
-        let station = Station::TestRun;
+        let environment = RunEnvironment::TestRun;
         let (mut rehearsal, _) =
-            comparing::compare(kernel, subject, packets, install, options, station, stop)?;
+            comparing::compare(kernel, subject, packets, install, options, environment, stop)?;
         on_devices(kernel, subject, packets, install, options, stop, &mut rehearsal)?;
         rehearsal.notes.extend(sizes::note(&sized.chosen));
         if !pinned {

@@ -9,7 +9,7 @@ use crate::open::{linked, open};
 use crate::options::{Devices, Install, Options, Subject};
 use crate::outcome::{Found, OnDevice, Rehearsal};
 use crate::packets::Packets;
-use crate::station::{Station, Wired};
+use crate::run_environment::{RunEnvironment, VethSettings};
 
 /// Limits the frame lengths of the devices to those that the facts allow.
 fn possible(devices: Devices, packets: Packets<'_>) -> Devices {
@@ -50,7 +50,7 @@ pub fn on_devices(
             continue;
         }
         let mut on = OnDevice { mode: name, frames: 0, lengths: None, why_not: None };
-        let wired = Wired::new(devices, mode, &all);
+        let wired = VethSettings::new(devices, mode, &all);
         on.why_not = match (&rehearsal.undetermined, wired) {
             (Some(why), _) => Some(why.clone()),
             _ if !differs.is_empty() => {
@@ -60,8 +60,8 @@ pub fn on_devices(
             (None, None) => Some("no frame on it has such a length".to_owned()),
             (None, Some(wired)) => {
                 stop.enter("sending frames on virtual Ethernet");
-                let station = Station::Device(wired);
-                match compare(kernel, subject, packets, install, &options, station, stop) {
+                let environment = RunEnvironment::Device(wired);
+                match compare(kernel, subject, packets, install, &options, environment, stop) {
                     Ok((done, lengths)) => {
                         (on.frames, on.lengths) = (done.compared, lengths);
                         rehearsal.difference = done.difference.map(|found| Found {

@@ -35,7 +35,7 @@ pub struct Subject<'a> {
 
 /// A program of the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Role {
     /// An upstream program, by its number.
     Upstream(usize),
     /// The original program.
@@ -44,19 +44,19 @@ pub enum Place {
     Rewritten,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Role {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Upstream(number) => write!(f, "program {} of those in front", number + 1),
-            Place::Original => f.write_str("the original program"),
-            Place::Rewritten => f.write_str("the rewritten program"),
+            Role::Upstream(number) => write!(f, "program {} of those in front", number + 1),
+            Role::Original => f.write_str("the original program"),
+            Role::Rewritten => f.write_str("the rewritten program"),
         }
     }
 }
 
 /// A function that fills the maps of a loaded program. Its result is kept as long as the program.
 pub type Install<'a> =
-    &'a (dyn Fn(Place, &LoadedProgram) -> Result<Option<Installed>, InstallError> + Sync);
+    &'a (dyn Fn(Role, &LoadedProgram) -> Result<Option<Installed>, InstallError> + Sync);
 
 /// Packets to run on maps that are filled for them.
 pub struct Cover<'a> {

@@ -36,7 +36,7 @@ impl<'a> From<&'a Vec<Vec<u8>>> for Packets<'a> {
 }
 
 /// Changes a packet as little as possible so that the facts hold; `None` if that fails.
-pub fn made_to_hold(
+pub fn adapt_to_facts(
     facts: &PacketFacts,
     mut packet: Vec<u8>,
     random: &mut Random,
@@ -117,7 +117,7 @@ mod tests {
         for _ in 0..2000 {
             let length = 14 + random.below(100);
             let packet: Vec<u8> = (0..length).map(|_| random.bits() as u8).collect();
-            let made = made_to_hold(&facts, packet.clone(), &mut random).expect("there is one");
+            let made = adapt_to_facts(&facts, packet.clone(), &mut random).expect("there is one");
             assert!(facts.hold(&made), "{made:?}");
             assert_eq!(made.get(..12), packet.get(..12), "of which nothing is known");
             lengths.insert(made.len());
@@ -130,14 +130,14 @@ mod tests {
     #[test]
     fn a_packet_that_is_like_that_stays_as_it_is() {
         let (facts, mut random) = (facts(), Random::new(3));
-        let once = made_to_hold(&facts, vec![0; 60], &mut random).expect("there is one");
-        assert_eq!(made_to_hold(&facts, once.clone(), &mut random), Some(once));
+        let once = adapt_to_facts(&facts, vec![0; 60], &mut random).expect("there is one");
+        assert_eq!(adapt_to_facts(&facts, once.clone(), &mut random), Some(once));
     }
 
     #[test]
     fn where_no_packet_is_like_that_there_is_none() {
         let mut facts = facts();
         facts.bits.insert(27, KnownBits::all(8));
-        assert_eq!(made_to_hold(&facts, vec![0; 60], &mut Random::new(3)), None);
+        assert_eq!(adapt_to_facts(&facts, vec![0; 60], &mut Random::new(3)), None);
     }
 }

@@ -8,13 +8,13 @@ use slowpath_kernel::witness::Installed;
 use slowpath_kernel::{Context, Kernel, LoadedProgram, TestRun, retry};
 use slowpath_stop::Stop;
 
-use crate::bench::{load, load_upstream, pass};
 use crate::error::RehearsalError;
-use crate::lane::{Arrival, fill};
-use crate::options::{Install, Options, Place, Subject};
+use crate::loaded_chain::{load, load_upstream, pass};
+use crate::options::{Install, Options, Role, Subject};
 use crate::outcome::Rate;
+use crate::program_harness::{Arrival, fill};
 use crate::turns::{Figures, Turn};
-use crate::undo::{candidates, of_nothing};
+use crate::undo::{candidates, for_unchanged_packet};
 
 /// Most packets that are tried until one can be repeated.
 const PACKETS: usize = 8;
@@ -90,7 +90,7 @@ impl Setting<'_> {
         rounds: u32,
         stop: &Stop,
     ) -> Result<Result<Rate, String>, RehearsalError> {
-        let (original, _installed) = self.load(Place::Original)?;
+        let (original, _installed) = self.load(Role::Original)?;
         let Some(run) = warm(&original, arrival)? else {
             return Ok(Err("the kernel does not run the packet".to_owned()));
         };
@@ -126,29 +126,29 @@ impl Setting<'_> {
         }))
     }
 
-    fn load(&self, place: Place) -> Result<(LoadedProgram, Option<Installed>), RehearsalError> {
-        load(self.kernel, place, self.program(place), self.install)
+    fn load(&self, role: Role) -> Result<(LoadedProgram, Option<Installed>), RehearsalError> {
+        load(self.kernel, role, self.program(role), self.install)
     }
 
-    fn program(&self, place: Place) -> (&Object, usize) {
-        match place {
-            Place::Rewritten => self.subject.rewritten,
+    fn program(&self, role: Role) -> (&Object, usize) {
+        match role {
+            Role::Rewritten => self.subject.rewritten,
             _ => self.subject.original,
         }
     }
 
     /// Loads the programs anew and times them in turns. `None` if one does not return `value`.
     fn block(&self, block: &Block<'_>, value: u32) -> Result<Option<Vec<Turn>>, RehearsalError> {
-        let places = [Place::Original, Place::Rewritten, Place::Original];
+        let roles = [Role::Original, Role::Rewritten, Role::Original];
         let mut loaded = Vec::new();
-        for place in places {
-            let (program, installed) = self.load(place)?;
+        for role in roles {
+            let (program, installed) = self.load(role)?;
             warm(&program, block.arrival)?;
             loaded.push((program, installed));
         }
         let empty = self.kernel.load_pass();
         let empty = empty.map_err(|cause| RehearsalError::Frame { cause: Box::new(cause) })?;
-        let nothing = block.undo.map(of_nothing);
+        let nothing = block.undo.map(for_unchanged_packet);
         let mut subjects = Vec::new();
         for (program, _) in &loaded {
             subjects.push(Ready::new(self, program, block.undo)?);
@@ -164,7 +164,7 @@ impl Setting<'_> {
                 // Changes of the CPU's speed thus affect all programs alike.
                 let subject = (round + turn) % subjects.len();
                 let (time, returned) = subjects[subject].sample(block.arrival, block.repeat)?;
-                if subject < places.len() && returned != value {
+                if subject < roles.len() && returned != value {
                     return Ok(None);
                 }
                 taken[subject] = taken[subject].min(time);
@@ -212,10 +212,10 @@ impl Setting<'_> {
         undo: Option<&Undo>,
         times: u32,
     ) -> Result<Result<(), String>, RehearsalError> {
-        for place in [Place::Original, Place::Rewritten] {
-            match self.repeats(place, arrival, undo, times)? {
+        for role in [Role::Original, Role::Rewritten] {
+            match self.repeats(role, arrival, undo, times)? {
                 Ok(true) => {}
-                Ok(false) => return Ok(Err(format!("repetitions in {place} take other paths"))),
+                Ok(false) => return Ok(Err(format!("repetitions in {role} take other paths"))),
                 Err(why) => return Ok(Err(why)),
             }
         }
@@ -226,17 +226,17 @@ impl Setting<'_> {
     /// counted.
     fn repeats(
         &self,
-        place: Place,
+        role: Role,
         arrival: &Arrival,
         undo: Option<&Undo>,
         times: u32,
     ) -> Result<Result<bool, String>, RehearsalError> {
-        let (object, program) = self.program(place);
+        let (object, program) = self.program(role);
         let counted = match self.kernel.load_fingerprinted(object, program, &[]) {
             Ok(counted) => counted,
-            Err(why) => return Ok(Err(format!("{place} cannot be counted: {why}"))),
+            Err(why) => return Ok(Err(format!("{role} cannot be counted: {why}"))),
         };
-        let _installed = fill(place, counted.loaded(), self.install)?;
+        let _installed = fill(role, counted.loaded(), self.install)?;
         let ready = match Ready::new(self, counted.loaded(), undo) {
             Ok(ready) => ready,
             Err(why) => return Ok(Err(why.to_string())),

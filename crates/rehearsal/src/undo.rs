@@ -3,7 +3,7 @@
 use slowpath_kernel::TestRun;
 use slowpath_kernel::timing::Undo;
 
-use crate::lane::Arrival;
+use crate::program_harness::Arrival;
 
 /// Returns the candidate ways to restore a packet. An empty one is enough if the changed packet
 /// takes the same path again. A test run does not tell how start and end of the packet moved, only
@@ -26,7 +26,7 @@ pub fn candidates(before: &Arrival, after: &TestRun) -> Vec<Undo> {
 }
 
 /// Returns the equivalent for a program that does not change the packet, with the same work.
-pub fn of_nothing(undo: &Undo) -> Undo {
+pub fn for_unchanged_packet(undo: &Undo) -> Undo {
     let metadata_after = u32::try_from(undo.metadata.len()).unwrap_or(u32::MAX);
     Undo { head: 0, tail: 0, metadata_after, ..undo.clone() }
 }

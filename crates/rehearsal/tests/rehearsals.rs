@@ -13,7 +13,7 @@ use slowpath_kernel::witness::Installed;
 use slowpath_kernel::{InstallError, Kernel, LoadError, LoadedProgram, agreement};
 use slowpath_oracle::Oracle;
 use slowpath_rehearsal::{
-    Cover, Devices, Options, Place, Rehearsal, RehearsalError, Stage, Subject, cover, rehearse,
+    Cover, Devices, Options, Rehearsal, RehearsalError, Role, Stage, Subject, cover, rehearse,
 };
 use slowpath_specialise::{Mode, specialise};
 use slowpath_stop::{Limits, Stop};
@@ -34,13 +34,13 @@ pub fn kernel() -> Option<Kernel> {
 }
 
 /// Installs an element that makes the chain's second program return different values for IPv4.
-pub fn seen(place: Place, loaded: &LoadedProgram) -> Result<Option<Installed>, InstallError> {
-    let map = loaded.map("seen").filter(|_| !matches!(place, Place::Upstream(_)));
+pub fn seen(place: Role, loaded: &LoadedProgram) -> Result<Option<Installed>, InstallError> {
+    let map = loaded.map("seen").filter(|_| !matches!(place, Role::Upstream(_)));
     map.map_or(Ok(()), |map| map.update(&[0; 4], &[1; 8]))?;
     Ok(None)
 }
 
-fn nothing(_: Place, _: &LoadedProgram) -> Result<Option<Installed>, InstallError> {
+fn nothing(_: Role, _: &LoadedProgram) -> Result<Option<Installed>, InstallError> {
     Ok(None)
 }
 
@@ -116,7 +116,7 @@ fn programs_in_front_keep_packets_back() {
     // The packet alone reproduces the difference.
     let load = |object| {
         let loaded = kernel.load(object, 0).expect("loads");
-        seen(Place::Original, &loaded).expect("is filled");
+        seen(Role::Original, &loaded).expect("is filled");
         loaded
     };
     let again = agreement::compare(&load(&original), &load(&rewritten), &packet).expect("runs");
@@ -195,8 +195,8 @@ fn maps_are_filled_alike() {
     let Some(kernel) = kernel() else { return };
     let original = object("chain_second.bpf.o");
     let subject = Subject { upstream: &[], original: (&original, 0), rewritten: (&original, 0) };
-    let filled = |only: Option<Place>| {
-        let fill = move |place: Place, loaded: &LoadedProgram| match only {
+    let filled = |only: Option<Role>| {
+        let fill = move |place: Role, loaded: &LoadedProgram| match only {
             Some(only) if only != place => Ok(None),
             _ => seen(place, loaded),
         };
@@ -204,7 +204,7 @@ fn maps_are_filled_alike() {
     };
     let both = filled(None);
     assert_eq!((both.compared, both.difference), (5000, None));
-    let found = filled(Some(Place::Rewritten)).difference.expect("the map decides");
+    let found = filled(Some(Role::Rewritten)).difference.expect("the map decides");
     assert!(found.what.starts_with("they return "), "{}", found.what);
     assert_eq!(found.before, 0);
 }
@@ -231,7 +231,7 @@ fn given_packets_have_maps_of_their_own() {
     assert!(found.what.starts_with("they return "), "{}", found.what);
     assert_eq!((found.packet, found.before), (Some(other), 1));
     // Groups with content that a map rejects are skipped, with the reason.
-    let wrong = |_: Place, loaded: &LoadedProgram| {
+    let wrong = |_: Role, loaded: &LoadedProgram| {
         loaded.map("seen").map_or(Ok(()), |map| map.update(&[9; 4], &[1; 8]))?;
         Ok(None)
     };
@@ -259,7 +259,7 @@ fn what_the_verifier_refuses_is_said() {
     let rewritten = written(&original, &changed);
     let refused = rehearsed(&kernel, &[], (&original, &rewritten), FEW).expect_err("is refused");
     let text = refused.to_string();
-    let RehearsalError::Load { place: Place::Rewritten, cause } = refused else {
+    let RehearsalError::Load { role: Role::Rewritten, cause } = refused else {
         panic!("another error: {text}");
     };
     assert!(matches!(*cause, LoadError::Rejected { .. }), "{text}");
@@ -570,7 +570,7 @@ fn a_map_that_one_does_not_use_is_not_forgotten() {
 }
 
 /// Sets the element to the number 1.
-fn seen_as_bytes(_: Place, loaded: &LoadedProgram) -> Result<Option<Installed>, InstallError> {
+fn seen_as_bytes(_: Role, loaded: &LoadedProgram) -> Result<Option<Installed>, InstallError> {
     loaded.map("seen").map_or(Ok(()), |map| map.update(&[0; 4], &1u64.to_ne_bytes()))?;
     Ok(None)
 }

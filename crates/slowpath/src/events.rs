@@ -24,7 +24,7 @@ pub enum Event {
     },
     /// The result that the analysis would have if it ended now, as an entry of `results` in JSON.
     /// It omits the profile and all paths but the first. Not every change is sent.
-    SoFar(String),
+    Intermediate(String),
     /// The result; nothing follows.
     Result(Box<Report>),
 }

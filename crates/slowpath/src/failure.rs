@@ -10,7 +10,7 @@ use slowpath_target::TargetError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Kind"))]
-pub enum Blame {
+pub enum ErrorKind {
     /// The user: the program, or the file that contains it, is wrong.
     Input,
     /// The device: it cannot run the program.
@@ -32,7 +32,7 @@ pub enum Blame {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Failure {
     /// Kind of the error.
-    pub kind: Blame,
+    pub kind: ErrorKind,
     /// Description of the error. If `option` is set, it contains neither the option nor the line.
     pub what: String,
     /// The option that names an unusable file, such as `--maps`.
@@ -51,7 +51,7 @@ impl Failure {
     /// Converts an error to data.
     pub fn of(error: &Error) -> Failure {
         let plain = Failure {
-            kind: Blame::Input,
+            kind: ErrorKind::Input,
             what: error.to_string(),
             option: None,
             line: None,
@@ -81,34 +81,34 @@ impl Failure {
             Error::Refused { refusals, .. } => {
                 let first = refusals.first().and_then(|refusal| refusal.instruction);
                 let instruction = first.map(|insn| insn as u64);
-                Failure { kind: Blame::Refused, instruction, ..plain }
+                Failure { kind: ErrorKind::Refused, instruction, ..plain }
             }
             Error::Target { error, .. } => match error {
                 TargetError::Cores { .. } | TargetError::NoCores { .. } => {
-                    Failure { kind: Blame::Option, ..plain }
+                    Failure { kind: ErrorKind::Option, ..plain }
                 }
                 TargetError::Malformed { .. } | TargetError::Unpriced { .. } => plain,
             },
             Error::Search { error: SearchError::Internal(_), .. } => {
-                Failure { kind: Blame::Defect, ..plain }
+                Failure { kind: ErrorKind::Defect, ..plain }
             }
             Error::Search { error, .. } => {
                 Failure { instruction: error.location().map(u64::from), ..plain }
             }
-            Error::Option(_) => Failure { kind: Blame::Option, ..plain },
+            Error::Option(_) => Failure { kind: ErrorKind::Option, ..plain },
             Error::OptionFile { option, line, what } => Failure {
-                kind: Blame::OptionFile,
+                kind: ErrorKind::OptionFile,
                 what: what.clone(),
                 option: Some(option),
                 line: line.map(|line| line as u64),
                 ..plain
             },
             Error::Stopped { reason, .. } => {
-                Failure { kind: Blame::Stopped, stopped: Some(reason.to_string()), ..plain }
+                Failure { kind: ErrorKind::Stopped, stopped: Some(reason.to_string()), ..plain }
             }
-            Error::Unavailable(_) => Failure { kind: Blame::Unavailable, ..plain },
+            Error::Unavailable(_) => Failure { kind: ErrorKind::Unavailable, ..plain },
             Error::Panic(_) | Error::Replay(_) | Error::Disagreement(_) => {
-                Failure { kind: Blame::Defect, ..plain }
+                Failure { kind: ErrorKind::Defect, ..plain }
             }
         }
     }

@@ -13,7 +13,7 @@
 
 use crate::Error;
 use crate::frontend::{self, Lifted};
-use crate::job::{Job, Setting, shown};
+use crate::job::{Job, SearchContext, replayed_witness};
 use crate::loops;
 use crate::result::{Bound, ProgramResult, Verdict};
 use crate::stages;
@@ -30,7 +30,7 @@ use std::time::Duration;
 
 /// Returns the condition that no other CPU, or core of a SmartNIC, changes the shared maps; `None`
 /// if a run accesses none of them twice.
-pub(crate) fn alone(lifted: &Lifted, target: &Target) -> Option<String> {
+pub(crate) fn exclusive_access_condition(lifted: &Lifted, target: &Target) -> Option<String> {
     let maps: Vec<&str> = lifted.interference.maps.iter().map(String::as_str).collect();
     let (last, others) = maps.split_last()?;
     let named = match others {
@@ -45,7 +45,7 @@ pub(crate) fn alone(lifted: &Lifted, target: &Target) -> Option<String> {
 }
 
 /// Removes a condition that makes no difference from a result.
-fn take_back(condition: &str, result: &mut ProgramResult) {
+fn remove_condition(condition: &str, result: &mut ProgramResult) {
     result.assumptions.retain(|sentence| sentence != condition);
     if let Some(found) = result.guarantee.take() {
         let stopped = found.stopped.clone();
@@ -71,7 +71,7 @@ pub(crate) struct Device<'a> {
 }
 
 /// The program, with other CPUs that can write to shared maps at any time.
-struct Beside {
+struct InterleavedProgram {
     /// The program lifted for this purpose; `None` if the usual version suffices.
     lifted: Option<Lifted>,
     limits: UnrollLimits,
@@ -81,7 +81,7 @@ struct Beside {
     conditions: Vec<String>,
 }
 
-impl Beside {
+impl InterleavedProgram {
     /// Returns true if the interpreter can replay the writes of other CPUs.
     fn is_replayed(&self) -> bool {
         !self.volatile && self.conditions.is_empty()
@@ -103,7 +103,7 @@ impl Found {
         match self {
             Found::NotSlower(more) => {
                 result.assumptions.extend(more);
-                take_back(condition, result);
+                remove_condition(condition, result);
             }
             Found::Slower(bound, more) => {
                 result.assumptions.extend(more);
@@ -123,32 +123,38 @@ impl Job<'_> {
     /// failures the condition stays.
     pub fn interleave(
         &self,
-        setting: &Setting<'_>,
+        context: &SearchContext<'_>,
         device: Device<'_>,
         structural: Option<&StructuralBound>,
         result: &mut ProgramResult,
     ) -> Result<(), Error> {
-        let Some(condition) = alone(setting.lifted, device.target) else { return Ok(()) };
+        let Some(condition) = exclusive_access_condition(context.lifted, device.target) else {
+            return Ok(());
+        };
         let Some(guarantee) = result.guarantee.clone() else { return Ok(()) };
-        let measure = setting.measure;
+        let measure = context.measure;
         if let Some(structural) = structural
             && guarantee.verdict != Verdict::Bound
             && structural.conditions.is_empty()
-            && setting.lifted.interference.walks.is_empty()
+            && context.lifted.interference.walks.is_empty()
             && !measure.is_tighter(&guarantee, &measure.any_packet(&structural.cost))
         {
             // No run is slower, whatever it reads.
-            take_back(&condition, result);
+            remove_condition(&condition, result);
             return Ok(());
         }
         if let Some(why) = self.reason_to_stop() {
-            self.interleave_structurally(setting, device, why, result);
+            self.interleave_structurally(context, device, why, result);
             return Ok(());
         }
         // If the program cannot be analysed, the condition stays.
-        let Some(beside) = self.beside(setting, device, &self.control.stop) else { return Ok(()) };
-        let found = match self.search_beside(setting, device, &beside, &guarantee, result)? {
-            Found::Nothing(why) => structural_beside(setting, device, &beside, why, result),
+        let Some(beside) = self.lift_with_interference(context, device, &self.control.stop) else {
+            return Ok(());
+        };
+        let found = match self.search_interleaved(context, device, &beside, &guarantee, result)? {
+            Found::Nothing(why) => {
+                interleaved_structural_bound(context, device, &beside, why, result)
+            }
             found => found,
         };
         found.note(&condition, result);
@@ -159,30 +165,33 @@ impl Job<'_> {
     /// through the program. `stopped` is the reason why no search ran.
     pub fn interleave_structurally(
         &self,
-        setting: &Setting<'_>,
+        context: &SearchContext<'_>,
         device: Device<'_>,
         stopped: String,
         result: &mut ProgramResult,
     ) {
-        let Some(condition) = alone(setting.lifted, device.target) else { return };
+        let Some(condition) = exclusive_access_condition(context.lifted, device.target) else {
+            return;
+        };
         let stop = Stop::new(Limits { time: Some(GRACE), ..Limits::default() });
-        if let Some(beside) = self.beside(setting, device, &stop) {
-            structural_beside(setting, device, &beside, stopped, result).note(&condition, result);
+        if let Some(beside) = self.lift_with_interference(context, device, &stop) {
+            interleaved_structural_bound(context, device, &beside, stopped, result)
+                .note(&condition, result);
         }
     }
 
     /// Searches for the slowest run while other CPUs write to shared maps.
-    fn search_beside(
+    fn search_interleaved(
         &self,
-        setting: &Setting<'_>,
+        context: &SearchContext<'_>,
         Device { target, receive }: Device<'_>,
-        beside: &Beside,
+        beside: &InterleavedProgram,
         guarantee: &Bound,
         result: &ProgramResult,
     ) -> Result<Found, Error> {
-        let measure = setting.measure;
+        let measure = context.measure;
         let stop = &self.control.stop;
-        let lifted = beside.lifted.as_ref().unwrap_or(setting.lifted);
+        let lifted = beside.lifted.as_ref().unwrap_or(context.lifted);
         stop.enter(stages::UNROLLING);
         let start = Start { volatile: beside.volatile, ..Start::default() };
         let program = Rc::new(lifted.program.clone());
@@ -219,21 +228,21 @@ impl Job<'_> {
                 Ok(Event::Working | Event::EarlyPath(_)) => {}
                 Ok(Event::Bound(bound)) => {
                     let bound = measure.found_bound(search.unrolled(), &bound);
-                    if !is_slower(setting, &bound, guarantee) {
+                    if !is_slower(context, &bound, guarantee) {
                         return Ok(Found::NotSlower(more));
                     }
                     best = Some(bound);
                 }
                 Ok(Event::Path(mut found)) => {
                     let exact = measure.bound(&found.cost, found.length);
-                    if !is_slower(setting, &exact, guarantee) {
+                    if !is_slower(context, &exact, guarantee) {
                         return Ok(Found::NotSlower(more));
                     }
                     if !beside.is_replayed() {
-                        best = Some(exact.not_more());
+                        best = Some(exact.as_bound());
                         break Some(NOT_REPLAYED.to_owned());
                     }
-                    let (_, relies_on) = shown(&mut search, lifted, &model, &mut found)?;
+                    let (_, relies_on) = replayed_witness(&mut search, lifted, &model, &mut found)?;
                     let conditions = result.assumptions.len() + more.len() + relies_on.len();
                     // One of the assumptions is the condition that no other CPU interferes.
                     best = Some(exact.found(conditions > 1));
@@ -254,14 +263,19 @@ impl Job<'_> {
 
     /// Lifts the program with other CPUs that write to shared maps at any time; `None` if it cannot
     /// be lifted.
-    fn beside(&self, setting: &Setting<'_>, device: Device<'_>, stop: &Stop) -> Option<Beside> {
+    fn lift_with_interference(
+        &self,
+        context: &SearchContext<'_>,
+        device: Device<'_>,
+        stop: &Stop,
+    ) -> Option<InterleavedProgram> {
         let unroll_limits = &self.request.options.unroll;
         match device.target.instruction_set {
             InstructionSet::Bpf => {
                 let object = self.request.object.bpf().ok()?;
                 let receive = device.receive;
                 let lifted =
-                    frontend::lift_beside(self.request, object, receive, true, stop).ok()?;
+                    frontend::lift_interleaved(self.request, object, receive, true, stop).ok()?;
                 let (limits, _) = loops::limits(unroll_limits, &lifted).ok()?;
                 let interference = &lifted.interference;
                 let volatile = !interference.read_by_calls.is_empty();
@@ -272,25 +286,30 @@ impl Job<'_> {
                     )
                 });
                 let conditions = conditions.collect();
-                Some(Beside { lifted: Some(lifted), limits, volatile, conditions })
+                Some(InterleavedProgram { lifted: Some(lifted), limits, volatile, conditions })
             }
             InstructionSet::Nfp => {
-                let (limits, _) = loops::limits(unroll_limits, setting.lifted).ok()?;
-                Some(Beside { lifted: None, limits, volatile: true, conditions: Vec::new() })
+                let (limits, _) = loops::limits(unroll_limits, context.lifted).ok()?;
+                Some(InterleavedProgram {
+                    lifted: None,
+                    limits,
+                    volatile: true,
+                    conditions: Vec::new(),
+                })
             }
         }
     }
 }
 
 /// Returns the bound from iterations of loops and costs of blocks, which holds for all values read.
-fn structural_beside(
-    setting: &Setting<'_>,
+fn interleaved_structural_bound(
+    context: &SearchContext<'_>,
     device: Device<'_>,
-    beside: &Beside,
+    beside: &InterleavedProgram,
     stopped: String,
     result: &ProgramResult,
 ) -> Found {
-    let lifted = beside.lifted.as_ref().unwrap_or(setting.lifted);
+    let lifted = beside.lifted.as_ref().unwrap_or(context.lifted);
     let model = device.target.cost_model(&lifted.program.cost_classes);
     let (Ok(model), Some(guarantee)) = (model, &result.guarantee) else {
         return Found::Nothing(stopped);
@@ -301,14 +320,14 @@ fn structural_beside(
     };
     let more = found.conditions.iter().chain(&beside.conditions);
     let more = more.filter(|sentence| !result.assumptions.contains(sentence)).cloned().collect();
-    let bound = setting.measure.any_packet(&found.cost);
-    match is_slower(setting, &bound, guarantee) {
+    let bound = context.measure.any_packet(&found.cost);
+    match is_slower(context, &bound, guarantee) {
         true => Found::Slower(Box::new(Bound { stopped: Some(stopped), ..bound }), more),
         false => Found::NotSlower(more),
     }
 }
 
 /// Returns true if a bound is worse than a guarantee.
-fn is_slower(setting: &Setting<'_>, bound: &Bound, guarantee: &Bound) -> bool {
-    setting.measure.is_tighter(guarantee, bound)
+fn is_slower(context: &SearchContext<'_>, bound: &Bound, guarantee: &Bound) -> bool {
+    context.measure.is_tighter(guarantee, bound)
 }

@@ -6,7 +6,7 @@ use crate::frontend::Lifted;
 use crate::options::{Options, ProgramRequest};
 use crate::report::Measure;
 use crate::result::{Unknown, WitnessResult};
-use crate::witness::{Witness, usual};
+use crate::witness::{Witness, test_run};
 use slowpath_search::{FoundPath, Search, SearchError};
 use slowpath_smt::BitSolver;
 use slowpath_stop::Reason;
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 /// Inputs of a search besides the program.
-pub(crate) struct Setting<'a> {
+pub(crate) struct SearchContext<'a> {
     pub lifted: &'a Lifted,
     pub model: &'a CostModel,
     pub measure: Measure<'a>,
@@ -56,21 +56,21 @@ impl Job<'_> {
 }
 
 /// Returns the number of paths that human reports describe in more detail.
-pub(crate) fn described(options: &Options) -> usize {
+pub(crate) fn detailed_path_count(options: &Options) -> usize {
     usize::try_from(options.path_details).unwrap_or(usize::MAX)
 }
 
 /// Replays a found path and returns its witness and the conditions that the path relies on.
-pub(crate) fn shown(
+pub(crate) fn replayed_witness(
     search: &mut Search<BitSolver>,
     lifted: &Lifted,
     model: &CostModel,
     found: &mut FoundPath,
 ) -> Result<(WitnessResult, Vec<String>), Error> {
-    // `prefer` comes second: `reliances` adds conditions that exclude all other reliances from the
-    // model.
+    // `prefer_test_run` comes second: `reliances` adds conditions that exclude all other reliances
+    // from the model.
     let relied = search.reliances(found)?;
-    usual::prefer(search, found)?;
+    test_run::prefer_test_run(search, found)?;
     let unrolled = search.unrolled();
     let mut witness = Witness::new(unrolled, found);
     witness.replay(unrolled, model, found)?;

@@ -1,21 +1,21 @@
 //! Analysis of one program, from its file to the guarantee.
 
 use crate::error::Error;
+use crate::estimation::{estimating, no_estimate};
 use crate::events::{Control, Event, Report};
 use crate::failure::Failure;
 use crate::frontend::{self, Lifted};
 use crate::interleaved::{self, Device};
-use crate::job::{Job, Setting, described, shown};
+use crate::intermediate::IntermediateResults;
+use crate::job::{Job, SearchContext, detailed_path_count, replayed_witness};
 use crate::loops;
 use crate::options::ProgramRequest;
 use crate::panics;
-use crate::reach::note_unreached;
 use crate::report::{self, Measure};
 use crate::result::{Bound, Detail, PathResult, ProgramResult, Stats, Verdict};
-use crate::slowest::{estimating, no_estimate};
-use crate::so_far::SoFar;
 use crate::stages;
 use crate::structural::{StructuralBound, unroll_and_count};
+use crate::unreached_programs::note_unreached;
 use slowpath_exec::ArcId;
 use slowpath_search::{Event as Found, Search, SearchError, unroll};
 use slowpath_smt::{BitSolver, Solver};
@@ -28,7 +28,7 @@ use std::time::Instant;
 const CHECKED_ALONE: u64 = 4;
 
 /// Returns a result with the request's names and without bounds, paths or assumptions.
-fn nothing(request: &ProgramRequest) -> ProgramResult {
+fn empty_result(request: &ProgramRequest) -> ProgramResult {
     let named = frontend::name(request);
     ProgramResult {
         file: request.file.clone(),
@@ -55,7 +55,7 @@ fn nothing(request: &ProgramRequest) -> ProgramResult {
 
 /// Returns the report of an analysis that could not start.
 pub(crate) fn not_started(request: &ProgramRequest, why: &dyn std::fmt::Display) -> Report {
-    let mut result = nothing(request);
+    let mut result = empty_result(request);
     result.error = Some(format!("the analysis could not start: {why}"));
     serialise(&result, &Detail::default())
 }
@@ -71,7 +71,7 @@ fn serialise(result: &ProgramResult, detail: &Detail) -> Report {
 /// Analyses one program and sends events; the last event is the result.
 pub(crate) fn run(request: &ProgramRequest, control: &Control) {
     let started = Instant::now();
-    let mut result = nothing(request);
+    let mut result = empty_result(request);
     let mut detail = Detail::default();
     control.stop.enter(stages::READING);
     let analysed = AssertUnwindSafe(|| {
@@ -95,7 +95,7 @@ pub(crate) fn run(request: &ProgramRequest, control: &Control) {
 
 /// Makes the structural bound, which needs no unrolling, the guarantee and the naive bound of the
 /// result.
-fn settle(
+fn apply_structural_bound(
     result: &mut ProgramResult,
     structural: &StructuralBound,
     measure: Measure<'_>,
@@ -110,11 +110,11 @@ fn settle(
 
 /// Reduces an exact guarantee to a bound and removes the paths, because `why` makes it uncertain
 /// that a packet takes the slowest path.
-fn loosen(result: &mut ProgramResult, why: &str) {
+fn downgrade_to_bound(result: &mut ProgramResult, why: &str) {
     result.paths.clear();
     if let Some(found) = result.guarantee.take() {
         let stopped = found.stopped.clone().unwrap_or_else(|| why.to_owned());
-        result.guarantee = Some(Bound { stopped: Some(stopped), ..found.not_more() });
+        result.guarantee = Some(Bound { stopped: Some(stopped), ..found.as_bound() });
     }
 }
 
@@ -199,7 +199,7 @@ impl Job<'_> {
         }
         result.program = program.name.clone();
         // `interleave` removes this assumption if it makes no difference.
-        result.assumptions.extend(interleaved::alone(&lifted, &target));
+        result.assumptions.extend(interleaved::exclusive_access_condition(&lifted, &target));
         result.assumptions.extend(condition);
         result.assumptions.extend(program.assumptions.iter().cloned());
         result.notes.extend(lifted.notes.iter().cloned());
@@ -211,13 +211,13 @@ impl Job<'_> {
             .map_err(|error| unpriced(&lifted, error, &unused))?;
         stop.enter(stages::UNROLLING);
         let measure = Measure { target: &target, metric, least_size: packets.0 };
-        let setting = Setting { lifted: &lifted, model: &model, measure };
+        let context = SearchContext { lifted: &lifted, model: &model, measure };
         let device = Device { target: &target, receive };
         let mut structural = StructuralBound::of(&lifted, &limits, &model, &[]);
         if let Some(bound) = &structural {
             let mut known = result.clone();
-            settle(&mut known, bound, measure, "by force".into());
-            SoFar::default().send_known((self.control, self.started), &known);
+            apply_structural_bound(&mut known, bound, measure, "by force".into());
+            IntermediateResults::default().send_known((self.control, self.started), &known);
         }
         let unrolled = match unroll_and_count(program, &limits, stop) {
             (Ok(unrolled), _) => unrolled,
@@ -236,8 +236,8 @@ impl Job<'_> {
                 if estimating(&target, &lifted, packets, options.entries(&target)?).is_some() {
                     result.notes.push(no_estimate(&stopped));
                 }
-                settle(result, &bound, measure, stopped.clone());
-                self.interleave_structurally(&setting, device, stopped, result);
+                apply_structural_bound(result, &bound, measure, stopped.clone());
+                self.interleave_structurally(&context, device, stopped, result);
                 return Ok(());
             }
         };
@@ -254,10 +254,10 @@ impl Job<'_> {
         let wanted = match estimating {
             Some(_) => 1,
             // If the guarantee is loosened below, further paths are worth no more than the slowest.
-            None if lifted.loose.is_some() => 1,
+            None if lifted.inexact_reason.is_some() => 1,
             None => options.paths.unwrap_or(u64::MAX),
         };
-        let done = self.search(&mut search, &setting, wanted, result, detail);
+        let done = self.search(&mut search, &context, wanted, result, detail);
         let done = done.map_err(|error| match error {
             Error::Search { error, .. } => located(&lifted, error),
             other => other,
@@ -273,7 +273,7 @@ impl Job<'_> {
             solver_seconds: solver.seconds,
         };
         done?;
-        self.interleave(&setting, device, structural.as_ref(), result)?;
+        self.interleave(&context, device, structural.as_ref(), result)?;
         if let (Some(structural), Some(guarantee)) = (&structural, &mut result.guarantee)
             && guarantee.verdict == Verdict::Bound
             && structural.conditions.is_empty()
@@ -285,12 +285,12 @@ impl Job<'_> {
                 result.profile = None;
             }
         }
-        if let Some(why) = &lifted.loose {
-            loosen(result, why);
+        if let Some(why) = &lifted.inexact_reason {
+            downgrade_to_bound(result, why);
             detail.paths.clear();
         }
         if result.guarantee.as_ref().is_some_and(|bound| bound.verdict != Verdict::Bound) {
-            note_unreached(self, &setting, &limits, packets, result)?;
+            note_unreached(self, &context, &limits, packets, result)?;
         }
         let Some(estimating) = estimating else { return Ok(()) };
         let is_found = |bound: &Bound| bound.verdict != Verdict::Bound;
@@ -302,7 +302,7 @@ impl Job<'_> {
         // A result without an estimate, in case the estimation has to be ended by force.
         let mut known = result.clone();
         known.notes.push(no_estimate("by force"));
-        SoFar::default().send_found((self.control, self.started), &known);
+        IntermediateResults::default().send_found((self.control, self.started), &known);
         // The first search has changed its graph, so the program is unrolled again. This takes less
         // time than the search did.
         match unroll(Rc::new(lifted.program.clone()), &limits, stop) {
@@ -311,7 +311,7 @@ impl Job<'_> {
                 Ok(())
             }
             Err(error) => Err(located(&lifted, error)),
-            Ok(unrolled) => estimating.rank(self, unrolled, &setting, (result, detail)),
+            Ok(unrolled) => estimating.rank(self, unrolled, &context, (result, detail)),
         }
     }
 
@@ -319,14 +319,14 @@ impl Job<'_> {
     fn search(
         &self,
         search: &mut Search<BitSolver>,
-        setting: &Setting<'_>,
+        context: &SearchContext<'_>,
         wanted: u64,
         result: &mut ProgramResult,
         detail: &mut Detail,
     ) -> Result<(), Error> {
-        let &Setting { lifted, model, measure } = setting;
+        let &SearchContext { lifted, model, measure } = context;
         let (mut slowness, mut arcs) = (Vec::new(), Vec::new());
-        let mut so_far = SoFar::default();
+        let mut intermediate = IntermediateResults::default();
         let mut reached: Option<(PathResult, Vec<ArcId>)> = None;
         let stopped = loop {
             if result.paths.len() as u64 >= wanted {
@@ -349,24 +349,26 @@ impl Job<'_> {
                     result.naive.get_or_insert_with(|| bound.clone());
                     if result.guarantee.is_none() {
                         let reached = reached.as_ref().map(|(path, _)| path);
-                        so_far.send((self.control, self.started), result, &bound, reached);
+                        intermediate.send((self.control, self.started), result, &bound, reached);
                     }
                 }
                 Found::EarlyPath(mut found) => {
-                    let (shown, relies_on) = match shown(search, lifted, model, &mut found) {
-                        Err(error) => break Some(self.ended_by(error)?),
-                        Ok(shown) => shown,
-                    };
+                    let (shown, relies_on) =
+                        match replayed_witness(search, lifted, model, &mut found) {
+                            Err(error) => break Some(self.ended_by(error)?),
+                            Ok(shown) => shown,
+                        };
                     let mut path = measure.path(lifted, search.unrolled(), &found, shown);
                     path.relies_on = relies_on;
                     reached = Some((path, found.path));
                 }
                 Found::Path(mut found) => {
                     self.control.stop.enter(stages::REPORTING);
-                    let (shown, relies_on) = match shown(search, lifted, model, &mut found) {
-                        Err(error) => break Some(self.ended_by(error)?),
-                        Ok(shown) => shown,
-                    };
+                    let (shown, relies_on) =
+                        match replayed_witness(search, lifted, model, &mut found) {
+                            Err(error) => break Some(self.ended_by(error)?),
+                            Ok(shown) => shown,
+                        };
                     let unrolled = search.unrolled();
                     if result.paths.is_empty() {
                         result.assumptions.extend(relies_on.iter().cloned());
@@ -377,7 +379,7 @@ impl Job<'_> {
                         let exact = measure.bound(&found.cost, found.length);
                         let exact = exact.found(!result.assumptions.is_empty());
                         if let Some(naive) = &mut result.naive {
-                            measure.not_above(naive, &exact);
+                            measure.cap_at_guarantee(naive, &exact);
                         }
                         let (path, cost) = (&found.path, &found.cost);
                         let profile = measure.profile(lifted, unrolled, model, path, cost)?;
@@ -395,7 +397,7 @@ impl Job<'_> {
                     }
                     self.control.stop.enter(stages::SEARCHING);
                     if wanted > 1 && result.paths.len() == 1 {
-                        so_far.send_found((self.control, self.started), result);
+                        intermediate.send_found((self.control, self.started), result);
                     }
                     self.control.send(Event::Path { index: result.paths.len() as u64 });
                 }
@@ -409,7 +411,7 @@ impl Job<'_> {
         if let Some(guarantee) = &mut result.guarantee {
             guarantee.stopped = stopped;
             result.paths = slowest_first(&slowness, std::mem::take(&mut result.paths));
-            let described = described(&self.request.options);
+            let described = detailed_path_count(&self.request.options);
             let described = slowest_first(&slowness, arcs).into_iter().take(described);
             let unrolled = search.unrolled();
             detail.paths = described.map(|arcs| report::detail(lifted, unrolled, &arcs)).collect();
@@ -427,7 +429,7 @@ impl Job<'_> {
         result.naive.get_or_insert_with(|| bound.clone()).stopped = None;
         result.guarantee = Some(bound);
         if let Some((path, arcs)) = reached {
-            if described(&self.request.options) > 0 {
+            if detailed_path_count(&self.request.options) > 0 {
                 detail.paths = vec![report::detail(lifted, search.unrolled(), &arcs)];
             }
             result.paths = vec![path];

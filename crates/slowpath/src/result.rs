@@ -9,8 +9,8 @@ mod witness;
 
 pub(crate) use detail::{CodeInsn, CodeLine, Detail, PathDetail, Stretch};
 pub(crate) use witness::{
-    ElementValue, Fill, Given, HeldMap, MapContent, MapElement, Memory, Named, Others,
-    QueueElement, Surroundings, Unknown, WitnessResult,
+    ElementValue, Fill, HeldMap, InitialBytes, MapContent, MapElement, Memory, Named, Others,
+    QueueElement, Requirement, Unknown, WitnessResult,
 };
 
 use crate::refusal::Refusal;
@@ -156,7 +156,7 @@ impl Bound {
     }
 
     /// Returns the bound with the verdict `bound`: no packet is known to reach it.
-    pub fn not_more(self) -> Bound {
+    pub fn as_bound(self) -> Bound {
         Bound { verdict: Verdict::Bound, exact: false, stopped: None, ..self }
     }
 }

@@ -16,7 +16,7 @@
 //! unfinished states only around calls with callbacks, iterators and `may_goto`. Functions that it
 //! verifies on their own, and programs behind tail calls, have limits of their own.
 
-use crate::frontend::{Lifted, Verified};
+use crate::frontend::{Lifted, VerifierLimitScope};
 use crate::{loops, panics};
 use slowpath_ir::{BlockId, Destination, FlowGraph, LoopId, Program, VisitLimit};
 use slowpath_search::{
@@ -35,7 +35,7 @@ use std::time::Duration;
 const VERIFIER_LIMIT: u64 = 1_000_000;
 
 /// Time for unrolling before the search for iteration counts of loops begins.
-const PATIENCE: Duration = Duration::from_millis(50);
+const COUNTING_DELAY: Duration = Duration::from_millis(50);
 
 /// Maximum time of the search for iteration counts once it is time to stop, so that an analysis has
 /// a bound even at its deadline.
@@ -49,7 +49,7 @@ pub(crate) struct StructuralBound {
     /// The conditions that cut loops known to run more often.
     pub cuts: Vec<String>,
     /// Maximum number of iterations of each loop with its source, by the loop's first instruction.
-    rounds: Vec<(u32, u64, Source)>,
+    iterations: Vec<(u32, u64, Source)>,
 }
 
 /// Source of a loop's iteration count.
@@ -82,21 +82,23 @@ impl StructuralBound {
             cost: model.zero(),
             conditions: Vec::new(),
             cuts: Vec::new(),
-            rounds: Vec::new(),
+            iterations: Vec::new(),
         };
-        let mut rounds = Vec::with_capacity(flow.loops.len());
+        let mut iterations = Vec::with_capacity(flow.loops.len());
         for (id, stated) in stated.into_iter().enumerate() {
             let location = program.block(flow.loops[id].header).first.0;
             let known = counted.get(id).copied().flatten();
-            let known = known.map(|rounds| (rounds, Source::Value));
-            let (most, source) = found.most(lifted, &flow, LoopId::from(id), known, stated)?;
-            rounds.push(most);
-            found.rounds.push((location, most, source));
+            let known = known.map(|iterations| (iterations, Source::Value));
+            let (most, source) =
+                found.max_iterations(lifted, &flow, LoopId::from(id), known, stated)?;
+            iterations.push(most);
+            found.iterations.push((location, most, source));
         }
         // Takes milliseconds, so it runs even after the deadline.
-        found.cost = structural_bound(program, &flow, &rounds, model, &Stop::never()).ok()??;
-        if lifted.verified == Verified::Run
-            && found.rounds.iter().any(|(.., by)| *by == Source::Verifier)
+        found.cost =
+            structural_bound(program, &flow, &iterations, model, &Stop::never()).ok()??;
+        if lifted.verifier_limit_scope == VerifierLimitScope::Run
+            && found.iterations.iter().any(|(.., by)| *by == Source::Verifier)
         {
             let whole = instructions_bound(program, model, VERIFIER_LIMIT, &Stop::never()).ok()?;
             found.cost = CostVector::min(&found.cost, &whole);
@@ -118,7 +120,7 @@ impl StructuralBound {
     }
 
     /// Returns the maximum number of iterations of a loop and adds its conditions.
-    fn most(
+    fn max_iterations(
         &mut self,
         lifted: &Lifted,
         flow: &FlowGraph,
@@ -132,16 +134,16 @@ impl StructuralBound {
             .visit_limits
             .iter()
             .filter_map(|limit| Some((of_device(program, flow, id, limit)?, limit)))
-            .min_by_key(|&(rounds, _)| rounds);
+            .min_by_key(|&(iterations, _)| iterations);
         let mut known = counted;
-        if let Some((rounds, limit)) = of_device
-            && known.as_ref().is_none_or(|&(counted, _)| rounds < counted)
+        if let Some((iterations, limit)) = of_device
+            && known.as_ref().is_none_or(|&(counted, _)| iterations < counted)
         {
-            known = Some((rounds, Source::Device(limit.by.clone())));
+            known = Some((iterations, Source::Device(limit.by.clone())));
             limit.condition.iter().for_each(|sentence| self.depends_on(sentence.clone()));
         }
         if let Some(StatedLimit { count, explicit: own }) = stated
-            && known.as_ref().is_none_or(|&(rounds, _)| own && u64::from(count) < rounds)
+            && known.as_ref().is_none_or(|&(iterations, _)| own && u64::from(count) < iterations)
         {
             let sentence = format!("the loop at .{location} runs at most {count} times (--unroll)");
             let sentence = loops::with_lines(lifted, &sentence);
@@ -152,9 +154,9 @@ impl StructuralBound {
             known = Some((count.into(), Source::Stated));
         }
         if known.is_none() && is_verified(lifted, flow, id) {
-            let what = match lifted.verified {
-                Verified::Run => format!("a run to {VERIFIER_LIMIT} instructions"),
-                Verified::Loops | Verified::Nothing => {
+            let what = match lifted.verifier_limit_scope {
+                VerifierLimitScope::Run => format!("a run to {VERIFIER_LIMIT} instructions"),
+                VerifierLimitScope::Loops | VerifierLimitScope::Nothing => {
                     let name = loops::name(lifted, location);
                     format!("the loop at {name} to {VERIFIER_LIMIT} rounds")
                 }
@@ -181,8 +183,8 @@ impl StructuralBound {
             _ => return Some(error.to_string()),
         };
         // A function called from several places has one loop for each.
-        let here = || self.rounds.iter().filter(|(at, ..)| *at == location);
-        let (_, rounds, source) = here().max_by_key(|(_, rounds, _)| *rounds)?;
+        let here = || self.iterations.iter().filter(|(at, ..)| *at == location);
+        let (_, iterations, source) = here().max_by_key(|(_, iterations, _)| *iterations)?;
         let name = loops::name(lifted, location);
         let by = match source {
             Source::Verifier => {
@@ -195,7 +197,7 @@ impl StructuralBound {
             Source::Value | Source::Stated => String::new(),
         };
         Some(format!(
-            "the loop at {name} (.{location}) may run {rounds} times{by}, too often to be unrolled"
+            "the loop at {name} (.{location}) may run {iterations} times{by}, too often to be unrolled"
         ))
     }
 }
@@ -218,7 +220,7 @@ pub(crate) fn unroll_and_count(
         let (of_counter, flow) = (beside.clone(), &flow);
         let (finished, done) = channel();
         let count = move || {
-            let found = match wanted.recv_timeout(PATIENCE) {
+            let found = match wanted.recv_timeout(COUNTING_DELAY) {
                 Err(RecvTimeoutError::Disconnected) => None,
                 Ok(()) | Err(RecvTimeoutError::Timeout) => counted(program, flow, &of_counter).ok(),
             };
@@ -282,7 +284,7 @@ fn of_device(program: &Program, flow: &FlowGraph, id: LoopId, limit: &VisitLimit
 /// has a limit of its own.
 fn is_verified(lifted: &Lifted, flow: &FlowGraph, id: LoopId) -> bool {
     let limits = &lifted.program.visit_limits;
-    lifted.verified != Verified::Nothing
+    lifted.verifier_limit_scope != VerifierLimitScope::Nothing
         && !limits.iter().any(|limit| is_inside(flow, limit.block, id))
 }
 

@@ -200,7 +200,7 @@ impl<'a> Validation<'a> {
                 return Ok(Equivalence::Undecided);
             }
         };
-        let (mut paths, mut drawn) = product.following(path);
+        let (mut paths, mut drawn) = product.compatible_card_paths(path);
         let mut equivalence = Equivalence::Proved;
         loop {
             product.swap_terms();

@@ -1,13 +1,13 @@
 //! Witnesses: packet and map content for a satisfiable path, replayed before they are shown.
 
 mod draws;
-mod given;
 mod maps;
+mod requirements;
 mod support;
-pub(crate) mod usual;
+pub(crate) mod test_run;
 
 use crate::Error;
-use crate::result::{Given, Unknown, WitnessResult};
+use crate::result::{Requirement, Unknown, WitnessResult};
 use draws::Drawn;
 use slowpath_bpf::lift::Layout;
 use slowpath_exec::Executor;
@@ -28,7 +28,7 @@ pub(crate) struct Witness {
     /// Drawn values that the path depends on.
     unknowns: Vec<Unknown>,
     /// Further requirements at the start.
-    given: Vec<Given>,
+    given: Vec<Requirement>,
     /// Numbers of interned pairs in the replay.
     interned: HashMap<(u64, u64), u32>,
     /// Inputs that the path depends on, with their values.
@@ -60,8 +60,8 @@ impl Witness {
         environment.unknowns.extend(values);
         let unknowns = draws::unknowns(program, &drawn, &environment, &support);
         let clocks = drawn.iter().filter_map(Drawn::clock).collect();
-        let mut given = given::values(program, &support.inputs, &clocks, &environment);
-        given.extend(given::memory(program, &support.bytes, found.length));
+        let mut given = requirements::values(program, &support.inputs, &clocks, &environment);
+        given.extend(requirements::memory(program, &support.bytes, found.length));
         environment.memory.extend(support.bytes.iter().map(|(&place, &byte)| (place, byte)));
         let values = &environment.inputs;
         let inputs = support.inputs.iter().filter_map(|id| Some((*id, *values.get(id)?))).collect();

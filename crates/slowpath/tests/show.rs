@@ -1,7 +1,7 @@
 //! Output of `show` for the example objects, and for data that is not an object.
 
 use serde_json::Value;
-use slowpath::{Blame, Failure, KernelTypes, ProgramFile, ShowRequest, Stop};
+use slowpath::{ErrorKind, Failure, KernelTypes, ProgramFile, ShowRequest, Stop};
 use std::path::PathBuf;
 
 fn folder(name: &str) -> PathBuf {
@@ -83,6 +83,6 @@ fn broken_input_is_an_error_of_one_line() {
     let kernel = KernelTypes::parse(b"nonsense").expect_err("broken");
     for error in [no_object, half, kernel] {
         assert!(!error.to_string().contains('\n'), "{error}");
-        assert_eq!(Failure::of(&error).kind, Blame::Input);
+        assert_eq!(Failure::of(&error).kind, ErrorKind::Input);
     }
 }

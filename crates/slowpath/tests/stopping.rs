@@ -19,7 +19,7 @@ fn result(name: &str, target: &str, looks: u64) -> serde_json::Value {
             Poll::Event(Event::Result(report)) => {
                 return serde_json::from_str(&report.json).expect("the result is JSON");
             }
-            Poll::Event(Event::SoFar(text)) => {
+            Poll::Event(Event::Intermediate(text)) => {
                 let so_far: serde_json::Value = serde_json::from_str(&text).expect("JSON");
                 assert!(so_far["guarantee"].is_object(), "{name}: {text}");
             }

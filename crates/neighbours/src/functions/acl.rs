@@ -122,7 +122,7 @@ impl Stage for Acl {
 #[cfg(test)]
 mod tests {
     use super::{Acl, Rule};
-    use crate::header::{FiveTuple, made, mask};
+    use crate::header::{FiveTuple, mask, udp_headers};
     use crate::stage::{Stage, Verdict};
     use proptest::prelude::*;
 
@@ -163,7 +163,7 @@ mod tests {
                 let first = rules.iter().position(|rule| fits(rule, &flow));
                 prop_assert_eq!(acl.look_up(&flow).map(|(number, _)| number), first);
                 let verdict = first.map_or(Verdict::Pass, |number| rules[number].verdict);
-                prop_assert_eq!(acl.process(&mut made(&flow, 0, 0)), verdict);
+                prop_assert_eq!(acl.process(&mut udp_headers(&flow, 0, 0)), verdict);
             }
         }
     }

@@ -41,7 +41,7 @@ impl Stage for FlowStatistics {
 #[cfg(test)]
 mod tests {
     use super::{FlowStatistics, Record};
-    use crate::header::made;
+    use crate::header::udp_headers;
     use crate::stage::Stage;
     use crate::traffic::flow_of;
 
@@ -49,7 +49,7 @@ mod tests {
     fn records_are_those_of_the_packets() {
         let mut stage = FlowStatistics::default();
         for (number, length) in [(1, 10), (2, 20), (1, 30), (1, 5)] {
-            stage.process(&mut made(&flow_of(number, 0), length, 0));
+            stage.process(&mut udp_headers(&flow_of(number, 0), length, 0));
         }
         let first =
             Record { packets: 3, bytes: 45 + 3 * 42, shortest: 47, longest: 72, first: 0, last: 3 };

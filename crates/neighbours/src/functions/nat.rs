@@ -31,7 +31,7 @@ impl Stage for Nat {
 #[cfg(test)]
 mod tests {
     use super::{Nat, POOL, PORTS};
-    use crate::header::{flow, intact, made, sum_of};
+    use crate::header::{flow, intact, sum_of, udp_headers};
     use crate::stage::{Stage, Verdict};
     use crate::traffic::flow_of;
     use std::collections::HashSet;
@@ -42,7 +42,7 @@ mod tests {
         let mut seen = HashSet::new();
         for number in 0..200_000 {
             let before = flow_of(number, 1);
-            let mut header = made(&before, 3, sum_of(b"abc"));
+            let mut header = udp_headers(&before, 3, sum_of(b"abc"));
             assert_eq!(nat.process(&mut header), Verdict::Pass);
             let after = flow(&header);
             assert!(seen.insert((after.source, after.source_port)));
@@ -50,7 +50,7 @@ mod tests {
             assert!(after.source_port >= 1024 && after.destination == before.destination);
             assert!(intact(&header, b"abc"));
         }
-        let mut again = made(&flow_of(0, 1), 0, 0);
+        let mut again = udp_headers(&flow_of(0, 1), 0, 0);
         nat.process(&mut again);
         assert_eq!((flow(&again).source, flow(&again).source_port), (POOL, 1024));
     }

@@ -97,7 +97,7 @@ impl Stage for Router {
 #[cfg(test)]
 mod tests {
     use super::{Route, Router};
-    use crate::header::{FRESH, FiveTuple, made, mask};
+    use crate::header::{FiveTuple, INITIAL_TTL, mask, udp_headers};
     use crate::stage::{Stage, Verdict};
     use proptest::prelude::*;
 
@@ -135,12 +135,12 @@ mod tests {
         let here = FiveTuple { destination: 0x0a00_0001, ..FiveTuple::default() };
         let route = Route { prefix: 0x0a00_0000, length: 8, next: 7 };
         let mut router = Router::new(vec![route]).unwrap();
-        let mut header = made(&here, 0, 0);
+        let mut header = udp_headers(&here, 0, 0);
         let passed = (0..100).take_while(|_| router.process(&mut header) == Verdict::Pass).count();
-        assert_eq!(passed, usize::from(FRESH) - 1);
+        assert_eq!(passed, usize::from(INITIAL_TTL) - 1);
         assert_eq!(header[2..6], [0, 0, 0, 7]);
         let elsewhere = FiveTuple { destination: 0x0b00_0001, ..here };
-        assert_eq!(router.process(&mut made(&elsewhere, 0, 0)), Verdict::Drop);
+        assert_eq!(router.process(&mut udp_headers(&elsewhere, 0, 0)), Verdict::Drop);
     }
 
     #[test]

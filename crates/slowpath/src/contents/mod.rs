@@ -3,20 +3,20 @@
 //! `docs/maps.md` documents the format. The front end applies the content to a program.
 
 mod bytes;
-mod start;
+mod initial;
 #[cfg(test)]
 mod tests;
-mod unique;
+mod unique_keys;
 
 pub(crate) use bytes::{WHOLE, digits};
-pub use start::{run_maps, start_maps};
+pub use initial::{initial_maps, runner_maps};
 
 use crate::Error;
 use serde_json::{Map, Value};
 use slowpath_bpf::lift::{EntryKeys, EntryValue, InnerContent, MapContent, MapEntry, entry_keys};
 use slowpath_bpf::{MapDef, MapKind, Object};
 use std::collections::{BTreeMap, BTreeSet};
-use unique::Unique;
+use unique_keys::Unique;
 
 /// Returns the map content that `--maps` states for an object, by map name.
 ///
@@ -38,14 +38,14 @@ enum Filler {
     /// the object. Analyses assume the same.
     Loader,
     /// A runner that executes a program itself and can fill all maps.
-    Run,
+    Runner,
 }
 
 impl Filler {
     /// Returns the kind of keys that distinguish the entries of a map type.
     fn keys(self, kind: MapKind) -> EntryKeys {
         match (self, kind) {
-            (Filler::Run, MapKind::BLOOM_FILTER) => EntryKeys::Order,
+            (Filler::Runner, MapKind::BLOOM_FILTER) => EntryKeys::Order,
             _ => entry_keys(kind),
         }
     }
@@ -128,7 +128,7 @@ fn content(
         }
         let has = |name: &str| value.get(name).is_some();
         // Only runners know the values of queues inside maps of maps.
-        let of_queue = filler == Filler::Run && has("value");
+        let of_queue = filler == Filler::Runner && has("value");
         if inner && has("map") && !has("key") && !of_queue {
             let (name, content) = whole(value, object).map_err(fail)?;
             if whole_maps.insert(name, content).is_some() {

@@ -1,4 +1,4 @@
-use super::{bytes, read, run_maps, start_maps};
+use super::{bytes, initial_maps, read, runner_maps};
 use serde_json::json;
 use slowpath_bpf::lift::EntryValue;
 use slowpath_bpf::{MapKind, Object};
@@ -124,9 +124,9 @@ fn errors_name_map_and_entry() {
 #[test]
 fn maps_start_with_what_is_given_written_out() {
     let start = |maps: serde_json::Value| {
-        start_maps(&maps.to_string(), &monitor()).map_err(|error| error.to_string())
+        initial_maps(&maps.to_string(), &monitor()).map_err(|error| error.to_string())
     };
-    assert_eq!(start_maps("", &monitor()).expect("valid"), json!({ "maps": {} }));
+    assert_eq!(initial_maps("", &monitor()).expect("valid"), json!({ "maps": {} }));
     let given = json!({ "flows": [
         { "key": "00".repeat(40), "value": "--".repeat(31) + "ff" },
         { "key": "01".repeat(40), "value": null },
@@ -154,7 +154,7 @@ fn maps_start_with_what_is_given_written_out() {
 fn program_arrays_are_filled_for_those_who_can() {
     let features = object("crates/kernel/tests/objects/features.bpf.o");
     let run = |text: &str| {
-        let maps = run_maps(text, &features).map_err(|error| error.to_string());
+        let maps = runner_maps(text, &features).map_err(|error| error.to_string());
         maps.map(|maps| maps["maps"]["calls"].clone())
     };
     let by_object = json!([
@@ -167,7 +167,7 @@ fn program_arrays_are_filled_for_those_who_can() {
     assert_eq!(run("calls = []"), Ok(json!([])));
     let refused = run("calls = [{ others = 2 }]").expect_err("refused");
     assert!(refused.contains("`others` says too little to fill a"), "{refused}");
-    let refused = start_maps(told, &features).expect_err("refused").to_string();
+    let refused = initial_maps(told, &features).expect_err("refused").to_string();
     assert!(refused.contains("only the object fills this"), "{refused}");
 }
 
@@ -175,7 +175,7 @@ fn program_arrays_are_filled_for_those_who_can() {
 fn maps_of_maps_are_filled_for_those_who_can() {
     let object = object("crates/slowpath/tests/objects/maps.bpf.o");
     let run = |text: &str| {
-        let maps = run_maps(text, &object).map_err(|error| error.to_string());
+        let maps = runner_maps(text, &object).map_err(|error| error.to_string());
         maps.map(|maps| maps["maps"].clone())
     };
     let outer = |text: &str| run(text).expect("valid")["outer"].clone();
@@ -199,7 +199,7 @@ fn maps_of_maps_are_filled_for_those_who_can() {
         let refused = run(&text).expect_err("refused");
         assert!(refused.contains(word), "{text}: {refused}");
     }
-    let refused = start_maps(told, &object).expect_err("refused").to_string();
+    let refused = initial_maps(told, &object).expect_err("refused").to_string();
     assert!(refused.contains("only the object fills this"), "{refused}");
 }
 
@@ -218,11 +218,11 @@ fn queues_in_maps_of_maps_have_entries_in_order() {
         { "map": "outer#1", "value": "0900000000000000" },
         { "map": "outer#1", "others": 1 },
     ]);
-    assert_eq!(run_maps(told, &object).expect("valid")["maps"]["outer.inner"], given);
-    let refused = start_maps(told, &object).expect_err("refused").to_string();
+    assert_eq!(runner_maps(told, &object).expect("valid")["maps"]["outer.inner"], given);
+    let refused = initial_maps(told, &object).expect_err("refused").to_string();
     assert!(refused.contains("entry 1: unknown key `value`"), "{refused}");
     let wrong = "\"outer.inner\" = [{ map = \"first\", key = 1, value = 9 }]";
-    let refused = run_maps(wrong, &object).expect_err("refused").to_string();
+    let refused = runner_maps(wrong, &object).expect_err("refused").to_string();
     assert!(refused.contains("entries of this map have `map` and `value`"), "{refused}");
 }
 
@@ -234,7 +234,7 @@ fn bloom_filters_are_filled_for_those_who_can() {
     assert_eq!((filter.value_size, filter.max_entries), (8, 4));
     // A bloom filter takes more values than its limit, and duplicates.
     let told = "fixed = [{ value = 1 }, { value = 1 }, { value = 513 }, { others = 9 }]";
-    let maps = run_maps(told, &object).expect("valid");
+    let maps = runner_maps(told, &object).expect("valid");
     let given = json!([
         { "value": "0100000000000000" },
         { "value": "0100000000000000" },
@@ -242,9 +242,9 @@ fn bloom_filters_are_filled_for_those_who_can() {
         { "others": 9 },
     ]);
     assert_eq!(maps["maps"]["fixed"], given);
-    let refused = run_maps("fixed = [{ key = 1, value = 1 }]", &object).expect_err("refused");
+    let refused = runner_maps("fixed = [{ key = 1, value = 1 }]", &object).expect_err("refused");
     assert!(refused.to_string().contains("entries of this map have `value`"), "{refused}");
-    let refused = start_maps(told, &object).expect_err("refused").to_string();
+    let refused = initial_maps(told, &object).expect_err("refused").to_string();
     assert!(refused.contains("a bloom_filter has no entries with keys"), "{refused}");
 }
 

@@ -2,11 +2,11 @@
 //! Instructions of the listing keep the source lines of their BPF instructions.
 
 use super::compilation::Compilation;
-use super::expected::expect;
-use super::lifted::{Functions, Lifted, Origins, Verified};
+use super::lifted::{Functions, Lifted, Origins, VerifierLimitScope};
 use super::object;
+use super::packet_facts_check::restrict_to_facts;
 use crate::Error;
-use crate::arriving::{Arrivals, ArrivingProgram};
+use crate::arrivals::{Arrivals, ArrivingProgram};
 use crate::kernel_types::KernelTypes;
 use crate::options::ProgramRequest;
 use crate::stages;
@@ -53,7 +53,7 @@ pub(super) fn lift(
     contents.extend(arriving.into_iter().flat_map(|program| program.contents.clone()));
     content(&contents, object, &layout, &mut program)?;
     if let Some(facts) = facts {
-        expect(&mut program, facts);
+        restrict_to_facts(&mut program, facts);
     }
     let functions = functions(&linked, &compiled.origins);
     // Deviations are notes only: the result is about the listing, which the card runs in any case.
@@ -68,9 +68,9 @@ pub(super) fn lift(
         program,
         layout: Some(layout),
         code: None,
-        verified: Verified::Nothing,
+        verifier_limit_scope: VerifierLimitScope::Nothing,
         notes,
-        loose: behind.then(|| "arriving packets are known by facts only".to_owned()),
+        inexact_reason: behind.then(|| "arriving packets are known by facts only".to_owned()),
         interference,
         origins: Origins::Source(lines),
         functions,

@@ -15,7 +15,7 @@ pub(super) enum Origins {
 
 /// Scope of the verifier's limit on instructions, for programs that it accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verified {
+pub(crate) enum VerifierLimitScope {
     /// No scope: the kernel does not verify the program, or its loops may contain iterators.
     Nothing,
     /// Each execution of a loop from entry to exit, for loops without callbacks and budgets of the
@@ -34,12 +34,12 @@ pub(crate) struct Lifted {
     /// The instructions as executed by a CPU, for targets that execute BPF instructions directly.
     pub code: Option<Code>,
     /// The scope of the limit of the kernel's verifier.
-    pub verified: Verified,
+    pub verifier_limit_scope: VerifierLimitScope,
     /// Remarks that are not conditions of a guarantee, one sentence each.
     pub notes: Vec<String>,
     /// Reason why no path is certain to be taken by a packet, if it lies outside of the program.
     /// The guarantee still holds, but the true worst case may be better.
-    pub loose: Option<String>,
+    pub inexact_reason: Option<String>,
     /// Maps that other CPUs can change between two accesses of a run.
     pub interference: Interference,
     pub(super) origins: Origins,

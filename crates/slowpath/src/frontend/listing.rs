@@ -1,6 +1,6 @@
 //! NFP listings in the format of the disassembler for the Netronome flow processor.
 
-use super::lifted::{Lifted, Origins, Verified};
+use super::lifted::{Lifted, Origins, VerifierLimitScope};
 use crate::Error;
 use slowpath_bpf::lift::Interference;
 use slowpath_ir::{Op, Program, RegionKind};
@@ -22,9 +22,9 @@ pub(super) fn lift(name: &str, data: &[u8], packets: (u16, u16)) -> Result<Lifte
         program,
         layout: None,
         code: None,
-        verified: Verified::Nothing,
+        verifier_limit_scope: VerifierLimitScope::Nothing,
         notes: Vec::new(),
-        loose: None,
+        inexact_reason: None,
         interference,
         origins,
         functions: Vec::new(),

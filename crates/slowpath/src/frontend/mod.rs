@@ -3,14 +3,14 @@
 
 mod compilation;
 mod compiled;
-mod expected;
 mod lifted;
 mod listing;
 mod object;
+mod packet_facts_check;
 
 pub(crate) use compilation::Compilation;
-pub(crate) use lifted::{Lifted, Verified};
-pub(crate) use object::{lift as lift_object, lift_beside};
+pub(crate) use lifted::{Lifted, VerifierLimitScope};
+pub(crate) use object::{lift as lift_object, lift_interleaved};
 
 use crate::Error;
 use crate::options::ProgramRequest;

@@ -1,7 +1,7 @@
 //! BPF objects: selection and lifting of their programs.
 
-use super::expected::expect;
-use super::lifted::{Functions, Lifted, Member, Members, Origins, Verified};
+use super::lifted::{Functions, Lifted, Member, Members, Origins, VerifierLimitScope};
+use super::packet_facts_check::restrict_to_facts;
 use crate::kernel_types::KernelTypes;
 use crate::options::ProgramRequest;
 use crate::{ChainMember, Error, ProgramChain, assume, contents, settings, stages};
@@ -37,12 +37,12 @@ pub(crate) fn lift(
     receive: Receive,
     stop: &Stop,
 ) -> Result<Lifted, Error> {
-    lift_beside(request, object, receive, false, stop)
+    lift_interleaved(request, object, receive, false, stop)
 }
 
 /// Lifts the program like `lift`. With `interleaved`, other CPUs change shared maps between
 /// accesses.
-pub(crate) fn lift_beside(
+pub(crate) fn lift_interleaved(
     request: &ProgramRequest,
     object: &Object,
     receive: Receive,
@@ -74,25 +74,31 @@ pub(crate) fn lift_beside(
         program.assumptions.extend(chain.assumptions.iter().cloned());
     }
     if let Some(facts) = arriving {
-        expect(&mut program, facts);
+        restrict_to_facts(&mut program, facts);
     }
-    let verified = verified(&linked, &lifted.code, &program, chain.is_some());
+    let verifier_limit_scope =
+        verifier_limit_scope(&linked, &lifted.code, &program, chain.is_some());
     Ok(Lifted {
-        verified,
+        verifier_limit_scope,
         functions: functions(&lifted.programs, chain, lifted.code.len()),
         members: chain.map_or_else(Vec::new, |chain| members(&lifted.programs, chain)),
         program,
         layout: Some(lifted.layout),
         code: Some(Code::new(lifted.code, object)),
         notes: not_loadable(&linked),
-        loose: None,
+        inexact_reason: None,
         interference: lifted.interference,
         origins: Origins::Source(lifted.lines),
     })
 }
 
 /// Returns the scope of the limit of the kernel's verifier.
-fn verified(linked: &BpfProgram, code: &[Insn], program: &Program, chain: bool) -> Verified {
+fn verifier_limit_scope(
+    linked: &BpfProgram,
+    code: &[Insn],
+    program: &Program,
+    chain: bool,
+) -> VerifierLimitScope {
     let calls = |wanted: fn(&Call) -> bool| {
         code.iter().any(|insn| matches!(insn, Insn::Call(call) if wanted(call)))
     };
@@ -101,14 +107,14 @@ fn verified(linked: &BpfProgram, code: &[Insn], program: &Program, chain: bool) 
     let iterates = |name: &String| name.starts_with("bpf_iter_") && name.ends_with("_next");
     let of_others = !alone && calls(|call| matches!(call, Call::Kfunc { .. }));
     if of_others || linked.kfuncs.iter().any(iterates) {
-        return Verified::Nothing;
+        return VerifierLimitScope::Nothing;
     }
     // The first function is the program itself.
     let apart = linked.subprograms.iter().skip(1).any(|function| function.global);
     let limited = !program.visit_limits.is_empty()
         || code.iter().any(|insn| matches!(insn, Insn::MayGoto { .. }))
         || calls(|call| matches!(call, Call::Helper(LOOP | FOR_EACH_MAP_ELEM)));
-    if alone && !apart && !limited { Verified::Run } else { Verified::Loops }
+    if alone && !apart && !limited { VerifierLimitScope::Run } else { VerifierLimitScope::Loops }
 }
 
 /// Returns the reasons why kernels do not load a program, as far as the object shows them.

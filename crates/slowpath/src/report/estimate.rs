@@ -33,9 +33,9 @@ pub(crate) struct Estimated {
     /// Calls without a measurement.
     unknown: BTreeSet<String>,
     /// Calls without a model of the effect of more entries.
-    flat: BTreeSet<String>,
+    unmodelled_growth: BTreeSet<String>,
     /// Calls with numbers of entries outside of the measured range, with that range.
-    outside: BTreeSet<(String, (u64, u64))>,
+    outside_measured_range: BTreeSet<(String, (u64, u64))>,
 }
 
 impl Estimated {
@@ -84,8 +84,8 @@ impl Estimated {
             flow,
             insns: events().map(|event| event.insn.0).collect(),
             unknown,
-            flat,
-            outside,
+            unmodelled_growth: flat,
+            outside_measured_range: outside,
         }
     }
 
@@ -95,10 +95,10 @@ impl Estimated {
         let unknown = self.unknown.iter().map(|call| {
             format!("estimates: nobody has measured {call}; a call is taken to need {about:.0} ns")
         });
-        let flat = self.flat.iter().map(|call| {
+        let flat = self.unmodelled_growth.iter().map(|call| {
             format!("estimates: no model says what entries do to {call}; nothing is added")
         });
-        let outside = self.outside.iter().map(|(call, (fewest, most))| {
+        let outside = self.outside_measured_range.iter().map(|(call, (fewest, most))| {
             format!("estimates: {call} was measured with {fewest} to {most} entries only")
         });
         unknown.chain(flat).chain(outside).collect()

@@ -77,9 +77,9 @@ impl Measure<'_> {
 
     /// Replaces a bound that is above a later, exact guarantee. A fixed limit can cause this: the
     /// guarantee's packets are larger, and the line carries fewer of them.
-    pub fn not_above(&self, bound: &mut Bound, guarantee: &Bound) {
+    pub fn cap_at_guarantee(&self, bound: &mut Bound, guarantee: &Bound) {
         if self.target.kind == TargetKind::Rates && self.value(bound) > self.value(guarantee) {
-            *bound = guarantee.clone().not_more();
+            *bound = guarantee.clone().as_bound();
         }
     }
 

@@ -20,7 +20,7 @@ pub(crate) struct WitnessResult {
     pub unknowns: Vec<Unknown>,
     /// Further requirements before the first instruction, besides packet and maps.
     #[cfg_attr(test, schemars(extend("default" = null)))]
-    pub environment: Vec<Given>,
+    pub environment: Vec<Requirement>,
 }
 
 /// Map content that a witness needs.
@@ -115,10 +115,10 @@ pub(crate) enum ElementValue {
 /// A requirement before the first instruction, besides packet and maps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) enum Given {
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Given"))]
+pub(crate) enum Requirement {
     Value(Named),
-    Memory(Surroundings),
+    Memory(InitialBytes),
 }
 
 /// A named value at the start, such as a field of the context.
@@ -134,8 +134,8 @@ pub(crate) struct Named {
 
 /// Bytes in memory at the start: around the packet, or on the stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Surroundings {
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Surroundings"))]
+pub(crate) struct InitialBytes {
     /// The memory: `packet` or `stack`.
     pub memory: String,
     /// Offset of the first byte, in bytes. In `packet`, offsets are relative to the packet as

@@ -111,10 +111,10 @@ fn count(
                 most = most.max(times);
             }
         }
-        let rounds = most.saturating_sub(u64::from(header.insns.is_empty()));
+        let iterations = most.saturating_sub(u64::from(header.insns.is_empty()));
         let entry = known.entry(header.first.0).or_insert(Ok(0));
         if let Ok(count) = entry {
-            *count = (*count).max(rounds);
+            *count = (*count).max(iterations);
         }
     }
 }

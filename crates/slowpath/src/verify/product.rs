@@ -55,7 +55,7 @@ impl Spacing {
     }
 
     /// Converts an offset on the card to one in the BPF program.
-    fn widen(self, pool: &mut TermPool, offset: TermId) -> TermId {
+    fn to_bpf_offset(self, pool: &mut TermPool, offset: TermId) -> TermId {
         let number = pool.extract(offset, self.card, DRAM_WIDTH - self.card);
         let number = gap(pool, number, self.bpf - self.card);
         let place = below(pool, number, offset, self.card);
@@ -63,12 +63,12 @@ impl Spacing {
     }
 
     /// Converts an offset in the BPF program to one on the card.
-    fn narrow(self, pool: &mut TermPool, offset: TermId) -> TermId {
+    fn to_card_offset(self, pool: &mut TermPool, offset: TermId) -> TermId {
         let number = pool.extract(offset, self.bpf, DRAM_WIDTH - self.card);
         below(pool, number, offset, self.card)
     }
 
-    /// Converts a concrete offset, like [`narrow`](Self::narrow).
+    /// Converts a concrete offset, like [`to_card_offset`](Self::to_card_offset).
     pub fn narrow_number(self, offset: u64) -> u64 {
         let inside = offset & ((1 << self.card) - 1);
         (offset >> self.bpf) << self.card | inside
@@ -167,7 +167,7 @@ impl Product {
 
     /// Returns the paths of the card's program for the packets of a path of the BPF program, and
     /// the values that they draw.
-    pub fn following(&mut self, path: &Path) -> (PathEnumerator, FixedDraws) {
+    pub fn compatible_card_paths(&mut self, path: &Path) -> (PathEnumerator, FixedDraws) {
         let pool = &mut self.bpf.executor.pool;
         // The card draws 32 bits at a time.
         let draws = path
@@ -192,19 +192,19 @@ impl Product {
     }
 
     /// Converts an offset on the card to one in the BPF program.
-    pub fn widen(&mut self, area: Area, offset: TermId) -> TermId {
+    pub fn to_bpf_offset(&mut self, area: Area, offset: TermId) -> TermId {
         let pool = &mut self.bpf.executor.pool;
         match (area, self.spacing) {
-            (Area::Array, Some(spacing)) => spacing.widen(pool, offset),
+            (Area::Array, Some(spacing)) => spacing.to_bpf_offset(pool, offset),
             _ => pool.sext(offset, 64),
         }
     }
 
     /// Converts an offset in the BPF program to one on the card.
-    pub fn narrow(&mut self, area: Area, offset: TermId) -> TermId {
+    pub fn to_card_offset(&mut self, area: Area, offset: TermId) -> TermId {
         let pool = &mut self.bpf.executor.pool;
         match (area, self.spacing) {
-            (Area::Array, Some(spacing)) => spacing.narrow(pool, offset),
+            (Area::Array, Some(spacing)) => spacing.to_card_offset(pool, offset),
             _ => pool.extract(offset, 0, 32),
         }
     }
@@ -232,7 +232,7 @@ fn packet_byte(packet: ArrayId) -> InitialByte {
 
 fn array_byte(values: ArrayId, spacing: Spacing) -> InitialByte {
     Rc::new(move |pool, offset| {
-        let offset = spacing.widen(pool, offset);
+        let offset = spacing.to_bpf_offset(pool, offset);
         pool.select(values, offset)
     })
 }

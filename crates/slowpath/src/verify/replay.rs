@@ -88,16 +88,16 @@ pub(super) fn confirm(
         run.map_err(|error| format!("a run cannot be completed: {error}"))
     };
     let (bpf_run, card_run) = (run(&product.bpf, &bpf)?, run(&product.card, &card)?);
-    let before = MemoryAfter { run: &Run::default(), environment: &bpf, reach: u64::MAX };
+    let before = MemoryAfter { run: &Run::default(), environment: &bpf, offset_mask: u64::MAX };
     let packet = before.hex(product.layout.packet, 0, length);
     let array = array(product, &bpf);
     let bpf = bpf_final_state(
         product,
-        &MemoryAfter { run: &bpf_run, environment: &bpf, reach: u64::MAX },
+        &MemoryAfter { run: &bpf_run, environment: &bpf, offset_mask: u64::MAX },
     );
     let card = card_final_state(
         product,
-        &MemoryAfter { run: &card_run, environment: &card, reach: u32::MAX.into() },
+        &MemoryAfter { run: &card_run, environment: &card, offset_mask: u32::MAX.into() },
     );
     if bpf == card {
         return Err("the two programs do the same when they are run".into());
@@ -188,7 +188,7 @@ struct MemoryAfter<'a> {
     run: &'a Run,
     environment: &'a Environment,
     /// Mask for offsets in the packet.
-    reach: u64,
+    offset_mask: u64,
 }
 
 impl MemoryAfter<'_> {
@@ -207,7 +207,8 @@ impl MemoryAfter<'_> {
     }
 
     fn hex(&self, region: RegionId, from: u64, length: u64) -> String {
-        let byte = |n| format!("{:02x}", self.byte(region, from.wrapping_add(n) & self.reach));
+        let byte =
+            |n| format!("{:02x}", self.byte(region, from.wrapping_add(n) & self.offset_mask));
         (0..length.min(u64::from(MAX_PACKET) + 1)).map(byte).collect()
     }
 

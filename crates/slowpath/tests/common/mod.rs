@@ -43,7 +43,7 @@ pub fn run(request: ProgramRequest) -> (Value, Vec<f64>) {
             Poll::Pending => panic!("the analysis takes more than a minute"),
             Poll::Finished => panic!("the analysis ended without a result"),
             Poll::Event(Event::Bound { value, .. }) => bounds.push(value),
-            Poll::Event(Event::Path { .. } | Event::SoFar(_)) => {}
+            Poll::Event(Event::Path { .. } | Event::Intermediate(_)) => {}
             Poll::Event(Event::Result(report)) => {
                 let result = serde_json::from_str(&report.json).expect("the result is JSON");
                 let _: Value = serde_json::from_str(&report.detail).expect("the detail is JSON");

@@ -30,7 +30,7 @@ const STEPS: u64 = 20_000;
 
 /// Observations on two CPUs.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Surroundings {
+pub struct CpuPairObservation {
     /// Round-trip time in seconds of a cache line between the two CPUs; `None` if the second one
     /// did not answer in time.
     pub handover: Option<f64>,
@@ -49,7 +49,7 @@ struct Line(AtomicU64);
 ///
 /// # Errors
 /// If a thread cannot be started or pinned to its CPU.
-pub fn surroundings(one: usize, other: usize) -> Result<Surroundings, NeighbourError> {
+pub fn observe_cpu_pair(one: usize, other: usize) -> Result<CpuPairObservation, NeighbourError> {
     let purpose = || "a look at CPUs".to_owned();
     let failed = |cause| NeighbourError::Thread { purpose: purpose(), cause };
     let (line, over) = (Line::default(), AtomicBool::new(false));
@@ -80,7 +80,7 @@ pub fn surroundings(one: usize, other: usize) -> Result<Surroundings, NeighbourE
         let defect = |_| NeighbourError::Defect(purpose());
         let second = answers.join().map_err(defect)?.map_err(failed)?;
         let ((alone, handover), first) = asked.map_err(failed)?.map_err(defect)?.map_err(failed)?;
-        Ok(Surroundings { handover, alone, paces: [first, second] })
+        Ok(CpuPairObservation { handover, alone, paces: [first, second] })
     })
 }
 
@@ -143,7 +143,7 @@ fn pace() -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::surroundings;
+    use super::observe_cpu_pair;
     use crate::cpus::allowed;
 
     #[test]
@@ -153,12 +153,12 @@ mod tests {
             return;
         };
         // On a busy machine the other CPU may not answer in time, so try again.
-        let found = (0..200).map(|_| surroundings(one, other).unwrap());
+        let found = (0..200).map(|_| observe_cpu_pair(one, other).unwrap());
         let found = found.into_iter().find(|look| look.handover.is_some());
         let look = found.expect("the other CPU never answered");
         assert!((1e-9..2e-3).contains(&look.handover.unwrap()), "{look:?}");
         assert!(look.paces.iter().chain([&look.alone]).all(|&pace| pace > 1e-6), "{look:?}");
-        assert!(surroundings(one, 1 << 20).is_err());
-        assert!(surroundings(1 << 20, other).is_err());
+        assert!(observe_cpu_pair(one, 1 << 20).is_err());
+        assert!(observe_cpu_pair(1 << 20, other).is_err());
     }
 }

@@ -49,7 +49,7 @@ pub fn candidates(
 ///
 /// # Errors
 /// If the kernel does not run the packets.
-pub fn is_put_back(feed: &Feed) -> Result<bool, TimingError> {
+pub fn is_restored(feed: &Feed) -> Result<bool, TimingError> {
     // The last number exceeds the room in which a packet could drift.
     for runs in [2, 17, 1024] {
         let start = feed.generator()?;

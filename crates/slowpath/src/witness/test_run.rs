@@ -11,7 +11,10 @@ use slowpath_smt::{BitSolver, TermId};
 
 /// Replaces the model of a path by a run in the environment of a test run, if one takes the path.
 /// Otherwise prefers a packet that is not shorter than an Ethernet header.
-pub(crate) fn prefer(search: &mut Search<BitSolver>, found: &mut FoundPath) -> Result<(), Error> {
+pub(crate) fn prefer_test_run(
+    search: &mut Search<BitSolver>,
+    found: &mut FoundPath,
+) -> Result<(), Error> {
     let executor = &search.unrolled().executor;
     let inputs = || executor.program().inputs.iter().zip(executor.inputs());
     let named = |name: &str| {

@@ -20,16 +20,16 @@ const LENGTHS: [usize; 14] = [14, 15, 34, 42, 59, 60, 61, 64, 128, 341, 1001, 15
 
 /// A place where packets are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Station {
+pub enum RunEnvironment {
     /// `BPF_PROG_TEST_RUN`
     TestRun,
     /// A virtual device.
-    Device(Wired),
+    Device(VethSettings),
 }
 
 /// Mode of a device, and lengths of its frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wired {
+pub struct VethSettings {
     pub mode: Mode,
     /// The longest packet without its header, in bytes.
     pub mtu: u32,
@@ -39,14 +39,14 @@ pub struct Wired {
     lengths: (usize, usize),
 }
 
-impl Wired {
+impl VethSettings {
     /// Creates a device for these programs; `None` if no frame length is possible.
-    pub fn new(devices: &Devices, mode: Mode, programs: &[BpfProgram]) -> Option<Wired> {
+    pub fn new(devices: &Devices, mode: Mode, programs: &[BpfProgram]) -> Option<VethSettings> {
         let fragments = devices.pieces && programs.iter().all(BpfProgram::accepts_fragments);
         let mtu = if mode == Mode::Generic || fragments { JUMBO } else { PAGE };
         let (least, most) = devices.lengths;
         let lengths = (least.max(SHORTEST), most.min((mtu + HEADER) as usize));
-        (lengths.0 <= lengths.1).then_some(Wired { mode, mtu, fragments, lengths })
+        (lengths.0 <= lengths.1).then_some(VethSettings { mode, mtu, fragments, lengths })
     }
 
     /// Returns a frame that begins with the packet, of a length that may arrive. Every third frame
@@ -77,7 +77,7 @@ mod tests {
     fn frames_have_all_kinds_of_lengths() {
         let mut random = Random::new(1);
         let mut lengths = |devices: &Devices, mode| {
-            let wired = Wired::new(devices, mode, &[])?;
+            let wired = VethSettings::new(devices, mode, &[])?;
             let frames = (0..2000).map(|_| wired.frame(vec![7; 60], &mut random).len());
             Some(frames.collect::<BTreeSet<usize>>())
         };

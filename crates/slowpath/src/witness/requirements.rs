@@ -1,7 +1,7 @@
 //! Requirements of a path at the start, besides packet and maps: values of the context, bytes
 //! around the packet, content of the stack.
 
-use crate::result::{Given, Named, Surroundings};
+use crate::result::{InitialBytes, Named, Requirement};
 use slowpath_exec::concrete::Environment;
 use slowpath_ir::{InputId, InputKind, Program, RegionId, RegionKind};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -13,13 +13,13 @@ pub(super) fn values(
     needed: &BTreeSet<InputId>,
     clocks: &HashSet<InputId>,
     environment: &Environment,
-) -> Vec<Given> {
+) -> Vec<Requirement> {
     let value = |&id: &InputId| {
         let input = &program.inputs[id.index()];
         // Omits addresses of regions: a program cannot depend on them.
         let told = input.kind == InputKind::Unknown && !clocks.contains(&id);
         let value = *environment.inputs.get(&id)?;
-        told.then(|| Given::Value(Named { name: input.name.clone(), value }))
+        told.then(|| Requirement::Value(Named { name: input.name.clone(), value }))
     };
     needed.iter().filter_map(value).collect()
 }
@@ -29,7 +29,7 @@ pub(super) fn memory(
     program: &Program,
     bytes: &BTreeMap<(RegionId, u64), u8>,
     length: u32,
-) -> Vec<Given> {
+) -> Vec<Requirement> {
     let outside = |region: RegionId, offset: i64| match program.regions[region.index()].kind {
         RegionKind::Packet => !(0..i64::from(length)).contains(&offset),
         RegionKind::Stack | RegionKind::Context => true,
@@ -50,7 +50,7 @@ pub(super) fn memory(
         }
     }
     let shown = |(region, offset, run): (RegionId, i64, Vec<u8>)| {
-        Given::Memory(Surroundings {
+        Requirement::Memory(InitialBytes {
             memory: program.regions[region.index()].name.clone(),
             offset,
             bytes: run.iter().map(|byte| format!("{byte:02x}")).collect(),

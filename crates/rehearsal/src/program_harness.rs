@@ -7,8 +7,8 @@ use slowpath_kernel::{
 };
 
 use crate::error::RehearsalError;
-use crate::options::{Install, Place, Stage};
-use crate::station::Wired;
+use crate::options::{Install, Role, Stage};
+use crate::run_environment::VethSettings;
 
 /// A packet with its metadata, as it arrives at a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Arrival {
 }
 
 /// A loaded program, by the way in which packets reach it.
-pub enum Lane {
+pub enum ProgramHarness {
     /// Test runs.
     Plain(LoadedProgram),
     /// Test runs that count instructions.
@@ -69,42 +69,42 @@ pub enum Ran {
 
 /// Fills the maps of a program.
 pub fn fill(
-    place: Place,
+    role: Role,
     loaded: &LoadedProgram,
     install: Install<'_>,
 ) -> Result<Option<Installed>, RehearsalError> {
-    let filled = install(place, loaded);
-    filled.map_err(|cause| RehearsalError::Install { place, cause: Box::new(cause) })
+    let filled = install(role, loaded);
+    filled.map_err(|cause| RehearsalError::Install { role, cause: Box::new(cause) })
 }
 
-impl Lane {
+impl ProgramHarness {
     /// Loads a program on a device behind the upstream programs, fills its maps and replaces its
     /// calls.
     pub fn on_device(
         kernel: &Kernel,
-        wired: Wired,
+        wired: VethSettings,
         upstream: &[Stage],
-        (place, (object, program), answers): (Place, (&Object, usize), &[Answer]),
+        (role, (object, program), answers): (Role, (&Object, usize), &[Answer]),
         install: Install<'_>,
         kept: &mut Vec<Option<Installed>>,
-    ) -> Result<Lane, RehearsalError> {
+    ) -> Result<ProgramHarness, RehearsalError> {
         let mut wire = VethChain::new(kernel, wired.mode, wired.mtu, wired.fragments)?;
-        let mut load = |wire: &mut VethChain, place, what, answers: &[Answer], results: &[u32]| {
+        let mut load = |wire: &mut VethChain, role, what, answers: &[Answer], results: &[u32]| {
             let loaded = wire.load(kernel, what, answers, results).map_err(|cause| {
                 let cause = Box::new(cause);
-                RehearsalError::Load { place, cause }
+                RehearsalError::Load { role, cause }
             })?;
-            kept.push(fill(place, &loaded, install)?);
+            kept.push(fill(role, &loaded, install)?);
             Ok::<LoadedProgram, RehearsalError>(loaded)
         };
         let mut loaded = Vec::new();
         for (number, stage) in upstream.iter().enumerate() {
-            let (place, what) = (Place::Upstream(number), (&*stage.object, stage.program));
-            loaded.push(load(&mut wire, place, what, &[], &stage.results)?);
+            let (role, what) = (Role::Upstream(number), (&*stage.object, stage.program));
+            loaded.push(load(&mut wire, role, what, &[], &stage.results)?);
         }
-        let program = load(&mut wire, place, (object, program), answers, &[])?;
+        let program = load(&mut wire, role, (object, program), answers, &[])?;
         wire.attach(loaded.first().unwrap_or(&program))?;
-        Ok(Lane::Wired(Box::new(OnWire {
+        Ok(ProgramHarness::Wired(Box::new(OnWire {
             wire,
             _upstream: loaded,
             program,
@@ -115,9 +115,9 @@ impl Lane {
     /// Returns the loaded program.
     pub fn loaded(&self) -> &LoadedProgram {
         match self {
-            Lane::Plain(loaded) => loaded,
-            Lane::Counted(counted) => counted.loaded(),
-            Lane::Wired(wired) => &wired.program,
+            ProgramHarness::Plain(loaded) => loaded,
+            ProgramHarness::Counted(counted) => counted.loaded(),
+            ProgramHarness::Wired(wired) => &wired.program,
         }
     }
 
@@ -125,9 +125,11 @@ impl Lane {
     pub fn run(&self, arrival: &Arrival) -> Result<Ran, RehearsalError> {
         let context = arrival.context();
         let done = match self {
-            Lane::Plain(loaded) => loaded.run_in(&arrival.packet, 1, &context).map(|run| (run, 0)),
-            Lane::Counted(counted) => counted.run(&arrival.packet, &context),
-            Lane::Wired(wired) => {
+            ProgramHarness::Plain(loaded) => {
+                loaded.run_in(&arrival.packet, 1, &context).map(|run| (run, 0))
+            }
+            ProgramHarness::Counted(counted) => counted.run(&arrival.packet, &context),
+            ProgramHarness::Wired(wired) => {
                 let record = wired.wire.send(&arrival.packet)?;
                 return Ok(match record {
                     Some(record) if record.program == wired.number => Ran::Done(record.run, 0),

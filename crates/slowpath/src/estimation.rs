@@ -6,7 +6,7 @@
 //! Paths that rank behind the first [`CANDIDATES`] by the sum are not estimated.
 
 use crate::frontend::Lifted;
-use crate::job::{Job, Setting, described, shown};
+use crate::job::{Job, SearchContext, detailed_path_count, replayed_witness};
 use crate::report::{self, Estimated, Estimator};
 use crate::result::{Detail, Estimate, PathResult, ProgramResult};
 use crate::{Error, stages};
@@ -45,10 +45,10 @@ impl Estimating<'_> {
         &self,
         job: &Job<'_>,
         unrolled: Unrolled,
-        setting: &Setting<'_>,
+        context: &SearchContext<'_>,
         (result, detail): (&mut ProgramResult, &mut Detail),
     ) -> Result<(), Error> {
-        let lifted = setting.lifted;
+        let lifted = context.lifted;
         let classes = &lifted.program.cost_classes;
         let price = |class: &String| picoseconds(class, self.with.timing, self.with.entries);
         let (timed, model) = self.target.with_counter("ps", classes.iter().map(price));
@@ -76,7 +76,7 @@ impl Estimating<'_> {
                     break Some(format!("the solver gave up on a path ({why})"));
                 }
                 Ok(Found::Path(mut path)) => {
-                    match self.candidate(&mut search, setting, &model, &mut path) {
+                    match self.candidate(&mut search, context, &model, &mut path) {
                         Err(error) => break Some(job.ended_by(error)?),
                         Ok(candidate) => found.push(candidate),
                     }
@@ -115,12 +115,12 @@ impl Estimating<'_> {
             stopped,
         });
         let unrolled = search.unrolled();
-        let cost = counted(unrolled, setting.model, &slowest.arcs);
-        let (measure, model) = (setting.measure, setting.model);
+        let cost = counted(unrolled, context.model, &slowest.arcs);
+        let (measure, model) = (context.measure, context.model);
         let mut profile = measure.profile(lifted, unrolled, model, &slowest.arcs, &cost)?;
         slowest.estimated.add_to(&mut profile, lifted, self.with.timing);
         result.profile = Some(profile);
-        let shown = described(&job.request.options);
+        let shown = detailed_path_count(&job.request.options);
         let arcs = found.iter().take(shown).map(|candidate| &candidate.arcs);
         detail.paths = arcs.map(|arcs| report::detail(lifted, unrolled, arcs)).collect();
         result.paths = found.into_iter().map(|candidate| candidate.path).collect();
@@ -130,16 +130,16 @@ impl Estimating<'_> {
     fn candidate(
         &self,
         search: &mut Search<BitSolver>,
-        setting: &Setting<'_>,
+        context: &SearchContext<'_>,
         model: &CostModel,
         found: &mut slowpath_search::FoundPath,
     ) -> Result<Candidate, Error> {
-        let (witness, relies_on) = shown(search, setting.lifted, model, found)?;
+        let (witness, relies_on) = replayed_witness(search, context.lifted, model, found)?;
         let unrolled = search.unrolled();
         let arcs = found.path.clone();
-        let estimated = Estimated::new(setting.lifted, unrolled, &self.with, &arcs);
-        found.cost = counted(unrolled, setting.model, &arcs);
-        let mut path = setting.measure.path(setting.lifted, unrolled, found, witness);
+        let estimated = Estimated::new(context.lifted, unrolled, &self.with, &arcs);
+        found.cost = counted(unrolled, context.model, &arcs);
+        let mut path = context.measure.path(context.lifted, unrolled, found, witness);
         path.relies_on = relies_on;
         path.estimate = Some(estimated.estimate.clone());
         Ok(Candidate { path, arcs, estimated })

@@ -108,7 +108,7 @@ fn runs_are_those_of_packets_of_which_facts_hold() {
     for _ in 0..4000 {
         let facts = numbers.facts();
         let mut program = nothing();
-        expect(&mut program, &facts);
+        restrict_to_facts(&mut program, &facts);
         let packet = numbers.packet(facts.min_length);
         let mut environment = Environment::with_fill(&program, numbers.below(2) as u8);
         environment.inputs.insert(LENGTH, packet.len() as u64);
@@ -130,6 +130,6 @@ fn runs_are_those_of_packets_of_which_facts_hold() {
 #[test]
 fn where_only_lengths_are_known_a_program_stays_as_it_was() {
     let mut program = nothing();
-    expect(&mut program, &PacketFacts::lengths(2, 9));
+    restrict_to_facts(&mut program, &PacketFacts::lengths(2, 9));
     assert_eq!(program, nothing());
 }

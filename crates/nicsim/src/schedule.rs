@@ -6,14 +6,14 @@ const NEVER: Time = Time::MAX;
 
 /// Times of the next events, by actor.
 #[derive(Debug)]
-pub struct Agenda {
+pub struct Schedule {
     when: Vec<Time>,
 }
 
-impl Agenda {
+impl Schedule {
     /// Creates an empty schedule.
     pub fn new(count: usize) -> Self {
-        Agenda { when: vec![NEVER; count] }
+        Schedule { when: vec![NEVER; count] }
     }
 
     /// Schedules an actor's next event.

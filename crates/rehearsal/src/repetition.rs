@@ -8,11 +8,11 @@ use slowpath_kernel::agreement::Difference;
 use slowpath_stop::Stop;
 
 use crate::answers::Answers;
-use crate::bench::{Bench, Comparison};
 use crate::error::RehearsalError;
-use crate::lane::Arrival;
+use crate::loaded_chain::{Comparison, LoadedChain};
 use crate::options::{Install, Subject};
-use crate::station::Station;
+use crate::program_harness::Arrival;
+use crate::run_environment::RunEnvironment;
 
 /// Longest time for comparing maps after each packet.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Result of the repetition.
 pub enum Repeated {
     /// The programs differ after the packet with this number.
-    Behind(usize, Difference),
+    AfterPacket(usize, Difference),
     /// The programs differ after an unknown one of the packets.
     Somewhere(Difference),
     /// The difference does not recur, or the original is not deterministic.
@@ -28,25 +28,25 @@ pub enum Repeated {
 }
 
 /// Runs the packets again on fresh maps. Compares the results of each packet; compares the maps
-/// after each packet except the first `alike` ones, after which they were the same.
+/// after each packet except the first `equal_until` ones, after which they were the same.
 pub fn repeat(
     kernel: &Kernel,
     subject: &Subject<'_>,
     install: Install<'_>,
-    (answers, station): (&Answers, Station),
+    (answers, environment): (&Answers, RunEnvironment),
     packets: &[Arrival],
     alike: usize,
     stop: &Stop,
 ) -> Result<Repeated, RehearsalError> {
-    let bench = Bench::new(kernel, subject, install, answers, station)?;
+    let loaded_chain = LoadedChain::new(kernel, subject, install, answers, environment)?;
     let mut spent = Duration::ZERO;
     let mut skipped = false;
     for (number, packet) in packets.iter().enumerate() {
-        match bench.compare(packet)? {
+        match loaded_chain.compare(packet)? {
             Comparison::Ran { difference: Some(difference), .. } => {
-                return Ok(Repeated::Behind(number, difference));
+                return Ok(Repeated::AfterPacket(number, difference));
             }
-            Comparison::Undetermined(_) | Comparison::Apart => return Ok(Repeated::No),
+            Comparison::Undetermined(_) | Comparison::PartlyDelivered => return Ok(Repeated::No),
             Comparison::Ran { .. } | Comparison::Refused(_) => {}
             Comparison::Kept | Comparison::Lost => {}
         }
@@ -54,10 +54,10 @@ pub fn repeat(
             continue;
         }
         let started = Instant::now();
-        if let Some(difference) = bench.compare_maps()? {
-            return Ok(match bench.compare_control_maps()? {
+        if let Some(difference) = loaded_chain.compare_maps()? {
+            return Ok(match loaded_chain.compare_control_maps()? {
                 Some(_) => Repeated::No,
-                None => Repeated::Behind(number, difference),
+                None => Repeated::AfterPacket(number, difference),
             });
         }
         spent += started.elapsed();
@@ -66,7 +66,7 @@ pub fn repeat(
     if !skipped {
         return Ok(Repeated::No);
     }
-    Ok(match (bench.compare_maps()?, bench.compare_control_maps()?) {
+    Ok(match (loaded_chain.compare_maps()?, loaded_chain.compare_control_maps()?) {
         (Some(difference), None) => Repeated::Somewhere(difference),
         _ => Repeated::No,
     })

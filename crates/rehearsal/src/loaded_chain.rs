@@ -9,24 +9,24 @@ use slowpath_kernel::{Answer, Kernel, LoadedProgram, Map, RunError, TestRun};
 
 use crate::answers::Answers;
 use crate::error::RehearsalError;
-use crate::lane::{Arrival, Lane, Ran, fill};
-use crate::options::{Install, Place, Subject};
-use crate::station::Station;
+use crate::options::{Install, Role, Subject};
+use crate::program_harness::{Arrival, ProgramHarness, Ran, fill};
+use crate::run_environment::RunEnvironment;
 
 /// Most elements of a map that is compared.
 const MOST_ELEMENTS: u32 = 1 << 18;
 
 /// All programs of the chain, each with its own maps.
-pub struct Bench<'a> {
+pub struct LoadedChain<'a> {
     subject: &'a Subject<'a>,
     /// The upstream programs for test runs; empty on devices.
     upstream: Vec<LoadedProgram>,
-    original: Lane,
-    rewritten: Lane,
+    original: ProgramHarness,
+    rewritten: ProgramHarness,
     /// A second copy of the original: if the two differ, results are not predictable.
-    control: Lane,
+    control: ProgramHarness,
     /// Initial content of maps that only one of the two programs has.
-    lonely: BTreeMap<String, (Place, Content)>,
+    unshared_maps: BTreeMap<String, (Role, Content)>,
     /// Guards that keep the maps installed.
     _installed: Vec<Option<Installed>>,
 }
@@ -40,7 +40,7 @@ pub enum Comparison {
     /// The packet reached none of the programs.
     Lost,
     /// The packet reached some of the copies only.
-    Apart,
+    PartlyDelivered,
     /// Two copies of the original differ.
     Undetermined(Difference),
     /// All programs ran the packet.
@@ -56,13 +56,13 @@ pub enum Comparison {
 /// Loads a program and fills its maps.
 pub fn load(
     kernel: &Kernel,
-    place: Place,
+    role: Role,
     (object, program): (&Object, usize),
     install: Install<'_>,
 ) -> Result<(LoadedProgram, Option<Installed>), RehearsalError> {
     let loaded = kernel.load(object, program);
-    let loaded = loaded.map_err(|cause| RehearsalError::Load { place, cause: Box::new(cause) })?;
-    let installed = fill(place, &loaded, install)?;
+    let loaded = loaded.map_err(|cause| RehearsalError::Load { role, cause: Box::new(cause) })?;
+    let installed = fill(role, &loaded, install)?;
     Ok((loaded, installed))
 }
 
@@ -74,7 +74,7 @@ pub fn load_upstream(
 ) -> Result<Vec<(LoadedProgram, Option<Installed>)>, RehearsalError> {
     let stages = subject.upstream.iter().enumerate();
     let load = |(number, stage): (usize, &crate::Stage)| {
-        load(kernel, Place::Upstream(number), (&stage.object, stage.program), install)
+        load(kernel, Role::Upstream(number), (&stage.object, stage.program), install)
     };
     stages.map(load).collect()
 }
@@ -82,69 +82,84 @@ pub fn load_upstream(
 /// Loads a program for test runs.
 fn plain(
     kernel: &Kernel,
-    (place, (object, program), answers): (Place, (&Object, usize), &[Answer]),
+    (role, (object, program), answers): (Role, (&Object, usize), &[Answer]),
     install: Install<'_>,
     kept: &mut Vec<Option<Installed>>,
-) -> Result<Lane, RehearsalError> {
+) -> Result<ProgramHarness, RehearsalError> {
     let loaded = kernel.load_with_answers(object, program, answers);
-    let loaded = loaded.map_err(|cause| RehearsalError::Load { place, cause: Box::new(cause) })?;
-    kept.push(fill(place, &loaded, install)?);
-    Ok(Lane::Plain(loaded))
+    let loaded = loaded.map_err(|cause| RehearsalError::Load { role, cause: Box::new(cause) })?;
+    kept.push(fill(role, &loaded, install)?);
+    Ok(ProgramHarness::Plain(loaded))
 }
 
-impl<'a> Bench<'a> {
+impl<'a> LoadedChain<'a> {
     /// Loads all programs anew, with replaced calls.
     pub fn new(
         kernel: &Kernel,
         subject: &'a Subject<'a>,
         install: Install<'_>,
         answers: &Answers,
-        station: Station,
-    ) -> Result<Bench<'a>, RehearsalError> {
-        let original = (Place::Original, subject.original, answers.original.as_slice());
-        let rewritten = (Place::Rewritten, subject.rewritten, answers.rewritten.as_slice());
+        environment: RunEnvironment,
+    ) -> Result<LoadedChain<'a>, RehearsalError> {
+        let original = (Role::Original, subject.original, answers.original.as_slice());
+        let rewritten = (Role::Rewritten, subject.rewritten, answers.rewritten.as_slice());
         let (mut upstream, mut kept) = (Vec::new(), Vec::new());
-        let [original, rewritten, control] = match station {
-            Station::Device(wired) => {
-                let mut lane = |program| {
-                    Lane::on_device(kernel, wired, subject.upstream, program, install, &mut kept)
+        let [original, rewritten, control] = match environment {
+            RunEnvironment::Device(wired) => {
+                let mut harness = |program| {
+                    ProgramHarness::on_device(
+                        kernel,
+                        wired,
+                        subject.upstream,
+                        program,
+                        install,
+                        &mut kept,
+                    )
                 };
-                [lane(original)?, lane(rewritten)?, lane(original)?]
+                [harness(original)?, harness(rewritten)?, harness(original)?]
             }
-            Station::TestRun => {
+            RunEnvironment::TestRun => {
                 (upstream, kept) = load_upstream(kernel, subject, install)?.into_iter().unzip();
                 let mut plain = |program| plain(kernel, program, install, &mut kept);
-                let lanes = [plain(original)?, plain(rewritten)?];
+                let harnesses = [plain(original)?, plain(rewritten)?];
                 let (object, program) = subject.original;
                 let control =
                     match kernel.load_counted_with_answers(object, program, &answers.original) {
                         Ok(counted) => {
-                            kept.push(fill(Place::Original, counted.loaded(), install)?);
-                            Lane::Counted(Box::new(counted))
+                            kept.push(fill(Role::Original, counted.loaded(), install)?);
+                            ProgramHarness::Counted(Box::new(counted))
                         }
                         // It was loaded before without counters, so the counting is the problem.
                         Err(_) => plain(original)?,
                     };
-                let [original, rewritten] = lanes;
+                let [original, rewritten] = harnesses;
                 [original, rewritten, control]
             }
         };
-        let mut lonely = BTreeMap::new();
+        let mut unshared_maps = BTreeMap::new();
         let pairs = [
-            (Place::Original, subject.original.0, original.loaded(), rewritten.loaded()),
-            (Place::Rewritten, subject.rewritten.0, rewritten.loaded(), original.loaded()),
+            (Role::Original, subject.original.0, original.loaded(), rewritten.loaded()),
+            (Role::Rewritten, subject.rewritten.0, rewritten.loaded(), original.loaded()),
         ];
-        for (place, object, own, other) in pairs {
+        for (role, object, own, other) in pairs {
             for map in maps(object, own) {
                 let definition = map.definition();
                 // Read-only maps are part of the code.
                 let differs = other.map(&definition.name).is_none() && !definition.read_only;
                 if differs && is_compared(map) {
-                    lonely.insert(definition.name.clone(), (place, content(map)?));
+                    unshared_maps.insert(definition.name.clone(), (role, content(map)?));
                 }
             }
         }
-        Ok(Bench { subject, upstream, original, rewritten, control, lonely, _installed: kept })
+        Ok(LoadedChain {
+            subject,
+            upstream,
+            original,
+            rewritten,
+            control,
+            unshared_maps,
+            _installed: kept,
+        })
     }
 
     /// Returns the names of the maps that are not compared.
@@ -188,7 +203,7 @@ impl<'a> Bench<'a> {
             (_, Ran::Refused(fault), _) | (_, _, Ran::Refused(fault)) => Err(fault.into()),
             (Ran::Kept, Ran::Kept, Ran::Kept) => Ok(Comparison::Kept),
             (Ran::Lost, Ran::Lost, Ran::Lost) => Ok(Comparison::Lost),
-            _ => Ok(Comparison::Apart),
+            _ => Ok(Comparison::PartlyDelivered),
         }
     }
 
@@ -202,8 +217,8 @@ impl<'a> Bench<'a> {
         )? {
             return Ok(Some(difference));
         }
-        for (name, (place, start)) in &self.lonely {
-            let of = if *place == Place::Original { &self.original } else { &self.rewritten };
+        for (name, (role, start)) in &self.unshared_maps {
+            let of = if *role == Role::Original { &self.original } else { &self.rewritten };
             let now = of.loaded().map(name).map(content).transpose()?;
             if now.is_some_and(|now| now != *start) {
                 return Ok(Some(Difference::Map { name: name.clone() }));

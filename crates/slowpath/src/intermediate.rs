@@ -9,11 +9,11 @@ const PERIOD: Duration = Duration::from_millis(100);
 
 /// Sends intermediate results at a limited rate.
 #[derive(Default)]
-pub(crate) struct SoFar {
+pub(crate) struct IntermediateResults {
     last: Option<Instant>,
 }
 
-impl SoFar {
+impl IntermediateResults {
     /// Sends a bound, and a path that some packet takes, if known. Skips the report if the last one
     /// was recent.
     pub fn send(
@@ -58,6 +58,6 @@ fn header(result: &ProgramResult) -> ProgramResult {
 fn report((control, started): (&Control, Instant), mut result: ProgramResult) {
     result.stats.seconds = started.elapsed().as_secs_f64();
     if let Ok(text) = serde_json::to_string(&result) {
-        control.send(Event::SoFar(text));
+        control.send(Event::Intermediate(text));
     }
 }

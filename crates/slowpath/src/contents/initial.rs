@@ -15,11 +15,11 @@ use crate::Error;
 ///
 /// # Errors
 /// If the text cannot be read, or states content of a map that only the object can define.
-pub fn start_maps(text: &str, object: &Object) -> Result<Value, Error> {
+pub fn initial_maps(text: &str, object: &Object) -> Result<Value, Error> {
     Ok(json!({ "maps": starts(text, object, Filler::Loader)? }))
 }
 
-/// Returns the content like [`start_maps`], for a runner that fills all maps of a program. The
+/// Returns the content like [`initial_maps`], for a runner that fills all maps of a program. The
 /// result includes content that the kernel leaves to the object. Entries of program arrays have a
 /// `program`. Entries of maps of maps have a `map`, which can be a map of the object. Entries of
 /// bloom filters have only values. Program arrays and maps of maps that `--maps` does not name have
@@ -27,13 +27,13 @@ pub fn start_maps(text: &str, object: &Object) -> Result<Value, Error> {
 ///
 /// # Errors
 /// If the text cannot be read, or states content that cannot be filled in.
-pub fn run_maps(text: &str, object: &Object) -> Result<Value, Error> {
-    let mut maps = starts(text, object, Filler::Run)?;
+pub fn runner_maps(text: &str, object: &Object) -> Result<Value, Error> {
+    let mut maps = starts(text, object, Filler::Runner)?;
     for map in &object.maps {
         if maps.contains_key(&map.name) {
             continue;
         }
-        let slots = there(map, object);
+        let slots = object_slots(map, object);
         if map.kind == MapKind::PROG_ARRAY || (map.kind.holds_maps() && !slots.is_empty()) {
             maps.insert(map.name.clone(), slot_entries(map, &slots));
         }
@@ -52,9 +52,9 @@ fn starts(text: &str, object: &Object, filler: Filler) -> Result<Map<String, Val
             what: format!("map {name}: {what}"),
         };
         let given = match object.maps.iter().find(|map| map.name == *name) {
-            Some(map) if filler == Filler::Run && has_slots(map) => {
+            Some(map) if filler == Filler::Runner && has_slots(map) => {
                 check_others(map, content, filler).map_err(fail)?;
-                maps.insert(name.clone(), slot_entries(map, &told(content)));
+                maps.insert(name.clone(), slot_entries(map, &stated_slots(content)));
                 continue;
             }
             Some(map) => entries(map, content, object, filler).map_err(fail)?,
@@ -143,10 +143,10 @@ fn inner_entries(
 ) -> Result<Vec<Value>, String> {
     let outer = name.strip_suffix(".inner").unwrap_or(name);
     let size = inner_map(object, name).map_or(0, |inner| inner.value_size);
-    let by_object = object.maps.iter().find(|map| map.name == outer && filler == Filler::Run);
+    let by_object = object.maps.iter().find(|map| map.name == outer && filler == Filler::Runner);
     let slots = match (contents.get(outer), by_object) {
-        (Some(outer), _) => told(outer),
-        (None, Some(outer)) => there(outer, object),
+        (Some(outer), _) => stated_slots(outer),
+        (None, Some(outer)) => object_slots(outer, object),
         (None, None) => Slots::new(),
     };
     let held: BTreeSet<&str> = slots.values().flatten().copied().collect();
@@ -154,7 +154,7 @@ fn inner_entries(
         if !held.contains(map.as_str()) {
             return Err(format!("no entry of {outer} holds {map}; put it there under a key"));
         }
-        if filler == Filler::Run && contents.contains_key(map) {
+        if filler == Filler::Runner && contents.contains_key(map) {
             return Err(format!("what {map} holds stands under its own name, too; leave one out"));
         }
         Ok(())
@@ -172,7 +172,7 @@ fn inner_entries(
         known(map)?;
         let mut about = json!({ "map": map, "others": whole.others });
         if let Some(size) = whole.max_entries {
-            if filler == Filler::Run && !map.contains('#') {
+            if filler == Filler::Runner && !map.contains('#') {
                 return Err(format!("the object says how large {map} is; leave `max_entries` out"));
             }
             about["max_entries"] = size.into();
@@ -187,7 +187,7 @@ fn inner_entries(
 type Slots<'a> = BTreeMap<Vec<u8>, Option<&'a str>>;
 
 /// Returns the slots that the object defines.
-fn there<'a>(map: &MapDef, object: &'a Object) -> Slots<'a> {
+fn object_slots<'a>(map: &MapDef, object: &'a Object) -> Slots<'a> {
     let name = |target: &SlotRef| match *target {
         SlotRef::Program(number) => object.programs.get(number).map(|p| p.name.as_str()),
         SlotRef::Map(number) => object.maps.get(number).map(|map| map.name.as_str()),
@@ -202,19 +202,19 @@ fn there<'a>(map: &MapDef, object: &'a Object) -> Slots<'a> {
 }
 
 /// Returns the slots that `--maps` states.
-fn told(content: &MapContent) -> Slots<'_> {
-    content.entries.iter().map(|entry| (entry.key.clone(), held(entry))).collect()
+fn stated_slots(content: &MapContent) -> Slots<'_> {
+    content.entries.iter().map(|entry| (entry.key.clone(), named_target(entry))).collect()
 }
 
 /// Returns the first key for which the object and `--maps` differ.
 fn differing_slot(map: &MapDef, content: &MapContent, object: &Object) -> Option<String> {
-    let (there, told) = (there(map, object), told(content));
+    let (there, told) = (object_slots(map, object), stated_slots(content));
     let mut keys = there.keys().chain(told.keys());
     keys.find(|&key| there.get(key) != told.get(key)).map(|key| digits(key))
 }
 
 /// Returns the program or map that an entry names.
-fn held(entry: &MapEntry) -> Option<&str> {
+fn named_target(entry: &MapEntry) -> Option<&str> {
     match &entry.value {
         EntryValue::Program(name) | EntryValue::Map(name) => Some(name.as_str()),
         EntryValue::Bytes(_) | EntryValue::Inner { .. } => None,

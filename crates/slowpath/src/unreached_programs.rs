@@ -4,7 +4,7 @@
 //! through some of them, or with the bound zero.
 
 use crate::frontend::Lifted;
-use crate::job::{Job, Setting};
+use crate::job::{Job, SearchContext};
 use crate::object::{ChainMember, ProgramChain};
 use crate::result::ProgramResult;
 use crate::{Error, stages};
@@ -25,13 +25,13 @@ use std::rc::Rc;
 /// If the program cannot be unrolled again, which is a defect.
 pub(crate) fn note_unreached(
     job: &Job<'_>,
-    setting: &Setting<'_>,
+    context: &SearchContext<'_>,
     limits: &UnrollLimits,
     packets: (u32, u32),
     result: &mut ProgramResult,
 ) -> Result<(), Error> {
     let Some(chain) = job.request.object.as_chain() else { return Ok(()) };
-    let lifted = setting.lifted;
+    let lifted = context.lifted;
     let on_path = result.paths.iter().flat_map(|path| &path.edges);
     let reached: BTreeSet<&str> = on_path.filter_map(|&(block, _)| lifted.member(block)).collect();
     let counts = |member: &ChainMember| {
@@ -44,7 +44,7 @@ pub(crate) fn note_unreached(
     let mut open: BTreeSet<u32> = starts.map(|(first, _)| first).collect();
     job.control.stop.enter(stages::REACHING);
     while !open.is_empty() {
-        match entered(job, setting, limits, packets, &open)? {
+        match entered(job, context, limits, packets, &open)? {
             Reached::None => break,
             Reached::Some(entered) if !entered.is_disjoint(&open) => {
                 open.retain(|start| !entered.contains(start));
@@ -79,17 +79,17 @@ enum Reached {
 /// Searches for a path through some of the programs that begin with the instructions `starts`.
 fn entered(
     job: &Job<'_>,
-    setting: &Setting<'_>,
+    context: &SearchContext<'_>,
     limits: &UnrollLimits,
     packets: (u32, u32),
     starts: &BTreeSet<u32>,
 ) -> Result<Reached, Error> {
     let stop = &job.control.stop;
-    let program = marked(setting.lifted, starts);
+    let program = marked(context.lifted, starts);
     let prices =
-        (0..program.cost_classes.len()).map(|class| u64::from(class == mark(setting.lifted)));
+        (0..program.cost_classes.len()).map(|class| u64::from(class == mark(context.lifted)));
     let (target, model) =
-        setting.measure.target.with_counter("entered", prices.collect::<Vec<_>>());
+        context.measure.target.with_counter("entered", prices.collect::<Vec<_>>());
     let unrolled = match unroll(Rc::new(program), limits, stop) {
         Err(SearchError::Stopped(_)) => return Ok(Reached::Unknown),
         other => other.map_err(|error| Error::Input(error.to_string()))?,

@@ -10,7 +10,7 @@ use slowpath_ir::{
 
 /// Adds the check of `facts` in front of a program; the front end has already limited the packet
 /// length.
-pub(super) fn expect(program: &mut Program, facts: &PacketFacts) {
+pub(super) fn restrict_to_facts(program: &mut Program, facts: &PacketFacts) {
     let region = program.regions.iter().find(|region| region.kind == RegionKind::Packet);
     let (Some(region), Some(length)) = (region, program.packet_length) else { return };
     if !facts.says_more_than_length() {
