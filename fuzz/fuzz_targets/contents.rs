@@ -8,7 +8,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use slowpath::{Error, map_contents, start_maps};
+use slowpath::{Error, map_contents, initial_maps};
 use slowpath_bpf::lift::EntryValue;
 use slowpath_bpf::{MapDef, Object};
 use std::sync::LazyLock;
@@ -30,7 +30,7 @@ fuzz_target!(|input: (u8, &str)| {
         Ok(contents) => contents,
         Err(error) => {
             one_line(&error);
-            return one_line(&start_maps(text, object).expect_err("it cannot be read"));
+            return one_line(&initial_maps(text, object).expect_err("it cannot be read"));
         }
     };
     for (name, content) in &contents {
@@ -44,7 +44,7 @@ fuzz_target!(|input: (u8, &str)| {
         let count = content.others.saturating_add(content.entries.len() as u64);
         assert!(inner || map.max_entries == 0 || count <= u64::from(map.max_entries), "{name}");
     }
-    match start_maps(text, object) {
+    match initial_maps(text, object) {
         Ok(start) => assert!(start["maps"].is_object()),
         Err(error) => one_line(&error),
     }

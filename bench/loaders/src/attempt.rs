@@ -25,7 +25,7 @@ pub struct Failure {
 }
 
 /// Result of a loader: an object that keeps the program loaded, or an error.
-pub type Held = Result<Box<dyn std::any::Any>, Failure>;
+pub type LoadResult = Result<Box<dyn std::any::Any>, Failure>;
 
 /// Result of an attempt.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

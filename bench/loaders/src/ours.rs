@@ -3,11 +3,11 @@
 use slowpath_bpf::Object;
 use slowpath_kernel::Kernel;
 
-use crate::attempt::{Failure, Held};
-use crate::wanted::{SOME, Wanted, unsized_maps};
+use crate::attempt::{Failure, LoadResult};
+use crate::wanted::{DEFAULT_ENTRIES, Wanted, unsized_maps};
 
 /// Loads a program of an object.
-pub fn load(data: &[u8], wanted: &Wanted) -> Held {
+pub fn load(data: &[u8], wanted: &Wanted) -> LoadResult {
     let failure = |error: String| Failure { error, ..Failure::default() };
     let kernel = Kernel::available().map_err(|e| failure(e.to_string()))?;
     let mut object = Object::parse(data).map_err(|e| failure(e.to_string()))?;
@@ -17,7 +17,7 @@ pub fn load(data: &[u8], wanted: &Wanted) -> Held {
     let number = number.ok_or_else(|| failure("there is no such program".to_owned()))?;
     let names: Vec<String> = unsized_maps(&object).map(str::to_owned).collect();
     for map in object.maps.iter_mut().filter(|map| names.contains(&map.name)) {
-        map.max_entries = SOME;
+        map.max_entries = DEFAULT_ENTRIES;
     }
     match kernel.load(&object, number) {
         Ok(loaded) => Ok(Box::new(loaded)),

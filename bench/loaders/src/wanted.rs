@@ -14,7 +14,7 @@ pub struct Wanted {
 }
 
 /// Number of elements of maps without a stated size.
-pub const SOME: u32 = 64;
+pub const DEFAULT_ENTRIES: u32 = 64;
 
 /// Types of maps whose size every loader chooses itself.
 const CHOSEN: [MapKind; 2] = [MapKind::PERF_EVENT_ARRAY, MapKind::RINGBUF];

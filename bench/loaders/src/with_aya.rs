@@ -7,16 +7,16 @@ use aya::EbpfLoader;
 use aya::programs::Program;
 use slowpath_bpf::Object;
 
-use crate::attempt::{Failure, Held};
-use crate::wanted::{SOME, Wanted, unsized_maps};
+use crate::attempt::{Failure, LoadResult};
+use crate::wanted::{DEFAULT_ENTRIES, Wanted, unsized_maps};
 
 /// Loads a program of an object.
-pub fn load(data: &[u8], wanted: &Wanted) -> Held {
+pub fn load(data: &[u8], wanted: &Wanted) -> LoadResult {
     let ours = Object::parse(data).ok();
     let mut loader = EbpfLoader::new();
     loader.allow_unsupported_maps();
     for map in ours.iter().flat_map(unsized_maps) {
-        loader.map_max_entries(map, SOME);
+        loader.map_max_entries(map, DEFAULT_ENTRIES);
     }
     let mut object = loader.load(data).map_err(|e| failure(&e))?;
     let program = object.program_mut(&wanted.program).ok_or_else(|| Failure {

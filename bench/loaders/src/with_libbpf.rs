@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use libbpf_rs::{ObjectBuilder, PrintLevel, ProgramType, set_print};
 use slowpath_bpf::Object;
 
-use crate::attempt::{Failure, Held};
-use crate::wanted::{SOME, Wanted, in_slots, unsized_maps};
+use crate::attempt::{Failure, LoadResult};
+use crate::wanted::{DEFAULT_ENTRIES, Wanted, in_slots, unsized_maps};
 
 static PRINTED: Mutex<String> = Mutex::new(String::new());
 
@@ -18,7 +18,7 @@ fn keep(_: PrintLevel, text: String) {
 }
 
 /// Loads a program of an object.
-pub fn load(data: &[u8], wanted: &Wanted) -> Held {
+pub fn load(data: &[u8], wanted: &Wanted) -> LoadResult {
     set_print(Some((PrintLevel::Warn, keep)));
     if let Ok(mut printed) = PRINTED.lock() {
         printed.clear();
@@ -50,7 +50,7 @@ fn open_and_load(data: &[u8], wanted: &Wanted) -> Result<Box<dyn std::any::Any>,
     }
     for mut map in object.maps_mut() {
         if unsized_names.contains(&map.name().to_string_lossy().as_ref()) {
-            map.set_max_entries(SOME).map_err(text)?;
+            map.set_max_entries(DEFAULT_ENTRIES).map_err(text)?;
         }
     }
     if !found {

@@ -117,7 +117,7 @@ pub fn random(count: u64) -> Vec<Recording> {
     let programs = Programs::new(Features { max_slots: 300, ..Features::all() }, 12);
     recorded(|solver| {
         for seed in 0..count {
-            let object = Object::parse(&programs.of_seed(seed).object()).expect("an object");
+            let object = Object::parse(&programs.from_seed(seed).object()).expect("an object");
             let linked = object.link(0, None).expect("it links");
             let lifted = lift(&object, &linked, &LiftOptions::default()).expect("it is supported");
             let program = Rc::new(lifted.program);

@@ -2,7 +2,7 @@
 //!
 //! Without a proof, a rewritten program is not used. The program is then rewritten for fewer facts:
 //! first without those that decide no branch, then without any about bytes. In the end, it stays as
-//! it was. It also stays if its guard costs more than it saves (`weighing`).
+//! it was. It also stays if its guard costs more than it saves (`guard_profitability`).
 
 use crate::equivalence::{EquivalenceError, Proof, prove_guard_with_origins, prove_with_origins};
 use crate::frozen::FrozenMaps;

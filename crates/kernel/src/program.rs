@@ -61,7 +61,7 @@ pub fn load(
     load_program(&spec).or_else(|first| {
         let mut log = vec![0; LOG];
         // If this try succeeds, its result is as good as that of the first.
-        let mut again = |log_level, cause: io::Error| {
+        let mut retry = |log_level, cause: io::Error| {
             log.fill(0);
             let tried = load_program_with(&spec, &mut log, log_level);
             tried.map_err(|_| refused(program, cause, &log, untyped))
@@ -72,10 +72,10 @@ pub fn load(
         };
         // The verifier gave up, and no log has room for all instructions that it visited.
         if first.kind() == io::ErrorKind::ArgumentListTooLong {
-            return again(LogLevel::Verdict, first);
+            return retry(LogLevel::Verdict, first);
         }
-        match again(LogLevel::Everything, copy(&first)) {
-            Err(LoadError::Refused { .. }) => again(LogLevel::Verdict, first),
+        match retry(LogLevel::Everything, copy(&first)) {
+            Err(LoadError::Refused { .. }) => retry(LogLevel::Verdict, first),
             tried => tried,
         }
     })

@@ -1,6 +1,6 @@
 //! Tests of combined features in the kernel. The action of each program in
-//! `crates/slowpath/tests/objects/seams.bpf.c` shows the result. The test `seams.rs` of
-//! `crates/slowpath` checks slowpath's analysis of the same programs.
+//! `crates/slowpath/tests/objects/seams.bpf.c` shows the result. The test `feature_interactions.rs`
+//! of `crates/slowpath` checks slowpath's analysis of the same programs.
 
 use crate::support;
 

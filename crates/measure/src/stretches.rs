@@ -3,8 +3,8 @@
 //! The time of a stretch is the difference of two runs: one up to its end, and one up to its start.
 //! The times of all stretches therefore add up to that of the path. Work counts where it delays the
 //! end, and work that the CPU overlaps with other stretches costs nothing. Both runs execute the
-//! same code, which queries at each point whether to end there ([`slowpath_kernel::cuts`]). The
-//! cost of the queries follows from timing the whole path with and without them.
+//! same code, which queries at each point whether to end there ([`slowpath_kernel::early_exit`]).
+//! The cost of the queries follows from timing the whole path with and without them.
 
 use std::collections::HashMap;
 use std::sync::Arc;

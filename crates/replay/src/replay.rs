@@ -127,7 +127,7 @@ impl Replay {
     /// # Errors
     /// [`ReplayError`] if a map cannot be read.
     pub fn reread(&mut self) -> Result<(), ReplayError> {
-        Ok(self.pair.adopt()?)
+        Ok(self.pair.sync_maps()?)
     }
 
     /// Returns the interned keys that a packet makes the program look up in a map.

@@ -13,7 +13,7 @@ use crate::pair::Pair;
 impl Pair {
     /// Discards the interpreter's content of all maps that can be read back, and reads it from the
     /// kernel.
-    pub fn adopt(&mut self) -> Result<(), MapError> {
+    pub fn sync_maps(&mut self) -> Result<(), MapError> {
         let lifted = self.lifted.clone();
         let readable = || lifted.layout.maps.iter().filter(|layout| is_readable(layout.kind));
         let regions = |layout: &MapLayout| {

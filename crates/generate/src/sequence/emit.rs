@@ -140,7 +140,7 @@ impl Emitter<'_> {
     /// undo code and marks.
     fn action(&mut self, action: &Action) -> Option<()> {
         match *action {
-            Action::Lookup { map, key, keep } => self.lookup(map, key, keep),
+            Action::Lookup { map, key, pointer_slot } => self.lookup(map, key, pointer_slot),
             Action::Update { map, key, value, flags } => self.update(map, key, value, flags),
             Action::Delete { map, key } => self.delete(map, key),
             Action::Inner { map, key, call } => self.inner(map, key, call),

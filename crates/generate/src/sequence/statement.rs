@@ -58,7 +58,7 @@ pub enum Value {
 #[derive(Clone, Copy, Debug)]
 pub enum Action {
     /// A look-up whose result is kept as a pointer.
-    Lookup { map: Pick, key: Number, keep: u8 },
+    Lookup { map: Pick, key: Number, pointer_slot: u8 },
     /// An update.
     Update { map: Pick, key: Number, value: Value, flags: Number },
     /// A deletion.
@@ -95,7 +95,7 @@ pub enum Action {
 #[derive(Clone, Copy, Debug)]
 pub enum InnerCall {
     /// A look-up whose result is kept as a pointer.
-    Lookup { key: Number, keep: u8 },
+    Lookup { key: Number, pointer_slot: u8 },
     /// An update.
     Update { key: Number, value: Number, flags: Number },
     /// A deletion.

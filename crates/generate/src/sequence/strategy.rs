@@ -153,14 +153,19 @@ fn value() -> BoxedStrategy<Value> {
 fn map_call(abilities: &SequenceFeatures) -> BoxedStrategy<Action> {
     let flags = flags(abilities);
     let lookup = (pick(), key(), 0..3u8)
-        .prop_map(|(map, key, keep)| Action::Lookup { map, key, keep })
+        .prop_map(|(map, key, pointer_slot)| Action::Lookup { map, key, pointer_slot })
         .boxed();
     let update = (pick(), key(), value(), flags.clone())
         .prop_map(|(map, key, value, flags)| Action::Update { map, key, value, flags })
         .boxed();
     let delete = (pick(), key()).prop_map(|(map, key)| Action::Delete { map, key }).boxed();
     let inner = Union::new_weighted(vec![
-        (2, (key(), 0..3u8).prop_map(|(key, keep)| InnerCall::Lookup { key, keep }).boxed()),
+        (
+            2,
+            (key(), 0..3u8)
+                .prop_map(|(key, pointer_slot)| InnerCall::Lookup { key, pointer_slot })
+                .boxed(),
+        ),
         (
             2,
             (key(), content(), flags.clone())
@@ -263,7 +268,7 @@ fn motif(abilities: &SequenceFeatures) -> BoxedStrategy<Vec<GuardedAction>> {
     let outlived = (key(), vec((guard, map_call(abilities)), 1..=3), through_pointer(), size());
     let outlived = outlived.prop_map(move |(key, calls, through, size)| {
         let calls = calls.into_iter().map(|(guard, action)| GuardedAction { guard, action });
-        [always(Action::Lookup { map: 0, key, keep: 0 })]
+        [always(Action::Lookup { map: 0, key, pointer_slot: 0 })]
             .into_iter()
             .chain(calls)
             .chain([always(through), always(Action::Read { pointer: 0, size, at: 0 })])

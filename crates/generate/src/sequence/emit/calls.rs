@@ -66,8 +66,8 @@ impl Emitter<'_> {
     }
 
     /// Keeps `r0` as a pointer, and records by a branch if it is null.
-    fn keep(&mut self, keep: u8, map: usize, words: u8) {
-        let number = usize::from(keep) % self.pointers.len();
+    fn store_pointer(&mut self, pointer_slot: u8, map: usize, words: u8) {
+        let number = usize::from(pointer_slot) % self.pointers.len();
         self.store(Size::DW, Register::FRAME, pointer_at(number), Source::Reg(Register::R0));
         let end = self.branch(Condition::Eq, Register::R0, Source::Imm(0));
         self.land(end);
@@ -81,12 +81,12 @@ impl Emitter<'_> {
         }
     }
 
-    pub(super) fn lookup(&mut self, map: Pick, key: Number, keep: u8) -> Option<()> {
+    pub(super) fn lookup(&mut self, map: Pick, key: Number, pointer_slot: u8) -> Option<()> {
         let (map, shape) =
             self.map(map, |kind| keeps_elements(kind) || kind == MapKind::LPM_TRIE)?;
         self.key(&shape, shape.kind, key);
         self.call_with(map, MAP_LOOKUP_ELEM);
-        self.keep(keep, map, shape.words);
+        self.store_pointer(pointer_slot, map, shape.words);
         Some(())
     }
 
@@ -151,10 +151,10 @@ impl Emitter<'_> {
         let end = self.branch(Condition::Eq, Register::R0, Source::Imm(0));
         self.mov(reg(7), Source::Reg(Register::R0));
         match call {
-            InnerCall::Lookup { key, keep } => {
+            InnerCall::Lookup { key, pointer_slot } => {
                 self.key(&shape, shape.inner, key);
                 self.call_inner(MAP_LOOKUP_ELEM);
-                self.keep(keep, map, shape.words);
+                self.store_pointer(pointer_slot, map, shape.words);
             }
             InnerCall::Update { key, value, flags } => {
                 self.key(&shape, shape.inner, key);

@@ -1,5 +1,6 @@
 //! Programs that combine two features. The slow paths of the programs in `objects/seams.bpf.c`
-//! depend on the combination. `crates/kernel/tests/seams.rs` runs the programs in the kernel.
+//! depend on the combination. `crates/kernel/tests/feature_interactions.rs` runs the programs in
+//! the kernel.
 
 use crate::common;
 
