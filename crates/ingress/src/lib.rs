@@ -4,7 +4,7 @@
 //! [`Program`] implements the work of a thread in `slowpath_neighbours`. Each turn is a test run
 //! with many repetitions (`bpf_prog_test_run_xdp` of the kernel's `net/bpf/test_run.c`). A program
 //! in front restores the packet and draws another flow (`slowpath_kernel::timing::Feed`). The steps
-//! of the restoration are determined once (`change`), from a few single packets.
+//! of the restoration are determined once (`undo_detection`), from a few single packets.
 //!
 //! Maps start with the content in the object, and fill up with the traffic. Ring buffers have no
 //! reader, and redirected packets are not delivered.

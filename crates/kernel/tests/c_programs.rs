@@ -72,17 +72,17 @@ fn packets_agree(
     let seeds = packets();
     let (mut most, mut covered) = (0, BTreeSet::new());
     for epoch in 0..setting.packets.div_ceil(EPOCH) {
-        let mut twin =
+        let mut replay_pair =
             ReplayPair::of(setting.kernel, object, 0, lifted.clone()).map_err(refused)?;
-        twin.report_path(8);
+        replay_pair.report_path(8);
         if epoch % 2 == 1 {
             // Ignores errors: a map can be full.
-            let _: Result<(), String> = fill(&mut twin, &mut rng, &seeds);
+            let _: Result<(), String> = fill(&mut replay_pair, &mut rng, &seeds);
         }
         for _ in 0..EPOCH.min(setting.packets) {
             let packet = packet(&mut rng);
-            let run = match twin.compare(&packet) {
-                Err(_) if twin.undecided => {
+            let run = match replay_pair.compare(&packet) {
+                Err(_) if replay_pair.undecided => {
                     tally.undecided += 1;
                     break;
                 }

@@ -64,12 +64,12 @@ fn check(kernel: &Kernel, object: &Object, seed: u64) -> Result<(), String> {
     let lifted = lift(object, &linked, &options).map_err(|e| e.to_string())?;
     for round in 0..PACKETS {
         let packet = mutated(&mut rng, &seeds);
-        let mut twin = ReplayPair::of(kernel, object, 0, lifted.clone())?;
+        let mut replay_pair = ReplayPair::of(kernel, object, 0, lifted.clone())?;
         for (map, entry) in &installed {
-            let map = twin.loaded().map(map).ok_or("a map is gone")?;
+            let map = replay_pair.loaded().map(map).ok_or("a map is gone")?;
             map.update(&entry.key, &entry.value).map_err(|e| e.to_string())?;
         }
-        twin.compare(&packet).map_err(|fault| format!("packet {round}: {fault}"))?;
+        replay_pair.compare(&packet).map_err(|fault| format!("packet {round}: {fault}"))?;
     }
     Ok(())
 }

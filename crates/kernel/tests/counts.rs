@@ -26,8 +26,8 @@ fn check(kernel: &Kernel, object: &Object, number: usize) -> Result<usize, Strin
         // Each run starts with fresh maps.
         let counted = kernel.load_counted(object, number).map_err(|e| e.to_string())?;
         let (run, count) = counted.run(packet, &Context::default()).map_err(|e| e.to_string())?;
-        let mut twin = ReplayPair::of(kernel, object, number, lifted.clone())?;
-        let interpreted = twin.compare(packet).map_err(|e| format!("{kind}: {e}"))?;
+        let mut replay_pair = ReplayPair::of(kernel, object, number, lifted.clone())?;
+        let interpreted = replay_pair.compare(packet).map_err(|e| format!("{kind}: {e}"))?;
         let plain = kernel.load(object, number).map_err(|e| e.to_string())?;
         let plain = plain.run(packet, 1).map_err(|e| e.to_string())?;
         if (run.return_value, &run.packet) != (plain.return_value, &plain.packet) {

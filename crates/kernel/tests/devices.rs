@@ -54,7 +54,7 @@ fn lengths_around_the_limit_are_told_apart() {
     let mut lifted = ReplayPair::lifted(&kernel, &object, number).expect("is lifted");
     tell(&mut lifted.program, "mtu_len", mtu);
     tell(&mut lifted.program, "length of the device's header", HEADER);
-    let mut twin = ReplayPair::of(&kernel, &object, number, lifted).expect("loads");
+    let mut replay_pair = ReplayPair::of(&kernel, &object, number, lifted).expect("loads");
     let mut compared = 0;
     for (length, given) in [(64, 0), (200, 0), (64, 1), (64, 1500), (64, mtu), (64, mtu + 9)] {
         // The packet's own length includes the header; a given length does not.
@@ -64,7 +64,7 @@ fn lengths_around_the_limit_are_told_apart() {
         };
         for more in [-15, -1, 0, 1, 14] {
             let packet = packet(length, rest as i64 + more, given);
-            let run = twin.compare(&packet);
+            let run = replay_pair.compare(&packet);
             run.unwrap_or_else(|fault| panic!("{length}, {given}, {more}: {fault}"));
             compared += 1;
         }

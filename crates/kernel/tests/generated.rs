@@ -119,21 +119,23 @@ fn agree(kernel: &Kernel, program: &Generated, seed: u64, tally: &mut Tally) -> 
     let object = Object::parse(&program.object()).map_err(|e| e.to_string())?;
     let lifted = ReplayPair::lifted(kernel, &object, 0)?;
     tally.blocks += lifted.program.blocks.len();
-    let twin = ReplayPair::of(kernel, &object, 0, lifted);
-    let mut twin = twin.map_err(|fault| format!("{fault}\n{}", log(kernel, &object)))?;
+    let replay_pair = ReplayPair::of(kernel, &object, 0, lifted);
+    let mut replay_pair =
+        replay_pair.map_err(|fault| format!("{fault}\n{}", log(kernel, &object)))?;
     tally.accepted += 1;
     let seeds = packets();
     let mut rng = StdRng::seed_from_u64(seed);
-    fill(&mut twin, &mut rng, &seeds)?;
+    fill(&mut replay_pair, &mut rng, &seeds)?;
     let mut covered = BTreeSet::new();
     for _ in 0..PACKETS {
         let packet = if rng.random_bool(0.3) { mutated(&mut rng, &seeds) } else { edges(&mut rng) };
-        let run = twin.compare(&packet).map_err(|e| format!("packet {}: {e}", hex(&packet)))?;
+        let run =
+            replay_pair.compare(&packet).map_err(|e| format!("packet {}: {e}", hex(&packet)))?;
         covered.extend(run.path.iter().map(|taken| taken.block));
         tally.packets += 1;
     }
     tally.covered += covered.len();
-    match twin.differing_maps().first() {
+    match replay_pair.differing_maps().first() {
         Some(fault) => Err(fault.clone()),
         None => Ok(()),
     }

@@ -57,8 +57,8 @@ fn packet(rng: &mut StdRng) -> Vec<u8> {
 }
 
 /// Puts elements into the maps that only user space fills.
-fn fill(twin: &mut ReplayPair, rng: &mut StdRng) -> Result<(), String> {
-    for layout in twin.lifted.layout.maps.clone() {
+fn fill(replay_pair: &mut ReplayPair, rng: &mut StdRng) -> Result<(), String> {
+    for layout in replay_pair.lifted.layout.maps.clone() {
         let value = match layout.name.as_str() {
             "devices" | "devices_by_key" => 1u32.to_le_bytes().to_vec(),
             "cpus" => 64u32.to_le_bytes().to_vec(),
@@ -82,7 +82,7 @@ fn fill(twin: &mut ReplayPair, rng: &mut StdRng) -> Result<(), String> {
             _ => [1u32, 3].iter().map(|key| key.to_le_bytes().to_vec()).collect(),
         };
         for key in keys {
-            twin.install(&layout, &Entry { key, value: value.clone() })?;
+            replay_pair.install(&layout, &Entry { key, value: value.clone() })?;
         }
     }
     Ok(())

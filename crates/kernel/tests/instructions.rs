@@ -104,8 +104,8 @@ fn kernel_and_interpreter_agree_on_every_instruction() {
     let (mut faults, mut compared) = (Vec::new(), 0);
     for insn in isa::instructions() {
         let object = assemble::object(&[&isa::program(&isa::operands(), &isa::body(insn))]);
-        let mut twin = match ReplayPair::new(&kernel, &object, 0) {
-            Ok(twin) => twin,
+        let mut replay_pair = match ReplayPair::new(&kernel, &object, 0) {
+            Ok(replay_pair) => replay_pair,
             Err(fault) => {
                 faults.push(format!("{insn}: {fault}"));
                 continue;
@@ -118,7 +118,7 @@ fn kernel_and_interpreter_agree_on_every_instruction() {
         }
         operands.extend((0..RANDOM).map(|_| (rng.random(), rng.random(), rng.random())));
         for (a, b, c) in operands {
-            if let Err(fault) = twin.compare(&packet(a, b, c)) {
+            if let Err(fault) = replay_pair.compare(&packet(a, b, c)) {
                 faults.push(format!("{insn} with {a:#x}, {b:#x}, {c:#x}: {fault}"));
                 break;
             }
@@ -144,7 +144,7 @@ fn kernel_and_interpreter_agree_on_known_operands() {
         for values in OPERANDS {
             let program = isa::program(&isa::constants(values), &isa::body(insn));
             let done = ReplayPair::new(&kernel, &assemble::object(&[&program]), 0)
-                .and_then(|mut twin| twin.compare(&packet(0, 0, 0)));
+                .and_then(|mut replay_pair| replay_pair.compare(&packet(0, 0, 0)));
             match done {
                 Ok(_) => compared += 1,
                 Err(fault) => faults.push(format!("{insn} with {values:x?}: {fault}")),
@@ -185,9 +185,9 @@ fn functions_are_called() {
         Insn::Exit,
     ];
     let object = assemble::object(&[&entry, &callee]);
-    let mut twin = ReplayPair::new(&kernel, &object, 0).unwrap_or_else(|e| panic!("{e}"));
+    let mut replay_pair = ReplayPair::new(&kernel, &object, 0).unwrap_or_else(|e| panic!("{e}"));
     for a in EDGES {
-        twin.compare(&packet(a, !a >> 3, 5)).unwrap_or_else(|e| panic!("{a:#x}: {e}"));
+        replay_pair.compare(&packet(a, !a >> 3, 5)).unwrap_or_else(|e| panic!("{a:#x}: {e}"));
     }
 }
 

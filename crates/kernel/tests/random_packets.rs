@@ -49,20 +49,20 @@ fn agree(kernel: &Kernel, file: &Path, packets_each: usize) -> Result<usize, Str
         let mut covered = BTreeSet::new();
         let mut rng = StdRng::seed_from_u64(0x510_9a7);
         for epoch in 0..packets_each.div_ceil(EPOCH) {
-            let mut twin =
+            let mut replay_pair =
                 ReplayPair::of(kernel, &object, number, lifted.clone()).map_err(fault)?;
             if epoch % 4 != 0 {
-                fill(&mut twin, &mut rng, &seeds).map_err(fault)?;
+                fill(&mut replay_pair, &mut rng, &seeds).map_err(fault)?;
             }
             for _ in 0..EPOCH {
                 let packet = mutated(&mut rng, &seeds);
-                let run = twin.compare(&packet).map_err(|fault| {
+                let run = replay_pair.compare(&packet).map_err(|fault| {
                     format!("{name}, epoch {epoch}, packet {}: {fault}", hex(&packet))
                 })?;
                 covered.extend(run.path.iter().map(|taken| taken.block));
                 count += 1;
             }
-            if let Some(fault) = twin.differing_maps().first() {
+            if let Some(fault) = replay_pair.differing_maps().first() {
                 return Err(format!("{name}, after epoch {epoch}: {fault}"));
             }
         }

@@ -141,7 +141,7 @@ fn a_job_that_is_not_waited_for_goes_on_alone() {
         say.send("done").expect("is heard");
     };
     assert!(matches!(timing_thread.run_job(job), Err(TimingError::Cancelled)));
-    // Dropping the station does not wait for the thread, which would block forever.
+    // Dropping the timing thread does not wait for the thread, which would block forever.
     drop(timing_thread);
     assert!(said.try_recv().is_err());
     drop(go_on);

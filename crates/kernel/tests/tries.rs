@@ -40,17 +40,18 @@ fn compare(kernel: &Kernel, file: &str, number: usize) -> Result<BTreeSet<u64>, 
     let mut rng = StdRng::seed_from_u64(number as u64);
     let mut results = BTreeSet::new();
     for _ in 0..PACKETS {
-        let mut twin = ReplayPair::of(kernel, &object, number, lifted.clone())?;
-        let layouts = twin.lifted.layout.maps.clone();
+        let mut replay_pair = ReplayPair::of(kernel, &object, number, lifted.clone())?;
+        let layouts = replay_pair.lifted.layout.maps.clone();
         let routes = layouts.iter().find(|layout| layout.name == "routes");
         let routes = routes.ok_or("no trie")?;
         for _ in 0..rng.random_range(0..9) {
             let value = rng.random::<u64>().to_le_bytes().to_vec();
             // Ignores errors: the trie can be full.
-            let _: Result<(), String> = twin.install(routes, &Entry { key: key(&mut rng), value });
+            let _: Result<(), String> =
+                replay_pair.install(routes, &Entry { key: key(&mut rng), value });
         }
-        twin.compare(&packet(&mut rng))?;
-        let out = twin.loaded().map("out").ok_or("no results")?;
+        replay_pair.compare(&packet(&mut rng))?;
+        let out = replay_pair.loaded().map("out").ok_or("no results")?;
         let words = out.lookup(&[0; 4]).map_err(|e| e.to_string())?.unwrap_or_default();
         results.extend(words.as_chunks::<8>().0.iter().take(4).map(|w| u64::from_le_bytes(*w)));
     }

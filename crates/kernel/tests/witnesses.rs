@@ -95,8 +95,8 @@ fn check(kernel: &Kernel, file: &Path, tally: &mut Tally) {
                 )),
                 Err(fault) => tally.faults.push(format!("{name}, path {index}: {fault}")),
             }
-            let twin = ReplayPair::new(kernel, &object, number);
-            match twin.and_then(|mut twin| twin.replay(witness)) {
+            let replay_pair = ReplayPair::new(kernel, &object, number);
+            match replay_pair.and_then(|mut replay_pair| replay_pair.replay(witness)) {
                 Ok(step) if Some(step.instructions) == expected => tally.replayed += 1,
                 Ok(_) if open => tally.open += 1,
                 Ok(step) => tally.faults.push(format!(

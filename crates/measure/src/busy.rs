@@ -21,7 +21,7 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// Loads the busy loop, on the thread of a station.
+    /// Loads the busy loop, on a timing thread.
     ///
     /// # Errors
     /// If the kernel rejects the program.
@@ -34,7 +34,7 @@ impl Busy {
         })?
     }
 
-    /// Times one call of `repeat` runs, on the thread of a station.
+    /// Times one call of `repeat` runs, on a timing thread.
     ///
     /// # Errors
     /// If the kernel does not run the program.

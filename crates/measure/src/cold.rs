@@ -42,7 +42,7 @@ pub struct Cold {
 
 impl Cold {
     /// Finds packets that take the path of a case and touch more map elements than fit into a
-    /// last-level cache of `cache_bytes` bytes. Runs on the thread of a station.
+    /// last-level cache of `cache_bytes` bytes. Runs on a timing thread.
     ///
     /// # Errors
     /// [`MeasureError::NotCold`] if there are no such packets; other errors if kernel or

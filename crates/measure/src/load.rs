@@ -70,7 +70,7 @@ impl Ready {
 }
 
 impl Load {
-    /// Loads cases, on the thread of a station.
+    /// Loads cases, on a timing thread.
     ///
     /// # Errors
     /// If the kernel rejects one of them.
@@ -83,7 +83,7 @@ impl Load {
         timing_thread.run_job(move |_| Load::here(&kernel, &attachments, cases))?
     }
 
-    /// Loads cold cases, on the thread of a station. Each is followed by an empty program that gets
+    /// Loads cold cases, on a timing thread. Each is followed by an empty program that gets
     /// the same packets from the same table.
     ///
     /// # Errors
@@ -161,7 +161,7 @@ impl Load {
         Ok(Load { empty: alone(empty(kernel, false)?, None)?, wrapped, cases })
     }
 
-    /// Times the case with a number, in one call with `repeat` runs, on the thread of a station. A
+    /// Times the case with a number, in one call with `repeat` runs, on a timing thread. A
     /// case with drained ring buffers takes several calls; only the time of their runs counts.
     ///
     /// # Errors

@@ -40,7 +40,7 @@ pub struct Paced {
 }
 
 impl Pace {
-    /// Loads the programs, on the thread of a station.
+    /// Loads the programs, on a timing thread.
     ///
     /// # Errors
     /// If the kernel rejects one of them.
@@ -54,7 +54,7 @@ impl Pace {
         Ok(Pace { dependent: load(1)?, independent: load(WIDTH)? })
     }
 
-    /// Times both kinds, in calls with `repeat` runs each, on the thread of a station.
+    /// Times both kinds, in calls with `repeat` runs each, on a timing thread.
     ///
     /// # Errors
     /// If the kernel does not run them.

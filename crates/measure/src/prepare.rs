@@ -32,7 +32,7 @@ struct Followed {
 }
 
 impl Case {
-    /// Finds a way to repeat a path, on the thread of a station.
+    /// Finds a way to repeat a path, on a timing thread.
     ///
     /// `witness` describes the path, as in the result of an analysis. `instructions` is the known
     /// number of instructions of the path. If it is missing, the interpreter's number is taken, or

@@ -50,7 +50,7 @@ pub struct Stretch {
 }
 
 impl Case {
-    /// Cuts the path into stretches, on the thread of a station.
+    /// Cuts the path into stretches, on a timing thread.
     ///
     /// # Errors
     /// If the sequence of instructions is unknown, or the kernel rejects a program that it accepted

@@ -23,7 +23,7 @@ use slowpath_replay::{Replay, ReplayError};
 use crate::error::MeasureError;
 use tally::Tally;
 
-/// A trace that is run through a program, on the thread of a station.
+/// A trace that is run through a program, on a timing thread.
 #[derive(Debug)]
 pub struct Trace {
     state: Arc<Mutex<State>>,
@@ -70,7 +70,7 @@ impl Trace {
     /// further or the program cannot be run, the trace is over, and its report has the reason.
     ///
     /// # Errors
-    /// If the thread of the station has ended.
+    /// If the timing thread has ended.
     pub fn advance(
         &self,
         timing_thread: &TimingThread,

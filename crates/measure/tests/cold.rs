@@ -15,7 +15,7 @@ use slowpath_oracle::Oracle;
 
 use assembled::{ADD, EXIT, insn, object, result};
 
-/// The firewall's program, with a station to measure it.
+/// The firewall's program, with a timing thread to measure it.
 struct Bed {
     kernel: Arc<Kernel>,
     timing_thread: TimingThread,

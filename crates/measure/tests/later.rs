@@ -21,7 +21,7 @@ const DROP: u32 = 1;
 const PASS: u32 = 2;
 const PACKET: [u8; 64] = [0x11; 64];
 
-/// Returns the station and the kernel; without them, the test is skipped.
+/// Returns the timing thread and the kernel; without them, the test is skipped.
 fn timing_thread() -> Option<(TimingThread, Arc<Kernel>)> {
     let kernel = Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
     let timing_thread =

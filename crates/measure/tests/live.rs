@@ -17,7 +17,7 @@ const FEATURES: &str = "../kernel/tests/objects/features.bpf.o";
 const CHANGES: &str = "tests/objects/changes.bpf.o";
 const FRAMES: u32 = 5000;
 
-/// Returns the station and the kernel; without them, the test is skipped.
+/// Returns the timing thread and the kernel; without them, the test is skipped.
 fn timing_thread() -> Option<(TimingThread, Arc<Kernel>)> {
     let kernel = Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
     Live::new(&kernel).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;

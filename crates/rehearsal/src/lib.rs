@@ -21,11 +21,12 @@
 //! namespace there. If the machine does not allow this, the result has the reason
 //! ([`OnDevice::why_not`]).
 //!
-//! From the bottom up: `random`, `mutation`, `packets` and `answers` make the inputs. `station`
-//! describes where packets run, `lane` is one loaded program, and `bench` is the chain in the
-//! kernel. `comparing` is the main loop, and `on_devices` repeats it on devices. `covering` runs
-//! given packets with given map content, and `culprit` finds the packet that made maps differ.
-//! `rate` times both programs, and `turns` evaluates the times.
+//! From the bottom up: `random`, `mutation`, `packets` and `answers` make the inputs.
+//! `run_environment` describes where packets run, `program_harness` is one loaded program, and
+//! `loaded_chain` is the chain in the kernel. `comparing` is the main loop, and `on_devices`
+//! repeats it on devices. `covering` runs given packets with given map content, and `repetition`
+//! finds the packet that made maps differ. `rate` times both programs, and `turns` evaluates the
+//! times.
 
 mod answers;
 mod comparing;

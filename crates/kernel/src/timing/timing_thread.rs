@@ -103,7 +103,7 @@ impl TimingThread {
         self.scheduling
     }
 
-    /// Returns the attachments of programs that are timed on this station.
+    /// Returns the attachments of programs that are timed on this thread.
     pub fn attachments(&self) -> &Attachments {
         &self.attachments
     }

@@ -44,12 +44,13 @@ pub fn mutated(rng: &mut StdRng, seeds: &[(&str, Vec<u8>)]) -> Vec<u8> {
 
 /// Fills the maps with elements that packets similar to `seeds` look up.
 pub fn fill(
-    twin: &mut ReplayPair,
+    replay_pair: &mut ReplayPair,
     rng: &mut StdRng,
     seeds: &[(&str, Vec<u8>)],
 ) -> Result<(), String> {
-    for layout in twin.lifted.layout.maps.clone() {
-        let Some(definition) = twin.loaded().map(&layout.name).map(|map| map.definition().clone())
+    for layout in replay_pair.lifted.layout.maps.clone() {
+        let Some(definition) =
+            replay_pair.loaded().map(&layout.name).map(|map| map.definition().clone())
         else {
             continue;
         };
@@ -65,7 +66,7 @@ pub fn fill(
                 let mut keys = Vec::new();
                 for _ in 0..4 * ENTRIES {
                     let packet = mutated(rng, seeds);
-                    keys.extend(twin.keys(&layout, &packet));
+                    keys.extend(replay_pair.keys(&layout, &packet));
                 }
                 keys.sort();
                 keys.dedup();
@@ -83,7 +84,7 @@ pub fn fill(
                 key[..4].copy_from_slice(&length.to_le_bytes());
             }
             let entry = Entry { key, value: value(rng, &layout) };
-            twin.install(&layout, &entry)?;
+            replay_pair.install(&layout, &entry)?;
         }
     }
     Ok(())

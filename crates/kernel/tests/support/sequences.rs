@@ -74,8 +74,8 @@ fn key(layout: &MapLayout, kind: MapKind, n: u64) -> Vec<u8> {
 }
 
 /// Puts elements into the maps of both.
-fn fill(twin: &mut ReplayPair, sequence: &Sequence, rng: &mut StdRng) -> Result<(), String> {
-    let layouts = twin.lifted.layout.maps.clone();
+fn fill(replay_pair: &mut ReplayPair, sequence: &Sequence, rng: &mut StdRng) -> Result<(), String> {
+    let layouts = replay_pair.lifted.layout.maps.clone();
     for (name, shape) in sequence.maps() {
         if shape.kind.holds_maps() {
             let Some(layout) = layouts.iter().find(|l| l.name == format!("{name}.inner")) else {
@@ -84,7 +84,7 @@ fn fill(twin: &mut ReplayPair, sequence: &Sequence, rng: &mut StdRng) -> Result<
             for letter in ['a', 'b'].into_iter().take(shape.entries.into()) {
                 let inner = format!("{name}{letter}");
                 for entry in entries(layout, shape.inner, &shape, rng) {
-                    twin.install_inner(layout, &inner, &entry)?;
+                    replay_pair.install_inner(layout, &inner, &entry)?;
                 }
             }
             continue;
@@ -92,9 +92,9 @@ fn fill(twin: &mut ReplayPair, sequence: &Sequence, rng: &mut StdRng) -> Result<
         let Some(layout) = layouts.iter().find(|layout| layout.name == name) else { continue };
         for entry in entries(layout, shape.kind, &shape, rng) {
             if matches!(shape.kind, MapKind::QUEUE | MapKind::STACK) {
-                twin.enqueue(layout, &entry.value)?;
+                replay_pair.enqueue(layout, &entry.value)?;
             } else {
-                twin.install(layout, &entry)?;
+                replay_pair.install(layout, &entry)?;
             }
         }
     }
@@ -149,12 +149,13 @@ fn packets_agree(
     let mut rng = StdRng::seed_from_u64(seed);
     let mut most = 0;
     for epoch in 0..PACKETS / EPOCH {
-        let mut twin = ReplayPair::of(kernel, &object, 0, lifted.clone()).map_err(refused)?;
-        twin.report_path(8);
+        let mut replay_pair =
+            ReplayPair::of(kernel, &object, 0, lifted.clone()).map_err(refused)?;
+        replay_pair.report_path(8);
         if epoch > 0 {
-            fill(&mut twin, sequence, &mut rng).map_err(refused)?;
+            fill(&mut replay_pair, sequence, &mut rng).map_err(refused)?;
         }
-        let content = twin.installed.clone();
+        let content = replay_pair.installed.clone();
         for _ in 0..EPOCH {
             let packet = packet(&mut rng);
             let seen = |fault: String| {
@@ -166,16 +167,16 @@ fn packets_agree(
                 let told = format!("{} ({} bytes)", hex(told), packet.len());
                 format!("epoch {epoch}, packet {told}: {fault}; {}", shown.join(" "))
             };
-            let run = match twin.compare(&packet) {
+            let run = match replay_pair.compare(&packet) {
                 // The interpreter does not know the maps' content from here on.
-                Err(_) if twin.undecided => {
+                Err(_) if replay_pair.undecided => {
                     tally.undecided += 1;
                     break;
                 }
                 run => run.map_err(|fault| (Class::Meaning, seen(fault)))?,
             };
             tally.packets += 1;
-            let count = executed(sequence, twin.loaded(), &packet);
+            let count = executed(sequence, replay_pair.loaded(), &packet);
             if count != run.costs.len() as u64 {
                 let fault = format!("{count} instructions, not {}", run.costs.len());
                 return Err((Class::Count, seen(fault)));

@@ -52,18 +52,18 @@ impl Words {
         let mut rng = StdRng::seed_from_u64(number as u64);
         let (mut covered, mut packets) = (BTreeSet::new(), 0);
         for epoch in 0..self.packets / self.epoch {
-            let mut twin = ReplayPair::of(kernel, object, number, lifted.clone())?;
+            let mut replay_pair = ReplayPair::of(kernel, object, number, lifted.clone())?;
             if epoch > 0 {
-                (self.fill)(&mut twin, &mut rng)?;
+                (self.fill)(&mut replay_pair, &mut rng)?;
             }
             for _ in 0..self.epoch {
                 let packet = (self.packet)(&mut rng);
-                let run = twin.compare(&packet);
+                let run = replay_pair.compare(&packet);
                 let run = run.map_err(|fault| format!("{}: {fault}", shown(&packet)))?;
                 covered.extend(run.path.iter().map(|taken| taken.block));
                 packets += 1;
             }
-            if let Some(fault) = twin.differing_maps().first() {
+            if let Some(fault) = replay_pair.differing_maps().first() {
                 return Err(format!("after epoch {epoch}: {fault}"));
             }
         }

@@ -79,7 +79,7 @@ struct Kept {
 }
 
 impl LiveLoad {
-    /// Loads cases, on the thread of a station.
+    /// Loads cases, on a timing thread.
     ///
     /// # Errors
     /// If the kernel rejects one of them, or devices cannot be created.
@@ -108,7 +108,7 @@ impl LiveLoad {
     }
 
     /// Times `subject` for the case with a number, on `frames` packets in batches of `batch`; runs
-    /// on the thread of a station.
+    /// on a timing thread.
     ///
     /// # Errors
     /// If the case does not exist or its packets have no receiver. Also if a program would process

@@ -33,7 +33,7 @@ pub struct LiveCase {
 }
 
 impl LiveCase {
-    /// Tests whether live packets take the path, in batches of `batch`, on the thread of a station.
+    /// Tests whether live packets take the path, in batches of `batch`, on a timing thread.
     ///
     /// # Errors
     /// If the kernel cannot generate such packets, if they take another path, or if the program
