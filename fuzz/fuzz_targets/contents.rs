@@ -8,7 +8,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use slowpath::{Error, map_contents, initial_maps};
+use slowpath::{Error, initial_maps, map_contents};
 use slowpath_bpf::lift::EntryValue;
 use slowpath_bpf::{MapDef, Object};
 use std::sync::LazyLock;

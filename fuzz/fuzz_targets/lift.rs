@@ -56,7 +56,11 @@ fuzz_target!(|input: &[u8]| {
             Err(error) => one_line(&error),
         }
         for map_abi in [MapAbi::ArrayPointer, MapAbi::Call] {
-            match compile(&object, &program, &CompileOptions { map_abi, ..CompileOptions::default() }) {
+            match compile(
+                &object,
+                &program,
+                &CompileOptions { map_abi, ..CompileOptions::default() },
+            ) {
                 Ok(compiled) => check_compiled(&compiled),
                 Err(error) => one_line(&error),
             }

@@ -40,11 +40,11 @@ impl Recording {
         let mut open = None;
         for event in events {
             let satisfiable = match event {
-                Event::Given(clause) => {
+                Event::Original(clause) => {
                     recording.steps.push(Asked::Clause(clause));
                     continue;
                 }
-                Event::Asked { assumptions, relevant } => {
+                Event::Query { assumptions, relevant } => {
                     open = Some((assumptions, relevant));
                     continue;
                 }
@@ -52,9 +52,9 @@ impl Recording {
                     recording.learnt += 1;
                     continue;
                 }
-                Event::Satisfiable => true,
-                Event::Contradiction(_) => false,
-                Event::Forgotten(_) | Event::Stopped => continue,
+                Event::Sat => true,
+                Event::Unsat(_) => false,
+                Event::Deleted(_) | Event::Unknown => continue,
             };
             if let Some((assumptions, relevant)) = open.take() {
                 recording.steps.push(Asked::Question { assumptions, relevant, satisfiable });
@@ -121,7 +121,11 @@ pub fn random(count: u64) -> Vec<Recording> {
             let linked = object.link(0, None).expect("it links");
             let lifted = lift(&object, &linked, &LiftOptions::default()).expect("it is supported");
             let program = Rc::new(lifted.program);
-            let unrolled = unroll(Rc::clone(&program), &UnrollLimits::default(), &slowpath_stop::Stop::never());
+            let unrolled = unroll(
+                Rc::clone(&program),
+                &UnrollLimits::default(),
+                &slowpath_stop::Stop::never(),
+            );
             let unrolled = unrolled.expect("its loops are bounded");
             let model = target.cost_model(&program.cost_classes).expect("all classes have prices");
             let (device, metric) = (target.clone(), Metric::Component(0));
@@ -138,7 +142,7 @@ pub fn random(count: u64) -> Vec<Recording> {
             );
             loop {
                 match search.step().expect("it is searched") {
-                    Step::Working | Step::Bound(_) => {}
+                    Step::Working | Step::Bound(_) | Step::EarlyPath(_) => {}
                     Step::Path(_) | Step::Complete | Step::GaveUp(_) => break,
                 }
             }
