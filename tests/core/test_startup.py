@@ -171,18 +171,17 @@ def test_the_packages_of_extras_are_known() -> None:
     assert not project["dependencies"]
 
 
-def test_a_run_imports_nothing_of_other_commands() -> None:
+def test_a_run_imports_nothing_of_other_slices() -> None:
     modules = own(imported("bound", LISTING))
-    commands = {name for name in modules if name.startswith("commands.")}
-    assert commands == {f"commands.bound{module}" for module in ("", ".command", ".run")}
+    assert {name.partition(".")[0] for name in modules} == {"main", "app", "core", "bound", "_core"}
     assert not modules & {
-        f"schema.{name}" for name in ("shown", "compiled", "json_schema", "saved")
+        f"core.schema.{name}" for name in ("shown", "compiled", "validation", "saved")
     }
 
 
 def test_help_imports_no_engine() -> None:
     modules = imported("bound", "--help")
     assert not modules & (HEAVY - {"shutil", "textwrap"})
-    folders = {name.partition(".")[0] for name in own(modules)}
-    assert folders == {"main", "app", "cli", "analysis", "commands"}
-    assert own(modules) >= {"analysis.flags", "commands.bound.command"}
+    allowed = {"core.command", "core.errors", "core.parser", "core.printable", "core.terminal"}
+    allowed |= {"main", "app", "core", "bound", "bound.cli", "bound.flags"}
+    assert own(modules) == allowed

@@ -5,10 +5,12 @@ import warnings
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from slowpath.contention.tables.columns import ATTRIBUTES
 from slowpath.core.errors import OptionError
+
+if TYPE_CHECKING:
+    from slowpath.contention.tables.columns import Column
 
 
 class Traffic(NamedTuple):
@@ -28,6 +30,8 @@ def read_traffic(text: str) -> Traffic:
     Raises:
         OptionError: if a key or value is wrong, or flows or size is missing.
     """
+    from slowpath.contention.tables.columns import ATTRIBUTES
+
     found = dict[str, float]()
     for part in text.split(","):
         name, sign, value = (one.strip() for one in part.partition("="))
@@ -35,18 +39,17 @@ def read_traffic(text: str) -> Traffic:
             raise OptionError("--traffic", f"{part!r} is none of flows=N, size=BYTES, mtbr=N")
         if name in found:
             raise OptionError("--traffic", f"{name} is given twice")
-        found[name] = _number(name, value)
+        found[name] = _number(name, value, ATTRIBUTES[name])
     if _FLOWS not in found or _SIZE not in found:
         raise OptionError("--traffic", "flows and size are needed")
     return Traffic(found[_FLOWS], found[_SIZE], found.get(_MTBR))
 
 
-def _number(name: str, text: str) -> float:
+def _number(name: str, text: str, of: "Column") -> float:
     try:
         value = float(text)
     except ValueError:
         value = math.nan
-    of = ATTRIBUTES[name]
     if not of.least <= value <= of.most:
         reason = f"{name}: {text[:40]!r} is no number from {of.least:g} to {of.most:g} {of.unit}"
         raise OptionError("--traffic", reason)
