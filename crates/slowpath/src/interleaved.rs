@@ -239,7 +239,7 @@ impl Job<'_> {
                         return Ok(Found::NotSlower(more));
                     }
                     if !beside.is_replayed() {
-                        best = Some(exact.as_bound());
+                        best = Some(exact.into_bound());
                         break Some(NOT_REPLAYED.to_owned());
                     }
                     let (_, relies_on) = replayed_witness(&mut search, lifted, &model, &mut found)?;

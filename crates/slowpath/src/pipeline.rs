@@ -114,7 +114,7 @@ fn downgrade_to_bound(result: &mut ProgramResult, why: &str) {
     result.paths.clear();
     if let Some(found) = result.guarantee.take() {
         let stopped = found.stopped.clone().unwrap_or_else(|| why.to_owned());
-        result.guarantee = Some(Bound { stopped: Some(stopped), ..found.as_bound() });
+        result.guarantee = Some(Bound { stopped: Some(stopped), ..found.into_bound() });
     }
 }
 

@@ -156,7 +156,7 @@ impl Bound {
     }
 
     /// Returns the bound with the verdict `bound`: no packet is known to reach it.
-    pub fn as_bound(self) -> Bound {
+    pub fn into_bound(self) -> Bound {
         Bound { verdict: Verdict::Bound, exact: false, stopped: None, ..self }
     }
 }

@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 use slowpath_oracle::Oracle;
 
 /// Script that finds the compiler. The Python package and the Makefiles use it, too.
-const RULE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/slowpath/core/programs/compilers.py");
+const RULE: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/slowpath/core/programs/compilers.py");
 
 /// Start of random programs in C. `WORK(n)` executes a number of instructions that grows with `n`.
 pub const PRELUDE: &str = r#"

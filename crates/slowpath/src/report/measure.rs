@@ -79,7 +79,7 @@ impl Measure<'_> {
     /// guarantee's packets are larger, and the line carries fewer of them.
     pub fn cap_at_guarantee(&self, bound: &mut Bound, guarantee: &Bound) {
         if self.target.kind == TargetKind::Rates && self.value(bound) > self.value(guarantee) {
-            *bound = guarantee.clone().as_bound();
+            *bound = guarantee.clone().into_bound();
         }
     }
 

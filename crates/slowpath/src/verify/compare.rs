@@ -162,7 +162,7 @@ pub(super) fn differences(
     let (values, written) = (values?, written?);
     let mut places = expected.stores.clone();
     for (area, offset, bytes) in written {
-        places.push(Store { area, offset: product.to_bpf_offset(area, offset), bytes });
+        places.push(Store { area, offset: product.bpf_offset_of(area, offset), bytes });
     }
     let mut differences = Vec::new();
     let pool = &mut product.bpf.executor.pool;
@@ -197,7 +197,7 @@ fn memory(
     other: &Path,
 ) -> Result<(String, TermId), String> {
     let Store { area, offset, bytes } = place;
-    let on_card = product.to_card_offset(area, offset);
+    let on_card = product.card_offset_of(area, offset);
     let (region, card_region, name) = match area {
         Area::Packet => (Some(product.layout.packet), product.regions.packet, "the packet"),
         Area::Array => (product.values(), product.regions.array, "the array"),

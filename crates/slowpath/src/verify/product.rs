@@ -55,7 +55,7 @@ impl Spacing {
     }
 
     /// Converts an offset on the card to one in the BPF program.
-    fn to_bpf_offset(self, pool: &mut TermPool, offset: TermId) -> TermId {
+    fn bpf_offset_of(self, pool: &mut TermPool, offset: TermId) -> TermId {
         let number = pool.extract(offset, self.card, DRAM_WIDTH - self.card);
         let number = gap(pool, number, self.bpf - self.card);
         let place = below(pool, number, offset, self.card);
@@ -63,12 +63,12 @@ impl Spacing {
     }
 
     /// Converts an offset in the BPF program to one on the card.
-    fn to_card_offset(self, pool: &mut TermPool, offset: TermId) -> TermId {
+    fn card_offset_of(self, pool: &mut TermPool, offset: TermId) -> TermId {
         let number = pool.extract(offset, self.bpf, DRAM_WIDTH - self.card);
         below(pool, number, offset, self.card)
     }
 
-    /// Converts a concrete offset, like [`to_card_offset`](Self::to_card_offset).
+    /// Converts a concrete offset, like [`card_offset_of`](Self::card_offset_of).
     pub fn narrow_number(self, offset: u64) -> u64 {
         let inside = offset & ((1 << self.card) - 1);
         (offset >> self.bpf) << self.card | inside
@@ -192,19 +192,19 @@ impl Product {
     }
 
     /// Converts an offset on the card to one in the BPF program.
-    pub fn to_bpf_offset(&mut self, area: Area, offset: TermId) -> TermId {
+    pub fn bpf_offset_of(&mut self, area: Area, offset: TermId) -> TermId {
         let pool = &mut self.bpf.executor.pool;
         match (area, self.spacing) {
-            (Area::Array, Some(spacing)) => spacing.to_bpf_offset(pool, offset),
+            (Area::Array, Some(spacing)) => spacing.bpf_offset_of(pool, offset),
             _ => pool.sext(offset, 64),
         }
     }
 
     /// Converts an offset in the BPF program to one on the card.
-    pub fn to_card_offset(&mut self, area: Area, offset: TermId) -> TermId {
+    pub fn card_offset_of(&mut self, area: Area, offset: TermId) -> TermId {
         let pool = &mut self.bpf.executor.pool;
         match (area, self.spacing) {
-            (Area::Array, Some(spacing)) => spacing.to_card_offset(pool, offset),
+            (Area::Array, Some(spacing)) => spacing.card_offset_of(pool, offset),
             _ => pool.extract(offset, 0, 32),
         }
     }
@@ -232,7 +232,7 @@ fn packet_byte(packet: ArrayId) -> InitialByte {
 
 fn array_byte(values: ArrayId, spacing: Spacing) -> InitialByte {
     Rc::new(move |pool, offset| {
-        let offset = spacing.to_bpf_offset(pool, offset);
+        let offset = spacing.bpf_offset_of(pool, offset);
         pool.select(values, offset)
     })
 }
