@@ -27,8 +27,8 @@ from slowpath.calibrate.experiments.evaluation import evaluate as evaluated
 from slowpath.calibrate.experiments.folder import RunFolder
 from slowpath.core.engine import estimates
 from slowpath.core.engine.targets import described_target
-from slowpath.fit.documents import FittedModel
-from slowpath.fit.evaluation import evaluate
+from slowpath.models.documents import FittedModel
+from slowpath.models.evaluation import evaluate
 
 TARGET = "linux-xdp.toml"
 

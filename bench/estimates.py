@@ -28,7 +28,7 @@ from estimation.stored import NEARLY, QUIET, Program, contenders, read
 from estimation.taking import Plan, take
 from scipy.stats import spearmanr
 
-from slowpath.bound.options import choose_target
+from slowpath.bounds.options import choose_target
 from slowpath.core.engine import estimates
 
 TARGETS = Path(__file__).parent.parent / "targets"

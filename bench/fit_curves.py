@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.fit.evaluation import evaluate
-from slowpath.fit.fitting import fit
-from slowpath.fit.metrics import error
-from slowpath.fit.options import Options
-from slowpath.fit.points import points_of
 from slowpath.measure.statistics import half_width
+from slowpath.models.evaluation import evaluate
+from slowpath.models.fitting import fit
+from slowpath.models.metrics import error
+from slowpath.models.options import Options
+from slowpath.models.points import points_of
 
 CURVES = Path(__file__).resolve().parent / "curves"
 

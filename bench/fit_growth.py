@@ -13,9 +13,9 @@ from time import process_time
 import matplotlib.pyplot as plt
 import numpy as np
 
-from slowpath.fit.derivation import derive
-from slowpath.fit.options import Options
-from slowpath.fit.points import Series, ordered, points_of, series_of
+from slowpath.models.derivation import derive
+from slowpath.models.options import Options
+from slowpath.models.points import Series, ordered, points_of, series_of
 
 POINTS = 15, 30, 60, 90, 120, 250, 500, 1000, 2000
 SEGMENTS = range(1, 13)

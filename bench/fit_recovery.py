@@ -16,15 +16,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.fit.costs import Piece
-from slowpath.fit.derivation import derive
-from slowpath.fit.evaluation import evaluate
-from slowpath.fit.fitting import fit
-from slowpath.fit.metrics import error
-from slowpath.fit.options import Options
-from slowpath.fit.parts import FittedSegment, fitted_at_points, part_of
-from slowpath.fit.points import Series, ordered, points_of, series_of
-from slowpath.fit.templates.catalogue import TEMPLATES
+from slowpath.models.costs import Piece
+from slowpath.models.derivation import derive
+from slowpath.models.evaluation import evaluate
+from slowpath.models.fitting import fit
+from slowpath.models.metrics import error
+from slowpath.models.options import Options
+from slowpath.models.parts import FittedSegment, fitted_at_points, part_of
+from slowpath.models.points import Series, ordered, points_of, series_of
+from slowpath.models.templates.catalogue import TEMPLATES
 
 POINTS, SHORTEST = 60, 8
 

@@ -20,8 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from slowpath.bound.analyst import RunContext, Session
-from slowpath.bound.options import WrittenOptions, read_request
+from slowpath.bounds.analyst import RunContext, Session
+from slowpath.bounds.options import WrittenOptions, read_request
 from slowpath.core.engine import kernel
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.measure.programs import prepare_program, slowest_to_fastest

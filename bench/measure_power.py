@@ -16,9 +16,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from slowpath.bound.analyst import RunContext, Session
-from slowpath.bound.options import WrittenOptions, read_request
-from slowpath.bound.outcomes import Analysed
+from slowpath.bounds.analyst import RunContext, Session
+from slowpath.bounds.options import WrittenOptions, read_request
+from slowpath.bounds.outcomes import Analysed
 from slowpath.core.engine import kernel
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.measure.comparison import FEWEST_LOADS, SamePacket, compare

@@ -22,7 +22,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-# Behind all else: `trace` and others are also names of the standard library.
+# Behind all else: `trace` and others are also names of the standard library. Tests of one slice
+# may use those of another.
+sys.path += [str(folder) for folder in sorted((ROOT / "tests").iterdir()) if folder.is_dir()]
 sys.path.append(str(ROOT / "bench"))
 
 

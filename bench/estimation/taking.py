@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from estimation.stored import NEARLY, Program, contenders, is_undecided, read
-from slowpath.bound.analyst import RunContext, Session
-from slowpath.bound.options import WrittenOptions, read_request
-from slowpath.bound.outcomes import Analysed
+from slowpath.bounds.analyst import RunContext, Session
+from slowpath.bounds.options import WrittenOptions, read_request
+from slowpath.bounds.outcomes import Analysed
 from slowpath.core.engine import estimates, kernel
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping

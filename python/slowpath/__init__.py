@@ -7,22 +7,22 @@ so that the command line, `slowpath.app`, starts quickly.
 
 TYPE_CHECKING = False  # type checkers know this name; importing `typing` takes long
 if TYPE_CHECKING:
-    from slowpath.bound.api import Program as Program
-    from slowpath.bound.api import Results as Results
-    from slowpath.bound.api import bound as bound
+    from slowpath.bounds.api import Program as Program
+    from slowpath.bounds.api import Results as Results
+    from slowpath.bounds.api import bound as bound
     from slowpath.core.errors import InputError as InputError
     from slowpath.core.errors import OptionError as OptionError
-    from slowpath.fit.api import Model as Model
-    from slowpath.fit.api import fit as fit
+    from slowpath.models.api import Model as Model
+    from slowpath.models.api import fit as fit
 
     __version__: str
 
 _PLACES = {
-    "bound": "slowpath.bound.api",
-    "fit": "slowpath.fit.api",
-    "Model": "slowpath.fit.api",
-    "Program": "slowpath.bound.api",
-    "Results": "slowpath.bound.api",
+    "bound": "slowpath.bounds.api",
+    "fit": "slowpath.models.api",
+    "Model": "slowpath.models.api",
+    "Program": "slowpath.bounds.api",
+    "Results": "slowpath.bounds.api",
     "InputError": "slowpath.core.errors",
     "OptionError": "slowpath.core.errors",
 }

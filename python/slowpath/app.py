@@ -36,10 +36,10 @@ ROOT = Group(
         ),
     ),
     {
-        "bound": "slowpath.bound.cli:BOUND",
+        "bound": "slowpath.bounds.cli:BOUND",
         "sweep": "slowpath.sweep.cli:SWEEP",
         "measure": "slowpath.measure.cli:MEASURE",
-        "fit": "slowpath.fit.cli:FIT",
+        "fit": "slowpath.models.cli:FIT",
         "calibrate": "slowpath.calibrate.cli:CALIBRATE",
         "chain": "slowpath.chain.cli:CHAIN",
         "contention": "slowpath.contention.cli:CONTENTION",

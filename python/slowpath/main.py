@@ -1,14 +1,8 @@
 """The entry point: reports every failure in one line instead of a traceback."""
 
-import gc
 import os
 import signal
-import sys
 from types import FrameType
-
-from slowpath.app import app
-from slowpath.core.errors import ExitCode
-from slowpath.core.terminal import note, prepare_streams
 
 _INTERRUPTED = 130
 
@@ -21,6 +15,12 @@ def _leave(_signal: int, _frame: FrameType | None) -> None:
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, _leave)
 
+import gc  # noqa: E402 - as said
+import sys  # noqa: E402
+
+from slowpath.app import app  # noqa: E402
+from slowpath.core.errors import ExitCode  # noqa: E402
+from slowpath.core.terminal import note, prepare_streams  # noqa: E402
 
 _TRACEBACK = "SLOWPATH_TRACEBACK"
 

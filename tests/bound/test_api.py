@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import slowpath
-from slowpath.bound.cli import BOUND
+from slowpath.bounds.cli import BOUND
 from slowpath.core.engine.analyses import Progress
 from support import ROOT
 from support import slowpath as command

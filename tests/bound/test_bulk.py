@@ -16,10 +16,10 @@ import pytest
 
 from assemble import hashes, write_object
 from compiler import needs_clang
-from slowpath.bound.analyst import Session
-from slowpath.bound.bulk import Answer, Item, analyse_all
-from slowpath.bound.multi_target import named_targets, read_requests
-from slowpath.bound.options import WrittenOptions
+from slowpath.bounds.analyst import Session
+from slowpath.bounds.bulk import Answer, Item, analyse_all
+from slowpath.bounds.multi_target import named_targets, read_requests
+from slowpath.bounds.options import WrittenOptions
 from slowpath.core.engine import identity
 from slowpath.core.errors import ExitCode, OptionError, UnavailableError
 from slowpath.core.jobs.local_pool import LocalPool

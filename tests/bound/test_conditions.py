@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from slowpath import bound
-from slowpath.bound.report import text_reporter
-from slowpath.bound.report_path import exactness
-from slowpath.bound.report_rates import CompactTable
-from slowpath.bound.requirement import refusal, relied_on
+from slowpath.bounds.report import text_reporter
+from slowpath.bounds.report_path import exactness
+from slowpath.bounds.report_rates import CompactTable
+from slowpath.bounds.requirement import refusal, relied_on
 from slowpath.core.schema.rates import Rate
 from slowpath.core.schema.results import NO_DETAIL, Result
 from support import ROOT, make_bound, make_result, slowpath

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import slowpath
-from slowpath.bound.default_target import CARD, SERVER, default_target, keep_calibration
+from slowpath.bounds.default_target import CARD, SERVER, default_target, keep_calibration
 from slowpath.core.engine.targets import builtin_target, target_text
 from support import ROOT
 from support import slowpath as command

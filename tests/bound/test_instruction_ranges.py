@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowpath.bound.report_path import Range, fold_repeats, format_ranges, join_adjacent
+from slowpath.bounds.report_path import Range, fold_repeats, format_ranges, join_adjacent
 
 
 @pytest.mark.parametrize(

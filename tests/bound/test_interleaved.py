@@ -2,10 +2,10 @@
 
 import csv
 
-from slowpath.bound import report_rates
-from slowpath.bound.report_counts import guarantee_lines
-from slowpath.bound.report_csv import COLUMNS, csv_row
-from slowpath.bound.requirement import Decision, judge, parse_requirement
+from slowpath.bounds import report_rates
+from slowpath.bounds.report_counts import guarantee_lines
+from slowpath.bounds.report_csv import COLUMNS, csv_row
+from slowpath.bounds.requirement import Decision, judge, parse_requirement
 from slowpath.core.schema.results import Bound, Result
 from support import make_bound, make_result
 

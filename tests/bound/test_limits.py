@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from assemble import hashes, rounds, shifts, small, straight, write_object
-from slowpath.bound.report_rates import full_report
+from slowpath.bounds.report_rates import full_report
 from slowpath.core.errors import ExitCode
 from slowpath.core.jobs.memory import default_limit, parse_size
 from slowpath.core.schema.results import NO_DETAIL

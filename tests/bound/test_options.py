@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from slowpath.bound.cli import BOUND
-from slowpath.bound.default_target import CARD
-from slowpath.bound.options import (
+from slowpath.bounds.cli import BOUND
+from slowpath.bounds.default_target import CARD
+from slowpath.bounds.options import (
     WrittenOptions,
     choose_metric,
     parse_paths,
     parse_unroll,
     read_request,
 )
-from slowpath.bound.plan import Request
+from slowpath.bounds.plan import Request
 from slowpath.core.engine import analyses, targets
 from slowpath.core.errors import InputError, OptionError
 from slowpath.core.schema.rates import Rate

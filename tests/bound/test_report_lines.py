@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowpath.bound.report_path import Group, Node, Part, fold, source_lines
+from slowpath.bounds.report_path import Group, Node, Part, fold, source_lines
 from slowpath.core.schema.results import Stretch
 from support import make_path
 

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from slowpath.bound.cli import FORMATS
-from slowpath.bound.report_csv import COLUMNS
-from slowpath.bound.report_rates import format_cycles, full_report
+from slowpath.bounds.cli import FORMATS
+from slowpath.bounds.report_csv import COLUMNS
+from slowpath.bounds.report_rates import format_cycles, full_report
 from slowpath.core.command import load
 from slowpath.core.printable import one_line
 from slowpath.core.schema.derived import is_capped, own_rate

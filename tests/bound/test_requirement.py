@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from slowpath.bound.requirement import Decision, decide, explain, parse_requirement, reproduce
+from slowpath.bounds.requirement import Decision, decide, explain, parse_requirement, reproduce
 from slowpath.core.errors import ExitCode, worst
 from slowpath.core.schema.derived import metric_rate
 from slowpath.core.schema.rates import CountLimit, Rate, Requirement

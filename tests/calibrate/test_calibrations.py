@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slowpath.bound.default_target import calibration, keep_calibration
+from slowpath.bounds.default_target import calibration, keep_calibration
 from slowpath.calibrate import run
 from slowpath.calibrate.core_model.derivation import Derived
 from slowpath.calibrate.core_model.description import Quality, quality

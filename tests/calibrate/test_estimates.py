@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from slowpath.bound.default_target import calibration_file, keep_calibration
-from slowpath.bound.options import choose_target
-from slowpath.bound.report_counts import CountTable
-from slowpath.bound.requirement import Decision, decide, explain, judge
+from slowpath.bounds.default_target import calibration_file, keep_calibration
+from slowpath.bounds.options import choose_target
+from slowpath.bounds.report_counts import CountTable
+from slowpath.bounds.requirement import Decision, decide, explain, judge
 from slowpath.core.engine import targets
 from slowpath.core.schema.rates import Rate
 from slowpath.core.schema.results import Estimate, Result

@@ -22,7 +22,7 @@ from slowpath.calibrate.programs import dpdk, p4, xdp
 from slowpath.calibrate.testbeds import dpdk as dpdk_bed
 from slowpath.core.errors import InputError, UnavailableError
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.fit.evaluation import evaluate as predict
+from slowpath.models.evaluation import evaluate as predict
 from support import GOLDEN, check_golden
 
 # --- computed: what each step of the sweep adds, worked out by hand -------------------------------
@@ -327,7 +327,9 @@ def test_a_test_bed_says_why_it_is_none_for_an_experiment() -> None:
         del experiment["testbeds"]
         with pytest.raises(InputError, match=said):
             metric_on(bed, experiment)  # type: ignore[arg-type]
-    text = (xdp.FOLDER.parent.parent.parent / "catalogue/table-lru-entries.yaml").read_text()
+    text = (
+        xdp.FOLDER.parent.parent.parent / "experiments/catalogue/table-lru-entries.yaml"
+    ).read_text()
     other = read_experiment("x", text.replace("testbeds: [linux-xdp", "testbeds: [dpdk"))
     with pytest.raises(InputError, match="dpdk has map: hash only"):
         metric_on(bed, other)
@@ -367,7 +369,7 @@ def test_a_test_bed_says_why_it_is_none_for_an_experiment() -> None:
 def test_what_a_test_bed_lacks_of_tables_is_said(
     bed: str, name: str, old: str, new: str, said: str
 ) -> None:
-    text = (xdp.FOLDER.parent.parent.parent / f"catalogue/{name}.yaml").read_text()
+    text = (xdp.FOLDER.parent.parent.parent / f"experiments/catalogue/{name}.yaml").read_text()
     text = re.sub(r"metrics: .*", "metrics: [ns, instructions]", text)
     text = re.sub(r"testbeds: .*", f"testbeds: [{bed}]", text.replace(old, new))
     with pytest.raises(InputError, match=said):

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from slowpath.bound import progress
-from slowpath.bound.progress import PartWatcher, WorkWatch, describe_work, ending
+from slowpath.bounds import progress
+from slowpath.bounds.progress import PartWatcher, WorkWatch, describe_work, ending
 from slowpath.core.engine.analyses import Run
 from slowpath.core.engine.current_stage import StageProgress
 from slowpath.core.errors import ExitCode

@@ -61,7 +61,7 @@ def test_patterns_are_detected_from_mixes(tmp_path: Path, pattern: Pattern) -> N
     assert document["pattern"] == pattern
     reason = document["pattern_reason"]
     assert (reason["source"], reason["declared"]) == ("detected", None)
-    found = reason["detect_pattern"]
+    found = reason["detected"]
     assert (found["pattern"], found["co_runs"]) == (pattern, 12)
     assert found["confidence"] > 0.95
     errors = {PIPELINE: found["pipeline_error"], COMPLETION: found["run_to_completion_error"]}

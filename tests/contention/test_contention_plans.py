@@ -311,7 +311,7 @@ class MadeUp(Profiling):
 @pytest.fixture(autouse=True)
 def _no_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
     nobody = SimpleNamespace(elsewhere=0.0)
-    monkeypatch.setattr(profiler, "Surroundings", lambda _cpus, _away: nobody)
+    monkeypatch.setattr(profiler, "CpuMonitor", lambda _cpus, _away: nobody)
 
 
 def headers_alone(**effort: Any) -> Setup:

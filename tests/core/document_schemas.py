@@ -31,7 +31,6 @@ from slowpath.contention.documents import SavedModel
 from slowpath.contention.placement.documents import PlacementReport, SuggestionReport
 from slowpath.contention.profiling.setup import ProfileRecord
 from slowpath.diff.machine_readable import ComparedProgram, StoppedProgram
-from slowpath.fit.documents import FittedModel, Predicted
 from slowpath.insights.accelerators.documents import AcceleratorsReport
 from slowpath.insights.advice.documents import AdviceReport
 from slowpath.insights.blocks.documents import BlocksReport
@@ -41,6 +40,7 @@ from slowpath.insights.trace.documents import CountsReport
 from slowpath.measure.disturbances import Disturbance
 from slowpath.measure.documents import ComparedVersions, MeasuredProgram
 from slowpath.measure.environment import Environment
+from slowpath.models.documents import FittedModel, Predicted
 from slowpath.show.calibrations import Calibration
 from slowpath.sweep.documents import Sweep
 

@@ -11,7 +11,7 @@ from textwrap import dedent
 
 import pytest
 
-from slowpath.bound.report_csv import COLUMNS
+from slowpath.bounds.report_csv import COLUMNS
 from support import BLESS, ROOT, check_golden, slowpath
 
 CI_PAGE = ROOT / "docs/ci.md"

@@ -11,7 +11,7 @@ import pytest
 
 import slowpath
 from slowpath import _core
-from slowpath.bound.progress import describe
+from slowpath.bounds.progress import describe
 from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.engine.analyses import Options, Outcome, Progress, Run, messages
 from slowpath.core.engine.objects import Subject

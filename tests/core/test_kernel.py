@@ -13,10 +13,10 @@ from slowpath.core.engine import kernel
 from slowpath.core.errors import InputError, UnavailableError
 
 OPEN = """
-from slowpath.engine.kernel import stations
-from slowpath.cli.errors import UnavailableError
+from slowpath.core.engine import kernel
+from slowpath.core.errors import UnavailableError
 try:
-    stations.open_kernel()
+    kernel.open_kernel()
     print("opened")
 except UnavailableError as problem:
     print(problem)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from slowpath.bound import progress
-from slowpath.bound.progress import Watch
+from slowpath.bounds import progress
+from slowpath.bounds.progress import Watch
 from slowpath.core.engine.analyses import Run
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.isolated_job import IsolatedJob

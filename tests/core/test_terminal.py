@@ -8,7 +8,7 @@ from io import StringIO
 
 import pytest
 
-from slowpath.bound.progress import Watch, cut
+from slowpath.bounds.progress import Watch, cut
 from slowpath.core.engine.analyses import Run
 from support import ROOT
 

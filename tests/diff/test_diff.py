@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from slowpath.bound.analyst import Analyst
-from slowpath.bound.options import WrittenOptions
+from slowpath.bounds.analyst import Analyst
+from slowpath.bounds.options import WrittenOptions
 from slowpath.core.engine import analyses
 from slowpath.core.errors import ExitCode
 from slowpath.core.schema.results import NO_DETAIL

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from slowpath.app import app
-from slowpath.bound import progress
+from slowpath.bounds import progress
 from support import GOLDEN, ROOT, check_golden, slowpath
 from test_schema import check
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import slowpath
-from slowpath.fit.cli import FIT
-from slowpath.fit.metrics import METRICS
-from slowpath.fit.options import DIRECTIONS, METHODS, MOST_SEGMENTS, RULES
+from slowpath.models.cli import FIT
+from slowpath.models.metrics import METRICS
+from slowpath.models.options import DIRECTIONS, METHODS, MOST_SEGMENTS, RULES
 from support import ROOT
 from support import slowpath as command
 

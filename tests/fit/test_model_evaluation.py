@@ -12,15 +12,15 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from slowpath.fit import derivation
-from slowpath.fit.documents import FittedModel
-from slowpath.fit.evaluation import evaluate
-from slowpath.fit.fitting import fit
-from slowpath.fit.options import Options
-from slowpath.fit.points import points_of
-from slowpath.fit.templates.catalogue import BY_NAME, TEMPLATES, WHOLE
-from slowpath.fit.templates.template import Floats
-from slowpath.fit.templates.terms import NAME
+from slowpath.models import derivation
+from slowpath.models.documents import FittedModel
+from slowpath.models.evaluation import evaluate
+from slowpath.models.fitting import fit
+from slowpath.models.options import Options
+from slowpath.models.points import points_of
+from slowpath.models.templates.catalogue import BY_NAME, TEMPLATES, WHOLE
+from slowpath.models.templates.template import Floats
+from slowpath.models.templates.terms import NAME
 from support import BLESS, GOLDEN
 
 FILE = GOLDEN / "models/evaluation.json"

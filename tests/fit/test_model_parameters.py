@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from slowpath.fit.evaluation import evaluate
-from slowpath.fit.fitting import fit
-from slowpath.fit.options import Options
-from slowpath.fit.points import Points, PointsError, points_of
-from slowpath.fit.templates.catalogue import BY_NAME, TEMPLATES
-from slowpath.fit.templates.template import (
+from slowpath.models.evaluation import evaluate
+from slowpath.models.fitting import fit
+from slowpath.models.options import Options
+from slowpath.models.points import Points, PointsError, points_of
+from slowpath.models.templates.catalogue import BY_NAME, TEMPLATES
+from slowpath.models.templates.template import (
     Batch,
     Curve,
     Floats,

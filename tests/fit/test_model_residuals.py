@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from slowpath.calibrate.core_model.derivation import models_text
 from slowpath.core.errors import InputError
-from slowpath.fit.documents import FittedModel
-from slowpath.fit.evaluation import evaluate
-from slowpath.fit.files import read, written
-from slowpath.fit.fitting import fit
-from slowpath.fit.metrics import error
-from slowpath.fit.options import Options
-from slowpath.fit.points import Points, points_of
-from slowpath.fit.report import text_report
-from slowpath.fit.residuals import Noise, Walk, expected, most_likely
-from slowpath.fit.templates.template import Floats
+from slowpath.models.documents import FittedModel
+from slowpath.models.evaluation import evaluate
+from slowpath.models.files import read, written
+from slowpath.models.fitting import fit
+from slowpath.models.metrics import error
+from slowpath.models.options import Options
+from slowpath.models.points import Points, points_of
+from slowpath.models.report import text_report
+from slowpath.models.residuals import Noise, Walk, expected, most_likely
+from slowpath.models.templates.template import Floats
 
 QUICK = Options(hold_out=False)
 SIZE = 60

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from slowpath.fit.costs import Costs
-from slowpath.fit.evaluation import Prediction, evaluate
-from slowpath.fit.fitting import fit
-from slowpath.fit.held_out import HeldOut, held_out
-from slowpath.fit.options import Options
-from slowpath.fit.points import Points, PointsError, points_of
-from slowpath.fit.segments import dynamic, exhaustive
-from slowpath.fit.templates.catalogue import TEMPLATES
-from slowpath.fit.templates.template import Curve, Floats
+from slowpath.models.costs import Costs
+from slowpath.models.evaluation import Prediction, evaluate
+from slowpath.models.fitting import fit
+from slowpath.models.held_out import HeldOut, held_out
+from slowpath.models.options import Options
+from slowpath.models.points import Points, PointsError, points_of
+from slowpath.models.segments import dynamic, exhaustive
+from slowpath.models.templates.catalogue import TEMPLATES
+from slowpath.models.templates.template import Curve, Floats
 
 CURVES_MEASURED = Path(__file__).resolve().parents[2] / "bench" / "curves"
 QUICK = Options(hold_out=False)

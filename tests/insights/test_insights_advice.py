@@ -451,7 +451,7 @@ def test_a_page_does_not_replace_what_is_read(tmp_path: Path) -> None:
 def test_names_of_commands_win_over_files_but_paths_are_files(tmp_path: Path) -> None:
     (tmp_path / "counts").write_text("int x;\n")
     named = slowpath("insights", "counts", "--help", cwd=tmp_path)
-    assert "Count what a function does" in named.stdout
+    assert "Count blocks and memory accesses" in named.stdout
     path = slowpath("insights", "./counts", cwd=tmp_path)
     assert "./counts: is no source in C or C++" in path.stderr
     help_text = slowpath("insights", "--help").stdout

@@ -2,13 +2,13 @@
 
 from argparse import Namespace
 
-from slowpath.bound.flags import ANALYSIS, FILES, OUTPUT, form_option, written_options
+from slowpath.bounds.flags import ANALYSIS, FILES, OUTPUT, form_option, written_options
 from slowpath.core.command import Command, option
 
 
 def _annotate(given: Namespace) -> int:
     from slowpath.annotate.run import Output, annotate
-    from slowpath.bound.options import read_request
+    from slowpath.bounds.options import read_request
 
     request = read_request(given.file, written_options(given, given.file))
     return annotate(request, Output(given.format, given.instructions))

@@ -14,10 +14,10 @@ from slowpath.annotate.rows import (
     Source,
     share_of,
 )
-from slowpath.bound import report_counts
-from slowpath.bound import report_rates as report_single
-from slowpath.bound.report_path import assumption_lines, estimate_lines, labelled
-from slowpath.bound.report_rates import format_cycles
+from slowpath.bounds import report_counts
+from slowpath.bounds import report_rates as report_single
+from slowpath.bounds.report_path import assumption_lines, estimate_lines, labelled
+from slowpath.bounds.report_rates import format_cycles
 from slowpath.core.printable import one_line
 from slowpath.core.schema.derived import NANOSECONDS, cost_words, is_count, is_found
 from slowpath.core.schema.results import Result

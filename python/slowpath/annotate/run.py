@@ -5,9 +5,9 @@ from typing import Literal, NamedTuple
 
 from slowpath.annotate.report import annotation_report, headline
 from slowpath.annotate.rows import Annotation, annotation, find_sources
-from slowpath.bound.analyst import RunContext, Session
-from slowpath.bound.outcomes import Analysed, Complaints, Unmatched, note_remarks
-from slowpath.bound.plan import Request
+from slowpath.bounds.analyst import RunContext, Session
+from slowpath.bounds.outcomes import Analysed, Complaints, Unmatched, note_remarks
+from slowpath.bounds.plan import Request
 from slowpath.core.engine import identity
 from slowpath.core.errors import ExitCode, worst
 from slowpath.core.jobs.stopping import heeding_signals

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from slowpath.bound.flags import OUTPUT, cpu_option, form_option
+from slowpath.bounds.flags import OUTPUT, cpu_option, form_option
 from slowpath.core.command import ARGUMENTS, Command, option, within
 
 _WHICH = "Selection of experiments"

@@ -13,11 +13,11 @@ from slowpath.core.html.chart import colour
 from slowpath.core.html.elements import Column, Content, Html, element, join, prose, table
 from slowpath.core.html.page import facts, page
 from slowpath.core.schema.validation import ShapeError, check_shape, schema
-from slowpath.fit.documents import FittedModel, Parameter, Segment
-from slowpath.fit.report import sentences, written
 from slowpath.measure import disturbances
 from slowpath.measure.disturbances import Disturbance
 from slowpath.measure.environment import Environment
+from slowpath.models.documents import FittedModel, Parameter, Segment
+from slowpath.models.report import sentences, written
 
 
 def environments_of(folder: ExperimentFolder) -> list[Environment]:

@@ -11,8 +11,8 @@ from slowpath.core.html.chart import Chart, Curve, Points, draw, scale_of, spark
 from slowpath.core.html.elements import Content, Html, element
 from slowpath.core.html.page import download
 from slowpath.core.printable import csv_line
-from slowpath.fit.documents import FittedModel
-from slowpath.fit.evaluation import Prediction, bends, evaluate
+from slowpath.models.documents import FittedModel
+from slowpath.models.evaluation import Prediction, bends, evaluate
 
 _PLACES = 60
 """Intervals per segment that make a smooth curve."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from slowpath.calibrate.core_model.derivation import Derived
 from slowpath.calibrate.experiments.documents import CalibratedExperiment, Point
 from slowpath.core.terminal import Line, grid
-from slowpath.fit.documents import FittedModel
+from slowpath.models.documents import FittedModel
 
 _COLUMNS = ("experiment", "by", "from", "to", "first", "last", "unit", "error", "model")
 _RIGHT = ("from", "to", "first", "last", "error")

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
-from slowpath.bound.default_target import (
+from slowpath.bounds.default_target import (
     CALIBRATED,
     calibration,
     calibration_file,
     keep_calibration,
 )
-from slowpath.bound.options import check_valid
+from slowpath.bounds.options import check_valid
 from slowpath.calibrate.core_model.derivation import Derived, derive
 from slowpath.calibrate.experiments.documents import CalibratedExperiment
 from slowpath.calibrate.experiments.evaluation import evaluate_all
@@ -25,7 +25,7 @@ from slowpath.core.errors import ExitCode, worst
 from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.core.printable import json_line
 from slowpath.core.terminal import error, note, out, out_lines
-from slowpath.fit.fitting import need
+from slowpath.models.fitting import need
 
 _PAUSE = 30.0
 """Seconds between two progress lines of a stage, without a terminal."""

@@ -2,8 +2,8 @@
 
 from argparse import Namespace
 
-from slowpath.bound.cli import FORMATS, REPORTING
-from slowpath.bound.flags import (
+from slowpath.bounds.cli import FORMATS, REPORTING
+from slowpath.bounds.flags import (
     ANALYSIS,
     BTF,
     CFLAGS,
@@ -20,7 +20,7 @@ from slowpath.core.command import Command, Group, Option, argument, load, option
 
 
 def _bound(given: Namespace) -> int:
-    from slowpath.bound.run import Output
+    from slowpath.bounds.run import Output
     from slowpath.chain.run import bound
 
     output = Output(load(FORMATS[given.format]), given.pcap, given.verbose, "chain bound")

@@ -11,10 +11,10 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from slowpath.bound.analyst import Analyst, RunContext
-from slowpath.bound.options import WrittenOptions, choose_target, read_request
-from slowpath.bound.plan import Task
-from slowpath.bound.progress import PartWatcher, WorkWatch
+from slowpath.bounds.analyst import Analyst, RunContext
+from slowpath.bounds.options import WrittenOptions, choose_target, read_request
+from slowpath.bounds.plan import Task
+from slowpath.bounds.progress import PartWatcher, WorkWatch
 from slowpath.chain.documents import ChainProgram, Guarantee
 from slowpath.chain.facts import maps_text
 from slowpath.chain.loading import LoadedChain, compiled_of, targets_of

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from slowpath.bound.multi_target import without_others
-from slowpath.bound.options import WrittenOptions, check_valid, choose_target, read_request
-from slowpath.bound.plan import Plan, Request, Task
+from slowpath.bounds.multi_target import without_others
+from slowpath.bounds.options import WrittenOptions, check_valid, choose_target, read_request
+from slowpath.bounds.plan import Plan, Request, Task
 from slowpath.core.engine import chains, objects
 from slowpath.core.engine.targets import Target
 from slowpath.core.errors import InputError

@@ -4,8 +4,8 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Literal
 
-from slowpath.bound.flags import written_options
-from slowpath.bound.options import (
+from slowpath.bounds.flags import written_options
+from slowpath.bounds.options import (
     check_valid,
     choose_target,
     memory_or_share,

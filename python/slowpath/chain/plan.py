@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from slowpath.bound.flags import written_options
-from slowpath.bound.options import memory_or_share
-from slowpath.bound.progress import WorkWatch, ending
+from slowpath.bounds.flags import written_options
+from slowpath.bounds.options import memory_or_share
+from slowpath.bounds.progress import WorkWatch, ending
 from slowpath.chain.documents import AsIs, GreatestCost, HotSpot, PlanReport
 from slowpath.chain.loading import load_members
 from slowpath.core.engine import chains, identity

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from slowpath.bound.analyst import RunContext, Session
-from slowpath.bound.options import WrittenOptions, read_request
-from slowpath.bound.progress import PartWatcher, WorkWatch
+from slowpath.bounds.analyst import RunContext, Session
+from slowpath.bounds.options import WrittenOptions, read_request
+from slowpath.bounds.progress import PartWatcher, WorkWatch
 from slowpath.chain.documents import ChainProgram, OnDevice, Rehearsal
 from slowpath.chain.loading import LoadedChain, plan_for
 from slowpath.core.engine import chains, objects, rehearsals

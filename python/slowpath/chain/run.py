@@ -7,10 +7,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from slowpath.bound.analyst import Session
-from slowpath.bound.options import WrittenOptions, read_request
-from slowpath.bound.progress import WorkWatch, ending
-from slowpath.bound.run import Output, report
+from slowpath.bounds.analyst import Session
+from slowpath.bounds.options import WrittenOptions, read_request
+from slowpath.bounds.progress import WorkWatch, ending
+from slowpath.bounds.run import Output, report
 from slowpath.chain.documents import ChainReport, Fused, must_not_load
 from slowpath.chain.guarantees import GuaranteeRequest, find_guarantees, known_facts
 from slowpath.chain.loading import LoadedChain, conditions_of, load_chain, plans_of, targets_of

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from slowpath.bound.progress import WorkWatch, ending
+from slowpath.bounds.progress import WorkWatch, ending
 from slowpath.chain.documents import FinalState, VerifyReport
 from slowpath.chain.loading import LoadedChain, load_chain
 from slowpath.core.engine import chains, identity, objects

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from slowpath.bound.flags import (
+from slowpath.bounds.flags import (
     BTF,
     CFLAGS,
     MAP_ABI,

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from slowpath.bound.default_target import CARD
-from slowpath.bound.options import (
+from slowpath.bounds.default_target import CARD
+from slowpath.bounds.options import (
     WrittenOptions,
     check_not_a_program,
     choose_target,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from slowpath.bound.report_path import count_of
+from slowpath.bounds.report_path import count_of
 from slowpath.core.errors import ExitCode
 from slowpath.core.printable import one_line
 from slowpath.core.programs.packet import hex_dump

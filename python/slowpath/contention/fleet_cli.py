@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from slowpath.bound.flags import WHERE
+from slowpath.bounds.flags import WHERE
 from slowpath.contention.cli import CODES, FORMAT, NEEDS, OUTPUT
 from slowpath.contention.options import LENGTH, MIXES, POLICIES, POLICY, SURE
 from slowpath.contention.profiling.setup import PLANS

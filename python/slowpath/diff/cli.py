@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from slowpath.bound.flags import ANALYSIS, OUTPUT, form_option, written_options
+from slowpath.bounds.flags import ANALYSIS, OUTPUT, form_option, written_options
 from slowpath.core.command import Command, argument, load, option, within
 
 FORMATS = {

@@ -8,7 +8,7 @@ value that a side lacks, or a percentage of zero.
 import math
 from typing import Literal, NamedTuple
 
-from slowpath.bound.report_rates import format_cycles
+from slowpath.bounds.report_rates import format_cycles
 from slowpath.core.schema.derived import is_count, is_found
 from slowpath.core.schema.rates import as_metric, format_apart, format_rate
 from slowpath.core.schema.results import Result

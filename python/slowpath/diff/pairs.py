@@ -5,11 +5,11 @@ from collections.abc import Callable, Hashable, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
-from slowpath.bound.analyst import RunContext, Session
-from slowpath.bound.default_target import default_target
-from slowpath.bound.options import WrittenOptions, read_request
-from slowpath.bound.outcomes import Complaints, Unmatched, note_remarks
-from slowpath.bound.plan import Request
+from slowpath.bounds.analyst import RunContext, Session
+from slowpath.bounds.default_target import default_target
+from slowpath.bounds.options import WrittenOptions, read_request
+from slowpath.bounds.outcomes import Complaints, Unmatched, note_remarks
+from slowpath.bounds.plan import Request
 from slowpath.core.engine import targets
 from slowpath.core.errors import ExitCode, InputError, OptionError
 from slowpath.core.inputs import NO_SUCH_FILE, read_program

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
-from slowpath.bound.report_rates import format_cycles
+from slowpath.bounds.report_rates import format_cycles
 from slowpath.core.printable import one_line
 from slowpath.core.schema.derived import cost_words, is_found, verdict_of
 from slowpath.core.terminal import Line, grid

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
-from slowpath.bound.options import repeat
-from slowpath.bound.requirement import reproduce
+from slowpath.bounds.options import repeat
+from slowpath.bounds.requirement import reproduce
 from slowpath.core.errors import ExitCode, OptionError, worst
 from slowpath.core.programs.selection import Selection
 from slowpath.core.terminal import Line, error, note, out_lines

@@ -194,7 +194,7 @@ def read_limits(given: Namespace) -> Limits:
     Raises:
         OptionError: when an option is invalid.
     """
-    from slowpath.bound.options import read_option
+    from slowpath.bounds.options import read_option
     from slowpath.core.jobs.memory import default_limit, parse_size
     from slowpath.core.programs.sources import Clang
 

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from slowpath.bound.flags import (
+from slowpath.bounds.flags import (
     ASSUME,
     ASSUMED,
     BTF,
@@ -32,7 +32,7 @@ FORMATS = ("table", "json", "csv")
 
 
 def _measure(given: Namespace) -> int:
-    from slowpath.bound.options import read_option, read_request
+    from slowpath.bounds.options import read_option, read_request
     from slowpath.measure.run import measure
     from slowpath.measure.settings import Settings, parse_gate
 

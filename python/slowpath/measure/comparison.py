@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from slowpath.bound.outcomes import Analysed
+from slowpath.bounds.outcomes import Analysed
 from slowpath.core.engine import kernel, objects
 from slowpath.core.errors import DisagreementError, InputError
 from slowpath.measure.documents import ComparedPath, ComparedVersions, MeasuredProgram

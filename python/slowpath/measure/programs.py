@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from slowpath.bound.default_target import CALIBRATED
-from slowpath.bound.options import choose_target
-from slowpath.bound.outcomes import Analysed
+from slowpath.bounds.default_target import CALIBRATED
+from slowpath.bounds.options import choose_target
+from slowpath.bounds.outcomes import Analysed
 from slowpath.core.engine import estimates, kernel, objects, targets
 from slowpath.core.errors import DisagreementError, InputError
 from slowpath.core.schema.results import PathResult, Witness

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from slowpath.bound.analyst import RunContext, Session
-from slowpath.bound.outcomes import Analysed, Complaints, Unmatched, note_remarks
-from slowpath.bound.plan import Request
+from slowpath.bounds.analyst import RunContext, Session
+from slowpath.bounds.outcomes import Analysed, Complaints, Unmatched, note_remarks
+from slowpath.bounds.plan import Request
 from slowpath.core import terminal
 from slowpath.core.engine import identity, kernel
 from slowpath.core.engine.kernel import open_kernel, open_station

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
-from slowpath.bound.plan import Request
+from slowpath.bounds.plan import Request
 from slowpath.core.engine import kernel
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.pictures import check_picture

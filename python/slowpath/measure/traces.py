@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from slowpath.bound.outcomes import Analysed
+from slowpath.bounds.outcomes import Analysed
 from slowpath.core.engine import kernel, objects
 from slowpath.core.errors import InputError
 from slowpath.core.pictures import picture

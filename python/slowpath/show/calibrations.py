@@ -4,9 +4,9 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any, TypedDict
 
-from slowpath.bound.default_target import CALIBRATED, calibration
-from slowpath.bound.options import check_valid
-from slowpath.bound.report_path import labelled
+from slowpath.bounds.default_target import CALIBRATED, calibration
+from slowpath.bounds.options import check_valid
+from slowpath.bounds.report_path import labelled
 from slowpath.core.engine import identity, targets
 from slowpath.core.errors import ExitCode, InputError
 from slowpath.core.inputs import read_text

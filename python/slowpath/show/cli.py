@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from slowpath.bound.flags import (
+from slowpath.bounds.flags import (
     BTF,
     CFLAGS,
     OUTPUT,
@@ -27,7 +27,7 @@ def _show(given: Namespace) -> int:
         if len(targets) < len(given.file):
             raise OptionError("FILE", f"{targets[0]} is a target; name objects by themselves")
         return show_calibrations(targets, given.format)
-    from slowpath.bound.options import memory_or_share
+    from slowpath.bounds.options import memory_or_share
     from slowpath.show.run import ShowOptions, show_objects
 
     flags, memory = cflags(given, given.file), memory_or_share(given.memory)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from slowpath.bound.default_target import CARD
+from slowpath.bounds.default_target import CARD
 from slowpath.core.printable import one_line
 from slowpath.core.schema.derived import refusal_text
 from slowpath.core.schema.shown import BpfObject, Call, Loop, Map, Program

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from slowpath.bound.flags import ANALYSIS, GUARANTEE, OUTPUT, cpu_option, form_option
+from slowpath.bounds.flags import ANALYSIS, GUARANTEE, OUTPUT, cpu_option, form_option
 from slowpath.core.command import Command, argument, option, within
 
 _SWEEP = "What to sweep"

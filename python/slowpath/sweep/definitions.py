@@ -7,17 +7,17 @@ from itertools import product
 from math import prod
 from typing import NamedTuple
 
-from slowpath.bound.default_target import default_target
-from slowpath.bound.flags import written_options
-from slowpath.bound.multi_target import named_targets
-from slowpath.bound.options import (
+from slowpath.bounds.default_target import default_target
+from slowpath.bounds.flags import written_options
+from slowpath.bounds.multi_target import named_targets
+from slowpath.bounds.options import (
     WrittenOptions,
     check_valid,
     choose_target,
     read_option,
     read_request,
 )
-from slowpath.bound.plan import Request
+from slowpath.bounds.plan import Request
 from slowpath.core.engine.targets import Target
 from slowpath.core.errors import OptionError
 from slowpath.core.inputs import read_program

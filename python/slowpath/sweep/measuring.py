@@ -6,7 +6,7 @@ All programs take turns in the same loads, so that disturbances by the machine c
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from slowpath.bound.outcomes import Analysed
+from slowpath.bounds.outcomes import Analysed
 from slowpath.core.engine import kernel
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.measure import environment

@@ -7,7 +7,7 @@ values.
 from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING, NamedTuple
 
-from slowpath.bound.report_rates import notes_of
+from slowpath.bounds.report_rates import notes_of
 from slowpath.core.pictures import picture, plain
 from slowpath.core.printable import csv_line
 from slowpath.core.schema.derived import counted, metric_words

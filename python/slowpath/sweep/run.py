@@ -5,7 +5,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from slowpath.bound.options import check_not_a_program, read_option
+from slowpath.bounds.options import check_not_a_program, read_option
 from slowpath.core.engine import identity
 from slowpath.core.errors import ExitCode, InputError, OptionError, UnavailableError, worst
 from slowpath.core.inputs import read_program, write_error

@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from slowpath.bound.analyst import RunContext, Session
-from slowpath.bound.outcomes import Analysed, Unmatched, code_of, note_remarks
-from slowpath.bound.plan import Plan, Request
-from slowpath.bound.progress import Watch
+from slowpath.bounds.analyst import RunContext, Session
+from slowpath.bounds.outcomes import Analysed, Unmatched, code_of, note_remarks
+from slowpath.bounds.plan import Plan, Request
+from slowpath.bounds.progress import Watch
 from slowpath.core import terminal
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.jobs.stopping import Stopping

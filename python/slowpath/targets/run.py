@@ -3,7 +3,7 @@
 import tomllib
 from collections.abc import Sequence
 
-from slowpath.bound.options import check_valid, choose_target, read_option
+from slowpath.bounds.options import check_valid, choose_target, read_option
 from slowpath.core.engine import targets
 from slowpath.core.errors import ExitCode, InputError, OptionError, worst
 from slowpath.core.inputs import read_text

@@ -11,7 +11,7 @@ from slowpath.calibrate.core_model.observations import Observation, observations
 from slowpath.calibrate.experiments.documents import ModelDocument
 from slowpath.calibrate.experiments.folder import ExperimentFolder, RunFolder, write
 from slowpath.core.engine import estimates, targets
-from slowpath.fit.documents import Segment
+from slowpath.models.documents import Segment
 
 if TYPE_CHECKING:
     from slowpath.measure.environment import Environment

@@ -3,7 +3,7 @@
 from typing import Literal, NamedTuple, NotRequired, TypedDict
 
 from slowpath.calibrate.experiments.specification import Metric
-from slowpath.fit.documents import FittedModel
+from slowpath.models.documents import FittedModel
 
 State = Literal["complete", "partial", "failed", "written"]
 """Outcome of an experiment: all possible points measured, interrupted, no point measured, or

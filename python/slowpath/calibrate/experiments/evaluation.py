@@ -29,10 +29,10 @@ from slowpath.calibrate.experiments.samples import (
 )
 from slowpath.calibrate.experiments.specification import Experiment, settings_at
 from slowpath.core.inputs import write_error
-from slowpath.fit.documents import FittedModel
+from slowpath.models.documents import FittedModel
 
 if TYPE_CHECKING:
-    from slowpath.fit.points import Points
+    from slowpath.models.points import Points
 
 
 class _Model(NamedTuple):
@@ -96,7 +96,7 @@ def plot(folder: ExperimentFolder, document: ModelDocument) -> None:
     model = document["model"]
     if model is None:
         return
-    from slowpath.fit.report import draw
+    from slowpath.models.report import draw
 
     file = str(folder.path / "plot.svg")
     table = _table(document["parameter"], document["metric"], document["points"])
@@ -114,8 +114,8 @@ def _model(
         return _Model(None, "nothing was measured")
     import numpy as np
 
-    from slowpath.fit.fitting import fit
-    from slowpath.fit.points import PointsError
+    from slowpath.models.fitting import fit
+    from slowpath.models.points import PointsError
 
     try:
         table = _table(parameter, measurement["metric"], points)
@@ -127,7 +127,7 @@ def _model(
 
 
 def _table(parameter: str, metric: str, points: list[Point]) -> "Points":
-    from slowpath.fit.points import points_of
+    from slowpath.models.points import points_of
 
     columns = {
         parameter: [float(one["value"]) for one in points],

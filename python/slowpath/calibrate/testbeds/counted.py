@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from slowpath.bound.analyst import RunContext, Session
-from slowpath.bound.options import WrittenOptions, read_request
+from slowpath.bounds.analyst import RunContext, Session
+from slowpath.bounds.options import WrittenOptions, read_request
 from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits
 from slowpath.calibrate.experiments.documents import Sample
 from slowpath.calibrate.experiments.specification import Experiment, Metric, swept_values

@@ -46,7 +46,7 @@ class CountLimit(NamedTuple):
 
 
 Requirement = Rate | CountLimit
-"""A requirement for a guarantee; `slowpath.bound.requirement` reads and checks it."""
+"""A requirement for a guarantee; `slowpath.bounds.requirement` reads and checks it."""
 
 
 def parse_rate(text: str) -> Rate:

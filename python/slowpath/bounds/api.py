@@ -1,0 +1,351 @@
+"""`slowpath.bound(...)` for Python programs, its results, and their display in notebooks."""
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from html import escape
+from typing import Literal, overload
+
+from slowpath.bounds.analyst import RunContext, Session
+from slowpath.bounds.options import DEFAULT_DEADLINE, WrittenOptions, read_request
+from slowpath.bounds.outcomes import Analysed
+from slowpath.bounds.plan import Request
+from slowpath.bounds.progress import Watcher
+from slowpath.bounds.report import text_reporter
+from slowpath.bounds.requirement import Decision, Judgement, judge
+from slowpath.core.engine.analyses import Progress, Run
+from slowpath.core.engine.identity import version
+from slowpath.core.html.elements import preformatted
+from slowpath.core.jobs.stopping import heeding_signals
+from slowpath.core.printable import one_line
+from slowpath.core.programs.packet import hex_dump, wire_bytes, witness_bytes, write_pcap
+from slowpath.core.programs.selection import Selection
+from slowpath.core.schema.derived import condition, is_count, metric_rate, rate_metric
+from slowpath.core.schema.rates import format_rate
+from slowpath.core.schema.results import (
+    DESCRIBED_PATHS,
+    Bound,
+    Estimate,
+    PathResult,
+    Result,
+    Verdict,
+)
+
+
+def page_part(results: Sequence[Result]) -> str:
+    """Return the table of results as HTML, with the slowest packet of a single program below."""
+    rows = "".join(f"<tr>{''.join(_cells(result))}</tr>" for result in results)
+    heads = ("program", "target", "guaranteed", "verdict", "if")
+    head = "".join(f"<th>{name}</th>" for name in heads)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return table + (_packet(results[0]) if len(results) == 1 else "")
+
+
+def _cells(result: Result) -> Iterator[str]:
+    name = result["file"] if result["section"] is None else f"{result['file']}:{result['program']}"
+    guarantee = result["guarantee"]
+    yield _cell(name)
+    yield _cell(result["target"])
+    if guarantee is None:
+        yield _cell(result["error"] or "")
+        yield from (_cell("not analysed"), _cell(""))
+        return
+    if is_count(result):
+        counts = (guarantee["counts"] or {}).items()
+        yield _cell(", ".join(f"{count} {what}" for what, count in counts))
+    else:
+        metric = rate_metric(result)
+        yield _cell(format_rate(metric_rate(guarantee, metric), metric))
+    yield _cell(guarantee["verdict"] or "")
+    yield _cell("; ".join(map(condition, result["assumptions"])))
+
+
+def _cell(text: str) -> str:
+    return f"<td>{escape(one_line(text))}</td>"
+
+
+def _packet(result: Result) -> str:
+    if not result["paths"]:
+        return ""
+    lines = "\n".join(hex_dump(witness_bytes(result["paths"][0]["witness"])))
+    return preformatted(lines)
+
+
+class Program:
+    """A program with its result. `str()` is the report of `slowpath bound`."""
+
+    def __init__(self, analysed: Analysed, request: Request) -> None:
+        """Store a program; `bound` creates instances."""
+        self._detail = analysed.detail
+        self._request = request
+        self.result: Result = analysed.result
+        """The complete result, as described in `docs/json.md`."""
+        self.label = analysed.task.label
+        """File, with the name of the program if a file can have several."""
+
+    @property
+    def file(self) -> str:
+        """File, as named by the caller."""
+        return self.result["file"]
+
+    @property
+    def name(self) -> str:
+        """Name of the program in the file."""
+        return self.result["program"]
+
+    @property
+    def target(self) -> str:
+        """Name of the target."""
+        return self.result["target"]
+
+    @property
+    def error(self) -> str | None:
+        """Reason for a missing guarantee; None if there is one."""
+        return self.result["error"]
+
+    @property
+    def guarantee(self) -> Bound | None:
+        """The guarantee; None after an error."""
+        return self.result["guarantee"]
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Verdict of the guarantee: `exact`, `conditional` (see `assumptions`) or `bound`."""
+        return None if self.guarantee is None else self.guarantee["verdict"]
+
+    @property
+    def bitrate(self) -> float | None:
+        """Guaranteed bit/s; None on counting targets and after an error."""
+        return None if self.guarantee is None else self.guarantee["bitrate_bps"]
+
+    @property
+    def packetrate(self) -> float | None:
+        """Guaranteed packets/s; None on counting targets and after an error."""
+        return None if self.guarantee is None else self.guarantee["packetrate_pps"]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Guaranteed maximum of each count, by component; empty on targets with rates."""
+        return {} if self.guarantee is None else self.guarantee["counts"] or {}
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """Estimated time of the slowest path, in nanoseconds; None without an estimate."""
+        return self.result["estimate"]
+
+    @property
+    def assumptions(self) -> list[str]:
+        """Conditions of the guarantee, one sentence each."""
+        return self.result["assumptions"]
+
+    @property
+    def paths(self) -> list[PathResult]:
+        """Satisfiable paths, the slowest first."""
+        return self.result["paths"]
+
+    @property
+    def packets(self) -> list[bytes]:
+        """Witness packets of the paths; arbitrary bytes are zero."""
+        return [wire_bytes(path["witness"]) for path in self.paths]
+
+    @property
+    def met(self) -> bool | None:
+        """True if the requirement is met; None if it is undecided, or nothing was required."""
+        judgement = self._judgement()
+        if judgement is None or judgement.decision is Decision.UNDECIDED:
+            return None
+        return judgement.decision is Decision.MET
+
+    @property
+    def reason(self) -> str | None:
+        """Reason for the value of `met`, as text."""
+        judgement = self._judgement()
+        return None if judgement is None else judgement.reason
+
+    def _judgement(self) -> Judgement | None:
+        required, accept = self._request.requirement, self._request.accept_assumptions
+        return None if required is None else judge(self.result, required, accept=accept)
+
+    def __str__(self) -> str:
+        if self.error is not None:
+            return f"{self.label}: {self.error}"
+        reporter = text_reporter([self.label], verbose=False)
+        lines = reporter.add(self.result, self._detail, "")
+        return "\n".join(line.text for line in lines)
+
+    def __repr__(self) -> str:
+        return f"<slowpath.Program {self.label}: {self.verdict or 'not analysed'}>"
+
+    def _repr_html_(self) -> str:
+        return page_part([self.result])
+
+
+class Results(Sequence[Program]):
+    """Programs in the order of the files. `str()` is the table of `slowpath bound`."""
+
+    def __init__(self, programs: Sequence[Program]) -> None:
+        """Store programs; `bound` creates instances."""
+        self._programs = list(programs)
+
+    @overload
+    def __getitem__(self, index: int) -> Program: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Results": ...
+    def __getitem__(self, index: int | slice) -> "Program | Results":
+        if isinstance(index, slice):
+            return Results(self._programs[index])
+        return self._programs[index]
+
+    def __len__(self) -> int:
+        return len(self._programs)
+
+    def __iter__(self) -> Iterator[Program]:
+        return iter(self._programs)
+
+    def to_json(self) -> str:
+        """Return the document of `slowpath bound --format json`, which `slowpath diff` can read."""
+        results = [program.result for program in self]
+        return json.dumps({"slowpath": version(), "results": results})
+
+    def write_pcap(self, file: str | os.PathLike[str]) -> None:
+        """Write the witness packets of all programs to a pcap file.
+
+        Raises:
+            OSError: if the file cannot be written.
+        """
+        write_pcap(os.fspath(file), [packet for program in self for packet in program.packets])
+
+    def __str__(self) -> str:
+        if len(self) == 1:
+            return str(self[0])
+        reporter = text_reporter([program.label for program in self], verbose=False)
+        lines = list(reporter.start())
+        for program in self:
+            lines += reporter.add(program.result, program._detail, "")
+        return "\n".join(line.text for line in [*lines, *reporter.finish()])
+
+    def __repr__(self) -> str:
+        return f"<slowpath.Results of {len(self)} program{'s'[: len(self) != 1]}>"
+
+    def _repr_html_(self) -> str:
+        return page_part([program.result for program in self])
+
+
+File = str | os.PathLike[str]
+OnProgress = Callable[[str, Progress], None]
+"""Callback with a program's label and the progress of its analysis, ten times a second."""
+
+
+def bound(  # noqa: PLR0913 - one parameter for each option of the command
+    *files: File,
+    section: str | Sequence[str] = (),
+    prog_name: str | Sequence[str] = (),
+    cflags: Sequence[str] = (),
+    target: str | None = None,
+    metric: str | None = None,
+    cores: int | None = None,
+    require: str | None = None,
+    accept_assumptions: bool = False,
+    unroll: int | str | None = None,
+    paths: int | Literal["all"] = 1,
+    mtu: int | None = None,
+    entries: int | None = None,
+    deadline: float | None = DEFAULT_DEADLINE,
+    total_deadline: float | None = None,
+    memory: int | str | None = None,
+    assume: File | None = None,
+    maps: File | None = None,
+    set: Sequence[str] = (),  # noqa: A002 - the name of the option
+    map_abi: str | None = None,
+    receive: str | None = None,
+    btf: File | None = None,
+    progress: OnProgress | None = None,
+) -> Results:
+    """Guarantee the speed of programs: find the slowest path that any packet can take.
+
+    Args:
+        files: BPF objects (`*.bpf.o`), C sources, which clang compiles, and NFP listings.
+        section: Globs for sections of objects, such as `xdp*`; by default all XDP programs.
+        prog_name: Globs for names of programs.
+        cflags: Flags for clang.
+        target: Name of a built-in target, or file of a description (`*.toml`); by default
+            `linux-xdp`, a server, or `agilio-cx-2x40` if a file is a listing.
+        metric: Guaranteed metric: `bitrate`, `packetrate`, or a count of the target.
+        cores: Number of cores; by default all of the target.
+        require: A rate or count that the guarantees have to meet; see `Program.met`.
+        accept_assumptions: True to let `require` be met although limits cut loops short.
+        unroll: Limit of loops whose limit is unknown, or `N@FILE:LINE,...`.
+        paths: Number of slowest satisfiable paths to report.
+        mtu: Bytes of the longest packet, with Ethernet header, without frame check sequence; by
+            default the maximum of `receive`, on a SmartNIC that of the target.
+        entries: Entries in each map that has room for them, for time estimates; by default one.
+        deadline: Seconds for each program; None: no limit.
+        total_deadline: Seconds for all programs together.
+        memory: Bytes for each analysis, or `500M`, `2G`; by default half of the free memory.
+        assume: A file with assumed prices and values (TOML).
+        maps: A file with content of maps (TOML or JSON).
+        set: Values of variables that a loader would set: `NAME=VALUE`, or `NAME=any`.
+        map_abi: Interface of programs on the card to maps: `array-pointer` or `call`.
+        receive: Environment in which packets arrive at programs in a kernel: `any`, `native-page`,
+            `veth`, `generic`, `test-run`, or numbers (`head=0..216,length=60..1514`); by default
+            `any`.
+        btf: A file with kernel types (BTF); by default those of the running kernel.
+        progress: Callback during the analyses.
+
+    Returns:
+        One result per program, including programs that could not be analysed (`Program.error`).
+
+    Raises:
+        OptionError: if an option is invalid; names the option of the command.
+        InputError: if a file that an option names cannot be read.
+        KeyboardInterrupt: on a second Ctrl-C; after the first one, the call returns the results so
+            far.
+    """
+    written = WrittenOptions(
+        selection=Selection(_words(section), _words(prog_name)),
+        cflags=_words(cflags),
+        target=target,
+        metric=metric,
+        cores=cores,
+        require=require,
+        accept_assumptions=accept_assumptions,
+        unroll=unroll,
+        paths=paths,
+        mtu=mtu,
+        entries=entries,
+        deadline=0 if deadline is None else deadline,
+        total_deadline=total_deadline,
+        memory=memory,
+        assume=_path(assume),
+        maps=_path(maps),
+        set=_words(set),
+        map_abi=map_abi,
+        receive=receive,
+        btf=_path(btf),
+    )
+    request = read_request([os.fspath(file) for file in files], written)
+    session = Session(request)
+    options = request.options._replace(path_details=DESCRIBED_PATHS)
+    with heeding_signals() as stopping:
+        audience = RunContext(stopping, lambda label, *_: _Told(label, progress))
+        return Results([Program(each, request) for each in session.analyse(audience, options)])
+
+
+class _Told(Watcher):
+    """Watcher that passes progress on to the caller's callback."""
+
+    def __init__(self, label: str, progress: OnProgress | None) -> None:
+        self._label = label
+        self._progress = progress
+
+    def look(self, run: Run) -> None:
+        if self._progress is not None:
+            self._progress(self._label, run.news)
+
+
+def _words(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _path(file: File | None) -> str | None:
+    return None if file is None else os.fspath(file)

@@ -1,0 +1,263 @@
+"""Analysis of many programs by a pool of processes.
+
+The calling process compiles C sources and reads the files that options name.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from functools import lru_cache
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from slowpath.bounds.analyst import (
+    TOTAL,
+    Analyst,
+    RunContext,
+    Session,
+    not_a_program,
+    not_begun,
+    renamed,
+    stopped,
+)
+from slowpath.bounds.outcomes import Analysed
+from slowpath.bounds.plan import Request, Task
+from slowpath.bounds.progress import ProgressLines, Watcher
+from slowpath.core.engine import analyses, identity, objects, targets
+from slowpath.core.engine.analyses import Run
+from slowpath.core.errors import UnavailableError
+from slowpath.core.jobs.ordered import PoolObserver, StopRequested, Unfinished
+from slowpath.core.jobs.pool import Pool
+from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.programs.loading import KernelBtf, SerializedBtf
+from slowpath.core.terminal import about_left
+
+
+class Part(NamedTuple):
+    """Target, metric and options that programs have in common."""
+
+    target: targets.Description
+    metric: str
+    options: analyses.Options
+
+
+class Common(NamedTuple):
+    """Data that each worker gets once."""
+
+    parts: tuple[Part, ...]
+    btf: SerializedBtf
+    beside: int  # concurrent analyses on a machine; they share the free memory
+
+
+class Item(NamedTuple):
+    """A program to analyse."""
+
+    part: int
+    file: str  # name in messages
+    data: bytes
+    program: objects.ProgramInfo | None
+
+
+class Answer(NamedTuple):
+    """Result of a worker."""
+
+    version: str  # of the worker's engine
+    text: str  # the result, as JSON
+    detail: str  # the detail, as JSON
+
+
+def part_of(request: Request, described_paths: int) -> Part:
+    """Return target, metric and options of a request."""
+    options = request.options._replace(path_details=described_paths)
+    return Part(request.description, request.metric, options)
+
+
+def item_of(part: int, task: Task) -> Item | None:
+    """Return a program in a form for workers; None if the task has no program."""
+    if task.error is not None or task.data is None:
+        return None
+    return Item(part, task.file, task.data, task.program)
+
+
+def needs_kernel(items: Sequence[Item]) -> bool:
+    """Return true if one of the programs depends on the types of the running kernel."""
+    return any(one.program is not None and one.program.needs_kernel for one in items)
+
+
+_FILES = 4
+"""Number of cached files; a few suffice, because programs of a file follow each other."""
+_TARGETS = 64
+
+
+def analyse(common: Common, item: Item, asked: StopRequested) -> Answer:
+    """Analyse a program in a worker; failures are results, too."""
+    part = common.parts[item.part]
+    target = _target(part.target)
+    found = _object(item.file, item.data)
+    task = Task(item.file, found, len(item.data), item.program, target.name, part.metric)
+    options = part.options
+    if options.memory_bytes is None:
+        options = options._replace(memory_bytes=_memory(common.beside))
+    stopping = Stopping()
+    audience = RunContext(stopping, lambda *_: _Heeding(asked, stopping))
+    with Analyst([task], target, options, _btf(common.btf), audience, apart=True) as analyst:
+        outcome = analyst.analyse(0, options.deadline_seconds)
+    return Answer(identity.version(), outcome.text, json.dumps(outcome.detail))
+
+
+class _Heeding(Watcher):
+    """Watcher that passes a stop request on to the analysis."""
+
+    def __init__(self, asked: StopRequested, stopping: Stopping) -> None:
+        self._asked, self._stopping = asked, stopping
+
+    def look(self, run: Run) -> None:  # noqa: ARG002 - a worker shows no progress
+        if not self._stopping.asked and self._asked():
+            self._stopping.ask()
+
+
+@lru_cache(_TARGETS)
+def _target(described: targets.Description) -> targets.Target:
+    return targets.target_of(described)
+
+
+@lru_cache(_FILES)
+def _object(file: str, data: bytes) -> objects.Object:
+    return objects.read_object(file, data)
+
+
+@lru_cache(1)
+def _btf(carried: SerializedBtf) -> KernelBtf:
+    return KernelBtf.arrived(carried)
+
+
+@lru_cache(1)
+def _memory(beside: int) -> int | None:
+    """Return the share of this machine's memory for each of `beside` analyses."""
+    from slowpath.core.jobs.memory import default_limit
+
+    return default_limit(beside)
+
+
+class BulkProgress:
+    """A progress line for the analysis of many programs, which disappears at the end."""
+
+    def __init__(self, count: int) -> None:
+        """Start with the number of programs to analyse."""
+        self._count = count
+        self._shown = ProgressLines(f"{count} program{'s'[: count != 1]}")
+        self._started = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        self.clear()
+
+    def look(self, done: int) -> None:
+        """Show the number of finished programs."""
+        self._shown.show(
+            lambda elapsed: f"{done} analysed{self._left(done, elapsed)}",
+            lambda elapsed: (
+                f"{elapsed:.0f} s so far, {done} analysed{self._left(done, elapsed)}; "
+                "Ctrl-C ends it now with what is known by then"
+            ),
+        )
+
+    def clear(self) -> None:
+        """Clear the line before output is written to standard output."""
+        self._shown.close()
+
+    def _left(self, done: int, elapsed: float) -> str:
+        return f", {about_left(elapsed / done * (self._count - done))}" if done else ""
+
+
+_DIED = "worker died"
+
+
+class Found(NamedTuple):
+    """An analysed program, with the number of its request."""
+
+    part: int
+    analysed: Analysed
+
+
+def analyse_all(
+    parts: Sequence[tuple[Request, Session]],
+    pool: Pool,
+    stopping: Stopping,
+    described_paths: int,
+) -> Iterator[Found]:
+    """Analyse all programs of all requests in a pool; yield the results in order.
+
+    `described_paths` is the number of paths per program with details. A failure of a program does
+    not stop the others.
+
+    Raises:
+        UnavailableError: if there are no workers, or they have another version of slowpath.
+    """
+    tasks = [(at, task) for at, (_, session) in enumerate(parts) for task in session.plan.tasks]
+    items = [item_of(at, task) for at, task in tasks]
+    given = [item for item in items if item is not None]
+    common = Common(
+        tuple(part_of(request, described_paths) for request, _ in parts),
+        parts[0][1].btf.carried(needed=needs_kernel(given)),
+        pool.beside,
+    )
+    ends = _Ends(parts[0][0].until, stopping)
+    with BulkProgress(len(given)) as shown:
+        audience = PoolObserver(ends.asked, shown.look)
+        with closing(pool.each(analyse, common, given, audience)) as answers:
+            for (at, task), item in zip(tasks, items, strict=True):
+                outcome = ends.outcome(task, None if item is None else next(answers))
+                shown.clear()
+                yield Found(at, Analysed(task, outcome.result, outcome.text, outcome.detail))
+
+
+class _Ends:
+    """Conditions that end all work: the total deadline, or a stop request."""
+
+    def __init__(self, until: float | None, stopping: Stopping) -> None:
+        self._until, self._stopping = until, stopping
+        self._reason = ""
+
+    def asked(self) -> bool:
+        """Return true if the work has to end."""
+        if not self._reason and self._stopping.asked:
+            self._reason = "interrupted"
+        if not self._reason and self._until is not None and time.monotonic() >= self._until:
+            self._reason = TOTAL
+        return bool(self._reason)
+
+    def outcome(self, task: Task, answer: Answer | Unfinished | None) -> analyses.Outcome:
+        """Return the outcome of a program; `answer` is None if the task has no program.
+
+        Raises:
+            UnavailableError: if the worker has another version of slowpath.
+        """
+        if isinstance(answer, Answer):
+            _check_version(answer.version)
+            outcome = analyses.outcome(answer.text, answer.detail)
+            return renamed(outcome, "interrupted", TOTAL) if self._reason == TOTAL else outcome
+        if answer is None:
+            return not_a_program(task, task.error or "cannot be read")
+        if answer.died:
+            reason = (
+                "the processes that analysed it died, each time, perhaps for want of memory: "
+                "there is no bound; --memory limits it"
+            )
+            return stopped(task, reason, _DIED)
+        return not_begun(task, self._reason)
+
+
+def _check_version(version: str) -> None:
+    own = identity.version()
+    if version != own:
+        reason = f"the cluster's workers have slowpath {version}, this is {own}"
+        raise UnavailableError(f"{reason}; install the same there")

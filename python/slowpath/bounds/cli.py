@@ -1,0 +1,118 @@
+"""The command line of `slowpath bound`."""
+
+from argparse import Namespace
+
+from slowpath.bounds.flags import (
+    ANALYSIS,
+    FILES,
+    GUARANTEE,
+    METRICS,
+    OUTPUT,
+    SEARCH,
+    TARGETS,
+    WHERE,
+    form_option,
+    written_options,
+)
+from slowpath.core.command import Command, load, option, within
+
+FORMATS = {
+    "table": "slowpath.bounds.report:text_reporter",
+    "json": "slowpath.bounds.report:JsonReporter",
+    "csv": "slowpath.bounds.report:CsvReporter",
+}
+"""The place of the class or function that creates the `Reporter`, for each value of `--format`."""
+
+
+REPORTING = (
+    option(
+        GUARANTEE,
+        "--require",
+        metavar="RATE|'<=COUNT'",
+        help="Require that no packet exceeds a count ('<=4000 instructions', "
+        "'<=300 memory-accesses'), or that the pessimistic end of the estimate reaches a rate "
+        "(5Mpps); on a SmartNIC, that a rate is guaranteed (40Gbit/s, 10Mpps). Prints the "
+        "assumptions that the guarantee relies on.",
+    ),
+    option(
+        GUARANTEE,
+        "--accept-assumptions",
+        action="store_true",
+        help="Let --require be met although --unroll N@LOCATION cuts loops that are known to "
+        "run longer.",
+    ),
+    option(
+        SEARCH,
+        "--paths",
+        metavar="K|all",
+        default="1",
+        help="Report the K slowest satisfiable paths (default: %(default)s). The format table "
+        "describes the first 100.",
+    ),
+    form_option(FORMATS, "json and csv are stable"),
+    option(
+        OUTPUT,
+        "--pcap",
+        metavar="FILE",
+        help="Write the witness packets of all reported paths.",
+    ),
+    option(
+        OUTPUT,
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="Add the path's instructions and statistics.",
+    ),
+)
+"""Options for requirements and reports."""
+
+_OWN = {"--target": TARGETS, "--metric": METRICS}
+"""Options of `bound` that replace those of other commands, because they take several targets."""
+
+
+def _bound(given: Namespace) -> int:
+    from slowpath.bounds.multi_target import read_requests
+    from slowpath.bounds.run import Output, Place, run
+
+    if given.jobs is not None or given.scheduler is not None:
+        from slowpath.core.jobs.pool import check_place
+
+        check_place(given.scheduler, given.jobs)
+    requests = read_requests(given.file, written_options(given, given.file))
+    output = Output(load(FORMATS[given.format]), given.pcap, given.verbose)
+    return run(requests, output, Place(given.jobs, given.scheduler))
+
+
+BOUND = Command(
+    (
+        "Guarantee the speed of a program: find the slowest path that any packet can take.",
+        "All XDP programs of an object are analysed as they run on the target: instruction by "
+        "instruction on a server (the default), compiled as by its driver on a SmartNIC. "
+        "Several programs get one row each, with several targets one target after the other. A "
+        "failure does not stop the rest. Ctrl-C stops with the bound reached so far.",
+        "Exit codes: 0 fine, 1 --require not met, 2 wrong usage, 3 a file cannot be read, written "
+        "or analysed, 4 stopped before --require was decided or before there was a bound. With "
+        "several files, the first of 3, 1, 4, 0 that occurs.",
+    ),
+    (
+        FILES,
+        *(_OWN.get(one.names[-1], one) for one in ANALYSIS),
+        *REPORTING,
+        option(
+            WHERE,
+            "--jobs",
+            metavar="N",
+            type=within(int, 1, 1024),
+            help="Run N analyses in parallel on this machine; they share its free memory "
+            "(default: 1).",
+        ),
+        option(
+            WHERE,
+            "--scheduler",
+            metavar="ADDRESS",
+            help="Run the analyses on the cluster of this Dask scheduler, such as "
+            "tcp://host:8786, with the same results. Needs the extra `fleet`.",
+        ),
+    ),
+    _bound,
+)

@@ -1,0 +1,258 @@
+"""Options that several commands share, with their help texts."""
+
+from argparse import Namespace
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from slowpath.core.command import Option, argument, option, within
+
+if TYPE_CHECKING:
+    from slowpath.bounds.options import WrittenOptions
+    from slowpath.core.programs.selection import Selection
+
+
+PROGRAMS = "Which programs"
+GUARANTEE = "What to guarantee"
+SEARCH = "How far to search"
+ASSUMED = "What to assume"
+OUTPUT = "Output"
+WHERE = "Where to compute"
+
+FILES = argument(
+    "FILE",
+    "BPF objects (*.bpf.o), C sources (*.bpf.c), which clang compiles, and NFP listings (*.asm).",
+    many=True,
+)
+
+SECTION = option(
+    PROGRAMS,
+    "-s",
+    "--section",
+    metavar="GLOB",
+    action="append",
+    default=[],
+    help="Select programs of objects whose section matches GLOB.",
+)
+PROG_NAME = option(
+    PROGRAMS,
+    "-n",
+    "--prog-name",
+    metavar="GLOB",
+    action="append",
+    default=[],
+    help="Select programs whose name matches GLOB.",
+)
+CFLAGS = option(
+    PROGRAMS,
+    "--cflags",
+    metavar="FLAGS",
+    help="Pass FLAGS to clang ($CLANG, else the newest in PATH), which compiles files *.c with "
+    "-O2 -g -target bpf -mcpu=v3: '-DHASHES=3 -Iinclude'.",
+)
+_DEVICE = (
+    "Analyse for this target, a built-in one or a description. linux-xdp (the default) counts "
+    "instructions and estimates their time on a server; ebpf only counts; agilio-cx-2x40 (the "
+    "default if a file is a listing) guarantees rates on a SmartNIC, for which objects are "
+    "compiled."
+)
+TARGET = option(GUARANTEE, "--target", metavar="NAME|FILE.toml", help=_DEVICE)
+_METRIC = (
+    "Guarantee this metric: instructions (the default) or memory-accesses; on a SmartNIC "
+    "bitrate (the default) or packetrate."
+)
+METRIC = option(GUARANTEE, "--metric", metavar="NAME", help=_METRIC)
+TARGETS = option(
+    GUARANTEE,
+    "--target",
+    metavar="NAME|FILE.toml,...",
+    help=f"{_DEVICE} Separate several by commas to analyse programs on each.",
+)
+METRICS = option(
+    GUARANTEE,
+    "--metric",
+    metavar="NAME",
+    help=f"{_METRIC} With several targets, it applies to those that have it.",
+)
+CORES = option(
+    GUARANTEE,
+    "--cores",
+    metavar="N",
+    type=within(int, 1, 2**32 - 1),
+    help="Use N cores (default: all cores of the target).",
+)
+UNROLL = option(
+    SEARCH,
+    "--unroll",
+    metavar="N|N@LOCATION,...",
+    help="Limit the iterations of loops whose limit cannot be derived (0: no limit), or of the "
+    "loop at LOCATION: FILE:LINE or .INSTRUCTION; errors name the locations. A limit with a "
+    "location also cuts a loop that is known to run longer; the result then says so.",
+)
+MTU = option(
+    GUARANTEE,
+    "--mtu",
+    metavar="BYTES",
+    type=within(int, 60, 65535),
+    help="Set the longest packet in bytes, with Ethernet header, without frame check sequence: up "
+    "to 65535 (default: the maximum of --receive); on a SmartNIC up to 16383 (default: 1500).",
+)
+ENTRIES = option(
+    GUARANTEE,
+    "--entries",
+    metavar="N",
+    type=within(int, 1, 2**32 - 1),
+    help="Estimate times with N entries in each map that has room for them, and packets spread "
+    "over all entries (default: 1).",
+)
+DEADLINE = option(
+    SEARCH,
+    "--deadline",
+    metavar="SECONDS",
+    type=float,
+    help="Stop the analysis of each program after this time with the bound reached so far "
+    "(default: 60; 0: none).",
+)
+TOTAL_DEADLINE = option(
+    SEARCH,
+    "--total-deadline",
+    metavar="SECONDS",
+    type=float,
+    help="Stop all analyses together after this time; programs that have not started by then are "
+    "not analysed.",
+)
+MEMORY = option(
+    SEARCH,
+    "--memory",
+    metavar="SIZE",
+    help="Stop the analysis of a program that takes more memory than this (500M, 2G), with the "
+    "bound reached so far (default: half of the memory that is free at the start).",
+)
+ASSUME = option(
+    ASSUMED,
+    "--assume",
+    metavar="FILE",
+    help="Read assumptions from FILE (TOML): prices that the target leaves open, and unsupported "
+    "helpers.",
+)
+MAPS = option(
+    ASSUMED,
+    "--maps",
+    metavar="FILE",
+    help="Read content of maps from FILE (TOML or JSON); maps that it does not name may have any "
+    "content.",
+)
+SET = option(
+    ASSUMED,
+    "--set",
+    metavar="NAME=VALUE",
+    action="append",
+    default=[],
+    help="Set a variable as a loader would: to an integer, true or false, a constant of an "
+    "enumeration, text in double quotes, hexadecimal digits of all bytes, or `any` for all values. "
+    "NAME may have members and indices: cfg.ports[2]. Repeatable.",
+)
+MAP_ABI = option(
+    ASSUMED,
+    "--map-abi",
+    choices=("array-pointer", "call"),
+    help="Select the interface of compiled programs to maps: array-pointer (the default), that of "
+    "the firmware of the published measurements, or call, that of the stock firmware.",
+)
+RECEIVE = option(
+    ASSUMED,
+    "--receive",
+    metavar="ENVIRONMENT",
+    help="Set the environment in which packets arrive at programs in a kernel: any (the default), "
+    "native-page, veth, generic, test-run, or numbers: "
+    "head=0..216,tail=0..3520,meta=0..32,length=60..1514,pieces=1. Properties that not every "
+    "device has become conditions of the result.",
+)
+BTF = option(
+    ASSUMED,
+    "--btf",
+    metavar="FILE",
+    help="Read the types (BTF) of the kernel that objects are for (default: those of the running "
+    "kernel).",
+)
+
+ANALYSIS = (
+    SECTION,
+    PROG_NAME,
+    CFLAGS,
+    TARGET,
+    METRIC,
+    CORES,
+    MTU,
+    ENTRIES,
+    UNROLL,
+    DEADLINE,
+    TOTAL_DEADLINE,
+    MEMORY,
+    ASSUME,
+    MAPS,
+    SET,
+    MAP_ABI,
+    RECEIVE,
+    BTF,
+)
+"""The options of all commands that analyse programs."""
+
+
+def cpu_option(group: str) -> Option:
+    """Return the option for the CPU of measurements, under a heading."""
+    return option(
+        group,
+        "--cpu",
+        metavar="NUMBER",
+        type=within(int, 0, 1 << 20),
+        help="Measure on this CPU (default: the last one that this process may use).",
+    )
+
+
+def form_option(forms: Iterable[str], promise: str) -> Option:
+    """Return the option for the output format; the first form is the default."""
+    names = tuple(forms)
+    return option(
+        OUTPUT,
+        "--format",
+        choices=names,
+        default=names[0],
+        help=f"Format of the output; {promise} (default: %(default)s).",
+    )
+
+
+def selection(given: Namespace) -> "Selection":
+    """Return the selection of programs; all if the command has no such options."""
+    from slowpath.core.programs.selection import Selection
+
+    sections, names = getattr(given, "section", ()), getattr(given, "prog_name", ())
+    return Selection(tuple(sections), tuple(names))
+
+
+def cflags(given: Namespace, files: Sequence[str]) -> tuple[str, ...]:
+    """Return the flags for clang, which compiles some of the files.
+
+    Raises:
+        OptionError: if the flags are invalid, or no file is C source.
+    """
+    if given.cflags is None:
+        return ()
+    from slowpath.bounds.options import parse_cflags, read_option
+
+    return read_option("--cflags", lambda text: parse_cflags(text, files), given.cflags)
+
+
+def written_options(given: Namespace, files: Sequence[str]) -> "WrittenOptions":
+    """Return the analysis options of a command; `files` are the files to analyse.
+
+    Options are matched with fields by name; options that the command lacks have their defaults.
+
+    Raises:
+        OptionError: if flags for clang are invalid, or no file is C source.
+    """
+    from slowpath.bounds.options import WrittenOptions
+
+    typed = {name: value for name, value in vars(given).items() if name in WrittenOptions._fields}
+    typed |= {"selection": selection(given), "cflags": cflags(given, files)}
+    typed["set"] = tuple(typed.get("set", ()))
+    return WrittenOptions(**typed)

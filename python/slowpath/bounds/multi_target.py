@@ -1,0 +1,66 @@
+"""Requests for several targets in one call, with the options that apply to each target."""
+
+import os.path
+from collections.abc import Sequence
+
+from slowpath.bounds.options import WrittenOptions, choose_target, read_option, read_request
+from slowpath.bounds.plan import Request
+from slowpath.core.engine.targets import Target
+from slowpath.core.errors import OptionError
+from slowpath.core.schema.rates import METRICS
+
+
+def named_targets(text: str) -> list[str]:
+    """Return the target names that commas separate.
+
+    Raises:
+        OptionError: if a target is named twice.
+    """
+    if os.path.exists(text):
+        return [text]  # a file whose name has a comma
+    names = [name.strip() for name in text.split(",")]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise OptionError("--target", f"{twice} is named twice")
+    return names
+
+
+def read_requests(files: Sequence[str], written: WrittenOptions) -> list[Request]:
+    """Turn options into one request per named target.
+
+    Raises:
+        OptionError: if an option is invalid.
+        InputError: if a file that an option names cannot be read.
+    """
+    if written.target is None:
+        return [read_request(files, written)]
+    names = named_targets(written.target)
+    if len(names) == 1:
+        return [read_request(files, written._replace(target=names[0]))]
+    known = [read_option("--target", choose_target, name) for name in names]
+    requests = [
+        read_request(files, without_others(written._replace(target=name), target, known))
+        for name, target in zip(names, known, strict=True)
+    ]
+    # The total deadline of all targets counts from the same moment.
+    until = requests[0].until
+    return [one._replace(until=until, clang=requests[0].clang) for one in requests]
+
+
+def without_others(
+    written: WrittenOptions, target: Target, all_of_them: Sequence[Target]
+) -> WrittenOptions:
+    """Return the options for one of several targets, without those that only others support."""
+
+    def has_metric(one: Target) -> bool:
+        return written.metric in (one.counters or METRICS)
+
+    if not has_metric(target) and any(map(has_metric, all_of_them)):
+        written = written._replace(metric=None)
+    if target.counters is not None and any(one.counters is None for one in all_of_them):
+        written = written._replace(cores=None)
+    if target.machine is None and any(one.machine is not None for one in all_of_them):
+        written = written._replace(entries=None)
+    if target.counters is None and any(one.counters is not None for one in all_of_them):
+        written = written._replace(receive=None)
+    return written

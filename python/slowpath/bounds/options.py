@@ -1,0 +1,424 @@
+"""Conversion of options, as written by users, into requests for analyses."""
+
+import os.path
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+from slowpath.bounds.default_target import (
+    CALIBRATED,
+    CARD,
+    calibration,
+    calibration_file,
+    default_target,
+)
+from slowpath.bounds.plan import Request
+from slowpath.core.engine import analyses, targets
+from slowpath.core.errors import InputError, OptionError
+from slowpath.core.inputs import read_pipes_within, read_text
+from slowpath.core.programs.selection import Selection
+from slowpath.core.programs.sources import Clang, is_c
+from slowpath.core.schema.derived import metric_words
+from slowpath.core.schema.rates import METRICS, Rate, Requirement
+
+DEFAULT_DEADLINE = 60.0
+"""Default of `--deadline`: seconds for each program."""
+_DESCRIPTIONS = (".yaml", ".yml")
+
+
+T = TypeVar("T")
+V = TypeVar("V")
+
+
+class WrittenOptions(NamedTuple):
+    """The options of an analysis as written on a command line or in a call.
+
+    Fields have the names of the options. Their order is that of the options in `repeat`.
+    """
+
+    selection: Selection = Selection()
+    target: str | None = None
+    metric: str | None = None
+    cores: int | None = None
+    unroll: int | str | None = None
+    paths: int | str = 1
+    mtu: int | None = None  # bytes; None: maximum that can arrive
+    entries: int | None = None  # entries in each map that has room for them; None: one
+    deadline: float | None = None  # seconds for each program; None: the default, 0: none
+    total_deadline: float | None = None  # seconds
+    memory: int | str | None = None
+    assume: str | None = None
+    maps: str | None = None
+    set: tuple[str, ...] = ()
+    map_abi: str | None = None
+    receive: str | None = None  # receiving environment; None: any device
+    btf: str | None = None
+    cflags: tuple[str, ...] = ()
+    require: str | None = None
+    accept_assumptions: bool = False
+
+
+def parse_unroll(text: str) -> list[str]:
+    """Split `N` or `N@LOCATION,...` into limits of all loops or of the loop at a location.
+
+    Raises:
+        ValueError: if a limit is malformed.
+    """
+    pieces = [piece.strip() for piece in text.split(",")]
+    for piece in pieces:
+        if not _is_loop_limit(piece):
+            raise ValueError(
+                f"{piece!r} is not a loop limit; write N, or N@LOCATION,... "
+                "with the locations that slowpath named, such as 10@filter.c:44"
+            )
+    return pieces
+
+
+def _is_loop_limit(piece: str) -> bool:
+    """Return true if the text is `N` or `N@LOCATION`."""
+    limit, at, place = piece.partition("@")
+    named = bool(place) and "@" not in place and len(place.split()) == 1
+    return limit.isascii() and limit.isdigit() and (named or not at)
+
+
+def parse_paths(text: str) -> int | None:
+    """Read a number of paths: `K`, or `all` (None).
+
+    Raises:
+        ValueError: if the text is neither.
+    """
+    if text == "all":
+        return None
+    if text.isascii() and text.isdigit() and 0 < int(text) < 1 << 64:
+        return int(text)
+    raise ValueError(f"{text!r} is not a number of paths; write 1 or more, or 'all'")
+
+
+def choose_metric(metric: str | None, requirement: Requirement | None) -> str | None:
+    """Return the metric of the search: the requested one, else that of the requirement.
+
+    None if neither is given: the target's first metric is used.
+
+    Raises:
+        ValueError: if the requirement has another metric than the requested one.
+    """
+    if requirement is None:
+        return metric
+    if metric not in (None, requirement.metric):
+        what = "the rate is a" if isinstance(requirement, Rate) else "the limit is one of"
+        raise ValueError(
+            f"{what} {_words(requirement.metric)}, but --metric asks for {_words(metric or '')}"
+        )
+    return requirement.metric
+
+
+def _words(metric: str) -> str:
+    return {"bitrate": "bit rate", "packetrate": "packet rate"}.get(metric, metric_words(metric))
+
+
+def check_metric(metric: str | None, target: targets.Target) -> str | None:
+    """Check that a metric is a rate or a count of the target, and return it; None is allowed.
+
+    Raises:
+        ValueError: if the metric is unknown.
+    """
+    if metric is None:
+        return None
+    counters = target.counters
+    if metric in (*METRICS, *(counters or [])):
+        return metric
+    named = targets.target_names()
+    others = [n for n in named if metric in (targets.builtin_target(n).counters or [])]
+    hint = f"; --target {others[0]} has it" if others else ""
+    raise ValueError(
+        f"{metric!r} is no metric of target {target.name}; it has {', '.join(counters or METRICS)}"
+        + hint
+    )
+
+
+def check_required(requirement: Requirement | None, target: targets.Target) -> None:
+    """Check that a requirement fits the target: a rate if it has rates, else one of its counts.
+
+    On targets with time estimates, a packet rate is allowed, too.
+
+    Raises:
+        ValueError: if the target does not support the requirement.
+    """
+    if requirement is None:
+        return
+    counters = target.counters
+    if isinstance(requirement, Rate):
+        if target.machine is not None:
+            if requirement.metric == "bitrate":
+                what = f"target {target.name} estimates packets a second"
+                hint = f"write for example 5Mpps; --target {CARD} guarantees bits a second"
+                raise ValueError(f"{what}; {hint}")
+        elif counters is not None:
+            example = f"'<=4000 {counters[0]}'"
+            what = f"target {target.name} counts {' and '.join(counters)}"
+            raise ValueError(f"{what}, there is no rate to require; write for example {example}")
+    elif counters is None:
+        raise ValueError(
+            f"target {target.name} has rates, it counts no {metric_words(requirement.metric)}; "
+            "require a rate such as 10Gbit/s, or count with --target ebpf"
+        )
+    elif requirement.metric not in counters:
+        what = f"target {target.name} counts {' and '.join(counters)}"
+        raise ValueError(f"{what}, not {metric_words(requirement.metric)}")
+
+
+def choose_target(name: str) -> targets.Target:
+    """Return a built-in target by name, or the target that a file describes.
+
+    For `linux-xdp`, this machine's calibration is used if it exists.
+
+    Raises:
+        ValueError: if the text is neither a known name nor looks like a file.
+        InputError: if the file cannot be read, or this machine's calibration is invalid.
+    """
+    return targets.target_of(find_target(name))
+
+
+def find_target(name: str) -> targets.Description:
+    """Return the description of a target, given by name or file as in `choose_target`.
+
+    Raises:
+        ValueError: as in `choose_target`.
+        InputError: as in `choose_target`.
+    """
+    names = targets.target_names()
+    if name == CALIBRATED:
+        text = calibration()
+        if text is not None:
+            return _calibrated(text)
+    if name in names:
+        return targets.Description(name, None)
+    if name.endswith(".toml") or "/" in name:
+        return targets.Description(name, read_text(name))
+    raise ValueError(
+        f"{name!r} is not a target; known are {', '.join(names)}, or name a file that ends in .toml"
+    )
+
+
+def _calibrated(text: str) -> targets.Description:
+    """Return this machine's calibration as a description.
+
+    Raises:
+        InputError: if it is invalid; names the file, which the user has not named.
+    """
+    found = targets.Description(CALIBRATED, text)
+    try:
+        check_valid(targets.target_of(found), calibration_file())
+    except InputError as problem:
+        what = "this machine's calibration is not valid; slowpath calibrate makes it anew"
+        raise InputError(problem.file, f"{problem.reason} ({what})") from None
+    return found
+
+
+def check_valid(target: targets.Target, file: str) -> None:
+    """Check that a target is valid; problems that leave it usable are ignored.
+
+    Raises:
+        InputError: if the target is invalid; with the first problem.
+    """
+    if target.max_packet is None:
+        raise InputError(file, target.problems()[0])
+
+
+def read_request(files: Sequence[str], written: WrittenOptions) -> Request:
+    """Turn options into a request.
+
+    Raises:
+        OptionError: if an option is invalid.
+        InputError: if a file that an option names cannot be read.
+    """
+    requirement = _read_requirement(written)
+    name = default_target(files) if written.target is None else written.target
+    description = read_option("--target", find_target, name)
+    target = targets.target_of(description)
+    asked = read_option("--metric", lambda name: check_metric(name, target), written.metric)
+    if target.machine is not None and isinstance(requirement, Rate):
+        metric = asked  # the guarantee is a count; the rate is compared with the estimate
+    else:
+        metric = read_option("--require", lambda name: choose_metric(name, requirement), asked)
+    read_option("--require", lambda required: check_required(required, target), requirement)
+    total = read_option("--total-deadline", check_deadline, written.total_deadline)
+    until = None if total is None else time.monotonic() + total
+    options = read_options(written)._replace(metric=metric)
+    named = {"--target": target.name, "--assume": written.assume, "--maps": written.maps}
+    return Request(
+        files=files,
+        selection=written.selection,
+        clang=Clang(written.cflags, options.deadline_seconds, until, options.memory_bytes),
+        target=target,
+        description=description,
+        options=options,
+        btf=written.btf,
+        until=until,
+        requirement=requirement,
+        accept_assumptions=written.accept_assumptions,
+        reproduce=repeat(written, target),
+        option_files={option: name for option, name in named.items() if name is not None},
+    )
+
+
+def read_options(written: WrittenOptions) -> analyses.Options:
+    """Return the engine's options: parse texts, read named files, and copy all others.
+
+    Raises:
+        OptionError: if an option is invalid.
+        InputError: if a file that an option names cannot be read.
+    """
+    unroll, memory = written.unroll, written.memory
+    deadline = read_option("--deadline", parse_deadline, written.deadline)
+    read_pipes_within(deadline)
+    read = {
+        "unroll": [] if unroll is None else read_option("--unroll", parse_unroll, str(unroll)),
+        "paths": read_option("--paths", parse_paths, str(written.paths)),
+        "deadline_seconds": deadline,
+        "memory_bytes": None
+        if memory is None
+        else read_option("--memory", parse_memory, str(memory)),
+        "assume": None if written.assume is None else read_text(written.assume),
+        "maps": None if written.maps is None else read_text(written.maps),
+        "set": list(written.set),
+    }
+    plain = {name: v for name, v in written._asdict().items() if name in analyses.Options._fields}
+    return analyses.Options(**(plain | read))
+
+
+def _read_requirement(written: WrittenOptions) -> Requirement | None:
+    """Read the requirement of `--require`.
+
+    Raises:
+        OptionError: if it is invalid, or `--accept-assumptions` is given without it.
+    """
+    if written.require is None:
+        if written.accept_assumptions:
+            reason = "there is no --require that could rely on assumptions"
+            raise OptionError("--accept-assumptions", reason)
+        return None
+    from slowpath.bounds.requirement import parse_requirement
+
+    return read_option("--require", parse_requirement, written.require)
+
+
+def read_option(option: str, read: Callable[[V], T], value: V) -> T:
+    """Return the value of an option, as converted by `read`.
+
+    Raises:
+        OptionError: if `read` raises a ValueError.
+    """
+    try:
+        return read(value)
+    except ValueError as problem:
+        raise OptionError(option, str(problem)) from None
+
+
+def parse_deadline(seconds: float | None) -> float | None:
+    """Return the deadline of one program: the default for None, no deadline for 0.
+
+    Raises:
+        ValueError: if the deadline is invalid.
+    """
+    if seconds == 0:
+        return None
+    return DEFAULT_DEADLINE if seconds is None else check_deadline(seconds)
+
+
+def parse_memory(size: str) -> int:
+    """Return the memory limit of an analysis in bytes.
+
+    Raises:
+        ValueError: if the text is not a valid size.
+    """
+    from slowpath.core.jobs.memory import parse_size
+
+    return parse_size(size)
+
+
+def memory_or_share(size: int | str | None) -> int | None:
+    """Return the memory limit in bytes; for None, the default share of free memory.
+
+    Raises:
+        OptionError: if the text is not a valid size.
+    """
+    from slowpath.core.jobs.memory import default_limit
+
+    return default_limit() if size is None else read_option("--memory", parse_memory, str(size))
+
+
+def check_deadline(seconds: float | None) -> float | None:
+    """Check that a deadline, if given, is positive and finite, and return it.
+
+    Raises:
+        ValueError: if it is not.
+    """
+    if seconds is None or 0 < seconds < float("inf"):
+        return seconds
+    raise ValueError("a deadline is a number of seconds above 0")
+
+
+def parse_cflags(text: str, files: Sequence[str]) -> tuple[str, ...]:
+    """Split flags for clang as a shell would.
+
+    Descriptions of chains and topologies are accepted, because they can name C sources.
+
+    Raises:
+        ValueError: if a quotation is open, or no file is compiled.
+    """
+    import shlex
+
+    if not any(is_c(file) or file.endswith(_DESCRIPTIONS) for file in files):
+        raise ValueError("no file is C source (*.c), nothing is compiled by clang")
+    return tuple(shlex.split(text))
+
+
+def join_flags(flags: Sequence[str]) -> str:
+    """Join flags for clang into an option value that `parse_cflags` can read."""
+    import shlex
+
+    return shlex.join(flags)
+
+
+def check_not_a_program(output: str, files: Sequence[str]) -> None:
+    """Check that an output file is not a program; it is if an option swallows the program's name.
+
+    Raises:
+        ValueError: if the output file is one of the programs.
+    """
+    for file in files:
+        if os.path.exists(output) and os.path.exists(file) and os.path.samefile(output, file):
+            raise ValueError(f"{output!r} is a program and would be overwritten")
+
+
+def repeat(written: WrittenOptions, target: targets.Target) -> list[str]:
+    """Return the options that repeat an analysis of one program on a target.
+
+    They include the target's current maximum packet length, which may change later. They exclude
+    target and metric, which depend on the program, and the total deadline, which is for all
+    programs.
+    """
+    if written.mtu is None and target.counters is None:
+        written = written._replace(mtu=target.max_packet)
+    words = written.selection.words()
+    fields = zip(written._fields, written, WrittenOptions(), strict=True)
+    for name, value, default in fields:
+        if name in {"selection", "target", "metric", "total_deadline"}:
+            continue
+        if name == "set":
+            words += [word for text in written.set for word in ("--set", text)]
+        elif str(value) != str(default):
+            words += _repeated(f"--{name.replace('_', '-')}", value)
+    return words
+
+
+def _repeated(option: str, value: object) -> list[str]:
+    match value:
+        case True:
+            return [option]
+        case float():
+            return [option, f"{value:g}"]
+        case tuple():
+            return [option, join_flags(value)]
+    return [option, str(value)]

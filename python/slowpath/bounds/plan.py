@@ -1,0 +1,159 @@
+"""Programs to analyse, each with its target and metric."""
+
+import os.path
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from slowpath.bounds.default_target import CARD
+from slowpath.core.engine import analyses, objects, targets
+from slowpath.core.errors import InputError, OptionError, StoppedError
+from slowpath.core.programs.loading import load_program
+from slowpath.core.programs.selection import (
+    Selection,
+    choose,
+    list_programs,
+    no_match,
+    nothing_to_choose,
+    remark_on,
+)
+from slowpath.core.programs.sources import Clang, is_c
+from slowpath.core.schema.rates import METRICS, Requirement
+
+
+class Request(NamedTuple):
+    """Files to analyse, with all options in parsed form."""
+
+    files: Sequence[str]
+    selection: Selection
+    clang: Clang
+    target: targets.Target
+    description: targets.Description  # of the target
+    options: analyses.Options  # metric None: the target's first one
+    btf: str | None
+    until: float | None  # total deadline, by the monotonic clock
+    requirement: Requirement | None
+    accept_assumptions: bool  # true: accept limits that cut loops short
+    reproduce: list[str]  # options that repeat the analysis, except target and metric
+    option_files: Mapping[str, str]  # file of each option that names one, such as --assume
+
+    @property
+    def metric(self) -> str:
+        """The guaranteed metric."""
+        return self.options.metric or (self.target.counters or METRICS)[0]
+
+
+class Task(NamedTuple):
+    """One program to analyse, or a file without a program."""
+
+    file: str
+    object: objects.Object | None  # None: not readable
+    size: int  # of the file, in bytes
+    program: objects.ProgramInfo | None  # None: a listing, or not readable
+    target: str
+    metric: str
+    error: str | None = None  # reason why there is no program to analyse
+    stopped: bool = False  # true if the reason is lack of time
+    data: bytes | None = None  # content of the file, or compiled object; None: not from a file
+    compiled: bool = False  # true if C sources were compiled for it
+
+    @property
+    def label(self) -> str:
+        """Name of the program in tables and messages."""
+        return self.file if self.program is None else f"{self.file}:{self.program.name}"
+
+
+class Plan(NamedTuple):
+    """The programs in the order of the files, and remarks about skipped and unknown programs."""
+
+    tasks: list[Task]
+    remarks: list[tuple[str, str]]  # file and remark
+
+
+def make_plan(request: Request) -> Plan:
+    """Read the files and choose programs.
+
+    Raises:
+        OptionError: if no program is selected, or an option does not fit the target.
+    """
+    plan = Plan([], [])
+    known: list[str] = []
+    for file in request.files:
+        plan.tasks.extend(_tasks(file, request, plan.remarks, known))
+    if any(task.error is None for task in plan.tasks):
+        _check_count(request)
+    selection = request.selection
+    if selection and not plan.tasks and known:
+        raise no_match(selection, known)
+    return plan
+
+
+def retarget(plan: Plan, request: Request) -> Plan:
+    """Return the same programs for the target of a request; files are not read or compiled again.
+
+    Raises:
+        OptionError: if an option does not fit the target.
+    """
+    if any(task.error is None for task in plan.tasks):
+        _check_count(request)
+    target, metric = request.target.name, request.metric
+    return plan._replace(tasks=[task._replace(target=target, metric=metric) for task in plan.tasks])
+
+
+def _tasks(
+    file: str, request: Request, remarks: list[tuple[str, str]], known: list[str]
+) -> Iterator[Task]:
+    """Yield the chosen programs of one file; add to `known` those that the selection rejects."""
+    selection = request.selection
+    task = Task(file, None, 0, None, request.target.name, request.metric)
+    try:
+        data = load_program(file, request.clang)
+        options = request.options
+        found = objects.read_object(file, data)
+        if options.set or options.maps is not None:
+            found = objects.configured(file, found, options.set, options.maps)
+    except InputError as problem:
+        stopped = isinstance(problem, StoppedError)
+        yield task._replace(error=problem.reason, stopped=stopped)
+        return
+    task = task._replace(object=found, size=len(data), data=data, compiled=is_c(file))
+    programs = objects.programs(found)
+    if programs is None:
+        name, _ = os.path.splitext(os.path.basename(file))
+        if selection.matches("", name):
+            yield task
+        else:
+            known.append(f"{name} (no section)")
+        return
+    chosen, others = choose(programs, selection)
+    if not chosen and selection:
+        known.append(list_programs(programs))
+        remarks.append((file, f"no program matches {selection}"))
+    elif not chosen:
+        yield task._replace(error=nothing_to_choose(others))
+    elif others:
+        remarks.append((file, f"not XDP, skipped: {list_programs(others, kinds=True)}"))
+    for program in chosen:
+        remark = remark_on(program)
+        if remark is not None:
+            remarks.append((file, remark))
+        yield task._replace(program=program)
+
+
+def _check_count(request: Request) -> None:
+    """Check that the options apply to the target: some need time estimates, cores or rates.
+
+    Raises:
+        OptionError: if an option does not apply.
+    """
+    if request.options.entries is not None and request.target.machine is None:
+        what = f"target {request.target.name} estimates no times"
+        raise OptionError("--entries", f"{what}; --target linux-xdp does")
+    counters = request.target.counters
+    if counters is None:
+        return
+    what = f"target {request.target.name} counts {' and '.join(counters)}"
+    if request.options.cores is not None:
+        raise OptionError("--cores", f"{what}, it has no cores; --target {CARD} has some")
+    metric = request.options.metric
+    if metric in METRICS:
+        raise OptionError("--metric", f"{what}, there is no {metric}; --target {CARD} has it")

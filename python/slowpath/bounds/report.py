@@ -1,0 +1,206 @@
+"""Reporters of results, one for each output format.
+
+Separate modules format the texts; each is imported only when its format is requested.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from slowpath.core.engine import identity
+from slowpath.core.printable import json_ascii, json_line, one_line
+from slowpath.core.schema.derived import is_count
+from slowpath.core.schema.provenance import provenance_lines
+from slowpath.core.schema.rates import as_metric
+from slowpath.core.schema.results import DESCRIBED_PATHS, Detail, Result
+from slowpath.core.terminal import Line
+
+if TYPE_CHECKING:
+    from slowpath.bounds.report_counts import CountTable
+    from slowpath.bounds.report_rates import CompactTable
+    from slowpath.core.schema.provenance import Provenance
+
+
+class Reporter(ABC):
+    """Converter of results into lines of output."""
+
+    described_paths = 0
+    """Number of paths of each program for which the reporter needs details (`PathDetail`)."""
+
+    def __init__(self, labels: Sequence[str], *, verbose: bool) -> None:
+        """Prepare for results of programs with these labels."""
+        self._labels = labels
+        self._verbose = verbose
+        self.provenance: Provenance = {}  # of the programs
+
+    def prepare(self, metric: str) -> None:  # noqa: B027 - most need nothing
+        """Import modules that results with this metric will need.
+
+        The caller waits anyway, while another process analyses the first program.
+        """
+
+    def start(self) -> Iterable[Line]:
+        """Return the lines before the first result."""
+        return ()
+
+    @abstractmethod
+    def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:
+        """Return the lines for a new result; `text` is the result as JSON."""
+
+    def finish(self) -> Iterable[Line]:
+        """Return the lines after the last result."""
+        return ()
+
+
+class MakeReporter(Protocol):
+    """A reporter's class, or a function that chooses one; the values of `bound.cli.FORMATS`."""
+
+    def __call__(self, labels: Sequence[str], *, verbose: bool) -> Reporter:
+        """Return the reporter for programs with these labels."""
+
+
+def text_reporter(labels: Sequence[str], *, verbose: bool) -> Reporter:
+    """Return a reporter with a full report for a single program, or a row for each of several."""
+    made = FullReporter if len(labels) == 1 else TableReporter
+    return made(labels, verbose=verbose)
+
+
+class JsonReporter(Reporter):
+    """A JSON document with one line per result, written as results arrive."""
+
+    _separator = ""
+
+    def start(self) -> Iterable[Line]:
+        """Return the head of the document."""
+        head = {"slowpath": identity.version(), **self.provenance}
+        return [Line(f'{json_line(head)[:-1]}, "results": [')]
+
+    def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
+        """Return the result as JSON."""
+        line = Line(self._separator + json_ascii(text))
+        self._separator = ","
+        return [line]
+
+    def finish(self) -> Iterable[Line]:
+        """Return the end of the document."""
+        return [Line("]}")]
+
+
+class CsvReporter(Reporter):
+    """CSV with a header and one row per result."""
+
+    def start(self) -> Iterable[Line]:
+        """Return the header."""
+        from slowpath.bounds.report_csv import csv_header
+
+        return [Line(csv_header())]
+
+    def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
+        """Return the row of a result."""
+        from slowpath.bounds.report_csv import csv_row
+
+        return [Line(csv_row(result))]
+
+
+class TextReporter(Reporter):
+    """Text for people, which ends with the version of the compiler."""
+
+    def finish(self) -> Iterable[Line]:
+        """Return the version of the compiler, if programs were compiled."""
+        return provenance_lines(self.provenance)
+
+
+class FullReporter(TextReporter):
+    """A full text report of a single program."""
+
+    described_paths = DESCRIBED_PATHS
+
+    def prepare(self, metric: str) -> None:
+        """See `Reporter.prepare`."""
+        if as_metric(metric) is None:
+            import slowpath.bounds.report_counts
+        else:
+            import slowpath.bounds.report_rates  # noqa: F401 - used by `add`
+
+    def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
+        """Return the report."""
+        if is_count(result):
+            from slowpath.bounds.report_counts import counts_report
+
+            return counts_report(result, detail, verbose=self._verbose)
+        from slowpath.bounds.report_rates import full_report
+
+        return full_report(result, detail, verbose=self._verbose)
+
+
+class TableReporter(TextReporter):
+    """Tables of programs: one of rates, and one for counts of each component.
+
+    If programs are analysed for several targets, each target has its own tables.
+    """
+
+    def __init__(self, labels: Sequence[str], *, verbose: bool) -> None:
+        """Prepare for results of programs with these labels."""
+        super().__init__(labels, verbose=verbose)
+        self._by_target = len(set(labels)) < len(labels)
+        self._target = ""
+        self._tables: dict[str, CompactTable | CountTable] = {}
+        self._current = ""
+        self._waiting: list[Line] = []  # failures before the first header
+
+    def prepare(self, metric: str) -> None:
+        """See `Reporter.prepare`."""
+        if as_metric(metric) is None:
+            import slowpath.bounds.report_counts
+        else:
+            import slowpath.bounds.report_rates  # noqa: F401 - used by `add`
+
+    def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
+        """Yield the row of a program, after a header if the row starts a table."""
+        if self._by_target and result["target"] != self._target:
+            yield from self._begin(result["target"])
+        if result["guarantee"] is None:
+            from slowpath.bounds.report_rates import failed_row
+
+            failure = failed_row(result, self._labels)
+            if self._current:
+                yield failure
+            else:
+                self._waiting.append(failure)
+            return
+        kind = result["metric"]
+        if kind not in self._tables:
+            self._tables[kind] = self._table(result)
+        if kind != self._current:
+            if self._current:
+                yield Line("")
+            yield self._tables[kind].header(result)
+            yield from self._waiting
+            self._waiting.clear()
+        self._current = kind
+        yield self._tables[kind].row(result)
+
+    def _begin(self, target: str) -> Iterable[Line]:
+        if self._target:
+            yield from self.finish()
+            yield Line("")
+            self._tables.clear()
+            self._current = ""
+        self._target = target
+        yield Line(one_line(target), "bold")
+
+    def _table(self, result: Result) -> "CompactTable | CountTable":
+        if is_count(result):
+            from slowpath.bounds.report_counts import CountTable
+
+            return CountTable(self._labels)
+        from slowpath.bounds.report_rates import CompactTable
+
+        return CompactTable(self._labels)
+
+    def finish(self) -> Iterable[Line]:
+        """Yield failures if there was no header, and the notes of all tables."""
+        yield from self._waiting
+        self._waiting.clear()
+        for table in self._tables.values():
+            yield from table.notes()

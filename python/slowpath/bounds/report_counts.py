@@ -1,0 +1,217 @@
+"""Reports on programs for counting targets.
+
+The bound is for the component of the metric. Counts of other components are those of the path that
+sets this bound; other paths can have more of them.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from slowpath.bounds.report_path import (
+    all_paths,
+    assumption_lines,
+    detail_line,
+    estimate_lines,
+    exactness,
+    format_counts,
+    format_estimate,
+    format_ns,
+    format_ranges,
+    labelled,
+    program_lines,
+    source_lines,
+    style_of,
+    witness_lines,
+)
+from slowpath.bounds.report_rates import exact_cell, failed_row, label_width
+from slowpath.core.printable import one_line
+from slowpath.core.schema.derived import condition, counted, estimate_notes, is_found, program_label
+from slowpath.core.schema.results import Bound, Detail, PathDetail, PathResult, Result
+from slowpath.core.terminal import Line
+
+_PERCENT = 100
+_ESTIMATED = "estimated"
+
+
+def counts_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[Line]:
+    """Yield the lines of the full report; none if the program could not be analysed."""
+    guarantee, naive = result["guarantee"], result["naive"]
+    if guarantee is None or naive is None:
+        return
+    yield title_line(result)
+    yield Line("")
+    yield from guarantee_lines(result, guarantee)
+    yield from estimate_lines(result)
+    yield from program_lines(result)
+    yield _naive(result["metric"], guarantee, naive)
+    yield from assumption_lines(result)
+    yield from all_paths(result, detail, _path, _value, verbose=verbose)
+
+
+def title_line(result: Result) -> Line:
+    """Return the title: file, program and target."""
+    section = "" if result["section"] is None else f" (section {result['section']})"
+    title = f"{result['file']} · {result['program']}{section} · {result['target']}"
+    return Line(one_line(title), "bold")
+
+
+def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
+    """Yield the guaranteed count and the counts of other components."""
+    counts = guarantee["counts"] or {}
+    name, count = counted(counts, result["metric"])
+    if is_found(guarantee):
+        text, style, where = exactness(result), style_of(guarantee), "on that path"
+    else:
+        text = f"an upper bound; the search stopped: {guarantee['stopped']}"
+        style, where = "bold yellow", "on the path that sets this bound"
+    yield labelled("at most", f"{format_counts({name: count})} per packet ({text})", style)
+    if not is_found(guarantee) and result["paths"]:
+        _, reached = counted(result["paths"][0]["cost"], result["metric"])
+        yield labelled("at least", f"{format_counts({name: reached})}: a packet takes them")
+    others = {other: number for other, number in counts.items() if other != name}
+    if others:
+        yield labelled("", f"{format_counts(others)} {where}")
+    yield from interleaved_lines(result)
+
+
+def interleaved_lines(result: Result) -> Iterator[Line]:
+    """Yield the count that holds while other CPUs write to shared maps, if it is larger."""
+    bound = result.get("interleaved")
+    if bound is not None:
+        name, count = counted(bound["counts"] or {}, result["metric"])
+        stopped = bound["stopped"]
+        text = "" if stopped is None else f" (an upper bound; the search stopped: {stopped})"
+        which = "while other CPUs write to these maps"
+        yield labelled("any CPUs", f"{format_counts({name: count})} per packet, {which}{text}")
+
+
+def _naive(metric: str, guarantee: Bound, naive: Bound) -> Line:
+    _, count = counted(guarantee["counts"] or {}, metric)
+    name, base = counted(naive["counts"] or {}, metric)
+    if count < base:
+        note = f"the search lowered it by {_less(count, base)}"
+    elif guarantee["exact"]:
+        note = "the search found no better one: it is exact"
+    elif is_found(guarantee):
+        note = "the search found no better one"
+    else:
+        note = "not improved yet"
+    return labelled("naive bound", f"{format_counts({name: base})}; {note}")
+
+
+def _less(count: int, base: int) -> str:
+    """Format the relative decrease from `base` to `count`, truncated: `17.6 %`."""
+    tenths = (base - count) * _PERCENT * 10 // base
+    return f"{tenths // 10}.{tenths % 10} %" if tenths else "<0.1 %"
+
+
+def _value(path: PathResult) -> str:
+    """Format the value that orders paths."""
+    estimate = path["estimate"]
+    return (
+        format_counts(path["cost"])
+        if estimate is None
+        else f"estimated {format_ns(estimate['ns'])}"
+    )
+
+
+def _path(result: Result, index: int, detail: PathDetail) -> Iterator[Line]:
+    path, guarantee = result["paths"][index], result["guarantee"]
+    proven = guarantee is not None and is_found(guarantee)
+    title = "slowest path" if proven and index == 0 else "satisfiable path"
+    if len(result["paths"]) > 1:
+        title += f" {index + 1} of {len(result['paths'])}"
+    estimate = path["estimate"]
+    if estimate is not None:
+        title = f"{title} by its estimate" if title == "slowest path" else title
+        title += f": estimated {format_estimate(estimate)}"
+    yield Line(f"{title}: {format_counts(path['cost'])}", "bold")
+    yield from _instructions(path, detail)
+    yield detail_line("packets", f"of {path['min_packet_size']} bytes or more")
+    yield from witness_lines(path)
+
+
+def _instructions(path: PathResult, detail: PathDetail) -> Iterator[Line]:
+    if path["lines"]:
+        yield from source_lines(path, detail)
+    else:
+        yield detail_line("instructions", format_ranges(detail["ranges"]))
+
+
+class CountTable:
+    """A table with one row per program, and notes about conditions below it."""
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        self._label_width = label_width(labels)
+        self._notes: list[str] = []
+        self._others: list[str] = []
+        self._measured = ""
+        self._estimates = False  # true if the target estimates times
+        self._machine = ""  # of the estimates; empty without estimates
+
+    def header(self, result: Result) -> Line:
+        """Return the names of the columns."""
+        guarantee = result["guarantee"]
+        counts = {} if guarantee is None else guarantee["counts"] or {}
+        self._measured, _ = counted(counts, result["metric"])
+        self._others = [name for name in counts if name != self._measured]
+        self._estimates = result["estimate"] is not None or bool(estimate_notes(result))
+        names = (self._measured, "exact", "naive bound", "lowered by", *self._others)
+        if self._estimates:
+            names = (*names, _ESTIMATED)
+        return Line(self._row("program", names), "bold")
+
+    def row(self, result: Result) -> Line:
+        """Return the row of a program."""
+        guarantee, naive, label = result["guarantee"], result["naive"], program_label(result)
+        if guarantee is None or naive is None:
+            return failed_row(result, [label])
+        counts = guarantee["counts"] or {}
+        _, count = counted(counts, result["metric"])
+        _, base = counted(naive["counts"] or {}, result["metric"])
+        cells = (
+            str(count),
+            exact_cell(guarantee),
+            str(base),
+            _less(count, base) if count < base else "none",
+            *(str(int(counts.get(name, 0))) for name in self._others),
+        )
+        estimate = result["estimate"]
+        remarks = [f"stopped: {guarantee['stopped']}"] if guarantee["stopped"] else []
+        if self._estimates:
+            cells = (*cells, "none" if estimate is None else format_ns(estimate["ns"]))
+        if estimate is not None:
+            self._machine = estimate["machine"]
+            if estimate["stopped"] is not None:
+                remarks.append(f"estimate stopped: {estimate['stopped']}")
+        texts = [f"if {condition(text)}" for text in result["assumptions"]]
+        texts += [f"{_ESTIMATED}: {text}" for text in estimate_notes(result)]
+        marks = sorted({self._note(text) for text in texts})
+        remarks += [f"[{','.join(map(str, marks))}]"] if marks else []
+        return Line(self._row(one_line(label), cells, *remarks))
+
+    def notes(self) -> list[Line]:
+        """Return explanations of columns and of the marks at the ends of rows."""
+        notes = [f"[{number}] {text}" for number, text in enumerate(self._notes, start=1)]
+        if self._measured:
+            text = f"{self._measured}: at most so many per packet"
+            if self._others:
+                text += f"; {', '.join(self._others)}: on the path with the most {self._measured}"
+            notes.append(text)
+        if self._machine:
+            where = one_line(self._machine)
+            notes.append(f"{_ESTIMATED}: of the slowest path, on {where}; no guarantee")
+        return [Line(note) for note in notes]
+
+    def _row(self, label: str, cells: Sequence[str], *remarks: str) -> str:
+        widths = [max(len(name), 6) for name in (self._measured, "exact", "naive bound")]
+        widths += [len("lowered by"), *map(len, self._others)]
+        if self._estimates:
+            widths.append(len(_ESTIMATED))
+        padded = (f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
+        return "  ".join([f"{label:<{self._label_width}}", *padded, *remarks]).rstrip()
+
+    def _note(self, assumption: str) -> int:
+        text = one_line(assumption)
+        if text not in self._notes:
+            self._notes.append(text)
+        return self._notes.index(text) + 1

@@ -1,0 +1,244 @@
+"""Reports on rates: one program in full, several in a table.
+
+The guarantee is for the rate of the metric. The other rate is that of the path that sets this
+guarantee; other paths can have a lower one.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from slowpath.bounds.report_path import (
+    LABEL,
+    all_paths,
+    assumption_lines,
+    count_of,
+    detail_line,
+    exactness,
+    format_ranges,
+    labelled,
+    source_lines,
+    style_of,
+    witness_lines,
+)
+from slowpath.core.printable import one_line
+from slowpath.core.schema.derived import (
+    condition,
+    is_capped,
+    is_found,
+    metric_rate,
+    own_rate,
+    program_label,
+    rate_metric,
+)
+from slowpath.core.schema.rates import Metric, format_improvement, format_packetrate, format_rate
+from slowpath.core.schema.results import Bound, Detail, PathDetail, PathResult, Result
+from slowpath.core.terminal import Line
+
+
+def full_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[Line]:
+    """Yield the lines of the report; none if the program could not be analysed."""
+    guarantee, naive = result["guarantee"], result["naive"]
+    if guarantee is None or naive is None:
+        return
+    yield title_line(result)
+    yield Line("")
+    yield from guarantee_lines(result, guarantee)
+    yield bottleneck_line(result, guarantee)
+    yield from _naive(rate_metric(result), guarantee, naive)
+    yield Line("")
+    yield from _components(guarantee, result["paths"])
+    metric = rate_metric(result)
+    yield from all_paths(
+        result,
+        detail,
+        _path,
+        lambda path: format_rate(metric_rate(path, metric), metric),
+        verbose=verbose,
+    )
+
+
+def title_line(result: Result) -> Line:
+    """Return the title: program, target and cores."""
+    cores = count_of(result["cores"] or 0, "core")
+    return Line(f"{one_line(program_label(result))} on {result['target']}, {cores}", "bold")
+
+
+def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
+    """Yield the guaranteed rate, the other rate, and their conditions."""
+    metric = rate_metric(result)
+    other: Metric = "packetrate" if metric == "bitrate" else "bitrate"
+    rate = format_rate(metric_rate(guarantee, metric), metric)
+    if is_found(guarantee):
+        yield labelled("guaranteed", f"{rate} ({exactness(result)})", style_of(guarantee))
+        where = "on the slowest path"
+    else:
+        why = f"a lower bound; the search stopped: {guarantee['stopped']}"
+        yield labelled("guaranteed", f"at least {rate} ({why})", "bold yellow")
+        where = "on the path that sets this bound"
+    if is_found(guarantee) and result["paths"]:
+        where += f", packets of {result['paths'][0]['min_packet_size']} bytes"
+    if not is_found(guarantee) and result["paths"]:
+        reached = format_rate(metric_rate(result["paths"][0], metric), metric)
+        yield labelled("", f"at most {reached}: a packet takes so long")
+    yield labelled("", f"{format_rate(metric_rate(guarantee, other), other)} {where}")
+    yield from interleaved_lines(result)
+    yield from assumption_lines(result)
+
+
+def interleaved_lines(result: Result) -> Iterator[Line]:
+    """Yield the rate that holds while other cores write to shared maps, if it is lower."""
+    bound = result.get("interleaved")
+    if bound is not None:
+        metric = rate_metric(result)
+        stopped = bound["stopped"]
+        text = "" if stopped is None else f" (a lower bound; the search stopped: {stopped})"
+        rate = format_rate(metric_rate(bound, metric), metric)
+        yield labelled("any cores", f"{rate} while other cores write to these maps{text}")
+
+
+def bottleneck_line(result: Result, guarantee: Bound) -> Line:
+    """Return the component or limit that sets the guarantee."""
+    text, own = guarantee["bottleneck"] or "none", own_rate(result)
+    if is_capped(result) and own is not None:
+        rate = format_rate(own, rate_metric(result))
+        text += f", a fixed limit of the device; the program by itself allows {rate}"
+    return labelled("bottleneck", text)
+
+
+def _naive(metric: Metric, guarantee: Bound, naive: Bound) -> Iterator[Line]:
+    rate, base = metric_rate(guarantee, metric), metric_rate(naive, metric)
+    gain = format_improvement(rate, base)
+    if gain != "none":
+        note = f"the search improved it by {gain.removeprefix('+')}"
+    elif guarantee["exact"]:
+        note = "the search found no better one: it is exact"
+    elif is_found(guarantee):
+        note = "the search found no better one"
+    else:
+        note = "not improved yet"
+    yield labelled("naive bound", f"{format_rate(base, metric)} ({naive['bottleneck']}); {note}")
+
+
+def _components(guarantee: Bound, paths: list[PathResult]) -> Iterator[Line]:
+    cost = paths[0]["cost"] if is_found(guarantee) and paths else {}
+    rows = [("component", "predicted", "cost on the slowest path" if cost else "")]
+    for name, rate in sorted((guarantee["components"] or {}).items(), key=_slowest_first):
+        cycles = f"{format_cycles(cost[name])} cycles" if name in cost else ""
+        rows.append((name, "no limit" if rate is None else format_packetrate(rate), cycles))
+    for name, rate_text, cycles in rows:
+        mark = "<- bottleneck" if name == guarantee["bottleneck"] else ""
+        yield Line(
+            f"{name:<{LABEL}}{rate_text:>10}   {' '.join(filter(None, (cycles, mark)))}".rstrip()
+        )
+
+
+def _slowest_first(component: tuple[str, float | None]) -> tuple[bool, float, str]:
+    name, rate = component
+    return rate is None, rate or 0.0, name
+
+
+def format_cycles(cycles: float) -> str:
+    """Format cycles with at most two decimals."""
+    return f"{cycles:.2f}".rstrip("0").rstrip(".")
+
+
+def _path(result: Result, index: int, detail: PathDetail) -> Iterator[Line]:
+    path, metric = result["paths"][index], rate_metric(result)
+    guarantee = result["guarantee"]
+    proven = guarantee is not None and is_found(guarantee)
+    title = "slowest path" if proven and index == 0 else "satisfiable path"
+    if len(result["paths"]) > 1:
+        title += f" {index + 1} of {len(result['paths'])}"
+    rate = format_rate(metric_rate(path, metric), metric)
+    yield Line(f"{title}: {rate} predicted, {path['bottleneck']} is its bottleneck", "bold")
+    costs = (f"{name} {format_cycles(cycles)} cycles" for name, cycles in path["cost"].items())
+    yield detail_line("cost", ", ".join(costs))
+    yield detail_line("packets", f"of {path['min_packet_size']} bytes or more")
+    if path["lines"]:
+        yield from source_lines(path, detail)
+    else:
+        numbers = format_ranges(detail["ranges"])
+        yield detail_line("instructions", f"{numbers}, exit {detail['exit']}")
+    yield from witness_lines(path)
+
+
+_WIDTHS = (11, 11, 5, 10, 11, 11, 8)
+
+
+def label_width(labels: Sequence[str]) -> int:
+    """Return the width of the first column."""
+    return max(len("program"), *(len(one_line(label)) for label in labels))
+
+
+def failed_row(result: Result, labels: Sequence[str]) -> Line:
+    """Return the row of a program that could not be analysed, for any table."""
+    label = one_line(program_label(result))
+    return Line(f"{label:<{label_width(labels)}}  not analysed", "red")
+
+
+def exact_cell(guarantee: Bound) -> str:
+    """Return `yes`, `no` or `if`: the exactness; notes at the end of the row explain `if`."""
+    return {"exact": "yes", "conditional": "if", "bound": "no"}[guarantee["verdict"] or "bound"]
+
+
+def notes_of(assumptions: Sequence[str]) -> list[str]:
+    """Return the assumptions as numbered notes, to which numbers at the ends of rows refer."""
+    return [f"[{i}] if {condition(text)}" for i, text in enumerate(assumptions, start=1)]
+
+
+class CompactTable:
+    """A table with one row per program; remarks end a row, assumptions become notes below."""
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        self._file_width = label_width(labels)
+        self._notes: list[str] = []
+        self._capped: set[str] = set()
+
+    def header(self, result: Result) -> Line:
+        """Return the names of the columns for the metric of this result and the next ones."""
+        metric = rate_metric(result)
+        other = "packet rate" if metric == "bitrate" else "bit rate"
+        names = ("guaranteed", other, "exact", "bottleneck", "uncapped", "naive", "improved")
+        return Line(self._row("file", names), "bold")
+
+    def row(self, result: Result) -> Line:
+        """Return the row of a program."""
+        guarantee, naive, metric = result["guarantee"], result["naive"], rate_metric(result)
+        file = one_line(program_label(result))
+        if guarantee is None or naive is None:
+            return failed_row(result, [file])
+        other: Metric = "packetrate" if metric == "bitrate" else "bitrate"
+        rate, base, own = metric_rate(guarantee, metric), metric_rate(naive, metric), None
+        if is_capped(result):
+            own = own_rate(result)
+            self._capped.add(guarantee["bottleneck"] or "")
+        cells = (
+            format_rate(rate, metric),
+            format_rate(metric_rate(guarantee, other), other),
+            exact_cell(guarantee),
+            guarantee["bottleneck"] or "",
+            "-" if own is None else format_rate(own, metric),
+            format_rate(base, metric),
+            format_improvement(rate, base),
+        )
+        marks = sorted({self._note(text) for text in result["assumptions"]})
+        remarks = [f"stopped: {guarantee['stopped']}"] if guarantee["stopped"] else []
+        remarks += [f"[{','.join(map(str, marks))}]"] if marks else []
+        return Line(self._row(file, cells, *remarks))
+
+    def notes(self) -> list[Line]:
+        """Return explanations of the marks at the ends of rows, and of columns if needed."""
+        notes = notes_of(self._notes)
+        if self._capped:
+            limits = ", ".join(sorted(self._capped))
+            notes.append(f"uncapped: what the program by itself allows, without {limits}")
+        return [Line(note) for note in notes]
+
+    def _row(self, file: str, cells: Sequence[str], *remarks: str) -> str:
+        padded = (f"{cell:<{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))
+        return "  ".join([f"{file:<{self._file_width}}", *padded, *remarks]).rstrip()
+
+    def _note(self, assumption: str) -> int:
+        text = one_line(assumption)
+        if text not in self._notes:
+            self._notes.append(text)
+        return self._notes.index(text) + 1

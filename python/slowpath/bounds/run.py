@@ -1,0 +1,188 @@
+"""The command `slowpath bound`.
+
+Except for the report, the Python function `slowpath.bound(...)` does the same (`bound/api.py`).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from slowpath.bounds.analyst import RunContext, Session
+from slowpath.bounds.options import check_not_a_program, read_option
+from slowpath.bounds.outcomes import Analysed, Complaints, Unmatched, note_remarks
+from slowpath.bounds.plan import Plan, Request
+from slowpath.bounds.report import MakeReporter, Reporter
+from slowpath.core.errors import ExitCode, worst
+from slowpath.core.inputs import check_writable, write_error
+from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.programs.sources import provenance
+from slowpath.core.schema.results import Result
+from slowpath.core.terminal import error, note, out_lines
+
+if TYPE_CHECKING:
+    from slowpath.core.jobs.pool import Pool
+
+
+Parts = Sequence[tuple[Request, Session]]
+"""Sessions, each with its request."""
+
+
+class Output(NamedTuple):
+    """Format and destination of results."""
+
+    make_reporter: MakeReporter
+    pcap: str | None  # file for witness packets
+    verbose: bool
+    command: str = "bound"  # name of the command in messages
+
+
+class Place(NamedTuple):
+    """Location of analyses: this machine, one or several at a time, or a cluster."""
+
+    jobs: int | None = None  # parallel processes on this machine
+    scheduler: str | None = None  # address of a cluster's scheduler
+
+
+HERE = Place()
+"""This machine, one analysis at a time."""
+
+
+def run(requests: Sequence[Request], output: Output, place: Place = HERE) -> ExitCode:
+    """Analyse all programs for each request and report results; failures do not stop the rest.
+
+    All requests are for the same files, which are read once.
+
+    Raises:
+        OptionError: if an option does not fit the kind of a file.
+        InputError: if the packet file cannot be written, or kernel types cannot be read.
+    """
+    files = requests[0].files
+    if output.pcap is not None:
+        read_option("--pcap", lambda path: check_not_a_program(path, files), output.pcap)
+    plan: Plan | None = None
+    parts = []
+    for request in requests:
+        session = Session(request, plan)
+        plan = session.plan
+        parts.append((request, session))
+    count = sum(len(session.plan.tasks) for _, session in parts)
+    if place.scheduler is None and min(place.jobs or 1, count) <= 1:
+        return report(parts, output)
+    from slowpath.core.jobs.pool import open_pool
+
+    with open_pool(place.scheduler, place.jobs) as pool:
+        return report(parts, output, pool)
+
+
+def report(parts: Parts, output: Output, pool: "Pool | None" = None) -> ExitCode:
+    """Analyse all programs of sessions, in a pool if given, and report the results.
+
+    Raises:
+        InputError: if the packet file cannot be written, or kernel types cannot be read.
+    """
+    if output.pcap is not None:
+        check_writable(output.pcap)
+    _note_remarks(parts)
+    with heeding_signals() as stopping:
+        return _run(parts, output, stopping, pool)
+
+
+def _note_remarks(parts: Parts) -> None:
+    """Print remarks about programs once for all targets."""
+    remarks = [remark for _, session in parts for remark in session.plan.remarks]
+    note_remarks(Plan([], list(dict.fromkeys(remarks))))
+
+
+def _run(parts: Parts, output: Output, stopping: Stopping, pool: "Pool | None") -> ExitCode:
+    labels = [task.label for _, session in parts for task in session.plan.tasks]
+    reporter = output.make_reporter(labels, verbose=output.verbose)
+    compiled = any(task.compiled for _, session in parts for task in session.plan.tasks)
+    reporter.provenance = provenance(compiled=compiled)
+    unmatched = Unmatched()
+    several = len(set(labels)) < len(labels)  # several targets: labels occur once per target
+    say = _sayer if several else lambda _target, _said: error
+    of_files, said = Complaints(parts[0][0], unmatched), set[str]()
+    of_programs = [Complaints(one, unmatched, say(one.target.name, said)) for one, _ in parts]
+    codes, packets = list[ExitCode](), list[bytes]()
+    out_lines(reporter.start())
+    for at, analysed in _analysed(parts, reporter, stopping, pool):
+        if output.pcap is not None:
+            packets += _packets(analysed.result)
+        out_lines(reporter.add(analysed.result, analysed.detail, analysed.text))
+        # Errors about reading a file are the same on all targets, and are reported once.
+        code = (of_programs[at] if analysed.task.error is None else of_files).add(analysed)
+        if code is ExitCode.FINE:
+            where = f" on {analysed.task.target}" if several else ""
+            code = _hold(parts[at][0], analysed, f"{analysed.task.label}{where}", output.command)
+        codes.append(code)
+    # Save packets first: the report's reader may close the pipe, which ends this process.
+    if output.pcap is not None:
+        _save_packets(output.pcap, packets)
+    out_lines(reporter.finish())
+    codes.append(unmatched.complain())
+    return worst(codes)
+
+
+def _analysed(
+    parts: Parts, reporter: Reporter, stopping: Stopping, pool: "Pool | None"
+) -> Iterator[tuple[int, Analysed]]:
+    """Yield the analysed programs in order, each with the number of its part."""
+    if pool is not None:
+        from slowpath.bounds.bulk import analyse_all
+
+        yield from analyse_all(parts, pool, stopping, reporter.described_paths)
+        return
+    for at, (request, session) in enumerate(parts):
+        options = request.options._replace(path_details=reporter.described_paths)
+        meanwhile = partial(reporter.prepare, request.metric)
+        for each in session.analyse(RunContext(stopping, meanwhile=meanwhile), options):
+            yield at, each
+
+
+def _sayer(target: str, said: set[str]) -> Callable[[str, str], None]:
+    """Return a function that reports failures on one of several targets.
+
+    Errors in files of options are the same on all targets and reported once; `said` stores them.
+    """
+
+    def say(file: str, what: str) -> None:
+        if not what.startswith(f"{file}:"):
+            error(file, f"on {target}: {what}")
+        elif what not in said:
+            said.add(what)
+            error(file, what)
+
+    return say
+
+
+def _hold(request: Request, analysed: Analysed, label: str, command: str) -> ExitCode:
+    """Return the exit code for `--require`; report conditions and failures to standard error."""
+    if request.requirement is None:
+        return ExitCode.FINE
+    from slowpath.bounds.requirement import Decision, judge, reproduce
+
+    task, accept = analysed.task, request.accept_assumptions
+    judgement = judge(analysed.result, request.requirement, accept=accept)
+    for sentence in judgement.relied_on:
+        note(f"note: {label}: --require is met if {sentence}")
+    if judgement.decision is not Decision.MET:
+        error(label, judgement.reason)
+        options = ["--target", task.target, "--metric", task.metric, *request.reproduce]
+        note(f"reproduce: {reproduce(command, [task.file], options)}")
+    return ExitCode(judgement.decision.value)
+
+
+def _packets(result: Result) -> Iterator[bytes]:
+    """Return the witness packets of all known paths."""
+    from slowpath.core.programs.packet import wire_bytes
+
+    return (wire_bytes(path["witness"]) for path in result["paths"])
+
+
+def _save_packets(path: str, packets: list[bytes]) -> None:
+    from slowpath.core.programs.packet import write_pcap
+
+    try:
+        write_pcap(path, packets)
+    except OSError as problem:
+        raise write_error(path, problem) from None

@@ -1,0 +1,194 @@
+"""Measurements from CSV files, and models in JSON files."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
+from typing import NamedTuple, NoReturn
+
+from slowpath.core.engine import identity
+from slowpath.core.errors import InputError
+from slowpath.core.inputs import read_text
+from slowpath.core.printable import json_line
+from slowpath.core.schema.validation import ShapeError, check_shape, schema
+from slowpath.models.documents import FittedModel, Predicted, Residuals, Segment
+from slowpath.models.templates.catalogue import BY_NAME
+from slowpath.models.templates.terms import FUNCTIONS, NAME
+
+_SEPARATORS = ",;\t"
+
+
+class Table(NamedTuple):
+    """Columns of numbers, all of the same length."""
+
+    file: str
+    columns: dict[str, list[float]]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+
+def read_table(file: str, names: Sequence[str]) -> Table:
+    """Return the columns of these names.
+
+    Empty lines and comments, which begin with `#`, are left out. Where the first line has numbers
+    only, the last comment before it names the columns if it has as many fields, as numpy's
+    `savetxt` and gnuplot write it.
+
+    Raises:
+        InputError: when a column, a name or a number is missing, or a line has more values than
+            columns.
+    """
+    text = read_text(file).removeprefix("\ufeff")
+    comment, head = _first_lines(text)
+    if head is None:
+        raise InputError(file, "is empty; the first line has to name the columns")
+    separator = max(_SEPARATORS, key=head.count)
+    rows = _rows(file, text, separator)
+    first, header = next(rows)
+    if all(map(_is_number, header)):
+        named = next(csv.reader([comment], delimiter=separator), [])
+        if len(named) != len(header) or any(map(_is_number, named)):
+            raise InputError(file, "its first line is numbers; fit needs a line of names")
+        rows, header = chain([(first, header)], rows), named
+    header = [name.strip() for name in header]
+    places = {name: _place(file, header, name) for name in names}
+    columns: dict[str, list[float]] = {name: [] for name in names}
+    for number, cells in rows:
+        if any(cell.strip() for cell in cells[len(header) :]):
+            why = f"there are {len(cells)} values, and {len(header)} columns"
+            hint = "write 0.5 for 0,5, and names of all columns into the first line"
+            raise InputError(file, f"line {number}: {why}; {hint}")
+        for name, place in places.items():
+            columns[name].append(_number(file, number, name, cells, place))
+    return Table(file, columns)
+
+
+def _first_lines(text: str) -> tuple[str, str | None]:
+    """Return the first line that is neither empty nor a comment, and the comment before it."""
+    comment = ""
+    for line in text.split("\n"):
+        if line.startswith("#"):
+            comment = line.lstrip("#").strip()
+        elif line.strip():
+            return comment, line
+    return comment, None
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _rows(file: str, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Rows with the numbers of their first lines; a quoted cell may have several."""
+    reader, first = csv.reader(io.StringIO(text, newline=""), delimiter=separator), 1
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as problem:
+            raise InputError(file, f"line {first}: {problem}") from None
+        if (len(cells) > 1 or "".join(cells).strip()) and not cells[0].startswith("#"):
+            yield first, cells
+        first = reader.line_num + 1
+
+
+def _place(file: str, header: Sequence[str], name: str) -> int:
+    if name not in header:
+        have = ", ".join(one for one in header if one) or "no names"
+        raise InputError(file, f"has no column {name!r}; its first line has {have}")
+    if header.count(name) > 1:
+        raise InputError(file, f"has {header.count(name)} columns {name!r}; rename all but one")
+    return header.index(name)
+
+
+def _number(file: str, line: int, name: str, cells: Sequence[str], place: int) -> float:
+    where = f"line {line}, column {name}"
+    if place >= len(cells) or not cells[place].strip():
+        raise InputError(file, f"{where}: there is no value; fill it in or remove the line")
+    text = cells[place].strip()
+    try:
+        value = float(text)
+    except ValueError:
+        why = f"{text[:40]!r} is not a number; correct it or remove the line"
+        raise InputError(file, f"{where}: {why}") from None
+    if not math.isfinite(value):
+        why = f"{text[:40]!r} is not a finite number; remove the line"
+        raise InputError(file, f"{where}: {why}")
+    return value
+
+
+def written(file: str | None, model: FittedModel, predictions: Sequence[Predicted] | None) -> str:
+    """The document on one line."""
+    document = {"slowpath": identity.version(), "file": file, "model": model}
+    return json_line(document | {"predictions": predictions})
+
+
+def read(file: str, text: str) -> tuple[str | None, FittedModel]:
+    """The file that such a document is of, and the model in it.
+
+    Raises:
+        InputError: when it is another text, or its parts do not fit together.
+    """
+    try:
+        document = json.loads(text, parse_constant=_refuse)
+    except ValueError as problem:
+        raise InputError(file, f"is not JSON: {problem}") from None
+    shape = schema("fit")
+    try:
+        check_shape(document, shape, shape["$defs"], "document")
+    except ShapeError as problem:
+        raise InputError(file, f"is not a model: {problem}") from None
+    model: FittedModel = document["model"]
+    reason = _apart(model)
+    if reason is not None:
+        raise InputError(file, f"is not a model: {reason}")
+    return document["file"], model
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+def _apart(model: FittedModel) -> str | None:
+    """What does not fit together in a model."""
+    if not model["segments"]:
+        return "it has no segments"
+    if len(model["range"]) != len(model["x"]):
+        return "range and x are of different lengths"
+    ends = [end for segment in model["segments"] for end in (segment["from"], segment["to"])]
+    if ends != sorted(ends):
+        return "its segments do not ascend"
+    for number, segment in enumerate(model["segments"]):
+        rank = _rank(segment, len(model["x"]))
+        if rank is None:
+            return f"segments[{number}] has no function that is known"
+        sizes = {len(segment["parameters"]), len(segment["covariance"])}
+        if sizes | {len(row) for row in segment["covariance"]} != {rank}:
+            return f"segments[{number}] does not have {rank} parameters and their covariance"
+    return None if _connected(model["residuals"]) else "its residuals are no shares at ascending x"
+
+
+def _connected(residuals: Residuals | None) -> bool:
+    if residuals is None:
+        return True
+    x, share = residuals["x"], residuals["share"]
+    ascend = all(left < right for left, right in pairwise(x))
+    return 0 < len(x) == len(share) and ascend and min(share) > -1
+
+
+def _rank(segment: Segment, columns: int) -> int | None:
+    """How many parameters the function of a segment has."""
+    terms = segment["terms"]
+    if terms is None:
+        template = BY_NAME.get(segment["template"])
+        return None if template is None or columns > 1 else template.rank
+    known = all(len(term) == columns and set(term) <= FUNCTIONS.keys() for term in terms)
+    return len(terms) if known and segment["template"] == NAME else None

@@ -1,0 +1,293 @@
+"""Points to model document; required packages (extra `models`)."""
+
+import importlib.util
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from slowpath.core.errors import UnavailableError
+from slowpath.models.derivation import Derived, derive
+from slowpath.models.documents import Errors, FittedModel, Parameter, Residuals, Segment
+from slowpath.models.evaluation import evaluate
+from slowpath.models.held_out import FOLDS, HeldOut, errors, held_out, judged, left_out
+from slowpath.models.intervals import Spread, spread_of
+from slowpath.models.options import Options
+from slowpath.models.parts import FittedSegment
+from slowpath.models.points import (
+    Points,
+    PointsError,
+    Series,
+    check,
+    noise_is_known,
+    noise_of,
+    ordered,
+    series_of,
+)
+from slowpath.models.residuals import shares
+from slowpath.models.templates.template import Floats
+from slowpath.models.templates.terms import Terms
+
+_AS_WELL = 1.1
+"""An error so many times the least is nearly as small."""
+
+
+ProgressCallback = Callable[[int, int], None]
+"""Called between steps with the number of the model that is derived, and the most there can be."""
+
+
+class _Steps:
+    """Counts models, of the whole and with points left out, for somebody who watches."""
+
+    def __init__(self, watch: ProgressCallback | None, options: Options) -> None:
+        self._watch = watch
+        self._done = 0
+        each = FOLDS if options.hold_out else 0
+        self._most = 2 * (each + 1)
+        if options.select == "held-out" and options.segments is None:
+            self._most += options.most_segments * each
+
+    def begin(self) -> None:
+        """Count another model."""
+        self._done += 1
+
+    def look(self) -> None:
+        """Tell how far it is."""
+        if self._watch is not None:
+            self._watch(self._done, self._most)
+
+
+def fit(
+    points: Points, options: Options | None = None, watch: ProgressCallback | None = None
+) -> FittedModel:
+    """Return the model of the points.
+
+    Raises:
+        PointsError: when there are too few.
+    """
+    chosen = options or Options()
+    check(points)
+    if chosen.monotone is not None and len(points.names) > 1:
+        raise PointsError("a model of several x columns cannot be asked to rise or fall")
+    if chosen.least_parameter and len(points.names) > 1:
+        raise PointsError("parameters of a model of several x columns cannot have a least size")
+    table = ordered(points)
+    steps = _Steps(watch, chosen)
+    if chosen.select == "held-out" and chosen.segments is None:
+        chosen = chosen._replace(segments=_segments_by_held_out(table, chosen, steps))
+    model, others = _judged(_model(table, chosen, steps), table, chosen, steps)
+    if others is not None and _may_be_detailed(chosen, table):
+        more = chosen._replace(detailed=True)
+        detailed = _model(table, more, steps)
+        if _shape(detailed) != _shape(model):
+            detailed, again = _judged(detailed, table, more, steps)
+            if again is not None and _is_preferred(again, others, model):
+                model, others = detailed, again
+    if others is not None:
+        model["held_out"] = others.errors()
+        model["widening"] = others.widening(chosen.confidence)
+    return model
+
+
+def _is_preferred(detailed: HeldOut, plain: HeldOut, model: FittedModel) -> bool:
+    """Whether more segments are taken: where points that were left out are clearly nearer.
+
+    What neighbouring points have in common is no noise, and then the criterion, which takes all
+    that functions do not have for noise, is too frugal: left-out points have to be against it.
+    """
+    if model["residuals"] is not None:
+        return not plain.clearly_better(detailed)
+    return detailed.clearly_better(plain)
+
+
+def _judged(
+    model: FittedModel, points: Points, options: Options, steps: _Steps
+) -> tuple[FittedModel, HeldOut | None]:
+    """The model, and what such models say of points that are left out.
+
+    Residuals stay a part of it where the noise is known, or such points are clearly nearer with it.
+    """
+    derive_again = partial(_model, options=options, steps=steps)
+    folds = left_out(points, derive_again) if options.hold_out else None
+    others = None if folds is None else judged(folds)
+    if noise_is_known(points):
+        return model, others
+    plain = None if folds is None else judged([fold.without_residuals() for fold in folds])
+    if model["residuals"] is None:
+        return model, plain
+    if others is not None and plain is not None and others.clearly_better(plain):
+        return model, others
+    return _with_errors(model | {"residuals": None}, points), plain
+
+
+def _may_be_detailed(options: Options, points: Points) -> bool:
+    by_rule = options.select == "criterion" and options.segments is None and not options.detailed
+    return by_rule and len(points.names) == 1
+
+
+def _shape(model: FittedModel) -> list[tuple[str, float]]:
+    return [(one["template"], one["to"]) for one in model["segments"]]
+
+
+def _model(points: Points, options: Options, steps: _Steps) -> FittedModel:
+    series = series_of(points)
+    steps.begin()
+    derived = derive(series, options, steps.look)
+    spread = spread_of(derived.parts, derived.series, points, options)
+    model = _document(points, options, derived, spread)
+    found = evaluate(model, points.x).y
+    for part, segment in zip(derived.parts, model["segments"], strict=True):
+        mine = (series.row >= part.piece.begin) & (series.row < part.piece.end)
+        segment["errors"] = errors(points.y[mine], found[mine])
+    if _may_have_residuals(options, points):
+        model["residuals"] = _residuals(model, derived.series, points)
+    return _with_errors(model, points)
+
+
+def _may_have_residuals(options: Options, points: Points) -> bool:
+    """What is asked to have a shape, or so many functions, has nothing beside them."""
+    free = options.monotone is None and options.segments is None
+    return free and options.select == "criterion" and len(points.names) == 1
+
+
+def _residuals(model: FittedModel, series: Series, points: Points) -> Residuals | None:
+    found = shares(series.y, evaluate(model, series.x).y, noise_of(series, points))
+    return None if found is None else {"x": series.x.tolist(), "share": found.tolist()}
+
+
+def _with_errors(model: FittedModel, points: Points) -> FittedModel:
+    model["errors"] = errors(points.y, evaluate(model, points.x).y)
+    return model
+
+
+class Limits(NamedTuple):
+    """Between which values a segment stays."""
+
+    least: float | None
+    most: float | None
+
+
+_UNKNOWN: Errors = {"smape": 0.0, "mape": None, "rmse": 0.0}
+
+
+def _document(points: Points, options: Options, derived: Derived, spread: Spread) -> FittedModel:
+    limits = _limits(derived.parts, options)
+    size = len(derived.series.x)
+    ranks = sum(p.template.rank * (p.piece.end - p.piece.begin) for p in derived.parts)
+    return {
+        "x": list(points.names),
+        "y": points.y_name,
+        "points": len(points.y),
+        "outliers": derived.outliers,
+        "range": [(float(column.min()), float(column.max())) for column in points.x.T],
+        "segments": [
+            _segment(part, covariance, noise, spread.quantile, limit)
+            for part, covariance, noise, limit in zip(
+                derived.parts, spread.covariances, spread.noise, limits, strict=True
+            )
+        ],
+        "residuals": None,
+        "metric": options.metric,
+        "select": options.select,
+        "least_parameter": options.least_parameter,
+        "rank": ranks / size,
+        "errors": _UNKNOWN,
+        "held_out": None,
+        "floor": derived.series.floor,
+        "confidence": options.confidence,
+        "quantile": spread.quantile,
+        "widening": 1.0,
+        "noise_quantiles": spread.noise_quantiles,
+    }
+
+
+def _limits(parts: Sequence[FittedSegment], options: Options) -> list[Limits]:
+    """Between which values each segment stays: none steps back behind the ones before."""
+    found: list[Limits] = []
+    least = 0.0 if options.non_negative else -math.inf
+    most = math.inf
+    for part in parts:
+        found.append(Limits(_known(least), _known(most)))
+        if options.monotone is None:
+            continue
+        end = float(part.value(np.array([part.last]))[0])
+        if options.monotone == "increasing":
+            least = max(least, end)
+        else:
+            most = max(min(most, end), least)
+    return found
+
+
+def _known(limit: float) -> float | None:
+    return limit if math.isfinite(limit) else None
+
+
+def _segment(
+    part: FittedSegment, covariance: Floats, noise: float, quantile: float, limits: Limits
+) -> Segment:
+    certain = part.piece.end - part.piece.begin > part.template.rank
+    widths = quantile * np.sqrt(np.maximum(np.diag(covariance), 0))
+    parameters: list[Parameter] = [
+        {
+            "name": name,
+            "value": float(value),
+            "low": float(value - width) if certain else None,
+            "high": float(value + width) if certain else None,
+        }
+        for name, value, width in zip(
+            part.template.parameters, part.parameters, widths, strict=True
+        )
+    ]
+    return {
+        "from": part.first,
+        "to": part.last,
+        "points": part.piece.end - part.piece.begin,
+        "template": part.template.name,
+        "rank": part.template.rank,
+        "formula": part.template.formula(),
+        "origin": part.origin,
+        "terms": [list(term) for term in part.template.terms]
+        if isinstance(part.template, Terms)
+        else None,
+        "parameters": parameters,
+        "covariance": [[float(one) for one in row] for row in covariance],
+        "noise": noise,
+        "at_least": limits.least,
+        "at_most": limits.most,
+        "extrapolates": part.template.simple,
+        "errors": _UNKNOWN,
+    }
+
+
+def _segments_by_held_out(points: Points, options: Options, steps: _Steps) -> int | None:
+    """The number of segments that predicts points best that were left out; None: too few points.
+
+    A smaller one is taken where it does so nearly as well.
+    """
+    found: list[float] = []
+    for number in range(1, options.most_segments + 1):
+        these = options._replace(segments=number)
+        others = held_out(points, partial(_model, options=these, steps=steps))
+        if others is None:
+            return None
+        one = others.errors()
+        known = {"smape": one["smape"], "mape": one["mape"], "rmse": one["rmse"]}
+        told = known[options.metric]
+        found.append(one["smape"] if told is None else told)
+    limit = _AS_WELL * min(found)
+    return next(number for number, one in enumerate(found, 1) if one <= limit)
+
+
+def need(names: Sequence[str]) -> None:
+    """Finds out whether packages are installed.
+
+    Raises:
+        UnavailableError: which are not, and what to install.
+    """
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
+    if missing:
+        are = "are" if len(missing) > 1 else "is"
+        reason = f"{' and '.join(missing)} {are} not installed; pip install slowpath[models]"
+        raise UnavailableError(reason)

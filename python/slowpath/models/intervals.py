@@ -1,0 +1,168 @@
+"""Confidence of parameters and prediction intervals.
+
+A bootstrap of residuals: those of all segments, each divided by its segment's own spread, are drawn
+for every point of a segment and the parameters fitted again, to first order. It is one of residuals
+and not of points, since who measures chooses x, and not a wild one, which keeps each point's own
+residual: with a handful of points in a segment, those are too few to stand for the noise.
+
+Residuals do not tell what moves all points at once. Where it is known how points move together,
+from one observation of all of them to the next, parameters are no surer than that allows.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from slowpath.models.costs import FINEST
+from slowpath.models.options import Options
+from slowpath.models.outliers import usual_in
+from slowpath.models.parts import FittedSegment, at_points
+from slowpath.models.points import Points, Series
+from slowpath.models.templates.template import Floats
+
+_DRAWS = 1000
+_PRIOR = 4.0
+"""The spread of a segment is taken as if so many further points had that of the whole curve."""
+_FAR = 5.0 * 1.4826
+"""What is further off than so many medians is an outlier, see `outliers`."""
+_LEVERAGE = 0.99
+_SAME = 1e-10
+"""Relative difference in effect below which parameters cannot be told apart."""
+
+
+class Spread(NamedTuple):
+    """What is known of the noise and the parameters."""
+
+    covariances: list[Floats]  # of the parameters of each part
+    noise: list[float]  # of each part: of single measurements, relative
+    noise_quantiles: tuple[float, float]
+    quantile: float
+
+
+def _usual(residuals: Sequence["_Residuals"]) -> list["_Residuals"]:
+    """Without outliers, which are taken for as far off as is just usual."""
+    lengths = [len(one.of_points) for one in residuals]
+    every = np.concatenate([one.of_points for one in residuals])
+    far = _FAR * usual_in(np.abs(every), lengths)
+    usual = np.where(far > 0, np.clip(every, -far, far), every)
+    parts = np.split(usual, np.cumsum(lengths)[:-1])
+    return [one._replace(of_points=part) for one, part in zip(residuals, parts, strict=True)]
+
+
+class _Residuals(NamedTuple):
+    """Those of a part."""
+
+    slopes: Floats  # of the values by the parameters, scaled like residuals; one row per point
+    of_series: Floats  # of the points that were fitted
+    of_points: Floats  # of what was measured
+    leverage: Floats  # of the points that were fitted, as 1/sqrt(1 - h) for each measured one
+
+
+def spread_of(
+    parts: Sequence[FittedSegment], series: Series, points: Points, options: Options
+) -> Spread:
+    """How sure parameters are, and how single measurements spread."""
+    residuals = _usual([_residuals(part, series, points) for part in parts])
+    ranks = [part.template.rank for part in parts]
+    together = _deviation([r.of_series for r in residuals], sum(ranks) + len(parts) - 1, 0.0, 0.0)
+    of_series, noise = [], []
+    single = _deviation([r.of_points for r in residuals], sum(ranks) + len(parts) - 1, 0.0, 0.0)
+    for found, rank in zip(residuals, ranks, strict=True):
+        of_series.append(_deviation([found.of_series], rank, together, _PRIOR))
+        noise.append(_deviation([found.of_points], rank, single, _PRIOR))
+    pool = np.concatenate(
+        [r.of_points * r.leverage / sd for r, sd in zip(residuals, noise, strict=True)]
+    )
+    freedom = max(len(series.x) - sum(ranks) - len(parts) + 1, 1)
+    draw = np.random.default_rng(options.seed)
+    unit = pool - pool.mean()
+    unit = unit / (float(np.sqrt(np.mean(unit**2))) or 1.0)
+    covariances = []
+    for part, found, deviation in zip(parts, residuals, of_series, strict=True):
+        again = draw.choice(unit, (_DRAWS, len(found.of_series))) * deviation
+        solution = _solution(found.slopes)
+        moved = again @ solution.T
+        covariance = moved.T @ moved / _DRAWS
+        if points.shared is not None:
+            seen = points.shared.shape[1]
+            factor = student(options.confidence, max(seen - 1, 1))
+            factor /= student(options.confidence, freedom)
+            ways = solution @ _shared(part, series, points.shared) * factor
+            covariance = _no_less(covariance, ways @ ways.T)
+        covariances.append(covariance)
+    return Spread(
+        covariances,
+        noise,
+        _noise_quantiles(pool, options.confidence, freedom),
+        student(options.confidence, freedom),
+    )
+
+
+def student(confidence: float, freedom: int) -> float:
+    """So many standard deviations on either side have this share of Student's distribution."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + confidence) / 2))
+
+
+def _noise_quantiles(pool: Floats, confidence: float, freedom: int) -> tuple[float, float]:
+    """Return the quantiles of single measurements, by Student's distribution for small pools."""
+    tail = (1 - confidence) / 2
+    if len(pool) * tail < 1:
+        return -student(confidence, freedom), student(confidence, freedom)
+    low, high = np.quantile(pool, [tail, 1 - tail])
+    return min(float(low), 0.0), max(float(high), 0.0)
+
+
+def _shared(part: FittedSegment, series: Series, shared: Floats) -> Floats:
+    """Return the joint deviations of a part's points, scaled like residuals: a row for each."""
+    rows = range(part.piece.begin, part.piece.end)
+    moved = np.array([shared[series.row == row].mean(axis=0) for row in rows])
+    return np.asarray(moved / series.scale[rows.start : rows.stop, None])
+
+
+def _no_less(one: Floats, other: Floats) -> Floats:
+    """A covariance that is nowhere less than either, and no more than it takes.
+
+    In coordinates in which the first is the identity, the result has the eigenvectors of the
+    second, and the larger of its eigenvalues and one.
+    """
+    size = np.sqrt(np.diag(one) + np.diag(other))
+    size = np.where(size > 0, size, 1.0)
+    unit = one / np.outer(size, size) + _SAME * np.eye(len(one))
+    root = np.linalg.cholesky(unit)
+    back = np.linalg.inv(root)
+    values, ways = np.linalg.eigh(back @ (other / np.outer(size, size)) @ back.T)
+    wide = root @ (ways * np.sqrt(np.maximum(values, 1.0)))
+    return np.asarray((wide @ wide.T) * np.outer(size, size))
+
+
+def _solution(slopes: Floats) -> Floats:
+    """How parameters move with residuals."""
+    norms = np.abs(slopes).max(axis=0)
+    norms = np.where(norms > 0, norms, 1.0)
+    return np.asarray(np.linalg.pinv(slopes / norms, rcond=_SAME) / norms[:, None])
+
+
+def _residuals(part: FittedSegment, series: Series, points: Points) -> _Residuals:
+    inside = slice(part.piece.begin, part.piece.end)
+    x, others = at_points(part, series)
+    scale = series.scale[inside]
+    values = part.value(x, others)
+    slopes = part.slopes(x, others) / scale[:, None]
+    share = np.clip((slopes * _solution(slopes).T).sum(axis=1), 0, _LEVERAGE)
+    mine = (series.row >= part.piece.begin) & (series.row < part.piece.end)
+    row = series.row[mine] - part.piece.begin
+    of_points = (points.y[mine] - values[row]) / series.level[inside][row]
+    count = np.bincount(row, minlength=len(x))
+    leverage = 1 / np.sqrt(1 - share / np.maximum(count, 1))
+    return _Residuals(slopes, (series.y[inside] - values) / scale, of_points, leverage[row])
+
+
+def _deviation(residuals: Sequence[Floats], rank: int, usual: float, prior: float) -> float:
+    """Return the standard deviation of residuals and of `prior` further ones of the usual size."""
+    every = np.concatenate(residuals)
+    freedom = max(len(every) - rank, 0) + prior or 1.0
+    found = (float((every**2).sum()) + prior * usual**2) / freedom
+    return max(float(np.sqrt(found)), FINEST)

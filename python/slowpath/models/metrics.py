@@ -1,0 +1,76 @@
+"""Error metrics of models. NumPy is imported on use: the command line reads the names here."""
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from slowpath.models.templates.template import Floats
+
+
+class Metric(Protocol):
+    """A distance between fitted and measured values; zero where they are equal.
+
+    It is a function of a mean over points, so that errors of segments can be combined.
+    """
+
+    def each(self, measured: "Floats", fitted: "Floats") -> "Floats":
+        """Contribution of each point."""
+
+    def whole(self, mean: float) -> float:
+        """Error of points with this mean contribution."""
+
+
+class Smape:
+    """Symmetric mean absolute percentage error, in the form of the paper's Eq. 1.
+
+    |fitted - measured| / (|fitted| + |measured|): between 0 and 1, defined everywhere.
+    """
+
+    def each(self, measured: "Floats", fitted: "Floats") -> "Floats":
+        """Zero where both values are zero."""
+        import numpy as np
+
+        size = np.abs(measured) + np.abs(fitted)
+        return np.abs(fitted - measured) / np.where(size > 0, size, 1.0)
+
+    def whole(self, mean: float) -> float:
+        """The mean itself."""
+        return mean
+
+
+class Mape:
+    """Mean absolute percentage error, as a share: |fitted - measured| / |measured|."""
+
+    def each(self, measured: "Floats", fitted: "Floats") -> "Floats":
+        """Infinite where only the measured value is zero."""
+        import numpy as np
+
+        apart, size = np.abs(fitted - measured), np.abs(measured)
+        some = size > 0
+        return np.where(some, apart / np.where(some, size, 1.0), np.where(apart > 0, np.inf, 0.0))
+
+    def whole(self, mean: float) -> float:
+        """The mean itself."""
+        return mean
+
+
+class Rmse:
+    """Root of the mean squared error, in the unit of y; large errors count most."""
+
+    def each(self, measured: "Floats", fitted: "Floats") -> "Floats":
+        """Squared error."""
+        return (fitted - measured) ** 2
+
+    def whole(self, mean: float) -> float:
+        """Square root of the mean."""
+        return math.sqrt(mean)
+
+
+METRICS: Mapping[str, Metric] = {"smape": Smape(), "mape": Mape(), "rmse": Rmse()}
+
+
+def error(name: str, measured: "Floats", fitted: "Floats") -> float:
+    """Return the error of fitted values by the metric of this name."""
+    metric = METRICS[name]
+    return metric.whole(float(metric.each(measured, fitted).mean()))

@@ -1,0 +1,153 @@
+"""A model under derivation: segments with fitted functions."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from slowpath.models.costs import Piece, Restrictions
+from slowpath.models.points import Series
+from slowpath.models.templates.template import Batch, Curve, Floats, Template, pieces_of
+from slowpath.models.templates.terms import Terms
+
+_BETWEEN = 8
+"""Places between two points where a function is looked at."""
+_BEYOND = 0.5
+"""A function is near while it leaves the range of the four nearest points by no more of it."""
+
+
+_FLAT = 1e-9
+_FAR = 1e9
+"""Of residuals, in place of those that are not finite."""
+_CALLS = 200
+_FURTHEST = 10.0
+"""Parameters that become so many times as large run away, since the points do not tell them."""
+_NO_RULES = Restrictions()
+
+
+class FittedSegment(NamedTuple):
+    """A segment with a fitted function."""
+
+    piece: Piece
+    template: Template
+    parameters: Floats
+    origin: float
+    first: float  # x of its first point
+    last: float
+
+    def value(self, x: Floats, others: Floats | None = None) -> Floats:
+        """What the function yields; not finite where it is not defined."""
+        if isinstance(self.template, Terms):
+            return self.template.value(self.parameters, x, others)
+        return self.template.value(self.parameters, x - self.origin)
+
+    def slopes(self, x: Floats, others: Floats | None = None) -> Floats:
+        """How that changes with each parameter: a row for each x."""
+        if isinstance(self.template, Terms):
+            return self.template.slopes(self.parameters, x, others)
+        return self.template.slopes(self.parameters, x - self.origin)
+
+
+def part_of(
+    series: Series, piece: Piece, template: Template, rules: Restrictions = _NO_RULES
+) -> FittedSegment:
+    """A segment, fitted.
+
+    That is done in units in which numbers are around one: in others, steps of the final fit would
+    be of other sizes, and end elsewhere.
+    """
+    inside = slice(piece.begin, piece.end)
+    x, y = series.x[inside], series.y[inside]
+    others = None if series.others is None else series.others[inside]
+    by_x = by_y = 1.0
+    if others is None:
+        by_x = abs(float(x[0])) or abs(float(x[-1])) or 1.0
+        by_y = float(np.median(series.level[inside])) or 1.0
+    curve = Curve(x / by_x, y / by_y, series.scale[inside] / by_y, others)
+    batch = pieces_of(curve, [(0, len(x))])
+    with np.errstate(all="ignore"):
+        found = template.each(batch)[:, 0]
+        origin = batch.x[0] if template.origin_at_start else 0.0
+        if not template.exact:
+            found = _polished(template, found, batch, batch.x - origin)
+        found = template.scaled(found, by_x, by_y)
+        if rules.cap is not None:
+            found = rules.cap.parameters(template, found)
+        found = rules.raised(template, found)
+    first = float(x[0])
+    begin = first if template.origin_at_start else 0.0
+    return FittedSegment(piece, template, found, begin, first, float(x[-1]))
+
+
+def _polished(template: Template, parameters: Floats, batch: Batch, x: Floats) -> Floats:
+    """The parameters after Levenberg and Marquardt, where they are better."""
+    if len(x) < len(parameters) or not np.isfinite(parameters).all():
+        return parameters
+    from scipy.optimize import least_squares
+
+    def residuals(now: Floats) -> Floats:
+        apart = (template.value(now, x) - batch.y) / batch.scale
+        return np.where(np.isfinite(apart), np.clip(apart, -_FAR, _FAR), _FAR)
+
+    found = least_squares(residuals, parameters, method="lm", x_scale="jac", max_nfev=_CALLS)
+    better = 2 * found.cost < float((residuals(parameters) ** 2).sum())
+    near = (np.abs(found.x) <= _FURTHEST * np.abs(parameters)).all()
+    return np.asarray(found.x) if better and near else parameters
+
+
+def sensible(part: FittedSegment, series: Series, rules: Restrictions) -> bool:
+    """Whether the function is finite and obeys the rules, between the points, too."""
+    if series.others is not None:
+        return bool(np.isfinite(part.parameters).all())
+    values = _between_points(part, series)
+    if rules.non_negative and (values < 0).any():
+        return False
+    if rules.sign and (np.diff(values) * rules.sign < -_FLAT * np.abs(values).max()).any():
+        return False
+    return bool(np.isfinite(values).all() and np.isfinite(part.parameters).all())
+
+
+def stays_near(part: FittedSegment, series: Series) -> bool:
+    """Whether the function is near the four nearest points, everywhere between points."""
+    if series.others is not None:
+        return True
+    y = series.y[part.piece.begin : part.piece.end]
+    values = _between_points(part, series)
+    off = float(np.abs(values[::_BETWEEN] - y).max())
+    low, high = _nearby(y, np.minimum), _nearby(y, np.maximum)
+    room = _BEYOND * (high - low) + off
+    return bool(((values >= low - room) & (values <= high + room)).all())
+
+
+def _between_points(part: FittedSegment, series: Series) -> Floats:
+    """The values of the function at the points, and at places between them."""
+    with np.errstate(all="ignore"):
+        return part.value(between(series.x[part.piece.begin : part.piece.end]))
+
+
+def _nearby(y: Floats, end: "np.ufunc") -> Floats:
+    """The least or the largest of the two points on either side, for each of `between` them."""
+    if len(y) == 1:
+        return y
+    padded = np.concatenate([y[:1], y, y[-1:]])
+    gaps = end(end(padded[:-3], padded[1:-2]), end(padded[2:-1], padded[3:]))
+    return np.append(np.repeat(gaps, _BETWEEN), end(y[-2], y[-1]))
+
+
+def between(x: Floats) -> Floats:
+    """The points, and places between them."""
+    if len(x) == 1:
+        return x
+    shares = np.arange(_BETWEEN) / _BETWEEN
+    return np.append((x[:-1, None] + np.diff(x)[:, None] * shares).ravel(), x[-1])
+
+
+def at_points(part: FittedSegment, series: Series) -> tuple[Floats, Floats | None]:
+    """The x that a part was fitted to, and the other columns."""
+    inside = slice(part.piece.begin, part.piece.end)
+    return series.x[inside], None if series.others is None else series.others[inside]
+
+
+def fitted_at_points(parts: Sequence[FittedSegment], series: Series) -> Floats:
+    """What the parts yield at the points that they were fitted to."""
+    return np.concatenate([part.value(*at_points(part, series)) for part in parts])

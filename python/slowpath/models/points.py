@@ -1,0 +1,224 @@
+"""Measured points and their weights."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.models.costs import usual_spread
+from slowpath.models.residuals import Noise
+from slowpath.models.templates.template import Curve, Floats, Indices
+from slowpath.models.templates.terms import MOST_COLUMNS
+
+FEWEST = 3
+"""Points with different x that a model takes at least."""
+_NEAR = 2
+"""Neighbours on each side that say how large a value is; a single outlier does not."""
+_SMALL = 0.05
+"""Where values are zero or change signs: differences count relative to no less than so much of the
+median."""
+
+
+_SURER = 0.5
+"""None is taken for more than twice as sure as usual: few measurements can agree by chance."""
+_UNSURE = 1e6
+"""A point whose spread is so many times as large says nothing."""
+LARGEST = 1e60
+"""Values go up to this, and are zero below its inverse, so that no product of some overflows."""
+
+
+class PointsError(ValueError):
+    """Points that no model can be derived from; the text says why."""
+
+
+class Points(NamedTuple):
+    """A table of points, one row each, in any order.
+
+    `x` has one row for each point and one column for each of `names`; `y` is called `y_name`.
+    `weight` says how much a point counts, relative to others; `spread` is the standard deviation
+    of its y. Rows with the same x are measurements of the same thing. `shared` is what rows have in
+    common that were measured together: a matrix with a row for each, whose product with its own
+    transpose is the covariance of y.
+    """
+
+    names: tuple[str, ...]
+    x: Floats
+    y_name: str
+    y: Floats
+    weight: Floats | None = None
+    spread: Floats | None = None
+    shared: Floats | None = None
+
+    def rows(self, which: NDArray[np.bool_] | Indices) -> "Points":
+        """Some of the rows, or all in another order."""
+        return self._replace(
+            x=self.x[which],
+            y=self.y[which],
+            weight=None if self.weight is None else self.weight[which],
+            spread=None if self.spread is None else self.spread[which],
+            shared=None if self.shared is None else self.shared[which],
+        )
+
+
+def points_of(
+    columns: Mapping[str, Sequence[float]],
+    x: Sequence[str],
+    y: str,
+    *,
+    weight: str | None = None,
+    spread: str | None = None,
+) -> Points:
+    """Points from columns of a table, by their names.
+
+    Raises:
+        PointsError: when values are no numbers, or there are too few of them.
+    """
+    used = {name: np.asarray(columns[name], dtype=float) for name in _named(x, y, weight, spread)}
+    for name, values in used.items():
+        if not np.isfinite(values).all():
+            place = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise PointsError(f"value {place + 1} of {name} is not a finite number")
+    for sign in (weight, spread):
+        if sign is not None and (used[sign] < 0).any():
+            raise PointsError(f"{sign} has negative values")
+    table = Points(
+        tuple(x),
+        np.column_stack([used[name] for name in x]),
+        y,
+        used[y],
+        None if weight is None else used[weight],
+        None if spread is None else used[spread],
+    )
+    check(table)
+    return table
+
+
+def ordered(points: Points) -> Points:
+    """The same points, ascending, so that nothing depends on their order; what is tiny is zero."""
+    x, y = (np.where(np.abs(side) < 1 / LARGEST, 0.0, side) for side in (points.x, points.y))
+    spread = None if points.spread is None else np.minimum(points.spread, LARGEST)
+    return points._replace(x=x, y=y, spread=spread).rows(np.lexsort((y, *x.T[::-1])))
+
+
+def _named(x: Sequence[str], y: str, *others: str | None) -> list[str]:
+    return [*x, y, *(name for name in others if name is not None)]
+
+
+def check(points: Points) -> None:
+    """Finds out whether a model can be derived.
+
+    Raises:
+        PointsError: when not.
+    """
+    if len(points.names) > MOST_COLUMNS:
+        raise PointsError(f"a model takes up to {MOST_COLUMNS} x columns, not {len(points.names)}")
+    for name, values in zip((*points.names, points.y_name), (*points.x.T, points.y), strict=True):
+        check_sizes(name, values)
+    different = len(np.unique(points.x[:, 0])) if len(points.y) else 0
+    if different < FEWEST:
+        name = points.names[0]
+        raise PointsError(
+            f"{different} different values of {name}; a model takes at least {FEWEST}"
+        )
+
+
+def check_sizes(name: str, values: Floats) -> None:
+    """Finds out whether the values of a column can be calculated with.
+
+    Raises:
+        PointsError: when one is no finite number, or too large.
+    """
+    if not np.isfinite(values).all():
+        raise PointsError(
+            f"{name} has {values[~np.isfinite(values)][0]}, which is no finite number"
+        )
+    largest = float(np.abs(values).max(initial=0))
+    if largest > LARGEST:
+        reason = f"which is too large; values go up to {LARGEST:g}, so take another unit"
+        raise PointsError(f"{name} has {largest:g}, {reason}")
+
+
+class Series(NamedTuple):
+    """Points of one curve, one for each x, ascending by the first column."""
+
+    x: Floats
+    y: Floats  # the median of what was measured there
+    scale: Floats  # what residuals are divided by: they are relative to it
+    floor: float  # no value's own scale is less
+    row: Indices  # for each point of the table, its number here
+    level: Floats  # how large values are around it: what measured ones are compared with
+    others: Floats | None = None  # further columns of x
+
+    @property
+    def curve(self) -> Curve:
+        """What functions are fitted to."""
+        return Curve(self.x, self.y, self.scale, self.others)
+
+
+def series_of(points: Points) -> Series:
+    """The curve over the first column; further columns make further points."""
+    rows, row, count = np.unique(points.x, axis=0, return_inverse=True, return_counts=True)
+    row = row.ravel()
+    order = np.lexsort((points.y, row))
+    groups = np.split(order, np.cumsum(count)[:-1])
+    y = np.array([np.median(points.y[group]) for group in groups])
+    floor = value_floor(y)
+    single = len(points.names) == 1
+    level = np.maximum(_level(y) if single else np.abs(y), floor)
+    others = None if single else rows[:, 1:]
+    scale = level
+    if points.spread is not None:
+        spread = np.array([np.sqrt(np.mean(points.spread[group] ** 2)) for group in groups])
+        share = np.minimum(spread / level, _UNSURE)
+        scale = scale * _off(share, Curve(rows[:, 0], y, level, others))
+    weight = count.astype(float)
+    if points.weight is not None and points.weight.any():
+        share = points.weight / points.weight.max()  # so that no sum is too large
+        sums = np.array([share[group].sum() for group in groups])
+        weight = np.maximum(sums, 1e-9 * sums.max()) * (weight.mean() / sums.mean())
+    return Series(rows[:, 0], y, scale / np.sqrt(weight), floor, row, level, others)
+
+
+def _off(share: Floats, curve: Curve) -> Floats:
+    """How far points are off any function, relative to what is usual, by how sure they are.
+
+    Not even the curve itself is a function: points that are as sure as can be are off, too, by what
+    their neighbours do not lead to either and is no noise.
+    """
+    usual = float(np.median(share)) or 1.0
+    beyond = (usual_spread(curve) or 0.0) ** 2 - usual**2
+    square = np.maximum(share, usual * _SURER) ** 2 + max(beyond, (usual * _SURER) ** 2)
+    return np.asarray(np.sqrt(square / np.median(square)))
+
+
+def noise_is_known(points: Points) -> bool:
+    """Whether it is known how sure points are."""
+    return points.spread is not None and bool(points.spread.any())
+
+
+def noise_of(series: Series, points: Points) -> Noise:
+    """How far points of the curve are off by chance, relative to how large they are."""
+    if points.spread is None or not noise_is_known(points):
+        square = (series.scale / series.level) ** 2
+        return Noise(square / square.mean(), known=False)
+    count = np.bincount(series.row)
+    squares = np.bincount(series.row, points.spread**2)
+    share = np.minimum(np.sqrt(squares) / count / series.level, _UNSURE)
+    return Noise(np.maximum(share, _SURER * float(np.median(share))) ** 2, known=True)
+
+
+def value_floor(y: Floats) -> float:
+    """Zero where all values have one sign: then only relative differences count."""
+    if (y > 0).all() or (y < 0).all():
+        return 0.0
+    some = np.abs(y[y != 0])
+    return _SMALL * float(np.median(some)) if len(some) else 1.0
+
+
+def _level(y: Floats) -> Floats:
+    """Return the typical size of values: the median over equally many neighbours on both sides."""
+    size = np.abs(y)
+    last = len(y) - 1
+    near = [min(_NEAR, at, last - at) for at in range(len(y))]
+    return np.array([np.median(size[at - n : at + n + 1]) for at, n in enumerate(near)])

@@ -1,0 +1,234 @@
+"""Models as text, rows and pictures."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from slowpath.core.pictures import picture
+from slowpath.core.printable import csv_line, one_line
+from slowpath.core.terminal import Line, grid
+from slowpath.models.documents import Errors, FittedModel, Predicted, Segment
+from slowpath.models.evaluation import Prediction, bends, evaluate
+from slowpath.models.points import Points
+from slowpath.models.templates.template import Floats
+
+_DIGITS = 4
+_WORDS = {"smape": "sMAPE", "mape": "MAPE", "rmse": "RMSE"}
+
+
+def text_report(file: str | None, model: FittedModel) -> Iterator[Line]:
+    """A table of segments, and what they come to in sentences."""
+    x, y = model["x"][0], model["y"]
+    over = " and ".join(
+        f"{name} from {_n(low)} to {_n(high)}"
+        for name, (low, high) in zip(model["x"], model["range"], strict=True)
+    )
+    begin = "" if file is None else f"{file}: "
+    yield Line(f"{begin}{model['points']:,} points, {y} over {over}")
+    yield Line("")
+    shown = _shown(model["metric"])
+    rows = [
+        [
+            _n(segment["from"]),
+            _n(segment["to"]),
+            str(segment["points"]),
+            written(segment, model["x"]),
+            *(_error(segment["errors"], metric) for metric in shown),
+        ]
+        for segment in model["segments"]
+    ]
+    errors = [_WORDS[metric] for metric in shown]
+    head = (f"{x} from", "to", "points", f"{y} =", *errors)
+    yield from grid(head, rows, right={f"{x} from", "to", "points", *errors})
+    yield Line("")
+    for sentence in sentences(model):
+        yield Line(sentence)
+
+
+def _shown(metric: str) -> tuple[str, ...]:
+    """The errors to report: that of the user's choice, and MAPE, which most people know."""
+    return ("smape", "mape") if metric in {"smape", "mape"} else (metric, "smape", "mape")
+
+
+def written(segment: Segment, names: Sequence[str]) -> str:
+    """The formula with numbers and the names of columns in it."""
+    columns = {f"x{number}": name for number, name in enumerate(names, 1)} | {"x": names[0]}
+    values = {one["name"]: one["value"] for one in segment["parameters"]}
+    origin = segment["origin"]
+    if origin != 0:
+        columns["x"] = f"({names[0]} - {_n(origin)})"
+
+    def put(match: re.Match[str]) -> str:
+        word = match[0]
+        if word in columns:
+            return columns[word]
+        return f"{values[word]:.{_DIGITS}g}" if word in values else word
+
+    text = re.sub(r"\b[a-z]\w*\b", put, segment["formula"])
+    return one_line(re.sub(r"\+ -", "- ", text))
+
+
+def sentences(model: FittedModel) -> Iterator[str]:
+    """What a model comes to: where it changes, how far off it is, and how sure."""
+    x, y = model["x"][0], model["y"]
+    for left, right in pairwise(model["segments"]):
+        yield (
+            f"It changes between {_n(left['to'])} and {_n(right['from'])} {x}; a straight line "
+            "joins the two."
+        )
+    yield from _residuals(model)
+    shown = _shown(model["metric"])
+    told = _errors(model["errors"], shown)
+    held = model["held_out"]
+    left_out = (
+        "not known for others: there are too few to leave some out"
+        if held is None
+        else f"{_errors(held, shown)} for points that were left out"
+    )
+    yield f"The error is {told} for the points that it was fitted to, and {left_out}."
+    share = model["confidence"]
+    below, above = (
+        max(abs(q) * segment["noise"] for segment in model["segments"]) * model["widening"]
+        for q in model["noise_quantiles"]
+    )
+    yield (
+        f"{100 * share:g} % of single measurements are expected within -{_percent(below)} and "
+        f"+{_percent(above)} of the model, or closer."
+    )
+    if model["outliers"]:
+        values = "value is" if model["outliers"] == 1 else "values are"
+        yield f"{model['outliers']} {values} far off, and counted less."
+    yield _beyond(model, x, y)
+
+
+def _residuals(model: FittedModel) -> Iterator[str]:
+    if model["residuals"] is not None:
+        low, high = min(model["residuals"]["share"]), max(model["residuals"]["share"])
+        yield (
+            "The curve has finer structure than functions: what neighbouring points have in common "
+            f"is added to them, {_signed(low)} to {_signed(high)}."
+        )
+
+
+def _beyond(model: FittedModel, x: str, y: str) -> str:
+    first, last = model["segments"][0], model["segments"][-1]
+    low, high = model["range"][0]
+    ends = [
+        f"{side} {_n(end)} {'the function goes on' if segment['extrapolates'] else f'{y} stays'}"
+        for side, end, segment in (("below", low, first), ("above", high, last))
+    ]
+    return f"Nothing was measured beyond, and what it says is a guess: {', '.join(ends)} ({x})."
+
+
+def _errors(errors: Errors, metrics: Sequence[str]) -> str:
+    """Such as `sMAPE 1.2 %, MAPE 2.4 %`."""
+    return ", ".join(f"{_WORDS[metric]} {_error(errors, metric)}" for metric in metrics)
+
+
+def _error(errors: Errors, metric: str) -> str:
+    known = {"smape": errors["smape"], "mape": errors["mape"], "rmse": errors["rmse"]}
+    value = known[metric]
+    if value is None:
+        return "-"
+    return _n(value) if metric == "rmse" else _percent(value)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 0.1 else f"{100 * share:.0f} %"  # noqa: PLR2004
+
+
+def _signed(share: float) -> str:
+    return f"{'-' if share < 0 else '+'}{_percent(abs(share))}"
+
+
+def _n(value: float) -> str:
+    """A number with few digits; whole ones with all of them."""
+    if value == int(value) and abs(value) < 1e12:  # noqa: PLR2004 - digits that people read
+        return f"{int(value):,}"
+    return f"{value:.{_DIGITS}g}"
+
+
+_CSV = ("from", "to", "points", "template", "rank", "formula", "origin", "smape", "mape", "rmse")
+
+
+def prediction_rows(
+    columns: Sequence[str], values: Mapping[str, Sequence[float]], found: Prediction
+) -> Iterator[Predicted]:
+    """What the model says, row by row."""
+    for at, row in enumerate(zip(*(values[name] for name in columns), strict=True)):
+        yield {
+            "x": list(row),
+            "y_pred": float(found.y[at]),
+            "low": float(found.low[at]),
+            "high": float(found.high[at]),
+            "outside": bool(found.outside[at]),
+        }
+
+
+def csv_report(model: FittedModel) -> Iterator[str]:
+    """One line for each segment; parameters have columns of their own, in order."""
+    most = max(len(segment["parameters"]) for segment in model["segments"])
+    numbers = range(1, most + 1)
+    names = [f"{what}{at}" for at in numbers for what in ("parameter", "low", "high")]
+    yield csv_line([*_CSV, *names])
+    for segment in model["segments"]:
+        known = [segment["from"], segment["to"], segment["points"], segment["template"]]
+        error = segment["errors"]
+        cells = [segment["rank"], segment["formula"], segment["origin"]]
+        told = [error["smape"], error["mape"], error["rmse"]]
+        values = [
+            v for one in segment["parameters"] for v in (one["value"], one["low"], one["high"])
+        ]
+        blank = [None] * (len(names) - len(values))
+        yield csv_line([*known, *cells, *told, *values, *blank])
+
+
+_WIDTH, _HEIGHT = 7.0, 4.0  # inches
+_PLACES = 400
+_WIDE = 50.0
+"""Values that span more than this factor are drawn on a logarithmic axis."""
+
+
+def draw(file: str, model: FittedModel, points: Points) -> None:
+    """Writes the picture; it is SVG or PNG, by the end of the name. The same data, the same file.
+
+    Raises:
+        OSError: when the file cannot be written.
+    """
+    x, y = points.x[:, 0], points.y
+    rest = np.median(points.x[:, 1:], axis=0)
+    with picture(file, _WIDTH, _HEIGHT) as figure:
+        axes = figure.add_subplot()
+        axes.plot(x, y, ".", color="0.4", markersize=4, label="measured")
+        for number, segment in enumerate(model["segments"]):
+            ends = segment["from"], segment["to"]
+            inside = np.sort(np.append(_places(*ends), bends(model, *ends)))
+            rows = np.column_stack([inside, *(one * np.ones_like(inside) for one in rest)])
+            band = evaluate(model, rows)
+            (line,) = axes.plot(inside, band.y, label=segment["template"])
+            if number:
+                axes.axvline(segment["from"], color="0.8", linewidth=0.8)
+            axes.fill_between(inside, band.low, band.high, color=line.get_color(), alpha=0.2)
+        if _wide(x):
+            axes.set_xscale("log")
+        if _wide(y):
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(bottom=min(0.0, float(y.min())))
+        held = [f"{name} = {one:g}" for name, one in zip(model["x"][1:], rest, strict=True)]
+        axes.set_xlabel(", ".join([model["x"][0], *held]))
+        axes.set_ylabel(model["y"])
+        axes.legend()
+        axes.grid(visible=True, alpha=0.3)
+
+
+def _places(low: float, high: float) -> Floats:
+    if low > 0 and high > _WIDE * low:
+        return np.geomspace(low, high, _PLACES).clip(low, high)
+    return np.linspace(low, high, _PLACES)
+
+
+def _wide(values: Floats) -> bool:
+    return bool(values.min() > 0 and values.max() > _WIDE * values.min())

@@ -1,0 +1,148 @@
+"""The command `slowpath fit`."""
+
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from slowpath.bounds.progress import ProgressLines
+from slowpath.core.errors import ExitCode, InputError, OptionError
+from slowpath.core.inputs import write_error
+from slowpath.core.pictures import check_picture
+from slowpath.core.printable import csv_line
+from slowpath.core.terminal import note, out, out_lines
+from slowpath.models.documents import FittedModel, Predicted
+from slowpath.models.files import Table, read_table
+from slowpath.models.fitting import need
+
+if TYPE_CHECKING:
+    from slowpath.models.options import Options
+    from slowpath.models.points import Points
+
+
+_SHOWN = 3
+
+
+def fit(given: Namespace) -> ExitCode:
+    """Reads, fits and writes.
+
+    Raises:
+        InputError: when a file or its content cannot be used.
+        OptionError: when an option makes no sense.
+    """
+    columns = _columns(given)
+    check_picture(given.plot)
+    need(["numpy", "scipy"])
+    others = [name for name in (given.weight, given.spread) if name is not None]
+    table = read_table(given.file, [*columns, given.y, *others])
+    query = None if given.predict is None else read_table(given.predict, columns)
+    return _derive(given, columns, table, query)
+
+
+def _columns(given: Namespace) -> list[str]:
+    columns = [name.strip() for name in given.x.split(",")]
+    if "" in columns or len(set(columns)) < len(columns):
+        raise OptionError("--x", "names of columns, each once, with commas between them")
+    if given.y in columns:
+        raise OptionError("--y", f"{given.y!r} is an x column already")
+    return columns
+
+
+def _derive(
+    given: Namespace, columns: Sequence[str], table: Table, query: Table | None
+) -> ExitCode:
+    from slowpath.models import files
+    from slowpath.models.options import Options
+    from slowpath.models.points import PointsError, points_of
+    from slowpath.models.report import csv_report, text_report
+
+    options = Options(
+        metric=given.metric,
+        select=given.select,
+        search=given.search,
+        segments=given.segments,
+        monotone=given.monotone,
+        non_negative=given.non_negative,
+        least_parameter=given.least_parameter,
+        most_segments=given.max_segments,
+        confidence=given.confidence / 100,
+        seed=given.seed,
+    )
+    try:
+        points = points_of(
+            table.columns, columns, given.y, weight=given.weight, spread=given.spread
+        )
+        model = _watched(given, points, options)
+    except PointsError as problem:
+        raise InputError(given.file, str(problem)) from None
+    if given.plot is not None:
+        from slowpath.models.report import draw
+
+        try:
+            draw(given.plot, model, points)
+        except OSError as problem:
+            raise write_error(given.plot, problem) from None
+    rows = None if query is None else _predicted(model, columns, query)
+    if given.format == "json":
+        out(files.written(given.file, model, rows))
+    elif rows is not None:
+        out_lines(
+            [csv_line([*columns, "y_pred", "low", "high"])]
+            + [csv_line([*row["x"], row["y_pred"], row["low"], row["high"]]) for row in rows]
+        )
+    elif given.format == "csv":
+        out_lines(csv_report(model))
+    else:
+        out_lines(text_report(given.file, model))
+    if rows is not None:
+        _warn(given.predict, columns, [list(row["x"]) for row in rows if row["outside"]], len(rows))
+    return ExitCode.FINE
+
+
+def _watched(given: Namespace, points: "Points", options: "Options") -> FittedModel:
+    """Derive the model; standard error shows how far that is."""
+    from slowpath.models.fitting import fit as derive
+
+    shown = ProgressLines(given.file)
+    faster = "" if given.search == "extrema" else ", --search extrema is faster"
+
+    def look(number: int, most: int) -> None:
+        state = f"model {number} of up to {most}, most of them to judge points left out"
+        shown.show(
+            lambda elapsed: f"{state}, {elapsed:.1f} s",
+            lambda elapsed: f"{elapsed:.0f} s so far, {state}; Ctrl-C stops it{faster}",
+            after=1.0,
+        )
+
+    try:
+        return derive(points, options, look)
+    finally:
+        shown.close()
+
+
+def _predicted(model: FittedModel, columns: Sequence[str], query: Table) -> list[Predicted]:
+    import numpy as np
+
+    from slowpath.models.evaluation import evaluate
+    from slowpath.models.points import PointsError
+    from slowpath.models.report import prediction_rows
+
+    if not len(query):
+        return []
+    try:
+        found = evaluate(model, np.column_stack([query.columns[name] for name in columns]))
+    except PointsError as problem:
+        raise InputError(query.file, str(problem)) from None
+    return list(prediction_rows(columns, query.columns, found))
+
+
+def _warn(file: str, columns: Sequence[str], outside: Sequence[Sequence[float]], all_: int) -> None:
+    """Says which rows are beyond what was measured."""
+    if not outside:
+        return
+    named = ", ".join(columns)
+    shown = "; ".join(", ".join(f"{value:g}" for value in row) for row in outside[:_SHOWN])
+    more = "; ..." if len(outside) > _SHOWN else ""
+    note(
+        f"warning: {file}: {len(outside)} of {all_} lines are beyond what was measured ({named}: "
+        f"{shown}{more}); what the model says there is a guess, and its interval too narrow"
+    )

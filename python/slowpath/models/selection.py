@@ -1,0 +1,164 @@
+"""Selection of a model among segmentations.
+
+The criterion is Schwarz's (BIC): the surprise of the points (see `search.evidence`) and k ln n. A
+place where the curve is cut is a parameter that is found by trying all of them, and counts for more
+than one (Zhang and Siegmund 2007). `bench/fit_recovery.py` and `bench/fit_curves.py` show both
+sides: a more frugal rule finds known models as well, and a less frugal one sees segments in noise;
+real curves, which no template fits exactly, would take the latter.
+
+A function of more parameters is taken where chance would make it so much better only once in
+twenty times. A line through exact points is, and so is one through four noisy ones that rise
+clearly.
+
+Eq. 3 compares two models, and whether one is "about as good" as another is not transitive: what it
+leaves of many depends on their order. Here all are compared with the one of the least error, which
+is the same for any order. The paper's rank of several segments is a mean (Eq. 4), so that further
+segments cost nothing.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.models.costs import Costs, Piece
+from slowpath.models.segments import Frontier, Segmentation
+from slowpath.models.templates.template import Floats, Indices
+
+CUT = 2.0
+"""So many parameters a cut counts for."""
+PREDICTIONS = 0.5
+"""What a parameter costs where only predictions count, however many points there are."""
+
+
+def score(found: Segmentation, segments: int, ranks: int, points: int, each: float) -> float:
+    """The criterion; the least one is best. Infinite where nothing is left to tell the spread."""
+    size = ranks + CUT * (segments - 1)
+    return found.loss + size * each if size + 2 < points else math.inf
+
+
+def best_by_criterion(
+    frontier: Frontier, points: int, segments: int | None, each: float | None = None
+) -> Segmentation:
+    """The model with the least criterion, of those with so many segments.
+
+    Where there are none, of those with the number that is closest to it; where there are too few
+    points for the criterion, the one of the lowest rank. `each` is what a parameter costs instead.
+    """
+    price = math.log(points) if each is None else each
+    counts = {number for number, _ in frontier}
+    only = None if segments is None else min(counts, key=lambda number: abs(number - segments))
+    sizes = [size for size in frontier if only is None or size[0] == only]
+
+    def order(size: tuple[int, int]) -> tuple[float, int]:
+        segments, ranks = size
+        return score(frontier[size], segments, ranks, points, price), sum(size)
+
+    return frontier[min(sizes, key=order)]
+
+
+FEW = 4
+"""With more points, the criterion decides."""
+_BY_CHANCE = 0.05
+
+
+def best_by_f_test(costs: Costs) -> Segmentation:
+    """One segment, with the function of the lowest rank that no other is clearly better than."""
+    from scipy.special import fdtrc
+
+    points = costs.cuts[-1]
+    losses = costs.whole()
+    ranks = np.array([template.rank for template in costs.templates])
+    chosen = _least(losses, ranks == ranks[np.isfinite(losses)].min())
+    for rank in costs.ranks:
+        more, left = rank - ranks[chosen], points - rank
+        if more <= 0 or left <= 0:
+            continue
+        other = _least(losses, ranks == rank)
+        if not np.isfinite(losses[other]):
+            continue
+        ratio = (losses[chosen] / losses[other] - 1) / more * left
+        if fdtrc(more, left, max(float(ratio), 0.0)) < _BY_CHANCE:
+            chosen = other
+    return Segmentation(float(losses[chosen]), (Piece(0, points, chosen),))
+
+
+def _least(losses: Floats, among: NDArray[np.bool_]) -> int:
+    return int(np.where(among, losses, np.inf).argmin())
+
+
+class Margins(NamedTuple):
+    """How much worse a simpler model may be."""
+
+    relative: float
+    least: float
+
+    def above(self, error: float) -> float:
+        """The largest error that is about as good as this one."""
+        return error + max(error * self.relative, self.least)
+
+
+def best_by_margins(
+    costs: Costs, margins: Margins, most: int, segments: int | None
+) -> Segmentation:
+    """The model that the rule selects, of those with up to so many segments."""
+    error, chosen = _templates(costs, margins)
+    found = _combined(costs, error, chosen, most)
+    counts = {number for number, _ in found}
+    only = None if segments is None else min(counts, key=lambda number: abs(number - segments))
+    left = {size: one for size, one in found.items() if only is None or size[0] == only}
+    limit = margins.above(min(one.loss for one in left.values()))
+    good = [size for size in left if left[size].loss <= limit]
+    return left[min(good, key=lambda size: (size[1], left[size].loss, size[0]))]
+
+
+def _templates(costs: Costs, margins: Margins) -> tuple[Floats, Indices]:
+    """For each segment, the error and the template that the rule selects."""
+    ranks = np.array([template.rank for template in costs.templates])
+    least = costs.errors.min(axis=0)
+    limit = least + np.maximum(least * margins.relative, margins.least)
+    good = costs.errors <= limit
+    with np.errstate(invalid="ignore"):  # no function is good enough for some segments
+        order = np.where(good, ranks[:, None] + costs.errors / (1 + 2 * limit), np.inf)
+    chosen = order.argmin(axis=0)
+    return costs.errors[chosen, np.arange(len(costs.pairs))], chosen
+
+
+def _combined(
+    costs: Costs, error: Floats, chosen: Indices, most: int
+) -> dict[tuple[int, int], Segmentation]:
+    """For each number of segments and each sum of ranks over points, the least error (Eq. 4)."""
+    size, points = len(costs.cuts), costs.cuts[-1]
+    ranks = [template.rank for template in costs.templates]
+    top = max(ranks) * points + 1
+    best: Floats = np.full((size, top), np.inf)
+    best[0, 0] = 0.0
+    steps: list[Indices] = []
+    found = {}
+    for number in range(1, most + 1):
+        now, came_by = np.full_like(best, np.inf), np.full(best.shape, -1)
+        for pair, (at, to) in enumerate(costs.pairs):
+            length = costs.cuts[to] - costs.cuts[at]
+            shift = length * ranks[chosen[pair]]
+            whole = best[at, : top - shift] + error[pair] * length / points
+            better = whole < now[to, shift:]
+            now[to, shift:][better] = whole[better]
+            came_by[to, shift:][better] = pair
+        steps.append(came_by)
+        best = now
+        for rank in np.flatnonzero(np.isfinite(best[size - 1])):
+            pieces = _trace(costs, chosen, steps, int(rank))
+            found[number, int(rank)] = Segmentation(float(best[size - 1, rank]), pieces)
+    return found
+
+
+def _trace(costs: Costs, chosen: Indices, steps: list[Indices], rank: int) -> tuple[Piece, ...]:
+    pieces, to = [], len(costs.cuts) - 1
+    for came_by in reversed(steps):
+        pair = int(came_by[to, rank])
+        at = costs.pairs[pair][0]
+        begin, end = costs.cuts[at], costs.cuts[to]
+        pieces.append(Piece(begin, end, int(chosen[pair])))
+        to, rank = at, rank - (end - begin) * costs.templates[chosen[pair]].rank
+    return tuple(reversed(pieces))

@@ -1,0 +1,158 @@
+"""A function that runs into a limit.
+
+Benchmarks have this shape where one resource takes over from another: throughput grows with cores
+until the line is full; packets a second stay the same until their bytes fill the line. Each place
+where limit and function may meet is tried; both sides are fitted by least squares.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from slowpath.models.templates.template import Batch, Floats
+
+_FAR = 5.0
+"""Standard deviations of the others that a side is off which as few points as parameters tell."""
+_PLACES = 96
+"""Meeting places tried at a time: of long curves at even distances, then around the best one."""
+
+
+class Side(NamedTuple):
+    """A function that is a sum of terms, each with a factor as parameter."""
+
+    name: str
+    formula: str
+    terms: Callable[[Floats], Sequence[Floats]]
+    powers: tuple[int, ...]
+    """Power of x in each term, for changes of units."""
+
+
+def _reciprocal(x: Floats) -> Floats:
+    return np.asarray(1 / np.where(x > 0, x, np.nan))
+
+
+PROPORTIONAL = Side("proportional", "b*x", lambda x: [x], (1,))
+RECIPROCAL = Side("reciprocal", "b/x", lambda x: [_reciprocal(x)], (-1,))
+LINE = Side("line", "b + c*x", lambda x: [np.ones_like(x), x], (0, 1))
+
+
+class Limited:
+    """The template `min(a, f)` or `max(a, f)`, of a constant and a function."""
+
+    origin_at_start = False
+    exact = False
+    simple = True
+    whole = True
+
+    def __init__(self, way: str, side: Side) -> None:
+        """`way` is `min` or `max`."""
+        self._least = way == "min"
+        self._side = side
+        self._formula = f"{way}(a, {side.formula})"
+        self.name = f"{way}-{side.name}"
+        self.rank = 1 + len(side.powers)
+        self.parameters = tuple("abc"[: self.rank])
+
+    def fitted(self, batch: Batch) -> Floats:
+        """As the protocol has it."""
+        return self.value(np.repeat(self.each(batch), batch.lengths, axis=1), batch.x)
+
+    def each(self, batch: Batch) -> Floats:
+        """As the protocol has it."""
+        ends = batch.starts + batch.lengths
+        pieces = [slice(*one) for one in zip(batch.starts, ends, strict=True)]
+        found = [self._solved(batch.x[at], batch.y[at], batch.scale[at]) for at in pieces]
+        return np.array(found).T
+
+    def value(self, parameters: Floats, x: Floats) -> Floats:
+        """Not a number for x <= 0 with 1/x."""
+        return self._met(parameters[0], self._other(parameters, x))
+
+    def slopes(self, parameters: Floats, x: Floats) -> Floats:
+        """Those of the side that decides."""
+        mine = (parameters[0] <= self._other(parameters, x)) == self._least
+        return np.column_stack([mine, *(np.where(mine, 0.0, one) for one in self._side.terms(x))])
+
+    def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
+        """As the protocol has it."""
+        powers = np.array([0, *self._side.powers])
+        return np.asarray((parameters.T * (y / x**powers)).T)
+
+    def formula(self) -> str:
+        """Such as `min(a, b*x)`."""
+        return self._formula
+
+    def _other(self, parameters: Floats, x: Floats) -> Floats:
+        terms = self._side.terms(x)
+        return np.asarray(sum(p * term for p, term in zip(parameters[1:], terms, strict=True)))
+
+    def _met(self, limit: Floats | float, other: Floats) -> Floats:
+        met = np.minimum(limit, other) if self._least else np.maximum(limit, other)
+        return np.asarray(met)
+
+    def _solved(self, x: Floats, y: Floats, scale: Floats) -> Floats:
+        """The parameters whose loss is the least of all meeting places; not numbers for none."""
+        size = len(x)
+        nothing = np.full(self.rank, np.nan)
+        step = max(1, size // _PLACES)
+        places = range(1, size, step)
+        while True:
+            loss, place, found = min(
+                (self._best(x, y, scale, places, limit_first=one) for one in (False, True)),
+                key=lambda one: one[0],
+            )
+            if not np.isfinite(loss):
+                return nothing
+            if step == 1:
+                return found
+            near, step = 2 * step, max(1, step // 8)
+            places = range(max(1, place - near), min(size, place + near + 1), step)
+
+    def _best(
+        self, x: Floats, y: Floats, scale: Floats, places: range, *, limit_first: bool
+    ) -> tuple[float, int, Floats]:
+        """Of all meeting places: the least loss, where it is, and the parameters.
+
+        With the limit first, the points before a place are the limit's, else those behind it.
+        """
+        terms = self._side.terms(x)
+        few = len(terms)
+        ends = (1, len(x) - few) if limit_first else (few, len(x) - 1)
+        at = np.array([one for one in places if ends[0] <= one <= ends[1]], dtype=np.intp)
+        if not len(at):
+            return np.inf, 0, np.zeros(self.rank)
+        before = np.arange(len(x)) < at[:, None]
+        limits = before if limit_first else ~before
+        limit = _mean(y, limits / scale**2)[:, None]
+        factors = _regressed(terms, y, ~limits / scale**2)
+        other = np.asarray(
+            sum(one[:, None] * term for one, term in zip(factors, terms, strict=True))
+        )
+        losses = (((self._met(limit, other) - y) / scale) ** 2).sum(axis=1)
+        # A side of so few points fits exactly: they have to be far from the other side.
+        off = np.abs(np.where(limits, other, limit) - y) / scale
+        seen = np.where(limits.sum(axis=1) == 1, np.where(limits, off, 0.0).max(axis=1), np.inf)
+        alone = (~limits).sum(axis=1) <= few
+        seen = np.where(alone, np.where(limits, 0.0, off).max(axis=1), seen)
+        far = seen > _FAR * np.sqrt(losses / max(len(x) - self.rank, 1))
+        losses = np.where(np.isfinite(losses) & far, losses, np.inf)
+        best = int(losses.argmin())
+        return float(losses[best]), int(at[best]), np.array([limit[:, 0], *factors])[:, best]
+
+
+def _mean(y: Floats, weight: Floats) -> Floats:
+    return np.asarray(weight @ y / weight.sum(axis=1))
+
+
+def _regressed(terms: Sequence[Floats], y: Floats, weight: Floats) -> list[Floats]:
+    """Factors of one term, or of one and x, by weighted least squares for each row of weights."""
+    *constant, slope = terms
+    if not constant:
+        return [weight @ (slope * y) / (weight @ slope**2)]
+    whole = weight.sum(axis=1)
+    middle, level = weight @ slope / whole, weight @ y / whole
+    apart = slope - middle[:, None]
+    square = (weight * apart**2).sum(axis=1)
+    rise = (weight * apart * y).sum(axis=1) / np.where(square > 0, square, np.nan)
+    return [level - rise * middle, rise]
