@@ -71,7 +71,8 @@ endif
 
 # Lints and builds, two at a time: the debug build, and beside it all of Python with the release
 # build. Each has long stretches with work for one CPU. Tests then have the machine to themselves.
-ready:
+# All of pip's work is done before: two of its processes must not install at the same time.
+ready: $(DONE)/requirements
 	@$(MAKE) --no-print-directory --jobs=2 TWO_WAYS=yes tests-of-rust lint-python wheel
 
 setup: $(DONE)/extension
@@ -144,7 +145,7 @@ $(DONE)/maturin: requirements-dev.lock | $(BIN)/python
 	touch $@
 
 # Modules are compiled when they are imported; most of those of packages never are.
-$(DONE)/requirements: requirements-dev.lock | $(BIN)/python
+$(DONE)/requirements: requirements-dev.lock $(DONE)/maturin
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -r requirements-dev.lock
 	mkdir -p $(DONE)
 	touch $@
