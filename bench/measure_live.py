@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "examples/ddos_filter.bpf.o"
 BATCH = 64
 DROP, TX = 1, 3
-RECEIVER_DROP = 3  # of `slowpath.measurements.timing.live.LiveSubject`
+RECEIVER_DROP = 3  # of `slowpath.measure.live.LiveSubject`
 
 # bpf(2) and unshare(2): numbers of `uapi/linux/bpf.h`, and of x86-64 and arm64 for the call itself.
 SYS_BPF = {"x86_64": 321, "aarch64": 280}

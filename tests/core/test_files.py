@@ -80,15 +80,15 @@ def test_what_goes_wrong_leaves_the_old_file(
 
 def test_a_full_disk_destroys_nothing(tmp_path: Path) -> None:
     if os.geteuid() != 0:
-        pytest.skip("mounting a small file system takes root")
+        pytest.skip("a full disk is a small file system, which only root can mount")
     full = tmp_path / "full"
     full.mkdir()
     mount, unmount = shutil.which("mount"), shutil.which("umount")
     if mount is None or unmount is None:
-        pytest.skip("there is no mount")
+        pytest.skip("mount and umount are not installed (apt install mount)")
     words = [mount, "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(full)]
     if subprocess.run(words, check=False).returncode:
-        pytest.skip("no file system can be mounted here")
+        pytest.skip("this process may not mount a file system (CAP_SYS_ADMIN)")
     try:
         precious = full / "load_balancer.bpf.o"
         precious.write_text("precious")
