@@ -1,6 +1,6 @@
-"""The slice `fit`: models of measured curves, derived from data (Scholz et al., ANCS 2021, § 2.2).
+"""Models of measured curves, derived from data (Scholz et al., ANCS 2021, § 2.2; "the paper").
 
-Users of this folder need `points.points_of` (measured points), `parts.Options` (settings),
-`fitting.fit` (a document that JSON can hold) and `evaluation.evaluate` (its value at some x, with
-an interval; formulas: docs/models.md). All need numpy and scipy (extra `models`).
+Callers need `points.points_of` (measured points), `parts.Options` (settings), `fitting.fit` (a
+model as a document for JSON) and `evaluation.evaluate` (values of a model at given x, with
+intervals; formulas: docs/models.md). All require numpy and scipy (extra `models`).
 """

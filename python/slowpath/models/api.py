@@ -1,4 +1,4 @@
-"""`slowpath.fit(...)`: the call for Python programs, and the model that it returns."""
+"""Python interface `slowpath.fit(...)`, and the model that it returns."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -26,24 +26,24 @@ if TYPE_CHECKING:
 
 
 class Model:
-    """A model of measurements. `str()` is the report of the command."""
+    """A model of measurements. `str()` returns the report of the command."""
 
     def __init__(
         self, document: FittedModel, *, file: str | None = None, points: "Points | None" = None
     ) -> None:
-        """Of a document, as JSON has it below `model`."""
+        """Create a model from a document, the value of `model` in the JSON output."""
         self.document = document
-        """Everything, as `docs/json.md` describes it."""
+        """Complete document, described in `docs/json.md`."""
         self.file = file
-        """The file of measurements, as it was named; None where columns were given."""
+        """Name of the file of measurements; None for columns."""
         self._points = points
 
     @classmethod
     def from_json(cls, text: str) -> "Model":
-        """The model that `to_json` or `slowpath fit --format json` wrote.
+        """Read a model that `to_json` or `slowpath fit --format json` wrote.
 
         Raises:
-            InputError: when the text is something else, or the extra `models` is not installed.
+            InputError: when the text is not such a document, or the extra `models` is missing.
         """
         need(["numpy", "scipy"])
         from slowpath.models.files import read
@@ -53,27 +53,27 @@ class Model:
 
     @property
     def segments(self) -> list[Segment]:
-        """Ascending: each with its function, parameters and their intervals."""
+        """Segments by ascending x, each with its function, parameters and their intervals."""
         return self.document["segments"]
 
     @property
     def errors(self) -> Errors:
-        """How far measured values are from the model."""
+        """Errors of the model at the measured points."""
         return self.document["errors"]
 
     @property
     def held_out(self) -> Errors | None:
-        """The same for points that were left out; None where there are too few."""
+        """Errors at held-out points; None if there are too few points."""
         return self.document["held_out"]
 
     def predict(self, x: Any) -> "Prediction":  # noqa: ANN401 - whatever numpy takes
-        """What the model says at each x, with an interval in which measurements are expected.
+        """Predict y at each x, with the interval in which single measurements are expected.
 
         Args:
-            x: numbers, one or many; of several columns, rows of them; or columns by their names.
+            x: one number or many; rows of numbers for several columns; or columns by name.
 
         Raises:
-            InputError: when x is no number, or there are other columns than the model has.
+            InputError: when x is not numeric, or its columns are not those of the model.
         """
         need(["numpy", "scipy"])
         import numpy as np
@@ -91,12 +91,12 @@ class Model:
             raise InputError("x", f"cannot be used: {problem}") from None
 
     def plot(self, file: str | os.PathLike[str]) -> None:
-        """Draws measurements and model; the file ends in .svg or .png.
+        """Plot measurements and model into a file that ends in .svg or .png.
 
         Raises:
-            OptionError: when it ends otherwise.
-            InputError: when the measurements are not known, since the model was read, or the extra
-                `models` is not installed.
+            OptionError: when the name of the file has another ending.
+            InputError: when the model was read from JSON and thus lacks the measurements, or the
+                extra `models` is not installed.
             OSError: when the file cannot be written.
         """
         need(["numpy", "scipy", "matplotlib"])
@@ -110,7 +110,7 @@ class Model:
         draw(os.fspath(file), self.document, self._points)
 
     def to_json(self) -> str:
-        """The document that `slowpath fit --format json` writes."""
+        """Return the document that `slowpath fit --format json` writes."""
         from slowpath.models.files import written
 
         return written(self.file, self.document, None)
@@ -128,25 +128,25 @@ class Model:
         )
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the report for notebooks."""
         return preformatted(str(self))
 
 
 def _has_columns(x: object, names: Sequence[str]) -> bool:
-    """Whether columns come by their names, in a dictionary or a table of pandas or polars."""
+    """Return true if columns are given by name: in a dictionary, or a pandas or polars table."""
     return isinstance(x, Mapping) or (hasattr(x, "columns") and set(names) <= set(x.columns))
 
 
 File = str | os.PathLike[str]
 DATA = "data"
-"""What errors call columns that are given."""
+"""Name of columns in memory, for errors."""
 
 
 class Columns(Protocol):
-    """Numbers by the names of columns: a dictionary, or a table of pandas or polars."""
+    """Numbers by the names of columns: a dictionary, or a pandas or polars table."""
 
     def __getitem__(self, name: str, /) -> Any:  # noqa: ANN401 - whatever numpy takes
-        """The numbers of a column."""
+        """Return the numbers of a column."""
 
 
 def fit(  # noqa: PLR0913 - one for each option of the command
@@ -167,29 +167,29 @@ def fit(  # noqa: PLR0913 - one for each option of the command
     confidence: float = 90.0,
     seed: int = 1,
 ) -> Model:
-    """Derives a model of measurements: how a number grows with another one.
+    """Derive a model of measurements: how a number grows with another one.
 
     Args:
-        data: a CSV file with a header line, or columns by their names.
-        x: the column that y depends on, or up to three; segments are of the first.
-        y: the column that was measured.
-        weight: a column: how much each row counts.
-        spread: a column: the standard deviation of each y.
-        select: how functions and the number of segments are selected: by an information
-            `criterion`, by the `margins` of the paper, or such that points are predicted best that
-            are left out: `held-out`.
-        segments: have so many segments, or as many as there can be.
-        max_segments: have no more segments than these.
-        search: how segments are found: `dynamic`, `exhaustive` or `extrema`.
-        monotone: the model may only rise (`increasing`) or fall (`decreasing`) with x.
-        non_negative: the model may not be below zero anywhere.
-        least_parameter: no parameter is smaller, where the largest x and the median of y are one.
-        metric: the error that is told: `smape`, `mape` or `rmse`.
-        confidence: how often an interval has what it is about, in percent.
-        seed: start of the random numbers that intervals are made with.
+        data: a CSV file with a header line, or columns by name.
+        x: the column that y depends on, or up to three; the first is divided into segments.
+        y: the measured column.
+        weight: a column with the weight of each row.
+        spread: a column with the standard deviation of each y.
+        select: rule that selects functions and the number of segments: an information
+            `criterion`, the `margins` of the paper, or the error on `held-out` points.
+        segments: number of segments, or as many as possible.
+        max_segments: maximum number of segments.
+        search: method that finds segments: `dynamic`, `exhaustive` or `extrema`.
+        monotone: restrict the model to rise (`increasing`) or fall (`decreasing`) with x.
+        non_negative: restrict the model to values of zero or more.
+        least_parameter: least size of parameters, in units in which the largest x and the median
+            of y are one.
+        metric: reported error: `smape`, `mape` or `rmse`.
+        confidence: confidence level of intervals, in percent.
+        seed: seed of the random numbers for intervals.
 
     Raises:
-        OptionError: when an option makes no sense; it names the option of the command.
+        OptionError: when an option is invalid; the error names the option of the command.
         InputError: when no model can be derived from the data, a file cannot be read, or the extra
             `models` is not installed.
     """
@@ -212,11 +212,6 @@ def fit(  # noqa: PLR0913 - one for each option of the command
 
 
 def _check(x: Sequence[str], y: str, options: Options) -> None:
-    """Finds out whether options make sense.
-
-    Raises:
-        OptionError: which does not.
-    """
     from slowpath.models.metrics import METRICS
 
     if not x or len(set(x)) < len(x) or y in x:
@@ -268,10 +263,10 @@ def _derived(
 
 
 def _numbers(data: Any, names: Sequence[str]) -> dict[str, Any]:  # noqa: ANN401 - as above
-    """Columns as arrays of the same length.
+    """Convert columns to arrays of equal length.
 
     Raises:
-        InputError: when they are not.
+        InputError: when a column is missing, not numeric, or of another length.
     """
     import numpy as np
 

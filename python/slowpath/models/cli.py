@@ -24,18 +24,17 @@ FIT = Command(
         "Derive a model of measurements: how a number grows with another one.",
         "The curve is cut into segments, each with the function that fits it best: constant, line, "
         "polynomial, logarithm, hyperbola, exponential, or one of these inverted; or the whole "
-        "curve is a function that runs into a limit. How many segments there are, and which "
-        "functions, follows from the data. Relative differences count, and single wrong values do "
-        "little.",
-        "With --predict, standard output is a CSV of what the model says at the rows of a file.",
+        "curve is a function that runs into a limit. The data determine the number of segments and "
+        "their functions. Relative errors count; single outliers have little effect.",
+        "With --predict, print predictions for the rows of a file as CSV.",
         "Needs the extra `models`: pip install slowpath[models].",
-        "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or written, or no model be "
-        "derived from it.",
+        "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or written, or a model cannot "
+        "be derived from it.",
     ),
     (
         argument(
             "FILE",
-            "CSV file with a line of names, which may be a comment; each further line is a "
+            "CSV file with a header line, which may be a comment; each further line is a "
             "measurement.",
         ),
         option(
@@ -43,44 +42,44 @@ FIT = Command(
             "--x",
             metavar="COLUMNS",
             required=True,
-            help="The column that y depends on, or up to three with commas between them. Segments "
-            "are of the first; within a segment, the columns add up or interact, whatever the data "
-            "show.",
+            help="Model y over this column, or over up to three, separated by commas. Segments "
+            "divide the first; the data determine whether columns add up or interact.",
         ),
         option(
             DATA,
             "--y",
             metavar="COLUMN",
             required=True,
-            help="The column that was measured.",
+            help="Model this measured column.",
         ),
         option(
             DATA,
             "--weight",
             metavar="COLUMN",
-            help="How much each line counts.",
+            help="Weight each line by this column.",
         ),
         option(
             DATA,
             "--spread",
             metavar="COLUMN",
-            help="The standard deviation of each y: sure values count more.",
+            help="Take the standard deviation of each y from this column; precise values count "
+            "more.",
         ),
         option(
             MODEL,
             "--select",
             choices=RULES,
             default=_USUAL.select,
-            help="How functions and the number of segments are selected: by an information "
-            "criterion; by margins of the error, as Scholz et al. (2021) do; or such that points "
-            "that are left out are predicted best, which takes longer (default: %(default)s).",
+            help="Select functions and the number of segments by an information criterion, by "
+            "margins of the error (Scholz et al., 2021), or by the error on held-out points, which "
+            "takes longer (default: %(default)s).",
         ),
         option(
             MODEL,
             "--segments",
             metavar="N",
             type=within(int, 1, MOST_SEGMENTS),
-            help="Have so many segments, or as many as there can be.",
+            help="Use N segments, or as many as possible.",
         ),
         option(
             MODEL,
@@ -88,27 +87,27 @@ FIT = Command(
             metavar="N",
             type=within(int, 1, MOST_SEGMENTS),
             default=_USUAL.most_segments,
-            help="Have no more segments than these (default: %(default)s).",
+            help="Use at most N segments (default: %(default)s).",
         ),
         option(
             MODEL,
             "--search",
             choices=METHODS,
             default=_USUAL.search,
-            help="How segments are found: by dynamic programming; by trying all up to three, which "
-            "finds the same; or only where the slope changes most (default: %(default)s).",
+            help="Find segments by dynamic programming, by trying all of up to three, with the "
+            "same result, or only where the slope changes most (default: %(default)s).",
         ),
         option(
             MODEL,
             "--monotone",
             choices=DIRECTIONS,
-            help="The model may only rise, or only fall, with x; for one x column.",
+            help="Restrict the model to rise, or to fall, with x; for one x column.",
         ),
         option(
             MODEL,
             "--non-negative",
             action="store_true",
-            help="The model may not be below zero anywhere.",
+            help="Restrict the model to values of zero or more.",
         ),
         option(
             MODEL,
@@ -116,17 +115,16 @@ FIT = Command(
             metavar="N",
             type=within(float, 0, 1),
             default=_USUAL.least_parameter,
-            help="No parameter is smaller, as Scholz et al. (2021) have it, in units in which the "
-            "largest x and the median of y are one; functions that need small ones are then worse "
-            "than others. For one x column (default: no limit).",
+            help="Raise smaller parameters to N (Scholz et al., 2021), in units in which the "
+            "largest x and the median of y are one. Functions that need small parameters then fit "
+            "worse. For one x column (default: no limit).",
         ),
         option(
             MODEL,
             "--metric",
             choices=tuple(METRICS),
             default=_USUAL.metric,
-            help="The error that is told, and that --select margins goes by (default: "
-            "%(default)s).",
+            help="Report this error; --select margins judges models by it (default: %(default)s).",
         ),
         option(
             MODEL,
@@ -134,7 +132,7 @@ FIT = Command(
             metavar="PERCENT",
             type=within(float, 1, 99.9),
             default=100 * _USUAL.confidence,
-            help="How often an interval has what it is about (default: %(default)s).",
+            help="Set the confidence level of intervals (default: %(default)s).",
         ),
         option(
             MODEL,
@@ -142,28 +140,28 @@ FIT = Command(
             metavar="N",
             type=within(int, 0, 2**32 - 1),
             default=_USUAL.seed,
-            help="Start of the random numbers that intervals are made with; the same gives the "
-            "same (default: %(default)s).",
+            help="Seed the random numbers for intervals; the same seed gives the same intervals "
+            "(default: %(default)s).",
         ),
         option(
             OUTPUT,
             "--predict",
             metavar="FILE",
-            help="Write what the model says at the x of each line of this CSV file: the x columns, "
-            "y_pred, low, high. The interval is that of a single measurement.",
+            help="Predict y at the x of each line of this CSV file; print the x columns, y_pred, "
+            "low, high. The interval is that of a single measurement.",
         ),
         option(
             OUTPUT,
             "--plot",
             metavar="FILE",
-            help="Draw measurements and model; FILE ends in .svg or .png.",
+            help="Plot measurements and model into FILE, which ends in .svg or .png.",
         ),
         option(
             OUTPUT,
             "--format",
             choices=FORMATS,
             default="table",
-            help="How to write the model; json and csv are stable (default: %(default)s).",
+            help="Select the format of the model; json and csv are stable (default: %(default)s).",
         ),
     ),
     _fit,

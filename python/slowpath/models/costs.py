@@ -1,13 +1,13 @@
 """Costs of every segment with every permitted template, and candidate cuts of long curves.
 
-What no function explains is noise in one segment, and in another one steps that are too small for
-a segment of their own. With one spread for all, the worst segment would decide how much the others
-may be off. So the spread of a segment is a random number: it is as if some further points had told
-it, whose spread is the usual one (a scaled inverse chi-squared distribution), and the likelihood is
-integrated over it (Gelman et al., Bayesian Data Analysis, ch. 3).
+Residuals are noise in some segments; in others, they are steps too small for segments of their own.
+With one spread for all segments, the worst segment would set the tolerance of all others. So the
+spread of a segment is a random variable, with a scaled inverse chi-squared prior: it is as if some
+further points with the usual spread belonged to the segment. The likelihood is integrated over the
+spread (Gelman et al., Bayesian Data Analysis, ch. 3).
 
-The paper (§ 2.2) takes the extrema of the second derivative, of the curve as it is and smoothed,
-each with its neighbours. Found places are then looked at again, ever closer.
+Candidate cuts are the extrema of the second derivative (paper, § 2.2), of the original and of the
+smoothed curve, each with its neighbours. Further searches look at places ever closer to found cuts.
 """
 
 import math
@@ -29,50 +29,54 @@ from slowpath.models.templates.template import (
 )
 
 FEWEST = 3
-"""Points of a segment, but for those on the way between two others."""
+"""Minimum number of points of a segment, unless all are in transition (`on_the_way`)."""
 FEWEST_MET = 5
-"""Points of a curve that runs into a limit."""
+"""Minimum number of points of a curve with a template that runs into a limit."""
 _SIMPLE = 2
-"""Up to this rank one more point than parameters is enough, else two: a shape has to be seen."""
+"""Up to this rank, a template needs one point more than parameters; above, it needs two, so that
+its shape is visible."""
 _FLAT = 1e-9
 _STEEP = 8.0
-"""What changes from point to point by so many times as much as usual is on the way."""
+"""Ratio to the median change between points above which points are in transition."""
 _LEAST_STEEP = 0.02
 
 
 class Restrictions(NamedTuple):
-    """Which functions are allowed, and how they are judged."""
+    """Restrictions of functions, and the metric that judges them."""
 
-    metric: Metric | None = None  # errors by it are wanted, too
-    sign: int = 0  # 1: may only rise, -1: only fall
+    metric: Metric | None = None  # also compute errors by this metric
+    sign: int = 0  # 1: only rise, -1: only fall, 0: both
     non_negative: bool = False
-    cap: ParameterFloor | None = None  # parameters are no smaller
+    cap: ParameterFloor | None = None  # least size of parameters
 
     def fitted(self, template: Template, batch: Batch) -> Floats:
-        """The values of a template that is fitted to each piece."""
+        """Return the values of a template that is fitted to each piece."""
         found = template.fitted(batch) if self.cap is None else self.cap.fitted(template, batch)
         return self.raised(template, found)
 
     def raised(self, template: Template, values: Floats) -> Floats:
-        """A constant, or its values, where it may not be negative: there has to be a function."""
+        """Raise a negative constant, or its values, to zero if required.
+
+        Some function is thus always allowed.
+        """
         constant = template.rank == 1
         return np.maximum(values, 0.0) if self.non_negative and constant else values
 
     def allows(self, batch: Batch, fitted: Floats) -> NDArray[np.bool_]:
-        """Which pieces have values at the points that are allowed."""
+        """Return a mask of the pieces whose values at the points are allowed."""
         good = np.ones(len(batch.starts), dtype=bool)
         if self.non_negative:
             good &= batch.lowest(fitted) >= 0
         if self.sign:
             rise = np.append(np.diff(fitted), 0.0) * self.sign
-            rise[batch.starts + batch.lengths - 1] = 0.0  # from one piece to the next
+            rise[batch.starts + batch.lengths - 1] = 0.0  # step from one piece to the next
             size = np.maximum.reduceat(np.abs(fitted), batch.starts)
             good &= batch.lowest(rise) >= -_FLAT * size
         return good
 
 
 def enough(template: Template, batch: Batch, points: int) -> NDArray[np.bool_]:
-    """Which pieces have points enough for a template."""
+    """Return a mask of the pieces with enough points for a template."""
     if template.rank == 1:
         return batch.lengths >= 1
     if template.whole:
@@ -83,10 +87,10 @@ def enough(template: Template, batch: Batch, points: int) -> NDArray[np.bool_]:
 
 
 def in_transition(curve: Curve) -> NDArray[np.bool_]:
-    """Which points are neither of what is before them nor of what is behind, but between.
+    """Return a mask of the points in transition: between the levels before and after them.
 
-    They may be a segment by themselves. Whether a change from one point to the next is one that
-    noise makes is told by the median of all such changes.
+    Such points may form a segment by themselves. A change between two points is a transition, not
+    noise, if it is much larger than the median of all changes.
     """
     between = np.zeros(len(curve.x), dtype=bool)
     if len(curve.x) <= 2 * FEWEST or curve.others is not None:
@@ -99,29 +103,29 @@ def in_transition(curve: Curve) -> NDArray[np.bool_]:
 
 
 FINEST = 1e-6
-"""Relative differences below are none: what is measured or printed is no more precise."""
+"""Least relative difference that counts: measured or printed values are not more precise."""
 USUAL = 12.0
-"""So many points tell the usual spread. With many more, all segments have the same; with few, those
-of few points seem to be without noise."""
+"""Number of points that the usual spread counts for. With many more, all segments have the same
+spread; with fewer, segments of few points seem to be free of noise."""
 DETAILED = 1.0
-"""The same where only predictions count: each segment has the spread that its points have."""
+"""The same number if only predictions count: each segment has the spread of its own points."""
 _NORMAL = 1.4826
 """Standard deviation of a normal distribution, in median absolute deviations."""
 _FEWEST = 5
-"""Points without which neighbours do not tell the spread."""
+"""Minimum number of points to estimate the spread from neighbours."""
 
 
 def deviance(
     loss: Floats, points: Indices, rank: int, usual: float, known: float = USUAL
 ) -> Floats:
-    """Twice the negative logarithm of the likelihood, but for what is the same for all cuts.
+    """Return twice the negative log-likelihood, without terms that are the same for all cuts.
 
-    `loss` is a sum of squared residuals, `points` how many they are, `usual` their usual spread. As
-    many points as there are parameters say nothing of the spread. The usual one is as if `known`
-    points had told it.
+    `loss` is a sum of squared residuals, `points` their number, `usual` their usual spread, which
+    counts for `known` points. As many points as parameters (`rank`) contain no information on the
+    spread.
     """
     prior = known * usual**2
-    # The logarithm of the ratio of gamma functions, for each number of points once.
+    # Compute the logarithm of the ratio of gamma functions once for each number of points.
     numbers, which = np.unique(np.maximum(points - rank, 0), return_inverse=True)
     ratios = [math.lgamma((n + known) / 2) - math.lgamma(known / 2) for n in numbers.tolist()]
     fit = (numbers[which] + known) * np.log(loss + prior) - known * math.log(prior)
@@ -129,10 +133,9 @@ def deviance(
 
 
 def usual_spread(curve: Curve) -> float | None:
-    """Return the spread of points around the lines through their neighbours.
+    """Return the median deviation of points from the lines through their neighbours.
 
-    It follows from the median deviation, which ignores single steps. The result is None for few
-    points or several columns.
+    The median ignores single steps. The result is None for few points or several columns.
     """
     x, y = curve.x, curve.y
     if len(x) < _FEWEST or curve.others is not None:
@@ -144,28 +147,28 @@ def usual_spread(curve: Curve) -> float | None:
 
 
 _EQUAL = 1e-9
-"""Of losses that differ by less, that of the template that comes first counts."""
+"""Relative difference below which losses are equal; the first template is then preferred."""
 _MANY = 2_000_000
-"""Points of all pieces together that are worked on at a time; it keeps the memory small."""
+"""Maximum number of points in one batch of pieces; it limits the memory."""
 
 
 _INSIDE = 2
-"""Cuts of an earlier search that a piece may have inside, such as those near its ends."""
+"""Maximum number of cuts of an earlier search inside a piece, such as cuts near its ends."""
 _NO_RULES = Restrictions()
 
 
 class Piece(NamedTuple):
-    """A segment with its template: points from `begin` to before `end`."""
+    """A segment with its template: the points from `begin` up to, but not including, `end`."""
 
     begin: int
     end: int
-    template: int  # its place among those that were tried
+    template: int  # index in the list of candidate templates
 
 
 class Costs:
-    """For all pairs of places where a curve may be cut, and all templates, the loss between.
+    """Losses of all templates on all segments between two candidate cuts of a curve.
 
-    `cuts` are numbers of points, ascending, from 0 to how many there are.
+    `cuts` are indices of points, ascending from 0 to the number of points.
     """
 
     def __init__(
@@ -176,13 +179,13 @@ class Costs:
         rules: Restrictions = _NO_RULES,
         found: Sequence[int] = (),
     ) -> None:
-        """Fits all templates to all pieces.
+        """Fit all templates to all pieces.
 
         Args:
             curve: the points.
-            cuts: where pieces may begin and end.
-            templates: functions to choose from.
-            rules: which of these are allowed.
+            cuts: possible ends of pieces.
+            templates: candidate functions.
+            rules: restrictions of the functions.
             found: cuts of an earlier search; pieces with more than `_INSIDE` of them are left out.
         """
         self.cuts, self.templates = list(cuts), templates
@@ -206,13 +209,13 @@ class Costs:
         self.losses: Floats = np.concatenate([loss for loss, _ in rows], axis=1)
         self.errors: Floats = np.concatenate([error for _, error in rows], axis=1)
         self.usual = usual_spread(curve)
-        """The usual spread; None: it is to be told from segments."""
+        """Usual spread; None: estimate it from segments."""
         self.known = USUAL
-        """How many points have told it."""
+        """Number of points that the usual spread counts for."""
         self.ranks = sorted({template.rank for template in templates})
 
     def _parts(self) -> list[list[tuple[int, int]]]:
-        """The pairs in portions."""
+        """Divide the pairs of cuts into batches of at most `_MANY` points."""
         parts: list[list[tuple[int, int]]] = [[]]
         points = 0
         for at, to in self.pairs:
@@ -225,7 +228,7 @@ class Costs:
         return parts
 
     def _of(self, curve: Curve, pieces: Sequence[tuple[int, int]]) -> tuple[Floats, Floats]:
-        """Losses, and errors by the metric if there is one; by template and piece."""
+        """Return losses, and errors if there is a metric; a row by template, a column by piece."""
         batch, metric = pieces_of(curve, pieces), self._rules.metric
         floor = batch.lengths * FINEST**2
         losses, errors = [], []
@@ -243,7 +246,10 @@ class Costs:
         return np.array(losses), np.array(errors) if errors else np.zeros((0, len(pieces)))
 
     def _fitted(self, template: Template, batch: Batch) -> Floats:
-        """Values of a template at the points of each piece; not numbers where it has no place."""
+        """Return the values of a template at the points of each piece.
+
+        Values are NaN if the template is for whole curves and the piece is shorter.
+        """
         if not template.whole:
             return self._rules.fitted(template, batch)
         values = np.full(len(batch.x), np.nan)
@@ -254,18 +260,18 @@ class Costs:
         return values
 
     def forbid(self, piece: Piece) -> None:
-        """Takes a template out of the choice for a segment."""
+        """Exclude a template from a segment."""
         pair = self._pair(piece)
         self.losses[piece.template, self._place[pair]] = np.inf
         if len(self.errors):
             self.errors[piece.template, self._place[pair]] = np.inf
 
     def whole(self) -> Floats:
-        """The loss of each template over the whole curve."""
+        """Return the loss of each template over the whole curve."""
         return self.losses[:, self._place[0, len(self.cuts) - 1]]
 
     def spread(self, pieces: Sequence[Piece] | None = None) -> float:
-        """Root of the mean square of residuals of segments; of the best single one by default."""
+        """Return the root mean square of residuals, by default with the best single segment."""
         if pieces is None:
             whole = float(self.whole().min())
         else:
@@ -278,7 +284,7 @@ class Costs:
         return self.cuts.index(piece.begin), self.cuts.index(piece.end)
 
     def cheapest(self) -> tuple[Floats, Indices]:
-        """For each rank, by the numbers of two cuts: the least surprise, and of which template."""
+        """Return the least surprise and its template, by rank and the indices of two cuts."""
         size = len(self.cuts)
         usual = self.spread() if self.usual is None else self.usual
         loss = np.full((len(self.ranks), size, size), np.inf)
@@ -295,35 +301,35 @@ class Costs:
 
 
 _WORK = 900_000
-"""Cuts squared, times points: what a search may take."""
+"""Limit for the work of a search: the square of the number of cuts, times the points."""
 _CUTS_FEWEST = 12
 _EXTREMA = 8
-"""So many of them are taken for each smoothing."""
+"""Number of extrema for each smoothing."""
 _SMOOTHED = 0, 2, 5
-"""How many neighbours on each side are averaged."""
+"""Numbers of neighbours on each side that the smoothing averages."""
 _NEAR = 2
-"""So many points beside each of them are taken, too (the paper's j)."""
+"""Number of points on each side of an extremum that are also candidates (the paper's j)."""
 _AROUND = 2
 
 
 def all_cuts(curve: Curve) -> list[int]:
-    """Every place between two different x, both ends included."""
+    """Return every place between two different x, both ends included."""
     return [0, *(int(at) for at in np.flatnonzero(np.diff(curve.x)) + 1), len(curve.x)]
 
 
 def most_cuts(points: int) -> int:
-    """How many cuts can be tried at a time."""
+    """Return the maximum number of candidate cuts in one search."""
     return max(_CUTS_FEWEST, int((_WORK / points) ** 0.5))
 
 
 def spread_out(cuts: Sequence[int], number: int) -> list[int]:
-    """So many of the cuts, at even distances, with both ends."""
+    """Return `number` of the cuts, at even distances, with both ends."""
     places = np.linspace(0, len(cuts) - 1, min(number, len(cuts))).round().astype(int)
     return [cuts[at] for at in np.unique(places)]
 
 
 def extrema(curve: Curve, cuts: Sequence[int], near: int = _NEAR) -> list[int]:
-    """The cuts at which the slope changes most, with so many neighbours, and both ends."""
+    """Return the cuts with the greatest changes of slope, their neighbours, and both ends."""
     inner = np.array(cuts[:-1])
     x, y = curve.x[inner], curve.y[inner]
     found = {0, len(cuts) - 1}
@@ -339,7 +345,7 @@ def extrema(curve: Curve, cuts: Sequence[int], near: int = _NEAR) -> list[int]:
 
 
 def closer(cuts: Sequence[int], found: Iterable[int], step: int) -> list[int]:
-    """Found cuts, places around them at distances of a step, and both ends."""
+    """Return the found cuts, places around them at multiples of `step`, and both ends."""
     last = len(cuts) - 1
     places = {0, last}
     for cut in found:
@@ -349,7 +355,7 @@ def closer(cuts: Sequence[int], found: Iterable[int], step: int) -> list[int]:
 
 
 def _relative(x: Floats) -> Floats:
-    """The place of x: by its logarithm where x spans much, as the measured places then do."""
+    """Return x, or its logarithm if x has a wide range: its values then have similar ratios."""
     return np.log(x) if x[0] > 0 and x[-1] > 50 * x[0] else x
 
 
@@ -361,5 +367,5 @@ def _smooth(y: Floats, width: int) -> Floats:
 
 
 def _second(x: Floats, y: Floats) -> Floats:
-    """The second derivative, by finite differences."""
+    """Return the second derivative, by finite differences."""
     return np.gradient(np.gradient(y, x), x)

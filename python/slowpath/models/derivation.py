@@ -27,13 +27,13 @@ from slowpath.models.templates.terms import templates_over
 
 _SIGNS = {"increasing": 1, "decreasing": -1}
 _MORE = 2
-"""So many more segments than a rougher search found are looked for."""
+"""Number of segments that a search may add to those of a rougher search."""
 _ROUNDS = 3
-"""How often outliers, and the usual spread, are looked for."""
+"""Maximum number of iterations for outliers, and for the usual spread."""
 
 
 class Derived(NamedTuple):
-    """Segments with functions, and the curve with outliers weighed."""
+    """Segments with functions, and the curve with reduced weights of outliers."""
 
     parts: tuple[FittedSegment, ...]
     series: Series
@@ -41,15 +41,15 @@ class Derived(NamedTuple):
 
 
 StepCallback = Callable[[], None]
-"""Called between steps, each of which takes less than a second."""
+"""Callback between steps; each step takes less than a second."""
 
 
 def _away() -> None:
-    """Look at nothing."""
+    """Do nothing between steps."""
 
 
 def derive(series: Series, options: Options, look: StepCallback = _away) -> Derived:
-    """Return the model of a curve; `look` is called between steps."""
+    """Derive the model of a curve; call `look` between steps."""
     counts = outliers.weights_by_neighbours(series)
     now = series._replace(scale=series.scale / counts)
     parts = _segments(now, options, look)
@@ -65,7 +65,7 @@ def derive(series: Series, options: Options, look: StepCallback = _away) -> Deri
 
 
 def _segments(series: Series, options: Options, look: StepCallback) -> tuple[FittedSegment, ...]:
-    """The best segments; with very many points, first roughly, then ever closer."""
+    """Return the best segments; with many points, search roughly first, then ever more finely."""
     look()
     cuts = all_cuts(series.curve)
     some = most_cuts(len(series.x))
@@ -89,7 +89,7 @@ def _segments(series: Series, options: Options, look: StepCallback) -> tuple[Fit
 def _best(
     series: Series, cuts: Sequence[int], options: Options, found: Sequence[int] = ()
 ) -> tuple[FittedSegment, ...]:
-    """The best segments with these cuts, whose functions make sense between the points.
+    """Return the best segments with these cuts whose functions are plausible between points.
 
     `found` are the cuts of a rougher search.
     """
@@ -100,15 +100,17 @@ def _best(
         _cap(series, options.least_parameter),
     )
     others = series.others
-    limited = options.select != "margins" and len(found) <= 1  # the paper has none with a limit
+    limited = (
+        options.select != "margins" and len(found) <= 1
+    )  # the paper has no functions with a limit
     curves = (*TEMPLATES, *WHOLE) if limited else TEMPLATES
     templates = curves if others is None else templates_over(1 + others.shape[1])
     costs = Costs(series.curve, cuts, templates, rules, found)
     if options.detailed:
         costs.known = DETAILED
-    # Between points, a function is believed whose parameters cost ln n each.
     if found:
         options = options._replace(most_segments=min(options.most_segments, len(found) + _MORE))
+    # Functions whose parameters cost ln n each are trustworthy between points, too.
     weighed = options.select != "margins" and not options.detailed and len(series.x) > selection.FEW
     while True:
         pieces = _select(costs, options).pieces
@@ -125,7 +127,7 @@ def _best(
 
 
 def _cap(series: Series, least: float) -> ParameterFloor | None:
-    """The limit of parameters, in units in which nothing is far from one."""
+    """Return the least size of parameters, in units in which the data are close to one."""
     if least == 0:
         return None
     return ParameterFloor(
@@ -134,9 +136,9 @@ def _cap(series: Series, least: float) -> ParameterFloor | None:
 
 
 def _select(costs: Costs, options: Options) -> Segmentation:
-    """By the chosen rule.
+    """Select segments by the chosen rule.
 
-    Where neighbours do not tell the usual spread, the segments found so far do, again and again.
+    If neighbours do not determine the usual spread, iterate: estimate it from the found segments.
     """
     most = options.segments or options.most_segments
     if options.select == "margins":

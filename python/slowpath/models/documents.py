@@ -1,10 +1,10 @@
-"""Shape of fitted models."""
+"""Types of the documents of fitted models."""
 
 from typing import Annotated, TypedDict
 
 
 class Errors(TypedDict):
-    """How far measured values are from the model."""
+    """Errors of a model at measured points."""
 
     smape: float
     """Mean of |model - measured| / (|model| + |measured|), a share (paper, Eq. 1)."""
@@ -18,13 +18,13 @@ class Parameter(TypedDict):
     """A parameter of a segment's function."""
 
     name: str
-    """As the formula has it."""
+    """Name in the formula."""
     value: float
-    """In the units of the data."""
+    """Value in the units of the data."""
     low: float | None
-    """Lower end of its interval; null where as many points as parameters leave nothing to tell."""
+    """Lower end of the parameter's interval; null if there are no more points than parameters."""
     high: float | None
-    """Upper end of its interval."""
+    """Upper end of the parameter's interval."""
 
 
 _Ends = TypedDict(
@@ -33,57 +33,57 @@ _Ends = TypedDict(
         "from": Annotated[float, "First measured x of the segment."],
         "to": Annotated[
             float,
-            "Last measured x of it. Between it and where the next segment starts, a straight line "
-            "joins the two.",
+            "Last measured x of the segment. A straight line joins it to the start of the next "
+            "segment.",
         ],
     },
 )
 
 
 class Segment(_Ends):
-    """A part of the model: one function of the first x column."""
+    """A part of the model: one function over a range of the first x column."""
 
     points: int
-    """How many values of x it was fitted to."""
+    """Number of x values that the function was fitted to."""
     template: str
-    """Which function: `polynomial-0` to `-5`, `logarithm`, `hyperbola`, `exponential`; of a whole
-    curve also `min-` or `max-` with `proportional`, `reciprocal` or `line`; with `inverse-` in
-    front, one divided by it; with several x columns, `terms`."""
+    """Name of the function: `polynomial-0` to `-5`, `logarithm`, `hyperbola`, `exponential`; for
+    whole curves also `min-` or `max-` with `proportional`, `reciprocal` or `line`. The prefix
+    `inverse-` stands for one divided by the function. With several x columns: `terms`."""
     rank: int
-    """How many free parameters it has."""
+    """Number of free parameters."""
     formula: str
-    """How it is written, in `x` and the names of its parameters; several x columns are `x1`, `x2`
-    and so on."""
+    """Formula with `x` and the names of the parameters; several x columns are `x1`, `x2` and so
+    on."""
     origin: float
-    """`x` in the formula is what was measured less this."""
+    """`x` in the formula is the measured x minus this value."""
     terms: list[list[str]] | None
-    """With several x columns, the product that each parameter is a factor of: for each column one
-    of `1`, `x`, `x^2`, `ln(x)` and `1/x`. Null for one column."""
+    """With several x columns, the product that belongs to each parameter: for each column one of
+    `1`, `x`, `x^2`, `ln(x)` and `1/x`. Null for one column."""
     parameters: list[Parameter]
-    """In the order of the formula."""
+    """Parameters in the order of the formula."""
     covariance: list[list[float]]
-    """Of the parameters, in their order: what intervals are made of."""
+    """Covariance of the parameters, in their order; intervals follow from it."""
     noise: float
-    """Standard deviation of measured values around it, as a share of them."""
+    """Standard deviation of measured values around the function, as a share of the values."""
     at_least: float | None
-    """The model is no less here, whatever the formula yields; null without such a limit."""
+    """Lower limit of the model in this segment; null without a limit."""
     at_most: float | None
-    """The model is no more here."""
+    """Upper limit of the model in this segment; null without a limit."""
     extrapolates: bool
-    """Whether the function goes on beyond what was measured, where the segment is the first or the
-    last one; else the value at the end is kept."""
+    """True if the function of a first or last segment continues beyond the measured range; false if
+    the model keeps the value at the end."""
     errors: Errors
-    """How far its points are from its function."""
+    """Errors of the function at the points of the segment."""
 
 
 class Residuals(TypedDict):
-    """What neighbouring points have in common that no function has."""
+    """Deviations from the functions that neighbouring points have in common."""
 
     x: list[float]
     """Measured x of the first column, ascending."""
     share: list[float]
-    """At each of them, what is expected beyond the functions, as a share of these. Between two, a
-    straight line joins them; beyond the first and the last it stays."""
+    """Expected deviation at each x, as a share of the function. Straight lines join neighbouring
+    shares; beyond the first and the last x the share is constant."""
 
 
 class FittedModel(TypedDict):
@@ -92,55 +92,55 @@ class FittedModel(TypedDict):
     x: list[str]
     """Names of the x columns."""
     y: str
-    """Name of what the model predicts."""
+    """Name of the predicted column."""
     points: int
-    """How many rows it was fitted to."""
+    """Number of rows that the model was fitted to."""
     outliers: int
-    """How many values of x have a y so far off that it counts less."""
+    """Number of x values with an outlying y, which counts less."""
     range: list[tuple[float, float]]
-    """`[smallest, largest]` of each x column: beyond them the model is a guess."""
+    """`[smallest, largest]` of each x column; beyond this range the model is a guess."""
     segments: list[Segment]
-    """Ascending."""
+    """Segments by ascending x."""
     residuals: Residuals | None
-    """The structure of the curve that is finer than the functions; null where nothing tells it from
-    noise. The model is the functions, more by this share."""
+    """Structure of the curve that is finer than the functions; null if it cannot be told from
+    noise. The model is the function times one plus this share."""
     metric: str
-    """Which error the user chose."""
+    """Error metric that the user chose."""
     select: str
-    """By which rule templates and the number of segments were selected."""
+    """Rule that selected templates and the number of segments."""
     least_parameter: float
-    """Parameters are no smaller (paper, Eq. 2), in units in which the largest x and the median of y
-    are one; 0 without such a limit."""
+    """Least size of parameters (paper, Eq. 2), in units in which the largest x and the median of y
+    are one; 0 without a limit."""
     rank: float
     """Mean of the segments' ranks, weighted by their points (paper, Eq. 4)."""
     errors: Errors
-    """How far all points are from it."""
+    """Errors of the model at all points."""
     held_out: Errors | None
-    """The same for points that were left out, each in turn with a fifth of the others, when a
-    model was derived from the rest; null where there are too few."""
+    """Errors at held-out points, a fifth at a time, of models derived from the other points; null
+    if there are too few points."""
     floor: float
-    """Relative differences are differences divided by the value, or by this if it is larger."""
+    """Least divisor of relative differences, which are divided by the value or by this floor."""
     confidence: float
-    """How often an interval has what it is about."""
+    """Confidence level of intervals, as a share."""
     quantile: float
-    """So many standard deviations of the parameters make an interval."""
+    """Half width of the interval of a parameter, in standard deviations."""
     widening: float
-    """Intervals of predictions are so many times as wide as residuals say, such that they have
-    this share of the points that were left out; 1 where none were."""
+    """Factor that widens prediction intervals such that they contain the share `confidence` of the
+    held-out points; 1 if no points were held out."""
     noise_quantiles: tuple[float, float]
-    """Where single measurements lie around the model, in units of `noise`: ends of an interval."""
+    """Ends of the interval of single measurements around the model, in units of `noise`."""
 
 
 class Predicted(TypedDict):
-    """What a model says at one place."""
+    """Prediction of a model at one x."""
 
     x: list[float]
-    """The x columns."""
+    """Values of the x columns."""
     y_pred: float
-    """What it predicts."""
+    """Predicted value."""
     low: float
     """Lower end of the interval in which single measurements are expected."""
     high: float
-    """Upper end of it."""
+    """Upper end of this interval."""
     outside: bool
-    """Whether this is beyond what was measured: a guess."""
+    """True if x is beyond the measured range, so that the prediction is a guess."""

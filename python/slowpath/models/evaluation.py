@@ -18,20 +18,20 @@ _TABLE = 2  # dimensions
 
 
 class Prediction(NamedTuple):
-    """What a model says, for each x; always finite numbers."""
+    """Predicted values with intervals, for each x; all numbers are finite."""
 
     y: Floats
     low: Floats  # lower end of the interval of a single measurement
     high: Floats
-    outside: NDArray[np.bool_]  # whether x is beyond what was measured
+    outside: NDArray[np.bool_]  # true if x is beyond the measured range
 
 
 def evaluate(model: FittedModel, x: Sequence[float] | Floats) -> Prediction:
-    """What a model says at every x; for several x columns, each x is a row.
+    """Predict y at every x; for several x columns, each x is a row.
 
     Raises:
-        PointsError: when rows have another number of columns than the model, or something in them
-            is no number or too large.
+        PointsError: when rows and model differ in the number of columns, or a value is too large
+            or not a finite number.
     """
     rows = np.asarray(x, dtype=float)
     rows = rows.reshape(-1, 1) if rows.ndim == 1 else rows
@@ -60,13 +60,13 @@ def evaluate(model: FittedModel, x: Sequence[float] | Floats) -> Prediction:
 
 
 def bends(model: FittedModel, low: float, high: float) -> list[float]:
-    """Where a model bends from one x to another, beside what its functions do."""
+    """Return the x in a range at which the residuals of a model bend."""
     knots = [] if model["residuals"] is None else model["residuals"]["x"]
     return [x for x in knots if low < x < high]
 
 
 class _Evaluated:
-    """A segment of a document."""
+    """A segment of a document, ready for evaluation."""
 
     def __init__(self, segment: Segment, model: FittedModel) -> None:
         self.segment, self.model = segment, model
@@ -81,7 +81,7 @@ class _Evaluated:
         )
 
     def at(self, x: Floats, others: Floats, extend: tuple[bool, bool]) -> Floats:
-        """Value, low and high; beyond its ends only where it may go on there."""
+        """Return value, low and high; extrapolate at an end only if `extend` allows it."""
         goes_on = self.segment["extrapolates"]
         low = x.min(initial=self.part.first) if goes_on and extend[0] else self.part.first
         high = x.max(initial=self.part.last) if goes_on and extend[1] else self.part.last
@@ -115,7 +115,7 @@ class _Evaluated:
 
 
 def _joined(left: _Evaluated, right: _Evaluated, rows: Floats) -> Floats:
-    """A straight line between two segments; the change may be anywhere between."""
+    """Interpolate between two segments; the interval covers both, wherever the change is."""
     x, others = rows[:, 0], rows[:, 1:]
     ones = np.ones_like(x)
     a, b = left.part.last, right.part.first

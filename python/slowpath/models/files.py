@@ -33,9 +33,9 @@ class Table(NamedTuple):
 def read_table(file: str, names: Sequence[str]) -> Table:
     """Return the columns of these names.
 
-    Empty lines and comments, which begin with `#`, are left out. Where the first line has numbers
-    only, the last comment before it names the columns if it has as many fields, as numpy's
-    `savetxt` and gnuplot write it.
+    Empty lines and comments, which begin with `#`, are skipped. If the first line has numbers only,
+    the last comment before it names the columns if it has as many fields; numpy's `savetxt` and
+    gnuplot write such files.
 
     Raises:
         InputError: when a column, a name or a number is missing, or a line has more values than
@@ -86,7 +86,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _rows(file: str, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Rows with the numbers of their first lines; a quoted cell may have several."""
+    """Yield rows with the numbers of their first lines; a quoted cell may span several lines."""
     reader, first = csv.reader(io.StringIO(text, newline=""), delimiter=separator), 1
     while True:
         try:
@@ -126,16 +126,16 @@ def _number(file: str, line: int, name: str, cells: Sequence[str], place: int) -
 
 
 def written(file: str | None, model: FittedModel, predictions: Sequence[Predicted] | None) -> str:
-    """The document on one line."""
+    """Format a model with its predictions as one line of JSON."""
     document = {"slowpath": identity.version(), "file": file, "model": model}
     return json_line(document | {"predictions": predictions})
 
 
 def read(file: str, text: str) -> tuple[str | None, FittedModel]:
-    """The file that such a document is of, and the model in it.
+    """Read the name of the file of measurements, and the model, from JSON.
 
     Raises:
-        InputError: when it is another text, or its parts do not fit together.
+        InputError: when the text is not such a document, or its parts do not fit together.
     """
     try:
         document = json.loads(text, parse_constant=_refuse)
@@ -158,7 +158,7 @@ def _refuse(name: str) -> NoReturn:
 
 
 def _apart(model: FittedModel) -> str | None:
-    """What does not fit together in a model."""
+    """Return an inconsistency within a model; None if there is none."""
     if not model["segments"]:
         return "it has no segments"
     if len(model["range"]) != len(model["x"]):
@@ -185,7 +185,7 @@ def _connected(residuals: Residuals | None) -> bool:
 
 
 def _rank(segment: Segment, columns: int) -> int | None:
-    """How many parameters the function of a segment has."""
+    """Return the number of parameters of a segment's function; None if it is unknown."""
     terms = segment["terms"]
     if terms is None:
         template = BY_NAME.get(segment["template"])

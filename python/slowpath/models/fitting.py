@@ -1,4 +1,4 @@
-"""Points to model document; required packages (extra `models`)."""
+"""Derivation of a model document from points, and check of required packages."""
 
 import importlib.util
 import math
@@ -31,15 +31,15 @@ from slowpath.models.templates.template import Floats
 from slowpath.models.templates.terms import Terms
 
 _AS_WELL = 1.1
-"""An error so many times the least is nearly as small."""
+"""Ratio to the least error up to which an error is nearly as small."""
 
 
 ProgressCallback = Callable[[int, int], None]
-"""Called between steps with the number of the model that is derived, and the most there can be."""
+"""Callback between steps; receives the number of the current model and the maximum number."""
 
 
 class _Steps:
-    """Counts models, of the whole and with points left out, for somebody who watches."""
+    """Progress over models, of all points and with points held out, reported to a callback."""
 
     def __init__(self, watch: ProgressCallback | None, options: Options) -> None:
         self._watch = watch
@@ -54,7 +54,7 @@ class _Steps:
         self._done += 1
 
     def look(self) -> None:
-        """Tell how far it is."""
+        """Report the progress."""
         if self._watch is not None:
             self._watch(self._done, self._most)
 
@@ -92,10 +92,11 @@ def fit(
 
 
 def _is_preferred(detailed: HeldOut, plain: HeldOut, model: FittedModel) -> bool:
-    """Whether more segments are taken: where points that were left out are clearly nearer.
+    """Return true if the model with more segments is better, judged by held-out points.
 
-    What neighbouring points have in common is no noise, and then the criterion, which takes all
-    that functions do not have for noise, is too frugal: left-out points have to be against it.
+    Normally it must predict them clearly better. If neighbouring points have deviations in common,
+    the criterion mistakes these for noise and selects too few segments. Then more segments are
+    better unless they predict held-out points clearly worse.
     """
     if model["residuals"] is not None:
         return not plain.clearly_better(detailed)
@@ -105,9 +106,10 @@ def _is_preferred(detailed: HeldOut, plain: HeldOut, model: FittedModel) -> bool
 def _judged(
     model: FittedModel, points: Points, options: Options, steps: _Steps
 ) -> tuple[FittedModel, HeldOut | None]:
-    """The model, and what such models say of points that are left out.
+    """Return the model, and predictions at held-out points.
 
-    Residuals stay a part of it where the noise is known, or such points are clearly nearer with it.
+    The model keeps its residuals if the noise is known, or if the residuals clearly improve the
+    predictions.
     """
     derive_again = partial(_model, options=options, steps=steps)
     folds = left_out(points, derive_again) if options.hold_out else None
@@ -147,7 +149,7 @@ def _model(points: Points, options: Options, steps: _Steps) -> FittedModel:
 
 
 def _may_have_residuals(options: Options, points: Points) -> bool:
-    """What is asked to have a shape, or so many functions, has nothing beside them."""
+    """Return false if options fix the shape of the model or its number of functions."""
     free = options.monotone is None and options.segments is None
     return free and options.select == "criterion" and len(points.names) == 1
 
@@ -163,7 +165,7 @@ def _with_errors(model: FittedModel, points: Points) -> FittedModel:
 
 
 class Limits(NamedTuple):
-    """Between which values a segment stays."""
+    """Range of values of a segment."""
 
     least: float | None
     most: float | None
@@ -204,7 +206,7 @@ def _document(points: Points, options: Options, derived: Derived, spread: Spread
 
 
 def _limits(parts: Sequence[FittedSegment], options: Options) -> list[Limits]:
-    """Between which values each segment stays: none steps back behind the ones before."""
+    """Return the range of each segment: a monotone model does not step back between segments."""
     found: list[Limits] = []
     least = 0.0 if options.non_negative else -math.inf
     most = math.inf
@@ -262,9 +264,9 @@ def _segment(
 
 
 def _segments_by_held_out(points: Points, options: Options, steps: _Steps) -> int | None:
-    """The number of segments that predicts points best that were left out; None: too few points.
+    """Return the number of segments that best predicts held-out points; None: too few points.
 
-    A smaller one is taken where it does so nearly as well.
+    A smaller number wins if its error is nearly as small.
     """
     found: list[float] = []
     for number in range(1, options.most_segments + 1):
@@ -281,10 +283,10 @@ def _segments_by_held_out(points: Points, options: Options, steps: _Steps) -> in
 
 
 def need(names: Sequence[str]) -> None:
-    """Finds out whether packages are installed.
+    """Check that packages are installed.
 
     Raises:
-        UnavailableError: which are not, and what to install.
+        UnavailableError: with the missing packages and the command that installs them.
     """
     missing = [name for name in names if importlib.util.find_spec(name) is None]
     if missing:

@@ -1,8 +1,7 @@
-"""Predictions at points that were left out.
+"""Predictions at held-out points.
 
-How far off they are is the honest error of a model, and tells how wide intervals have to be:
-residuals of points that a model was fitted to are smaller than those of others, since functions and
-segments were chosen by them.
+Their errors are an honest estimate of a model's error, and determine the width of intervals.
+Residuals at fitted points are smaller, because these points determined functions and segments.
 """
 
 import math
@@ -19,29 +18,29 @@ from slowpath.models.templates.template import Floats
 
 Derive: TypeAlias = Callable[[Points], FittedModel]
 FOLDS = 5
-"""Each point is left out in one of so many models."""
+"""Number of folds: each point is held out from one of as many models."""
 _SURE = 1.64
-"""Standard errors that chance exceeds once in twenty times."""
+"""Standard errors that chance exceeds with a probability of 1 in 20."""
 _WORTH = 0.05
-"""What makes errors smaller by less is not worth more segments."""
+"""Least relative reduction of errors that justifies more segments."""
 _WIDEST = 1e6
-"""No interval is made wider than so many times: what has no width does not get one."""
+"""Maximum factor that widens an interval; it is finite even for intervals without width."""
 _FEWEST = 10
-"""Values of x without which nothing is held out."""
+"""Minimum number of x values to hold points out."""
 
 
 class HeldOut(NamedTuple):
-    """What was measured at points that were left out, and what was expected there."""
+    """Measured and predicted values at held-out points."""
 
     measured: Floats
     found: Prediction
 
     def errors(self) -> Errors:
-        """How far the models are off."""
+        """Return the errors of the predictions."""
         return errors(self.measured, self.found.y)
 
     def clearly_better(self, other: "HeldOut") -> bool:
-        """Whether the same points are nearer than to other models, and not by chance."""
+        """Return true if errors at the same points are smaller than `other`'s, not by chance."""
         metric = METRICS["smape"]
         mine, others = (metric.each(one.measured, one.found.y) for one in (self, other))
         gain = others - mine
@@ -49,11 +48,11 @@ class HeldOut(NamedTuple):
         return bool(gain.mean() > max(_SURE * chance, _WORTH * float(others.mean())))
 
     def widening(self, confidence: float) -> float:
-        """So many times as wide, intervals have this share of the points.
+        """Return the factor that widens intervals such that they contain this share of the points.
 
-        That is a split conformal interval (Papadopoulos et al. 2002) by cross-validation: how far
-        each point is off, in units of its interval, of which the quantile is taken that a further
-        one would not exceed.
+        This is a split conformal interval (Papadopoulos et al. 2002) by cross-validation. The
+        factor is a quantile of the points' deviations, in units of their intervals; a further point
+        would exceed it with probability 1 - `confidence`.
         """
         apart = self.measured - self.found.y
         width = np.where(apart > 0, self.found.high - self.found.y, self.found.y - self.found.low)
@@ -64,7 +63,7 @@ class HeldOut(NamedTuple):
 
 
 def errors(measured: Floats, fitted: Floats) -> Errors:
-    """How far fitted values are from measured ones."""
+    """Return the errors of fitted values."""
     mape = error("mape", measured, fitted)
     return {
         "smape": error("smape", measured, fitted),
@@ -74,25 +73,28 @@ def errors(measured: Floats, fitted: Floats) -> Errors:
 
 
 class Fold(NamedTuple):
-    """A model, and points that were left out when it was derived."""
+    """A model, and the points that were held out from its derivation."""
 
     model: FittedModel
     x: Floats
     y: Floats
 
     def without_residuals(self) -> "Fold":
-        """With its functions alone."""
+        """Return the fold with the functions of its model alone."""
         return self._replace(model=self.model | {"residuals": None})
 
 
 def left_out(points: Points, derive: Derive) -> list[Fold] | None:
-    """All points but the first and the last, a fifth at a time; None where there are too few."""
+    """Hold out all points except the first and the last x, a fifth at a time, and derive models.
+
+    Return None if there are too few points.
+    """
     column = points.x[:, 0]
     different = np.unique(column)
     row = np.unique(points.x, axis=0, return_inverse=True)[1].ravel()
     if len(different) < _FEWEST:
         return None
-    # With several columns, a fold must not have all points of one value of the last.
+    # With several columns, a fold must not contain all points of a value of the last column.
     fold = (row if len(points.names) == 1 else row + row // FOLDS) % FOLDS
     inner = (column > different[0]) & (column < different[-1])
     outs = [out for number in range(FOLDS) if (out := inner & (fold == number)).any()]
@@ -100,13 +102,13 @@ def left_out(points: Points, derive: Derive) -> list[Fold] | None:
 
 
 def judged(folds: Sequence[Fold]) -> HeldOut:
-    """What the models say of the points that were left out."""
+    """Predict the held-out points of all folds."""
     found = [evaluate(fold.model, fold.x) for fold in folds]
     together = Prediction(*(np.concatenate(side) for side in zip(*found, strict=True)))
     return HeldOut(np.concatenate([fold.y for fold in folds]), together)
 
 
 def held_out(points: Points, derive: Derive) -> HeldOut | None:
-    """Both; None where there are too few points."""
+    """Derive models on folds and predict the held-out points; None if there are too few points."""
     folds = left_out(points, derive)
     return None if folds is None else judged(folds)

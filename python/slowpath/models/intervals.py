@@ -1,12 +1,13 @@
-"""Confidence of parameters and prediction intervals.
+"""Confidence intervals of parameters, and prediction intervals.
 
-A bootstrap of residuals: those of all segments, each divided by its segment's own spread, are drawn
-for every point of a segment and the parameters fitted again, to first order. It is one of residuals
-and not of points, since who measures chooses x, and not a wild one, which keeps each point's own
-residual: with a handful of points in a segment, those are too few to stand for the noise.
+A bootstrap of residuals yields the intervals of parameters. The residuals of all segments, each
+divided by its segment's own spread, form a pool. For every point of a segment, a residual is drawn
+from the pool, and the parameters are fitted again to first order. The bootstrap draws residuals,
+not points, since the experimenter chooses x. A wild bootstrap would keep each point's own residual;
+the few residuals of a short segment do not represent the noise.
 
-Residuals do not tell what moves all points at once. Where it is known how points move together,
-from one observation of all of them to the next, parameters are no surer than that allows.
+Residuals do not show disturbances that move all points at once. If the joint deviations of points
+are known from several observations, intervals of parameters are at least as wide as these imply.
 """
 
 from collections.abc import Sequence
@@ -23,25 +24,25 @@ from slowpath.models.templates.template import Floats
 
 _DRAWS = 1000
 _PRIOR = 4.0
-"""The spread of a segment is taken as if so many further points had that of the whole curve."""
+"""Number of further points, with the spread of the whole curve, in the spread of a segment."""
 _FAR = 5.0 * 1.4826
-"""What is further off than so many medians is an outlier, see `outliers`."""
+"""Ratio to the median deviation above which a point is an outlier, see `outliers`."""
 _LEVERAGE = 0.99
 _SAME = 1e-10
-"""Relative difference in effect below which parameters cannot be told apart."""
+"""Relative difference of their effects below which parameters cannot be told apart."""
 
 
 class Spread(NamedTuple):
-    """What is known of the noise and the parameters."""
+    """Noise, and uncertainty of parameters."""
 
     covariances: list[Floats]  # of the parameters of each part
-    noise: list[float]  # of each part: of single measurements, relative
+    noise: list[float]  # of each part: relative noise of single measurements
     noise_quantiles: tuple[float, float]
     quantile: float
 
 
 def _usual(residuals: Sequence["_Residuals"]) -> list["_Residuals"]:
-    """Without outliers, which are taken for as far off as is just usual."""
+    """Clip outliers to the largest usual deviation."""
     lengths = [len(one.of_points) for one in residuals]
     every = np.concatenate([one.of_points for one in residuals])
     far = _FAR * usual_in(np.abs(every), lengths)
@@ -51,18 +52,18 @@ def _usual(residuals: Sequence["_Residuals"]) -> list["_Residuals"]:
 
 
 class _Residuals(NamedTuple):
-    """Those of a part."""
+    """Residuals of a part."""
 
-    slopes: Floats  # of the values by the parameters, scaled like residuals; one row per point
+    slopes: Floats  # of the values by the parameters, scaled like residuals; a row each point
     of_series: Floats  # of the points that were fitted
-    of_points: Floats  # of what was measured
-    leverage: Floats  # of the points that were fitted, as 1/sqrt(1 - h) for each measured one
+    of_points: Floats  # of single measurements
+    leverage: Floats  # of the fitted point, as 1/sqrt(1 - h), for each measurement
 
 
 def spread_of(
     parts: Sequence[FittedSegment], series: Series, points: Points, options: Options
 ) -> Spread:
-    """How sure parameters are, and how single measurements spread."""
+    """Return the uncertainty of parameters, and the spread of single measurements."""
     residuals = _usual([_residuals(part, series, points) for part in parts])
     ranks = [part.template.rank for part in parts]
     together = _deviation([r.of_series for r in residuals], sum(ranks) + len(parts) - 1, 0.0, 0.0)
@@ -100,14 +101,14 @@ def spread_of(
 
 
 def student(confidence: float, freedom: int) -> float:
-    """So many standard deviations on either side have this share of Student's distribution."""
+    """Return the half width, in standard deviations, of an interval of Student's distribution."""
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, (1 + confidence) / 2))
 
 
 def _noise_quantiles(pool: Floats, confidence: float, freedom: int) -> tuple[float, float]:
-    """Return the quantiles of single measurements, by Student's distribution for small pools."""
+    """Return the ends of a measurement's interval; Student's if the pool is too small."""
     tail = (1 - confidence) / 2
     if len(pool) * tail < 1:
         return -student(confidence, freedom), student(confidence, freedom)
@@ -116,17 +117,17 @@ def _noise_quantiles(pool: Floats, confidence: float, freedom: int) -> tuple[flo
 
 
 def _shared(part: FittedSegment, series: Series, shared: Floats) -> Floats:
-    """Return the joint deviations of a part's points, scaled like residuals: a row for each."""
+    """Return the joint deviations of a part's points, scaled like residuals: a row each."""
     rows = range(part.piece.begin, part.piece.end)
     moved = np.array([shared[series.row == row].mean(axis=0) for row in rows])
     return np.asarray(moved / series.scale[rows.start : rows.stop, None])
 
 
 def _no_less(one: Floats, other: Floats) -> Floats:
-    """A covariance that is nowhere less than either, and no more than it takes.
+    """Combine two covariances into one that is no less than either in any direction.
 
-    In coordinates in which the first is the identity, the result has the eigenvectors of the
-    second, and the larger of its eigenvalues and one.
+    In coordinates in which the first is the identity, eigenvalues of the second that exceed one
+    replace ones.
     """
     size = np.sqrt(np.diag(one) + np.diag(other))
     size = np.where(size > 0, size, 1.0)
@@ -139,7 +140,7 @@ def _no_less(one: Floats, other: Floats) -> Floats:
 
 
 def _solution(slopes: Floats) -> Floats:
-    """How parameters move with residuals."""
+    """Return the matrix that maps residuals to changes of parameters."""
     norms = np.abs(slopes).max(axis=0)
     norms = np.where(norms > 0, norms, 1.0)
     return np.asarray(np.linalg.pinv(slopes / norms, rcond=_SAME) / norms[:, None])
@@ -161,7 +162,7 @@ def _residuals(part: FittedSegment, series: Series, points: Points) -> _Residual
 
 
 def _deviation(residuals: Sequence[Floats], rank: int, usual: float, prior: float) -> float:
-    """Return the standard deviation of residuals and of `prior` further ones of the usual size."""
+    """Return the standard deviation, with `prior` further residuals of the usual one."""
     every = np.concatenate(residuals)
     freedom = max(len(every) - rank, 0) + prior or 1.0
     found = (float((every**2).sum()) + prior * usual**2) / freedom

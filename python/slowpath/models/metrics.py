@@ -1,4 +1,4 @@
-"""Error metrics of models. NumPy is imported on use: the command line reads the names here."""
+"""Error metrics of models. NumPy is imported on use, as the command line needs only names."""
 
 import math
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 class Metric(Protocol):
     """A distance between fitted and measured values; zero where they are equal.
 
-    It is a function of a mean over points, so that errors of segments can be combined.
+    The distance is a function of a mean over points, so that errors of segments can be combined.
     """
 
     def each(self, measured: "Floats", fitted: "Floats") -> "Floats":
-        """Contribution of each point."""
+        """Return the contribution of each point."""
 
     def whole(self, mean: float) -> float:
-        """Error of points with this mean contribution."""
+        """Return the error of points with this mean contribution."""
 
 
 class Smape:
@@ -28,14 +28,14 @@ class Smape:
     """
 
     def each(self, measured: "Floats", fitted: "Floats") -> "Floats":
-        """Zero where both values are zero."""
+        """Return the distance of each point; zero if both values are zero."""
         import numpy as np
 
         size = np.abs(measured) + np.abs(fitted)
         return np.abs(fitted - measured) / np.where(size > 0, size, 1.0)
 
     def whole(self, mean: float) -> float:
-        """The mean itself."""
+        """Return the mean itself."""
         return mean
 
 
@@ -43,7 +43,7 @@ class Mape:
     """Mean absolute percentage error, as a share: |fitted - measured| / |measured|."""
 
     def each(self, measured: "Floats", fitted: "Floats") -> "Floats":
-        """Infinite where only the measured value is zero."""
+        """Return the distance of each point; infinite if only the measured value is zero."""
         import numpy as np
 
         apart, size = np.abs(fitted - measured), np.abs(measured)
@@ -51,7 +51,7 @@ class Mape:
         return np.where(some, apart / np.where(some, size, 1.0), np.where(apart > 0, np.inf, 0.0))
 
     def whole(self, mean: float) -> float:
-        """The mean itself."""
+        """Return the mean itself."""
         return mean
 
 
@@ -59,11 +59,11 @@ class Rmse:
     """Root of the mean squared error, in the unit of y; large errors count most."""
 
     def each(self, measured: "Floats", fitted: "Floats") -> "Floats":
-        """Squared error."""
+        """Return the squared error of each point."""
         return (fitted - measured) ** 2
 
     def whole(self, mean: float) -> float:
-        """Square root of the mean."""
+        """Return the square root of the mean."""
         return math.sqrt(mean)
 
 

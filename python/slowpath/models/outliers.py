@@ -1,8 +1,8 @@
-"""Weights of points that are too far from the model.
+"""Weights of outliers, the points too far from the model.
 
-Each counts as if it were at the edge of what is usual. Before there is a model, a point is off that
-its neighbours do not lead to, neither from the left, nor from the right, nor from both sides: the
-first point behind a step is none.
+An outlier counts as if it were at the edge of the usual range. Before there is a model, a point is
+an outlier if no line through two neighbours leads to it: not from the left, not from the right, not
+from both sides. The first point after a step is thus not an outlier.
 """
 
 from collections.abc import Sequence
@@ -13,17 +13,17 @@ from slowpath.models.points import Series
 from slowpath.models.templates.template import Floats
 
 _FAR = 5.0
-"""What is further away than so many standard deviations of the others is not usual."""
+"""Number of standard deviations above which a point is an outlier."""
 _NORMAL = 1.4826
 """Standard deviation of a normal distribution, in median absolute deviations."""
 _FEWEST = 7
-"""Points without which there is no saying what is usual."""
+"""Minimum number of points to judge outliers."""
 _LEAST = 0.01
-"""Relative differences below are no reason to think a point wrong."""
+"""Relative deviation below which no point is an outlier."""
 
 
 def weights_by_neighbours(series: Series) -> Floats:
-    """How much each point counts, by its neighbours; 1 but for outliers."""
+    """Return the weight of each point, judged by its neighbours; 1 except for outliers."""
     x, y, size = series.x, series.y, len(series.x)
     if size < _FEWEST or series.others is not None:
         return np.ones(size)
@@ -36,9 +36,9 @@ def weights_by_neighbours(series: Series) -> Floats:
 
 
 def weights_by_model(fitted: Floats, series: Series, lengths: Sequence[int]) -> Floats:
-    """How much each point counts, by a model with segments of so many points.
+    """Return the weight of each point, judged by a model with segments of these lengths.
 
-    A segment whose points spread more than those of others has no more outliers for that.
+    A greater spread of a whole segment does not make its points outliers.
     """
     if len(fitted) < _FEWEST:
         return np.ones(len(fitted))
@@ -47,9 +47,9 @@ def weights_by_model(fitted: Floats, series: Series, lengths: Sequence[int]) -> 
 
 
 def usual_in(apart: Floats, lengths: Sequence[int]) -> Floats:
-    """For each point, how far off one is in the median: of all, or of its segment if that is more.
+    """Return the usual deviation at each point: the median of all, or of its segment if greater.
 
-    Few points of a segment do not tell.
+    Segments with few points use the median of all.
     """
     middle = np.full(len(apart), float(np.median(apart)))
     for end, length in zip(np.cumsum(lengths), lengths, strict=True):
@@ -60,7 +60,7 @@ def usual_in(apart: Floats, lengths: Sequence[int]) -> Floats:
 
 
 def _line(x: Floats, y: Floats, one: int, other: int, at: int) -> float:
-    """Where the line through two neighbours leads to."""
+    """Return the value at a point on the line through two of its neighbours."""
     begin, end = at + one, at + other
     share = (x[at] - x[begin]) / (x[end] - x[begin])
     return float(y[begin] + (y[end] - y[begin]) * share)

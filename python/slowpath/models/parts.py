@@ -1,4 +1,4 @@
-"""A model under derivation: segments with fitted functions."""
+"""Segments with fitted functions, and options of derivations."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,17 +11,17 @@ from slowpath.models.templates.template import Batch, Curve, Floats, Template, p
 from slowpath.models.templates.terms import Terms
 
 _BETWEEN = 8
-"""Places between two points where a function is looked at."""
+"""Number of places between two points at which a function is checked."""
 _BEYOND = 0.5
-"""A function is near while it leaves the range of the four nearest points by no more of it."""
+"""Share of the range of the four nearest points by which a near function may leave this range."""
 
 
 _FLAT = 1e-9
 _FAR = 1e9
-"""Of residuals, in place of those that are not finite."""
+"""Limit of residuals; it also replaces residuals that are not finite."""
 _CALLS = 200
 _FURTHEST = 10.0
-"""Parameters that become so many times as large run away, since the points do not tell them."""
+"""Growth factor above which a parameter diverges because the points do not determine it."""
 _NO_RULES = Restrictions()
 
 
@@ -32,17 +32,17 @@ class FittedSegment(NamedTuple):
     template: Template
     parameters: Floats
     origin: float
-    first: float  # x of its first point
+    first: float  # x of the first point
     last: float
 
     def value(self, x: Floats, others: Floats | None = None) -> Floats:
-        """What the function yields; not finite where it is not defined."""
+        """Return the values of the function; not finite where it is undefined."""
         if isinstance(self.template, Terms):
             return self.template.value(self.parameters, x, others)
         return self.template.value(self.parameters, x - self.origin)
 
     def slopes(self, x: Floats, others: Floats | None = None) -> Floats:
-        """How that changes with each parameter: a row for each x."""
+        """Return the derivatives of the function by each parameter: a row for each x."""
         if isinstance(self.template, Terms):
             return self.template.slopes(self.parameters, x, others)
         return self.template.slopes(self.parameters, x - self.origin)
@@ -51,10 +51,10 @@ class FittedSegment(NamedTuple):
 def part_of(
     series: Series, piece: Piece, template: Template, rules: Restrictions = _NO_RULES
 ) -> FittedSegment:
-    """A segment, fitted.
+    """Fit a template to a segment.
 
-    That is done in units in which numbers are around one: in others, steps of the final fit would
-    be of other sizes, and end elsewhere.
+    The fit uses units in which numbers are around one, so that its result does not depend on the
+    units of the data.
     """
     inside = slice(piece.begin, piece.end)
     x, y = series.x[inside], series.y[inside]
@@ -80,7 +80,7 @@ def part_of(
 
 
 def _polished(template: Template, parameters: Floats, batch: Batch, x: Floats) -> Floats:
-    """The parameters after Levenberg and Marquardt, where they are better."""
+    """Refine parameters by the Levenberg-Marquardt algorithm; keep them if that is not better."""
     if len(x) < len(parameters) or not np.isfinite(parameters).all():
         return parameters
     from scipy.optimize import least_squares
@@ -96,7 +96,7 @@ def _polished(template: Template, parameters: Floats, batch: Batch, x: Floats) -
 
 
 def sensible(part: FittedSegment, series: Series, rules: Restrictions) -> bool:
-    """Whether the function is finite and obeys the rules, between the points, too."""
+    """Return true if the function is finite and obeys the rules, also between points."""
     if series.others is not None:
         return bool(np.isfinite(part.parameters).all())
     values = _between_points(part, series)
@@ -108,7 +108,7 @@ def sensible(part: FittedSegment, series: Series, rules: Restrictions) -> bool:
 
 
 def stays_near(part: FittedSegment, series: Series) -> bool:
-    """Whether the function is near the four nearest points, everywhere between points."""
+    """Return true if the function stays near the four nearest points, everywhere between points."""
     if series.others is not None:
         return True
     y = series.y[part.piece.begin : part.piece.end]
@@ -120,13 +120,13 @@ def stays_near(part: FittedSegment, series: Series) -> bool:
 
 
 def _between_points(part: FittedSegment, series: Series) -> Floats:
-    """The values of the function at the points, and at places between them."""
+    """Return the values of the function at the points, and at places between them."""
     with np.errstate(all="ignore"):
         return part.value(between(series.x[part.piece.begin : part.piece.end]))
 
 
 def _nearby(y: Floats, end: "np.ufunc") -> Floats:
-    """The least or the largest of the two points on either side, for each of `between` them."""
+    """Return the least or largest of the four nearest points, for each place of `between`."""
     if len(y) == 1:
         return y
     padded = np.concatenate([y[:1], y, y[-1:]])
@@ -135,7 +135,7 @@ def _nearby(y: Floats, end: "np.ufunc") -> Floats:
 
 
 def between(x: Floats) -> Floats:
-    """The points, and places between them."""
+    """Return the points, and places between them."""
     if len(x) == 1:
         return x
     shares = np.arange(_BETWEEN) / _BETWEEN
@@ -143,11 +143,11 @@ def between(x: Floats) -> Floats:
 
 
 def at_points(part: FittedSegment, series: Series) -> tuple[Floats, Floats | None]:
-    """The x that a part was fitted to, and the other columns."""
+    """Return the x that a part was fitted to, and the other columns."""
     inside = slice(part.piece.begin, part.piece.end)
     return series.x[inside], None if series.others is None else series.others[inside]
 
 
 def fitted_at_points(parts: Sequence[FittedSegment], series: Series) -> Floats:
-    """What the parts yield at the points that they were fitted to."""
+    """Return the values of the parts at the points that they were fitted to."""
     return np.concatenate([part.value(*at_points(part, series)) for part in parts])

@@ -12,34 +12,34 @@ from slowpath.models.templates.template import Curve, Floats, Indices
 from slowpath.models.templates.terms import MOST_COLUMNS
 
 FEWEST = 3
-"""Points with different x that a model takes at least."""
+"""Minimum number of points with different x."""
 _NEAR = 2
-"""Neighbours on each side that say how large a value is; a single outlier does not."""
+"""Neighbours on each side whose median is the level of a value, without outliers."""
 _SMALL = 0.05
-"""Where values are zero or change signs: differences count relative to no less than so much of the
-median."""
+"""Least divisor of relative differences, as a share of the median, if values are zero or change
+sign."""
 
 
 _SURER = 0.5
-"""None is taken for more than twice as sure as usual: few measurements can agree by chance."""
+"""Least spread of a point, in units of the usual one: few measurements can agree by chance."""
 _UNSURE = 1e6
-"""A point whose spread is so many times as large says nothing."""
+"""Relative spread above which a point contains no information."""
 LARGEST = 1e60
-"""Values go up to this, and are zero below its inverse, so that no product of some overflows."""
+"""Largest allowed value; values below its inverse become zero. Products thus do not overflow."""
 
 
 class PointsError(ValueError):
-    """Points that no model can be derived from; the text says why."""
+    """Error of points from which no model can be derived, with the reason as text."""
 
 
 class Points(NamedTuple):
     """A table of points, one row each, in any order.
 
-    `x` has one row for each point and one column for each of `names`; `y` is called `y_name`.
-    `weight` says how much a point counts, relative to others; `spread` is the standard deviation
-    of its y. Rows with the same x are measurements of the same thing. `shared` is what rows have in
-    common that were measured together: a matrix with a row for each, whose product with its own
-    transpose is the covariance of y.
+    `x` has one row for each point and one column for each of `names`; the name of `y` is `y_name`.
+    `weight` is the relative weight of a point, `spread` the standard deviation of its y. Rows with
+    the same x are repeated measurements. `shared` has the joint deviations of rows measured
+    together: a matrix with a row for each, whose product with its own transpose is the covariance
+    of y.
     """
 
     names: tuple[str, ...]
@@ -51,7 +51,7 @@ class Points(NamedTuple):
     shared: Floats | None = None
 
     def rows(self, which: NDArray[np.bool_] | Indices) -> "Points":
-        """Some of the rows, or all in another order."""
+        """Return some of the rows, or all in another order."""
         return self._replace(
             x=self.x[which],
             y=self.y[which],
@@ -69,10 +69,10 @@ def points_of(
     weight: str | None = None,
     spread: str | None = None,
 ) -> Points:
-    """Points from columns of a table, by their names.
+    """Create points from named columns of a table.
 
     Raises:
-        PointsError: when values are no numbers, or there are too few of them.
+        PointsError: when a value is not a finite number, or there are too few values.
     """
     used = {name: np.asarray(columns[name], dtype=float) for name in _named(x, y, weight, spread)}
     for name, values in used.items():
@@ -95,7 +95,10 @@ def points_of(
 
 
 def ordered(points: Points) -> Points:
-    """The same points, ascending, so that nothing depends on their order; what is tiny is zero."""
+    """Return the points in ascending order, so that results do not depend on the order of rows.
+
+    Tiny values become zero.
+    """
     x, y = (np.where(np.abs(side) < 1 / LARGEST, 0.0, side) for side in (points.x, points.y))
     spread = None if points.spread is None else np.minimum(points.spread, LARGEST)
     return points._replace(x=x, y=y, spread=spread).rows(np.lexsort((y, *x.T[::-1])))
@@ -106,10 +109,10 @@ def _named(x: Sequence[str], y: str, *others: str | None) -> list[str]:
 
 
 def check(points: Points) -> None:
-    """Finds out whether a model can be derived.
+    """Check that a model can be derived.
 
     Raises:
-        PointsError: when not.
+        PointsError: when there are too many columns, too few points, or invalid values.
     """
     if len(points.names) > MOST_COLUMNS:
         raise PointsError(f"a model takes up to {MOST_COLUMNS} x columns, not {len(points.names)}")
@@ -124,10 +127,10 @@ def check(points: Points) -> None:
 
 
 def check_sizes(name: str, values: Floats) -> None:
-    """Finds out whether the values of a column can be calculated with.
+    """Check the values of a column.
 
     Raises:
-        PointsError: when one is no finite number, or too large.
+        PointsError: when a value is too large or not a finite number.
     """
     if not np.isfinite(values).all():
         raise PointsError(
@@ -143,21 +146,21 @@ class Series(NamedTuple):
     """Points of one curve, one for each x, ascending by the first column."""
 
     x: Floats
-    y: Floats  # the median of what was measured there
-    scale: Floats  # what residuals are divided by: they are relative to it
-    floor: float  # no value's own scale is less
-    row: Indices  # for each point of the table, its number here
-    level: Floats  # how large values are around it: what measured ones are compared with
+    y: Floats  # the median of the measurements at each x
+    scale: Floats  # divisor of residuals, which are relative to it
+    floor: float  # least level of a value
+    row: Indices  # for each row of the table, its index in this series
+    level: Floats  # typical size of values around each point, the base of relative errors
     others: Floats | None = None  # further columns of x
 
     @property
     def curve(self) -> Curve:
-        """What functions are fitted to."""
+        """Curve that functions are fitted to."""
         return Curve(self.x, self.y, self.scale, self.others)
 
 
 def series_of(points: Points) -> Series:
-    """The curve over the first column; further columns make further points."""
+    """Combine repeated measurements to a series, ordered by the first column."""
     rows, row, count = np.unique(points.x, axis=0, return_inverse=True, return_counts=True)
     row = row.ravel()
     order = np.lexsort((points.y, row))
@@ -181,10 +184,10 @@ def series_of(points: Points) -> Series:
 
 
 def _off(share: Floats, curve: Curve) -> Floats:
-    """How far points are off any function, relative to what is usual, by how sure they are.
+    """Return the expected deviation of points from any function, relative to the usual one.
 
-    Not even the curve itself is a function: points that are as sure as can be are off, too, by what
-    their neighbours do not lead to either and is no noise.
+    It follows from the spread of the points. Even precise points deviate, since no function matches
+    the curve exactly: they deviate from lines through their neighbours by more than the noise.
     """
     usual = float(np.median(share)) or 1.0
     beyond = (usual_spread(curve) or 0.0) ** 2 - usual**2
@@ -193,12 +196,12 @@ def _off(share: Floats, curve: Curve) -> Floats:
 
 
 def noise_is_known(points: Points) -> bool:
-    """Whether it is known how sure points are."""
+    """Return true if the spread of points is known."""
     return points.spread is not None and bool(points.spread.any())
 
 
 def noise_of(series: Series, points: Points) -> Noise:
-    """How far points of the curve are off by chance, relative to how large they are."""
+    """Return the noise of the curve's points, relative to their level."""
     if points.spread is None or not noise_is_known(points):
         square = (series.scale / series.level) ** 2
         return Noise(square / square.mean(), known=False)
@@ -209,7 +212,10 @@ def noise_of(series: Series, points: Points) -> Noise:
 
 
 def value_floor(y: Floats) -> float:
-    """Zero where all values have one sign: then only relative differences count."""
+    """Return the least level of values: zero if all have the same sign.
+
+    Then only relative differences count.
+    """
     if (y > 0).all() or (y < 0).all():
         return 0.0
     some = np.abs(y[y != 0])
@@ -217,7 +223,7 @@ def value_floor(y: Floats) -> float:
 
 
 def _level(y: Floats) -> Floats:
-    """Return the typical size of values: the median over equally many neighbours on both sides."""
+    """Return the typical size of values without outliers: the median of symmetric neighbours."""
     size = np.abs(y)
     last = len(y) - 1
     near = [min(_NEAR, at, last - at) for at in range(len(y))]

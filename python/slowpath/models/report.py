@@ -1,4 +1,4 @@
-"""Models as text, rows and pictures."""
+"""Reports of models: text, rows and plots."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ _WORDS = {"smape": "sMAPE", "mape": "MAPE", "rmse": "RMSE"}
 
 
 def text_report(file: str | None, model: FittedModel) -> Iterator[Line]:
-    """A table of segments, and what they come to in sentences."""
+    """Format a table of segments, and a summary in sentences."""
     x, y = model["x"][0], model["y"]
     over = " and ".join(
         f"{name} from {_n(low)} to {_n(high)}"
@@ -48,12 +48,12 @@ def text_report(file: str | None, model: FittedModel) -> Iterator[Line]:
 
 
 def _shown(metric: str) -> tuple[str, ...]:
-    """The errors to report: that of the user's choice, and MAPE, which most people know."""
+    """Return the errors to report: the chosen one, and MAPE, which most people know."""
     return ("smape", "mape") if metric in {"smape", "mape"} else (metric, "smape", "mape")
 
 
 def written(segment: Segment, names: Sequence[str]) -> str:
-    """The formula with numbers and the names of columns in it."""
+    """Format a segment's formula with numbers and the names of columns."""
     columns = {f"x{number}": name for number, name in enumerate(names, 1)} | {"x": names[0]}
     values = {one["name"]: one["value"] for one in segment["parameters"]}
     origin = segment["origin"]
@@ -71,7 +71,7 @@ def written(segment: Segment, names: Sequence[str]) -> str:
 
 
 def sentences(model: FittedModel) -> Iterator[str]:
-    """What a model comes to: where it changes, how far off it is, and how sure."""
+    """Summarise a model in sentences: its changes, errors and intervals."""
     x, y = model["x"][0], model["y"]
     for left, right in pairwise(model["segments"]):
         yield (
@@ -123,7 +123,7 @@ def _beyond(model: FittedModel, x: str, y: str) -> str:
 
 
 def _errors(errors: Errors, metrics: Sequence[str]) -> str:
-    """Such as `sMAPE 1.2 %, MAPE 2.4 %`."""
+    """Format errors, such as `sMAPE 1.2 %, MAPE 2.4 %`."""
     return ", ".join(f"{_WORDS[metric]} {_error(errors, metric)}" for metric in metrics)
 
 
@@ -144,8 +144,8 @@ def _signed(share: float) -> str:
 
 
 def _n(value: float) -> str:
-    """A number with few digits; whole ones with all of them."""
-    if value == int(value) and abs(value) < 1e12:  # noqa: PLR2004 - digits that people read
+    """Format a number with few digits, whole numbers with all digits."""
+    if value == int(value) and abs(value) < 1e12:  # noqa: PLR2004 - maximum number of readable digits
         return f"{int(value):,}"
     return f"{value:.{_DIGITS}g}"
 
@@ -156,7 +156,7 @@ _CSV = ("from", "to", "points", "template", "rank", "formula", "origin", "smape"
 def prediction_rows(
     columns: Sequence[str], values: Mapping[str, Sequence[float]], found: Prediction
 ) -> Iterator[Predicted]:
-    """What the model says, row by row."""
+    """Yield the predictions, row by row."""
     for at, row in enumerate(zip(*(values[name] for name in columns), strict=True)):
         yield {
             "x": list(row),
@@ -168,7 +168,7 @@ def prediction_rows(
 
 
 def csv_report(model: FittedModel) -> Iterator[str]:
-    """One line for each segment; parameters have columns of their own, in order."""
+    """Yield CSV lines: one for each segment, with numbered columns for its parameters."""
     most = max(len(segment["parameters"]) for segment in model["segments"])
     numbers = range(1, most + 1)
     names = [f"{what}{at}" for at in numbers for what in ("parameter", "low", "high")]
@@ -188,11 +188,11 @@ def csv_report(model: FittedModel) -> Iterator[str]:
 _WIDTH, _HEIGHT = 7.0, 4.0  # inches
 _PLACES = 400
 _WIDE = 50.0
-"""Values that span more than this factor are drawn on a logarithmic axis."""
+"""Ratio of the largest to the least value above which the axis is logarithmic."""
 
 
 def draw(file: str, model: FittedModel, points: Points) -> None:
-    """Writes the picture; it is SVG or PNG, by the end of the name. The same data, the same file.
+    """Write a plot as SVG or PNG, by the file's ending. The same data yield the same file.
 
     Raises:
         OSError: when the file cannot be written.

@@ -1,13 +1,13 @@
 """Residuals as a random walk with noise (local level model).
 
-Noise and structure that is finer than the points' distance look alike, unless it is known how sure
-each point is. Where it is, what is more than noise belongs to the curve. Where it is not, this says
-what is likeliest, and points that are left out have to tell whether that helps.
+Noise and structure finer than the distance of points look alike unless the precision of each point
+is known. If it is known, deviations beyond the noise belong to the curve. If not, the likelihood
+decides, and predictions at held-out points must confirm the result.
 
-(Harvey, Forecasting, Structural Time Series Models and the Kalman Filter, 1989, ch. 2; in words of
-kriging, a linear variogram with a nugget.) Between two points, what is expected of a walk is on the
-straight line from one to the other. How far it goes in a step is told by the likelihood of the
-differences from each residual to the next, to which it does not matter where the walk begins.
+See Harvey, Forecasting, Structural Time Series Models and the Kalman Filter, 1989, ch. 2; in terms
+of kriging, the model is a linear variogram with a nugget. Between two points, the expected walk is
+a straight line. The likelihood of the differences between neighbouring residuals determines the
+variance of a step; these differences do not depend on the start of the walk.
 """
 
 import math
@@ -18,32 +18,32 @@ import numpy as np
 from slowpath.models.templates.template import Floats
 
 FINEST = 1e-6
-"""Standard deviation of noise, at least: what is measured or printed is no more precise."""
+"""Least standard deviation of noise: measured or printed values are not more precise."""
 _LEAST_VARIANCE = 1e-10
-"""No variance is less, in the largest one: with more between them, matrices lose all digits."""
+"""Least ratio of a variance to the largest one; below it, matrices lose all digits."""
 _STEPS = np.geomspace(1e-4, 4.0, 48)
-"""Variances of a step that are tried, in those of the differences between neighbours."""
+"""Candidate variances of a step, in units of the variance of differences between neighbours."""
 _RATIOS = np.geomspace(1e-3, 1e3, 48)
-"""Variances of the noise that are tried, in those of a step."""
+"""Candidate variances of the noise, in units of the variance of a step."""
 
 
 class Noise(NamedTuple):
-    """How far measurements at each point are off by chance, relative to them."""
+    """Relative noise of the measurements at each point."""
 
     variance: Floats
-    known: bool  # else only the ratios of these variances are
+    known: bool  # false: only the ratios of the variances are known
 
 
 class Walk(NamedTuple):
     """A random walk, and the noise on it."""
 
     step: float  # variance from one point to the next; zero without a walk
-    noise: Floats  # variance of the noise at each point
+    noise: Floats  # its variance at each point
     evidence: float  # twice the log-likelihood ratio of the walk to noise alone
 
 
 def most_likely(residuals: Floats, noise: Noise) -> Walk:
-    """The walk that explains residuals best."""
+    """Return the walk with the greatest likelihood."""
     variance = np.maximum(noise.variance, _LEAST_VARIANCE * float(noise.variance.max()))
     if noise.known:
         return _of_known_noise(residuals, np.maximum(variance, FINEST**2))
@@ -63,7 +63,7 @@ def _of_unknown_noise(residuals: Floats, shape: Floats) -> Walk:
     size = len(differences)
 
     def scaled(ratio: float, step: float) -> tuple[float, float]:
-        """The surprise, and the factor for ratio and step that makes it least."""
+        """Return the least surprise, and the factor for ratio and step that achieves it."""
         root = _root(ratio * shape, step)
         factor = max(float((_whitened(root, differences) ** 2).mean()), FINEST**2 / 2)
         return size * math.log(factor) + 2 * float(np.log(root[1]).sum()), factor
@@ -78,15 +78,15 @@ def _of_unknown_noise(residuals: Floats, shape: Floats) -> Walk:
 
 
 def expected(residuals: Floats, walk: Walk) -> Floats:
-    """Where the walk is expected at each point, by all of them.
+    """Return the expected walk at each point, given the residuals at all points.
 
-    A mean of the residuals with weights that are not negative, so between the least and the most.
+    It is a mean of residuals with non-negative weights, thus between the least and the largest.
     """
     from scipy.linalg import solveh_banded
 
     if walk.step == 0:
         return np.zeros_like(residuals)
-    # Relative to the precision of a step, so that all numbers are of the same order.
+    # Numbers relative to the precision of a step have the same order of magnitude.
     sure = walk.step / walk.noise
     banded = np.zeros((2, len(residuals)))
     banded[0, 1:] = -1.0
@@ -96,13 +96,13 @@ def expected(residuals: Floats, walk: Walk) -> Floats:
 
 
 def _surprise(differences: Floats, noise: Floats, step: float) -> float:
-    """Twice the negative logarithm of the likelihood, but for a constant."""
+    """Return twice the negative log-likelihood, without a constant."""
     root = _root(noise, step)
     return float((_whitened(root, differences) ** 2).sum() + 2 * np.log(root[1]).sum())
 
 
 def _root(noise: Floats, step: float) -> Floats:
-    """The Cholesky factor of the covariance of the differences, which share a point each."""
+    """Return the Cholesky factor of the covariance of differences; neighbours share a point."""
     from scipy.linalg import cholesky_banded
 
     banded = np.zeros((2, len(noise) - 1))
@@ -112,26 +112,26 @@ def _root(noise: Floats, step: float) -> Floats:
 
 
 def _whitened(root: Floats, differences: Floats) -> Floats:
-    """The differences as independent numbers of variance one."""
+    """Transform the differences to independent numbers of variance one."""
     from scipy.linalg import solve_banded
 
-    # The transpose of the upper factor: a lower one, with its diagonal first.
+    # Transpose the upper factor: the lower one stores its diagonal first.
     lower = np.vstack([root[1], np.append(root[0, 1:], 0.0)])
     return np.asarray(solve_banded((1, 0), lower, differences))
 
 
 FEWEST = 10
-"""Points without which a walk is not told from noise."""
+"""Minimum number of points to tell a walk from noise."""
 _LEAST, _MOST = -0.5, 1.0
-"""A curve is no less than half of its function, and no more than twice as much."""
+"""Limits of residuals: a curve is between half of its function and twice the function."""
 _ROUNDING = 1e-9
-"""Relative differences that are none."""
+"""Largest residual that is a rounding error."""
 
 
 def shares(y: Floats, fitted: Floats, noise: Noise) -> Floats | None:
-    """What is expected of the residuals at each point of a curve, as shares of the functions.
+    """Return the expected residuals at each point of a curve, as shares of the functions.
 
-    None where there is nothing to expect, and where functions and values are not of one sign.
+    The result is None if there is only noise, or if functions and values differ in sign.
     """
     if len(y) < FEWEST or (np.sign(y) != np.sign(fitted[0])).any() or (fitted * y <= 0).any():
         return None
@@ -139,7 +139,7 @@ def shares(y: Floats, fitted: Floats, noise: Noise) -> Floats | None:
     if np.abs(residuals).max() < _ROUNDING:
         return None
     walk = most_likely(residuals, noise)
-    # As much as any other parameter has to gain.
+    # The walk must gain as much as any other parameter.
     if walk.step == 0 or (noise.known and walk.evidence <= math.log(len(y))):
         return None
     found = expected(residuals, walk)

@@ -1,4 +1,4 @@
-"""The command `slowpath fit`."""
+"""Entry point of `slowpath fit`."""
 
 from argparse import Namespace
 from collections.abc import Sequence
@@ -23,11 +23,11 @@ _SHOWN = 3
 
 
 def fit(given: Namespace) -> ExitCode:
-    """Reads, fits and writes.
+    """Read measurements, fit a model and write it.
 
     Raises:
         InputError: when a file or its content cannot be used.
-        OptionError: when an option makes no sense.
+        OptionError: when an option is invalid.
     """
     columns = _columns(given)
     check_picture(given.plot)
@@ -99,7 +99,7 @@ def _derive(
 
 
 def _watched(given: Namespace, points: "Points", options: "Options") -> FittedModel:
-    """Derive the model; standard error shows how far that is."""
+    """Derive the model and show progress on standard error."""
     from slowpath.models.fitting import fit as derive
 
     shown = ProgressLines(given.file)
@@ -136,7 +136,7 @@ def _predicted(model: FittedModel, columns: Sequence[str], query: Table) -> list
 
 
 def _warn(file: str, columns: Sequence[str], outside: Sequence[Sequence[float]], all_: int) -> None:
-    """Says which rows are beyond what was measured."""
+    """Warn of rows beyond the measured range."""
     if not outside:
         return
     named = ", ".join(columns)

@@ -1,11 +1,11 @@
 """Search for the best segments of a curve.
 
-Every criterion that weighs the loss against these two numbers has its best model among them.
+The searches return the best segments for each number of segments and each sum of ranks. Every
+criterion that weighs the loss against these two numbers has its optimum among the results.
 
-The best m segments up to a point are the best m - 1 up to an earlier one, and one more (Bellman
-1961); here for each sum of ranks.
-
-It answers what `dynamic` answers, and takes n times as long for each further segment.
+`dynamic` uses dynamic programming: the best m segments up to a point are the best m - 1 up to an
+earlier point, and one more (Bellman 1961), here for each sum of ranks. `exhaustive` has the same
+result, and takes n times as long for each further segment.
 """
 
 from collections.abc import Iterator
@@ -19,21 +19,21 @@ from slowpath.models.templates.template import Floats, Indices
 
 
 class Segmentation(NamedTuple):
-    """Segments that cover all points, and their surprise; or error, where that is judged."""
+    """Segments that cover all points, with their deviance, or their error for rule `margins`."""
 
     loss: float
     pieces: tuple[Piece, ...]
 
 
 Frontier: TypeAlias = dict[tuple[int, int], Segmentation]
-"""By number of segments and sum of ranks."""
+"""Best segments by number of segments and sum of ranks."""
 
 
 def dynamic(costs: Costs, most: int) -> Frontier:
-    """The best segments, up to so many."""
+    """Return the best segments, for up to `most` segments."""
     loss, which = costs.cheapest()
     size, top = len(costs.cuts), max(costs.ranks)
-    best: Floats = np.full((most * top + 1, size), np.inf)  # by sum of ranks, and where they end
+    best: Floats = np.full((most * top + 1, size), np.inf)  # by sum of ranks and last cut
     best[0, 0] = 0.0
     steps: list[tuple[Indices, Indices]] = []
     frontier: Frontier = {}
@@ -63,7 +63,7 @@ def dynamic(costs: Costs, most: int) -> Frontier:
 def _trace(
     costs: Costs, which: Indices, steps: list[tuple[Indices, Indices]], ranks: int
 ) -> tuple[Piece, ...]:
-    """The segments that lead to the end with a sum of ranks."""
+    """Reconstruct the segments up to the end with a sum of ranks."""
     pieces, end = [], len(costs.cuts) - 1
     for came_from, by_rank in reversed(steps):
         begin, place = int(came_from[ranks, end]), int(by_rank[ranks, end])
@@ -74,11 +74,11 @@ def _trace(
 
 
 MOST = 3
-"""Segments that can be searched so."""
+"""Maximum number of segments of an exhaustive search."""
 
 
 def exhaustive(costs: Costs, most: int) -> Frontier:
-    """The best segments, up to so many, and no more than `MOST`."""
+    """Return the best segments, for up to `most` segments, and at most `MOST`."""
     loss, which = costs.cheapest()
     last = len(costs.cuts) - 1
     frontier: Frontier = {}
@@ -101,7 +101,7 @@ def exhaustive(costs: Costs, most: int) -> Frontier:
 
 
 def _bounds(last: int, number: int) -> Indices:
-    """All ways to cut into so many segments: the numbers of the cuts, with both ends."""
+    """Return all ways to cut a curve into `number` segments: indices of cuts, with both ends."""
     inner = list(combinations(range(1, last), number - 1))
     return np.array([(0, *between, last) for between in inner], dtype=np.intp)
 

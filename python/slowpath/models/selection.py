@@ -1,19 +1,19 @@
 """Selection of a model among segmentations.
 
-The criterion is Schwarz's (BIC): the surprise of the points (see `search.evidence`) and k ln n. A
-place where the curve is cut is a parameter that is found by trying all of them, and counts for more
-than one (Zhang and Siegmund 2007). `bench/fit_recovery.py` and `bench/fit_curves.py` show both
-sides: a more frugal rule finds known models as well, and a less frugal one sees segments in noise;
-real curves, which no template fits exactly, would take the latter.
+The criterion is Schwarz's (BIC): the surprise of the points (see `costs.surprise`) plus k ln n. A
+cut is a parameter that is found by trying all places, and counts for more than one (Zhang and
+Siegmund 2007). `bench/fit_recovery.py` and `bench/fit_curves.py` show both sides. A stricter rule
+recovers known models equally well, and a laxer one sees segments in noise. The laxer rule would
+suit real curves, which no template fits exactly.
 
-A function of more parameters is taken where chance would make it so much better only once in
-twenty times. A line through exact points is, and so is one through four noisy ones that rise
-clearly.
+For very few points, an F test decides: it selects a function of more parameters if chance would
+improve the fit as much only once in twenty times. Exact points select a line, and so do four noisy
+points that rise clearly.
 
-Eq. 3 compares two models, and whether one is "about as good" as another is not transitive: what it
-leaves of many depends on their order. Here all are compared with the one of the least error, which
-is the same for any order. The paper's rank of several segments is a mean (Eq. 4), so that further
-segments cost nothing.
+The rule `margins` is the paper's. Its Eq. 3 compares two models, but "about as good" is not
+transitive: the selection among many models depends on their order. Here, all models are compared
+with the one of the least error, which does not depend on the order. The paper's rank of several
+segments is a mean (Eq. 4), so that further segments cost nothing.
 """
 
 import math
@@ -27,13 +27,16 @@ from slowpath.models.segments import Frontier, Segmentation
 from slowpath.models.templates.template import Floats, Indices
 
 CUT = 2.0
-"""So many parameters a cut counts for."""
+"""Number of parameters that a cut counts for."""
 PREDICTIONS = 0.5
-"""What a parameter costs where only predictions count, however many points there are."""
+"""Cost of a parameter if only predictions count, independent of the number of points."""
 
 
 def score(found: Segmentation, segments: int, ranks: int, points: int, each: float) -> float:
-    """The criterion; the least one is best. Infinite where nothing is left to tell the spread."""
+    """Return the criterion, of which the least is best.
+
+    It is infinite if too few points remain to estimate the spread.
+    """
     size = ranks + CUT * (segments - 1)
     return found.loss + size * each if size + 2 < points else math.inf
 
@@ -41,10 +44,10 @@ def score(found: Segmentation, segments: int, ranks: int, points: int, each: flo
 def best_by_criterion(
     frontier: Frontier, points: int, segments: int | None, each: float | None = None
 ) -> Segmentation:
-    """The model with the least criterion, of those with so many segments.
+    """Return the model with the least criterion among those with `segments` segments.
 
-    Where there are none, of those with the number that is closest to it; where there are too few
-    points for the criterion, the one of the lowest rank. `each` is what a parameter costs instead.
+    If none has this number, the closest number counts. If there are too few points for the
+    criterion, the model of the lowest rank wins. `each` replaces the cost of a parameter.
     """
     price = math.log(points) if each is None else each
     counts = {number for number, _ in frontier}
@@ -59,12 +62,12 @@ def best_by_criterion(
 
 
 FEW = 4
-"""With more points, the criterion decides."""
+"""Maximum number of points for the F test; with more points, the criterion decides."""
 _BY_CHANCE = 0.05
 
 
 def best_by_f_test(costs: Costs) -> Segmentation:
-    """One segment, with the function of the lowest rank that no other is clearly better than."""
+    """Return one segment, with the function of the lowest rank that no other clearly improves."""
     from scipy.special import fdtrc
 
     points = costs.cuts[-1]
@@ -89,20 +92,20 @@ def _least(losses: Floats, among: NDArray[np.bool_]) -> int:
 
 
 class Margins(NamedTuple):
-    """How much worse a simpler model may be."""
+    """Margins by which the error of a simpler model may be larger."""
 
     relative: float
     least: float
 
     def above(self, error: float) -> float:
-        """The largest error that is about as good as this one."""
+        """Return the largest error that is about as good as this one."""
         return error + max(error * self.relative, self.least)
 
 
 def best_by_margins(
     costs: Costs, margins: Margins, most: int, segments: int | None
 ) -> Segmentation:
-    """The model that the rule selects, of those with up to so many segments."""
+    """Select a model with up to `most` segments by the rule `margins`."""
     error, chosen = _templates(costs, margins)
     found = _combined(costs, error, chosen, most)
     counts = {number for number, _ in found}
@@ -114,7 +117,7 @@ def best_by_margins(
 
 
 def _templates(costs: Costs, margins: Margins) -> tuple[Floats, Indices]:
-    """For each segment, the error and the template that the rule selects."""
+    """Select a template for each segment; return errors and templates."""
     ranks = np.array([template.rank for template in costs.templates])
     least = costs.errors.min(axis=0)
     limit = least + np.maximum(least * margins.relative, margins.least)
@@ -128,7 +131,7 @@ def _templates(costs: Costs, margins: Margins) -> tuple[Floats, Indices]:
 def _combined(
     costs: Costs, error: Floats, chosen: Indices, most: int
 ) -> dict[tuple[int, int], Segmentation]:
-    """For each number of segments and each sum of ranks over points, the least error (Eq. 4)."""
+    """Return the least error by number of segments and sum of ranks over points (Eq. 4)."""
     size, points = len(costs.cuts), costs.cuts[-1]
     ranks = [template.rank for template in costs.templates]
     top = max(ranks) * points + 1

@@ -1,1 +1,1 @@
-"""Function templates, and their fit to points."""
+"""Templates of functions, and their fit to points."""

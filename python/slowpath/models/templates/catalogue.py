@@ -1,6 +1,6 @@
-"""All templates by name.
+"""Catalogue of all templates.
 
-Caches call for the hyperbola, benchmarks that run into a limit for the others.
+The hyperbola describes caches; the limited templates describe benchmarks that run into a limit.
 """
 
 from slowpath.models.templates.curves import Exponential, Hyperbola, Inverse, Logarithm
@@ -20,7 +20,7 @@ _INVERTED: tuple[Template, ...] = tuple(
 TEMPLATES: tuple[Template, ...] = tuple(
     sorted((*_PLAIN, *_INVERTED), key=lambda template: template.rank)
 )
-"""Simple ones first. The inverse of a constant would be a constant."""
+"""Templates of segments, simple ones first. The inverse of a constant would be a constant."""
 _LIMITED: tuple[Template, ...] = tuple(
     Limited(way, side) for side in (PROPORTIONAL, RECIPROCAL, LINE) for way in ("min", "max")
 )
@@ -28,6 +28,7 @@ WHOLE: tuple[Template, ...] = (
     *_LIMITED,
     *(Inverse(one) for one in _LIMITED if one.name.endswith(LINE.name)),
 )
-"""Shapes of whole curves. The inverse of a limited proportion is a limited reciprocal, and back."""
+"""Templates of whole curves. The inverse of a limited proportion is a limited reciprocal, and vice
+versa."""
 BY_NAME = {template.name: template for template in (*TEMPLATES, *WHOLE)}
-"""By the names that documents have."""
+"""Templates by their names in documents."""

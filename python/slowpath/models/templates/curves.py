@@ -1,13 +1,14 @@
 """Logarithm, hyperbola, exponential and inverse functions.
 
-The two follow from c by least squares (variable projection, Golub and Pereyra 1973), so that only
-c is searched: first on a grid, then by steps from the best there.
+For a given c, least squares yields a and b (variable projection, Golub and Pereyra 1973). So only c
+is searched: first on a grid, then by steps from the best grid point.
 
-Where x is the size of a table, and c of it fit into a cache, c/x of the look-ups in random order
-hit: their mean time is linear in 1/x. What is paid once for x bytes is so, too, byte by byte.
+The hyperbola describes caches. If x is the size of a table, and a part c of it fits into a cache, a
+share c/x of lookups in random order hit, so their mean time is linear in 1/x. The time for each
+byte is also linear in 1/x if x bytes share a fixed cost.
 
-Fitted to 1/y, such that relative differences are worth what they are; the fit is the best one up to
-terms of second order in them, and the start of the final one.
+Inverse templates are fitted to 1/y with scales that preserve relative differences. The result is
+optimal up to terms of second order in these differences, and starts the final fit.
 """
 
 from abc import ABC, abstractmethod
@@ -19,16 +20,16 @@ import numpy as np
 from slowpath.models.templates.template import Batch, Floats, Template
 
 _STEPS = 6
-"""Steps of Gauss and Newton after the grid."""
+"""Gauss-Newton steps after the grid search."""
 _SHORTER = 0.2
-"""What is tried of a step that leads to nothing better."""
+"""Share of each step that is also tried, as a full step may be too long."""
 
 
 class _Moments(NamedTuple):
-    """Sums that do not depend on the basis."""
+    """Sums over pieces that do not depend on the basis."""
 
     weight: Floats
-    whole: Floats  # of weights
+    whole: Floats  # sum of weights
     centred: Floats  # distance of y from the mean of its piece, times the weight
     square: Floats  # weighted sum of squares of these distances
 
@@ -42,7 +43,7 @@ def _moments(batch: Batch) -> _Moments:
 
 
 def straight(batch: Batch, basis: Floats, y: Floats | None = None) -> tuple[Floats, Floats]:
-    """The a and b of each piece that fit a + b basis best; b is 0 where the basis is constant."""
+    """Return a and b of each piece's best fit a + b basis; b is 0 if the basis is constant."""
     y = batch.y if y is None else y
     weight = 1 / batch.scale**2
     whole = batch.sums(weight)
@@ -69,28 +70,28 @@ class Linear(ABC):
 
     @abstractmethod
     def basis(self, batch: Batch, c: Floats) -> Floats:
-        """The function g at all points, for a c of each piece; not finite where there is none."""
+        """Return g at all points, for a c of each piece; not finite where g is undefined."""
 
     @abstractmethod
     def in_units(self, batch: Batch, found: Floats) -> Floats:
-        """The parameters of each piece, of a basis as above, in the units of the data."""
+        """Convert a, b and c of each piece to parameters in the units of the data."""
 
     def chosen(self, batch: Batch) -> Floats:
-        """For each piece, c: 0 where the basis has none."""
+        """Return c for each piece; 0 if the basis has no c."""
         return np.zeros(len(batch.starts))
 
     def solve(self, batch: Batch) -> tuple[Floats, Floats, Floats]:
-        """For each piece, a, b and c."""
+        """Return a, b and c for each piece."""
         chosen = self.chosen(batch)
         return *straight(batch, self.basis(batch, chosen)), chosen
 
     def fitted(self, batch: Batch) -> Floats:
-        """As the protocol has it."""
+        """Return the fitted values at the points, see `Template.fitted`."""
         level, slope, c = self.solve(batch)
         return batch.spread(level) + batch.spread(slope) * self.basis(batch, c)
 
     def each(self, batch: Batch) -> Floats:
-        """As the protocol has it."""
+        """Return the parameters for each piece, see `Template.each`."""
         return self.in_units(batch, np.array(self.solve(batch)))
 
 
@@ -99,18 +100,17 @@ class Separable(Linear):
 
     @abstractmethod
     def grids(self, batch: Batch) -> Sequence[Sequence[Floats]]:
-        """Ascending values of c, for each piece one; several such rows."""
+        """Return rows of ascending candidates, each an array with a c for each piece."""
 
     @abstractmethod
     def change(self, batch: Batch, basis: Floats) -> Floats:
-        """The derivative of the basis by c."""
+        """Return the derivative of the basis by c."""
 
     def chosen(self, batch: Batch) -> Floats:
-        """For each piece, the best c."""
+        """Return the best c for each piece."""
         return self._searched(batch.thinned())
 
     def _searched(self, batch: Batch) -> Floats:
-        """For each piece, c."""
         best = np.full(len(batch.starts), np.inf)
         chosen = np.zeros_like(best)
         rows = self.grids(batch)
@@ -124,9 +124,9 @@ class Separable(Linear):
         return chosen
 
     def _step(self, batch: Batch, c: Floats) -> Floats:
-        """How far to go from c: by what a small change of c adds, but for what a and b can do.
+        """Return a step from c, in Kaufman's form (1975) of the Gauss-Newton method.
 
-        This is Kaufman's form (1975) of the step of Gauss and Newton.
+        It uses the derivative by c, without the part that changes of a and b can reproduce.
         """
         basis = self.basis(batch, c)
         level, slope = straight(batch, basis)
@@ -140,7 +140,7 @@ class Separable(Linear):
         return np.where((square > 0) & np.isfinite(move), move, 0.0)
 
     def _loss(self, batch: Batch, c: Floats) -> Floats:
-        """Sum of squared residuals of the best a and b: of y, less the share that g explains."""
+        """Return the sum of squared residuals with the best a and b."""
         moments = batch.keep("moments", _moments)
         assert isinstance(moments, _Moments)  # noqa: S101 - what `_moments` makes
         basis = self.basis(batch, c)
@@ -153,7 +153,7 @@ class Separable(Linear):
 
 
 def _better(best: Floats, chosen: Floats, loss: Floats, c: Floats) -> tuple[Floats, Floats]:
-    """The better one of two losses and what led to it, for each piece."""
+    """Return the smaller loss and its c, for each piece."""
     better = loss < best
     return np.where(better, loss, best), np.where(better, c, chosen)
 
@@ -164,8 +164,8 @@ class _OfPositive(Linear):
     origin_at_start = False
     simple = True
 
-    def in_units(self, batch: Batch, found: Floats) -> Floats:  # noqa: ARG002 - they are
-        """As they are, without c."""
+    def in_units(self, batch: Batch, found: Floats) -> Floats:  # noqa: ARG002 - they are in these units
+        """Return the parameters without c; they already are in the units of the data."""
         return found[:2]
 
 
@@ -175,24 +175,24 @@ class Logarithm(_OfPositive):
     name = "logarithm"
 
     def basis(self, batch: Batch, c: Floats) -> Floats:  # noqa: ARG002 - there is no c
-        """The logarithm."""
+        """Return the logarithm."""
         return np.log(np.where(batch.x > 0, batch.x, np.nan))
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
-        """Not a number for x <= 0."""
+        """Return the values at x; NaN for x <= 0."""
         return np.asarray(parameters[0] + parameters[1] * np.log(np.where(x > 0, x, np.nan)))
 
     def slopes(self, parameters: Floats, x: Floats) -> Floats:  # noqa: ARG002 - it is linear
-        """By a and b."""
+        """Return the derivatives by a and b."""
         return np.column_stack([np.ones_like(x), np.log(np.where(x > 0, x, np.nan))])
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """As the protocol has it."""
+        """Convert parameters to other units, see `Template.scaled`."""
         level, slope = parameters
         return np.array([level - slope * np.log(x), slope]) * y
 
     def formula(self) -> str:
-        """As it is."""
+        """Return the formula."""
         return "a + b*ln(x)"
 
 
@@ -202,29 +202,29 @@ class Hyperbola(_OfPositive):
     name = "hyperbola"
 
     def basis(self, batch: Batch, c: Floats) -> Floats:  # noqa: ARG002 - there is no c
-        """The inverse."""
+        """Return 1/x."""
         return 1 / np.where(batch.x > 0, batch.x, np.nan)
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
-        """Not a number for x <= 0."""
+        """Return the values at x; NaN for x <= 0."""
         return np.asarray(parameters[0] + parameters[1] / np.where(x > 0, x, np.nan))
 
     def slopes(self, parameters: Floats, x: Floats) -> Floats:  # noqa: ARG002 - it is linear
-        """By a and b."""
+        """Return the derivatives by a and b."""
         return np.column_stack([np.ones_like(x), 1 / np.where(x > 0, x, np.nan)])
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """As the protocol has it."""
+        """Convert parameters to other units, see `Template.scaled`."""
         return np.asarray((parameters.T * np.array([y, x * y])).T)
 
     def formula(self) -> str:
-        """As it is."""
+        """Return the formula."""
         return "a + b/x"
 
 
 _SLOWEST, _FASTEST = 0.4, 300.0
-"""Exponents over a whole piece: less is nearly a line. More than one from a point to the next is
-a step, wherever between them that is."""
+"""Least and greatest exponent over a whole piece. Less is nearly a line; more than one between two
+neighbouring points is a step at an unknown place between them."""
 _EXPONENTIAL_STEPS = 12
 
 
@@ -238,7 +238,7 @@ class Exponential(Separable):
     simple = False
 
     def grids(self, batch: Batch) -> Sequence[Sequence[Floats]]:
-        """Falling or rising: as fast as the points at the one or other end can tell at all."""
+        """Return exponents of falling and rising curves, up to the fastest that points resolve."""
         ends = batch.starts + batch.lengths - 1
         two = batch.lengths > 1
         head = batch.t[np.minimum(batch.starts + 1, ends)]
@@ -252,41 +252,41 @@ class Exponential(Separable):
         return rows
 
     def basis(self, batch: Batch, c: Floats) -> Floats:
-        """It is 1 where it is largest."""
+        """Return the exponential, scaled to a maximum of 1."""
         every = batch.spread(c)
         return np.exp(every * batch.t - np.maximum(every, 0))
 
     def change(self, batch: Batch, basis: Floats) -> Floats:
-        """But for a factor that b makes up for."""
+        """Return the derivative of the basis by c, without a factor that b absorbs."""
         return batch.t * basis
 
     def in_units(self, batch: Batch, found: Floats) -> Floats:
-        """So that it is b at the start."""
+        """Convert the parameters such that the exponential term is b at the start."""
         level, slope, c = found
         return np.array([level, slope * np.exp(-np.maximum(c, 0.0)), c / batch.width])
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
-        """Infinite far away."""
+        """Return the values at x; they can overflow to infinity."""
         with np.errstate(over="ignore"):
             return np.asarray(parameters[0] + parameters[1] * np.exp(parameters[2] * x))
 
     def slopes(self, parameters: Floats, x: Floats) -> Floats:
-        """By a, b and c."""
+        """Return the derivatives by a, b and c."""
         with np.errstate(over="ignore"):
             power = np.exp(parameters[2] * x)
         return np.column_stack([np.ones_like(x), power, parameters[1] * x * power])
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """As the protocol has it."""
+        """Convert parameters to other units, see `Template.scaled`."""
         return np.asarray((parameters.T * np.array([y, y, 1 / x])).T)
 
     def formula(self) -> str:
-        """As it is."""
+        """Return the formula."""
         return "a + b*exp(c*x)"
 
 
 class Inverse:
-    """1 / (another template), where that is positive."""
+    """The template 1 / (another template), where the other one is positive."""
 
     exact = False
     simple = False
@@ -300,28 +300,28 @@ class Inverse:
         self.whole = other.whole
 
     def fitted(self, batch: Batch) -> Floats:
-        """Not finite where the divisor is not positive."""
+        """Return the fitted values; not finite where the divisor is not positive."""
         return _inverse(self.other.fitted(batch.inverted()))
 
     def each(self, batch: Batch) -> Floats:
-        """As the protocol has it."""
+        """Return the parameters for each piece, see `Template.each`."""
         return self.other.each(batch.inverted())
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
-        """As above."""
+        """Return the values at x; NaN where the divisor is not positive."""
         return _inverse(self.other.value(parameters, x))
 
     def slopes(self, parameters: Floats, x: Floats) -> Floats:
-        """Those of the other one, by the chain rule."""
+        """Return the derivatives, by the chain rule."""
         value = self.value(parameters, x)
         return -(value**2)[:, None] * self.other.slopes(parameters, x)
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """As the protocol has it."""
+        """Convert parameters to other units, see `Template.scaled`."""
         return self.other.scaled(parameters, x, 1 / y)
 
     def formula(self) -> str:
-        """With the other one in brackets."""
+        """Return one divided by the formula of the other template."""
         return f"1 / ({self.other.formula()})"
 
 

@@ -1,8 +1,8 @@
-"""A function that runs into a limit.
+"""Templates of functions that run into a limit.
 
-Benchmarks have this shape where one resource takes over from another: throughput grows with cores
-until the line is full; packets a second stay the same until their bytes fill the line. Each place
-where limit and function may meet is tried; both sides are fitted by least squares.
+Benchmarks have this shape if the bottleneck changes: throughput grows with cores until the line is
+full; the packet rate is constant until the packets fill the line. The fit tries each place at
+which limit and function may meet, and fits both sides by least squares.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,9 +13,11 @@ import numpy as np
 from slowpath.models.templates.template import Batch, Floats
 
 _FAR = 5.0
-"""Standard deviations of the others that a side is off which as few points as parameters tell."""
+"""Standard deviations by which the points of a side must differ from the other side, if the side
+has no more points than parameters."""
 _PLACES = 96
-"""Meeting places tried at a time: of long curves at even distances, then around the best one."""
+"""Maximum number of meeting places in one search. Long curves need several searches: at even
+distances, then around the best place."""
 
 
 class Side(NamedTuple):
@@ -25,7 +27,7 @@ class Side(NamedTuple):
     formula: str
     terms: Callable[[Floats], Sequence[Floats]]
     powers: tuple[int, ...]
-    """Power of x in each term, for changes of units."""
+    """Power of x in each term, for conversions of units."""
 
 
 def _reciprocal(x: Floats) -> Floats:
@@ -55,32 +57,32 @@ class Limited:
         self.parameters = tuple("abc"[: self.rank])
 
     def fitted(self, batch: Batch) -> Floats:
-        """As the protocol has it."""
+        """Return the fitted values at the points, see `Template.fitted`."""
         return self.value(np.repeat(self.each(batch), batch.lengths, axis=1), batch.x)
 
     def each(self, batch: Batch) -> Floats:
-        """As the protocol has it."""
+        """Return the parameters for each piece, see `Template.each`."""
         ends = batch.starts + batch.lengths
         pieces = [slice(*one) for one in zip(batch.starts, ends, strict=True)]
         found = [self._solved(batch.x[at], batch.y[at], batch.scale[at]) for at in pieces]
         return np.array(found).T
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
-        """Not a number for x <= 0 with 1/x."""
+        """Return the values at x; with 1/x, they are NaN for x <= 0."""
         return self._met(parameters[0], self._other(parameters, x))
 
     def slopes(self, parameters: Floats, x: Floats) -> Floats:
-        """Those of the side that decides."""
+        """Return the derivatives of the side that determines the value."""
         mine = (parameters[0] <= self._other(parameters, x)) == self._least
         return np.column_stack([mine, *(np.where(mine, 0.0, one) for one in self._side.terms(x))])
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """As the protocol has it."""
+        """Convert parameters to other units, see `Template.scaled`."""
         powers = np.array([0, *self._side.powers])
         return np.asarray((parameters.T * (y / x**powers)).T)
 
     def formula(self) -> str:
-        """Such as `min(a, b*x)`."""
+        """Return the formula, such as `min(a, b*x)`."""
         return self._formula
 
     def _other(self, parameters: Floats, x: Floats) -> Floats:
@@ -92,7 +94,7 @@ class Limited:
         return np.asarray(met)
 
     def _solved(self, x: Floats, y: Floats, scale: Floats) -> Floats:
-        """The parameters whose loss is the least of all meeting places; not numbers for none."""
+        """Return the parameters with the least loss over all meeting places; NaN if none exist."""
         size = len(x)
         nothing = np.full(self.rank, np.nan)
         step = max(1, size // _PLACES)
@@ -112,9 +114,10 @@ class Limited:
     def _best(
         self, x: Floats, y: Floats, scale: Floats, places: range, *, limit_first: bool
     ) -> tuple[float, int, Floats]:
-        """Of all meeting places: the least loss, where it is, and the parameters.
+        """Return the least loss over meeting places, its place, and its parameters.
 
-        With the limit first, the points before a place are the limit's, else those behind it.
+        With `limit_first`, the points before a place belong to the limit, otherwise the points
+        after it.
         """
         terms = self._side.terms(x)
         few = len(terms)
@@ -130,7 +133,7 @@ class Limited:
             sum(one[:, None] * term for one, term in zip(factors, terms, strict=True))
         )
         losses = (((self._met(limit, other) - y) / scale) ** 2).sum(axis=1)
-        # A side of so few points fits exactly: they have to be far from the other side.
+        # A side with few points fits exactly, so these points must be far from the other side.
         off = np.abs(np.where(limits, other, limit) - y) / scale
         seen = np.where(limits.sum(axis=1) == 1, np.where(limits, off, 0.0).max(axis=1), np.inf)
         alone = (~limits).sum(axis=1) <= few
@@ -146,7 +149,7 @@ def _mean(y: Floats, weight: Floats) -> Floats:
 
 
 def _regressed(terms: Sequence[Floats], y: Floats, weight: Floats) -> list[Floats]:
-    """Factors of one term, or of one and x, by weighted least squares for each row of weights."""
+    """Return the factors of one term, or of a constant and x, for each row of weights."""
     *constant, slope = terms
     if not constant:
         return [weight @ (slope * y) / (weight @ slope**2)]

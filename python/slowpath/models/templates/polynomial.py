@@ -8,23 +8,24 @@ import numpy as np
 from slowpath.models.templates.template import Batch, Floats
 
 _TINY = 1e-12
-"""A column that is so much of the ones before adds nothing: all its points are at one place."""
+"""Relative norm of an orthogonalised column below which it adds nothing: all its points are at one
+place."""
 
 
 class Projection(NamedTuple):
-    """What is closest to y of all sums of some columns, each with a factor."""
+    """Least-squares projection of y onto some columns."""
 
     fitted: Floats
     factors: Floats  # a row for each column, a column for each piece
 
 
 def orthogonal(batch: Batch, columns: Sequence[Floats]) -> list[Projection]:
-    """Least squares with the first column, with the first two, and so on.
+    """Fit y by least squares with the first column, with the first two, and so on.
 
-    Columns are such of residuals. Each is orthogonalised twice (Kahan's and Parlett's "twice is
-    enough"); one that is a combination of those before adds nothing.
+    Columns are scaled like residuals. Each is orthogonalised twice (Kahan's and Parlett's "twice is
+    enough"); a linear combination of earlier columns adds nothing.
     """
-    known: list[tuple[Floats, Floats]] = []  # directions, and the factors that make them
+    known: list[tuple[Floats, Floats]] = []  # directions, and their factors for each column
     rest = batch.y / batch.scale
     whole, found = np.zeros_like(rest), []
     total = np.zeros((len(columns), len(batch.starts)))
@@ -50,11 +51,11 @@ def orthogonal(batch: Batch, columns: Sequence[Floats]) -> list[Projection]:
 
 DEGREES = range(6)
 _STRAIGHT = 1
-"""Up to this degree x counts from zero: nothing is lost, and people read it more easily."""
+"""Maximum degree with x relative to zero: it loses no digits and is easier to read."""
 
 
 class Polynomial:
-    """p0 + p1 x + p2 x² and so on."""
+    """The template p0 + p1 x + p2 x² and so on."""
 
     exact = True
     whole = False
@@ -68,44 +69,44 @@ class Polynomial:
         self.simple = degree <= _STRAIGHT
 
     def fitted(self, batch: Batch) -> Floats:
-        """By least squares."""
+        """Return the least-squares fit at the points."""
         return self._projection(batch).fitted
 
     def each(self, batch: Batch) -> Floats:
-        """As the protocol has it."""
+        """Return the parameters for each piece, see `Template.each`."""
         found = self._projection(batch).factors / batch.width ** np.arange(self.rank)[:, None]
         if not self.origin_at_start and self.degree == _STRAIGHT:
             found[0] -= found[1] * batch.first
         return found
 
     def _projection(self, batch: Batch) -> Projection:
-        """All degrees come at once, see `_nested`."""
+        """Return the projection of this degree; `_nested` computes all degrees at once."""
         every = batch.keep("polynomials", _nested)
         assert isinstance(every, list)  # noqa: S101 - what `_nested` makes
         found: Projection = every[self.degree]
         return found
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
-        """By Horner's rule."""
+        """Return the values at x, by Horner's rule."""
         found = np.full_like(x, parameters[-1])
         for parameter in parameters[-2::-1]:
             found = found * x + parameter
         return found
 
     def slopes(self, parameters: Floats, x: Floats) -> Floats:  # noqa: ARG002 - it is linear
-        """The powers of x."""
+        """Return the powers of x."""
         return np.vander(x, self.rank, increasing=True)
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """As the protocol has it."""
+        """Convert parameters to other units, see `Template.scaled`."""
         return np.asarray((parameters.T * (y / x ** np.arange(self.rank))).T)
 
     def formula(self) -> str:
-        """Such as `p0 + p1*x + p2*x^2`."""
+        """Return the formula, such as `p0 + p1*x + p2*x^2`."""
         powers = ["", "*x", *(f"*x^{power}" for power in range(2, self.rank))]
         return " + ".join(f"p{at}{powers[at]}" for at in range(self.rank))
 
 
 def _nested(batch: Batch) -> list[Projection]:
-    """For each degree."""
+    """Return the projections for all degrees."""
     return orthogonal(batch, [batch.t**degree / batch.scale for degree in DEGREES])

@@ -1,17 +1,15 @@
-"""Interface of function templates, and batches of points that they are fitted to.
+"""Interface of function templates, and batches of pieces of a curve.
 
-Rank (paper § 2.2) is the number of free parameters. Parameters are in the units of the data.
+The rank (paper, § 2.2) is the number of free parameters. Parameters are in the units of the data.
 
-To judge all segments that a curve can be cut into, each template is fitted to every one of them.
-What is done point by point is then one operation on a flat array, and what is summed up in each
-piece is one call of `numpy.add.reduceat`.
+Each template is fitted to every possible segment of a curve. Operations on points work on one flat
+array; sums over pieces are one call of `numpy.add.reduceat`.
 
-A parameter below the limit gets its size, and keeps its sign. What a template gains by parameters
-that are close to zero is then lost, and a simpler one is better.
-
-The paper compares numbers, in whatever units the data have. Here, parameters are compared in units
-in which the largest x and the middle of all y are one: a polynomial's are then what they add at its
-end, as a share of y, and the limit is the same for the same data in other units.
+A `Cap` raises parameters below a limit to the limit and keeps their sign. A template thus loses the
+gain from parameters close to zero, and a simpler template wins. The paper compares parameters in
+the units of the data. Here, the units are such that the largest x and the median of y are one. A
+polynomial's parameters are then the contributions of its terms at its end, as shares of y, and the
+limit does not depend on the units of the data.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,24 +23,24 @@ Indices: TypeAlias = NDArray[np.intp]
 
 
 _LONG = 100
-"""So many points of a piece tell a shape well enough to search for one parameter of it."""
+"""Number of a piece's points that suffice to search for one parameter of its shape."""
 
 
 class Curve(NamedTuple):
-    """Points, ascending by x; residuals are differences of y, divided by `scale`."""
+    """Points by ascending x; residuals are differences of y, divided by `scale`."""
 
     x: Floats
     y: Floats
     scale: Floats
-    others: Floats | None = None  # further columns of x, one row for each point
+    others: Floats | None = None  # further columns of x, a row for each point
 
 
 class Batch:
-    """Pieces of a curve: points of each by `x` and `y`, and what a difference of one is worth.
+    """Pieces of a curve, with the points of all pieces in flat arrays.
 
-    A residual is a difference of y, divided by `scale`: with scale proportional to y, relative
-    differences count. In each piece, `t` is x as a share of the way from its first point to its
-    last, so that nothing depends on the unit of x.
+    A residual is a difference of y, divided by `scale`; with a scale proportional to y, relative
+    differences count. In each piece, `t` grows from 0 at its first point to 1 at its last, so that
+    fits do not depend on the unit of x.
     """
 
     def __init__(self, curve: Curve, starts: Indices) -> None:
@@ -57,31 +55,31 @@ class Batch:
         self._kept: dict[str, object] = {}
 
     def sums(self, values: Floats) -> Floats:
-        """The sum over each piece."""
+        """Return the sum over each piece."""
         return np.add.reduceat(values, self.starts)
 
     def spread(self, values: Floats) -> Floats:
-        """What is known of each piece, for each of its points."""
+        """Repeat the value of each piece for each of its points."""
         return np.repeat(values, self.lengths)
 
     def losses(self, fitted: Floats) -> Floats:
-        """Sum of squared residuals of each piece; infinite where a fitted value is not finite."""
+        """Return the sum of squared residuals of each piece; infinite if a value is not finite."""
         with np.errstate(over="ignore", invalid="ignore"):
             found = self.sums(((fitted - self.y) / self.scale) ** 2)
         return np.where(np.isfinite(found), found, np.inf)
 
     def lowest(self, values: Floats) -> Floats:
-        """The smallest value in each piece."""
+        """Return the smallest value in each piece."""
         return np.minimum.reduceat(values, self.starts)
 
     def keep(self, name: str, make: Callable[["Batch"], object]) -> object:
-        """What several templates need of these pieces, made once."""
+        """Return a result that several templates share; compute it on the first call."""
         if name not in self._kept:
             self._kept[name] = make(self)
         return self._kept[name]
 
     def thinned(self) -> "Batch":
-        """The same pieces; of each long one, points at even distances, with both ends."""
+        """Return the pieces with fewer points: at even distances in long pieces, with both ends."""
         if self.lengths.max() <= _LONG:
             return self
         found = self.keep("thinned", _thinned)
@@ -89,7 +87,7 @@ class Batch:
         return found
 
     def inverted(self) -> "Batch":
-        """The same pieces with 1/y, such that residuals are worth what they were, if small."""
+        """Return the pieces with 1/y, scaled such that small residuals keep their size."""
         found = self.keep("inverted", _inverted)
         assert isinstance(found, Batch)  # noqa: S101 - what has just been kept
         return found
@@ -111,7 +109,7 @@ def _thinned(batch: Batch) -> Batch:
 
 
 def pieces_of(curve: Curve, cuts: Sequence[tuple[int, int]]) -> Batch:
-    """Pieces `[from, to)` of a curve."""
+    """Return a batch of the pieces `[from, to)` of a curve."""
     begins = np.array([begin for begin, _ in cuts])
     lengths = np.array([end - begin for begin, end in cuts])
     starts = np.concatenate(([0], np.cumsum(lengths)[:-1]))
@@ -123,69 +121,69 @@ def pieces_of(curve: Curve, cuts: Sequence[tuple[int, int]]) -> Batch:
 class Template(Protocol):
     """A function of x with free parameters.
 
-    `value` and `formula` know x by its distance from an `origin`, where `origin_at_start` says so:
-    there, polynomials of high degree and exponentials lose no digits.
+    If `origin_at_start` is true, x in `value` and `formula` is the distance from an `origin`, the
+    start of the segment. Polynomials of high degree and exponentials then lose no digits.
     """
 
     name: str
-    """As documents have it."""
+    """Name in documents."""
     rank: int
-    """How many free parameters it has."""
+    """Number of free parameters."""
     parameters: tuple[str, ...]
-    """Their names, as the formula has them."""
+    """Names of the parameters in the formula."""
     origin_at_start: bool
-    """Whether x counts from the start of the segment, and not from zero."""
+    """True if x counts from the start of the segment, not from zero."""
     exact: bool
-    """Whether `each` yields the best parameters, and not only good ones to start from."""
+    """True if `each` yields the best parameters, not only good start values."""
     whole: bool
-    """Whether it is a shape of whole curves only, and not of a segment among others."""
+    """True if the template is for whole curves only, not for a segment among others."""
     simple: bool
-    """Whether it may go on beyond what was measured; others keep their last value there."""
+    """True if the template may extrapolate; others keep their last value beyond the points."""
 
     def fitted(self, batch: Batch) -> Floats:
-        """The values at the points of each piece, fitted to it; not finite where it does not fit.
+        """Fit to each piece and return the values at its points; not finite if no fit exists.
 
-        The sum of squared residuals is the smallest one, or close to it.
+        The sum of squared residuals is minimal or nearly so.
         """
 
     def each(self, batch: Batch) -> Floats:
-        """The parameters for each piece, the origin being its first x or zero.
+        """Return the parameters for each piece, with its first x or zero as origin.
 
-        A row for each parameter, a column for each piece.
+        The result has a row for each parameter, a column for each piece.
         """
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
-        """Its values at x, which counts from the origin; parameters may differ from x to x."""
+        """Return the values at x, relative to the origin; each x may have its own parameters."""
 
     def slopes(self, parameters: Floats, x: Floats) -> Floats:
-        """How its values at x change with each parameter: a row for each x."""
+        """Return the derivatives at x by each parameter: a row for each x."""
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """The parameters in other units, in which numbers are so many times as large.
+        """Convert parameters to units in which x and y are larger by these factors.
 
-        For one piece or, with a column for each, for many.
+        The parameters are those of one piece, or of many, with a column for each.
         """
 
     def formula(self) -> str:
-        """How it is written, with the names of the parameters and `x`."""
+        """Return the formula, with the names of the parameters and `x`."""
 
 
 class ParameterFloor(NamedTuple):
-    """How small parameters may be."""
+    """Least size of parameters."""
 
     least: float
-    x: float  # the units in which it is told
+    x: float  # units of the limit
     y: float
 
     def parameters(self, template: Template, found: Floats) -> Floats:
-        """Found parameters, no smaller than the limit; zero stays zero, as its sign has it."""
+        """Raise parameters to the limit; zero has no sign and stays zero."""
         told = template.scaled(found, 1 / self.x, 1 / self.y)
         small = np.abs(told) < self.least
         told = np.where(small, np.sign(told) * self.least, told)
         return np.where(small.any(axis=0), template.scaled(told, self.x, self.y), found)
 
     def fitted(self, template: Template, batch: Batch) -> Floats:
-        """The values of a template that is fitted to each piece, with such parameters."""
+        """Return the values of a template that is fitted to each piece, with limited parameters."""
         found = self.parameters(template, template.each(batch))
         origin = batch.spread(batch.first) if template.origin_at_start else 0.0
         return template.value(np.repeat(found, batch.lengths, axis=1), batch.x - origin)

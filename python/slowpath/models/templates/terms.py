@@ -1,7 +1,7 @@
-"""Sums of products of several columns.
+"""Templates for several columns: sums of products.
 
-A term is a product of one simple function for each column. Templates are sums over all products of
-what each column has (the columns interact), or of what each has by itself (they add up).
+A term is a product of one simple function of each column. A template is a sum over all products of
+the columns' functions (the columns interact), or over the functions alone (the columns add up).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
     "ln(x)": lambda x: np.log(_positive(x)),
     "1/x": lambda x: 1 / _positive(x),
 }
-"""What a term may have of a column."""
+"""Functions of a column in a term."""
 _FIRST = (), ("x",), ("ln(x)",), ("1/x",), ("x", "x^2")
 _OTHER = (), ("x",), ("ln(x)",), ("1/x",)
 
@@ -47,7 +47,7 @@ class Terms:
         self.simple = not any("x^2" in term for term in self.terms)
 
     def columns(self, x: Floats, others: Floats) -> list[Floats]:
-        """The value of each term at each row."""
+        """Return the value of each term at each row."""
         every = [x, *others.T]
         return [
             np.prod([FUNCTIONS[name](at) for name, at in zip(term, every, strict=True)], axis=0)
@@ -55,11 +55,11 @@ class Terms:
         ]
 
     def fitted(self, batch: Batch) -> Floats:
-        """By least squares."""
+        """Return the least-squares fit at the points."""
         return self._projection(batch).fitted
 
     def each(self, batch: Batch) -> Floats:
-        """As the protocol has it."""
+        """Return the parameters for each piece, see `Template.each`."""
         return self._projection(batch).factors
 
     def _projection(self, batch: Batch) -> Projection:
@@ -67,21 +67,21 @@ class Terms:
         return orthogonal(batch, [column / batch.scale for column in columns])[-1]
 
     def value(self, parameters: Floats, x: Floats, others: Floats | None = None) -> Floats:
-        """The sum."""
+        """Return the sum of the terms at each row."""
         rest = np.zeros((len(x), 0)) if others is None else others
         columns = self.columns(x, rest)
         return np.asarray(np.sum([p * c for p, c in zip(parameters, columns, strict=True)], axis=0))
 
     def slopes(self, parameters: Floats, x: Floats, others: Floats | None = None) -> Floats:  # noqa: ARG002 - it is linear
-        """The terms."""
+        """Return the value of each term: the derivatives by the parameters."""
         return np.column_stack(self.columns(x, np.zeros((len(x), 0)) if others is None else others))
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:  # noqa: ARG002 - none
-        """They are fitted in the units of the data."""
+        """Return the parameters unchanged: they are always in the units of the data."""
         return parameters
 
     def formula(self) -> str:
-        """Such as `p0 + p1*x1 + p2*x1*ln(x2)`."""
+        """Return the formula, such as `p0 + p1*x1 + p2*x1*ln(x2)`."""
         return " + ".join(
             "*".join([name, *(_written(term))])
             for name, term in zip(self.parameters, self.terms, strict=True)
@@ -96,7 +96,7 @@ def _written(term: Sequence[str]) -> Iterator[str]:
 
 
 def templates_over(columns: int) -> tuple[Terms, ...]:
-    """All of them, simple ones first."""
+    """Return all templates over a number of columns, simple ones first."""
     found: dict[tuple[tuple[str, ...], ...], None] = {}
     for choice in product(_FIRST, *[_OTHER] * (columns - 1)):
         with_one = [("1", *functions) for functions in choice]
