@@ -1,4 +1,4 @@
-"""The closed network (`insights/cores/queueing.py`), beside its equations, bounds and made-up truths."""
+"""The closed network (`insights/cores/queueing.py`): equations, bounds and made-up truths."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
 """Models of measured curves, derived from data (Scholz et al., ANCS 2021, § 2.2; "the paper").
 
-Callers need `points.points_of` (measured points), `parts.Options` (settings), `fitting.fit` (a
+Callers need `points.points_of` (measured points), `options.Options` (settings), `fitting.fit` (a
 model as a document for JSON) and `evaluation.evaluate` (values of a model at given x, with
 intervals; formulas: docs/models.md). All require numpy and scipy (extra `models`).
 """

@@ -133,9 +133,10 @@ def deviance(
 
 
 def usual_spread(curve: Curve) -> float | None:
-    """Return the median deviation of points from the lines through their neighbours.
+    """Return the spread of points around the lines through their neighbours.
 
-    The median ignores single steps. The result is None for few points or several columns.
+    It follows from the median deviation, which ignores single steps. The result is None for few
+    points or several columns.
     """
     x, y = curve.x, curve.y
     if len(x) < _FEWEST or curve.others is not None:

@@ -29,7 +29,7 @@ _FAR = 5.0 * 1.4826
 """Ratio to the median deviation above which a point is an outlier, see `outliers`."""
 _LEVERAGE = 0.99
 _SAME = 1e-10
-"""Relative difference of their effects below which parameters cannot be told apart."""
+"""Relative difference in effect below which parameters cannot be told apart."""
 
 
 class Spread(NamedTuple):
@@ -54,7 +54,7 @@ def _usual(residuals: Sequence["_Residuals"]) -> list["_Residuals"]:
 class _Residuals(NamedTuple):
     """Residuals of a part."""
 
-    slopes: Floats  # of the values by the parameters, scaled like residuals; a row each point
+    slopes: Floats  # of the values by the parameters, scaled like residuals; one row per point
     of_series: Floats  # of the points that were fitted
     of_points: Floats  # of single measurements
     leverage: Floats  # of the fitted point, as 1/sqrt(1 - h), for each measurement
@@ -108,7 +108,7 @@ def student(confidence: float, freedom: int) -> float:
 
 
 def _noise_quantiles(pool: Floats, confidence: float, freedom: int) -> tuple[float, float]:
-    """Return the ends of a measurement's interval; Student's if the pool is too small."""
+    """Return the quantiles of single measurements, by Student's distribution for small pools."""
     tail = (1 - confidence) / 2
     if len(pool) * tail < 1:
         return -student(confidence, freedom), student(confidence, freedom)
@@ -117,7 +117,7 @@ def _noise_quantiles(pool: Floats, confidence: float, freedom: int) -> tuple[flo
 
 
 def _shared(part: FittedSegment, series: Series, shared: Floats) -> Floats:
-    """Return the joint deviations of a part's points, scaled like residuals: a row each."""
+    """Return the joint deviations of a part's points, scaled like residuals: a row for each."""
     rows = range(part.piece.begin, part.piece.end)
     moved = np.array([shared[series.row == row].mean(axis=0) for row in rows])
     return np.asarray(moved / series.scale[rows.start : rows.stop, None])
@@ -126,8 +126,8 @@ def _shared(part: FittedSegment, series: Series, shared: Floats) -> Floats:
 def _no_less(one: Floats, other: Floats) -> Floats:
     """Combine two covariances into one that is no less than either in any direction.
 
-    In coordinates in which the first is the identity, eigenvalues of the second that exceed one
-    replace ones.
+    In coordinates in which the first is the identity, the result has the eigenvectors of the
+    second, and the larger of its eigenvalues and one.
     """
     size = np.sqrt(np.diag(one) + np.diag(other))
     size = np.where(size > 0, size, 1.0)
@@ -162,7 +162,7 @@ def _residuals(part: FittedSegment, series: Series, points: Points) -> _Residual
 
 
 def _deviation(residuals: Sequence[Floats], rank: int, usual: float, prior: float) -> float:
-    """Return the standard deviation, with `prior` further residuals of the usual one."""
+    """Return the standard deviation of residuals and of `prior` further ones of the usual size."""
     every = np.concatenate(residuals)
     freedom = max(len(every) - rank, 0) + prior or 1.0
     found = (float((every**2).sum()) + prior * usual**2) / freedom

@@ -223,7 +223,7 @@ def value_floor(y: Floats) -> float:
 
 
 def _level(y: Floats) -> Floats:
-    """Return the typical size of values without outliers: the median of symmetric neighbours."""
+    """Return the typical size of values: the median over equally many neighbours on both sides."""
     size = np.abs(y)
     last = len(y) - 1
     near = [min(_NEAR, at, last - at) for at in range(len(y))]

@@ -38,7 +38,7 @@ class Walk(NamedTuple):
     """A random walk, and the noise on it."""
 
     step: float  # variance from one point to the next; zero without a walk
-    noise: Floats  # its variance at each point
+    noise: Floats  # variance of the noise at each point
     evidence: float  # twice the log-likelihood ratio of the walk to noise alone
 
 
