@@ -173,7 +173,7 @@ def test_the_packages_of_extras_are_known() -> None:
 
 def test_a_run_imports_nothing_of_other_slices() -> None:
     modules = own(imported("bound", LISTING))
-    assert {name.partition(".")[0] for name in modules} == {"main", "app", "core", "bound", "_core"}
+    assert {name.partition(".")[0] for name in modules} == {"main", "app", "core", "bounds", "_core"}
     assert not modules & {
         f"core.schema.{name}" for name in ("shown", "compiled", "validation", "saved")
     }
@@ -183,5 +183,5 @@ def test_help_imports_no_engine() -> None:
     modules = imported("bound", "--help")
     assert not modules & (HEAVY - {"shutil", "textwrap"})
     allowed = {"core.command", "core.errors", "core.parser", "core.printable", "core.terminal"}
-    allowed |= {"main", "app", "core", "bound", "bound.cli", "bound.flags"}
+    allowed |= {"main", "app", "core", "bounds", "bounds.cli", "bounds.flags"}
     assert own(modules) == allowed
