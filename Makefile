@@ -47,6 +47,9 @@ SOURCES := $(shell find crates targets -type f \( -name '*.rs' -o -name '*.toml'
 MODULES := $(shell find python -type f -not -name '*.so' -not -name '*.pyc') README.md
 # Not target/wheels: there, pip leaves that of the editable installation, too.
 WHEELS := target/package
+TEST_WHEELS := target/test-package
+# Bytes of the installed package, without debug information.
+LARGEST_PACKAGE := 20000000
 
 .PHONY: demo wheel test campaign lint lint-rust lint-python ready tests-of-rust test-rust test-python fmt bench performance published bless setup system oracle linters fresh-oracles deny clean
 
@@ -69,11 +72,11 @@ test: fresh-oracles ready test-rust test-python
 	@cargo run --locked --quiet -p slowpath-oracle
 endif
 
-# Lints and builds, two at a time: the debug build, and beside it all of Python with the release
-# build. Each has long stretches with work for one CPU. Tests then have the machine to themselves.
+# Lints and builds, two at a time: the tests of Rust, and beside them all of Python. Each has long
+# stretches with work for one CPU. Tests then have the machine to themselves.
 # All of pip's work is done before: two of its processes must not install at the same time.
 ready: $(DONE)/requirements
-	@$(MAKE) --no-print-directory --jobs=2 TWO_WAYS=yes tests-of-rust lint-python wheel
+	@$(MAKE) --no-print-directory --jobs=2 TWO_WAYS=yes tests-of-rust lint-python $(DONE)/test-wheel
 
 setup: $(DONE)/extension
 
@@ -159,6 +162,16 @@ wheel: $(DONE)/wheel
 $(DONE)/wheel: $(SOURCES) $(MODULES) $(DONE)/maturin | system
 	@rm -rf $(WHEELS)
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --quiet --release --locked --out $(WHEELS)
+	size=$$($(BIN)/python -c 'import sys, zipfile; print(sum(one.file_size for one in zipfile.ZipFile(sys.argv[1]).infolist()))' $(WHEELS)/*.whl)
+	if (( size > $(LARGEST_PACKAGE) )); then
+		echo "error: the installed package has $$size bytes, more than $(LARGEST_PACKAGE)" >&2; exit 1
+	fi
+	touch $@
+
+# The package of the editable build, so that tests need no build of its own.
+$(DONE)/test-wheel: $(DONE)/extension $(MODULES)
+	@rm -rf $(TEST_WHEELS)
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --quiet --profile quick --locked --out $(TEST_WHEELS)
 	touch $@
 
 # --- checks --------------------------------------------------------------------------------------
@@ -196,8 +209,8 @@ campaign: | oracle
 	run slowpath-rehearsal random_devices::
 	run slowpath-chain verify::
 
-test-python: export SLOWPATH_WHEELS := $(CURDIR)/$(WHEELS)
-test-python: setup wheel $(DONE)/requirements
+test-python: export SLOWPATH_WHEELS := $(CURDIR)/$(TEST_WHEELS)
+test-python: setup $(DONE)/test-wheel $(DONE)/requirements
 	$(PYTEST) $(PYTEST_FLAGS)
 
 # Advisories are looked at where cargo-deny has their database; it is in no registry.
