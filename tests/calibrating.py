@@ -1,6 +1,8 @@
 """Experiments that run in tests, on any test bed."""
 
+import json
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import oracles
@@ -10,10 +12,14 @@ from slowpath.calibrate.experiments.evaluation import evaluate
 from slowpath.calibrate.experiments.folder import RunFolder
 from slowpath.calibrate.experiments.running import RunCallbacks, run, run_settings
 from slowpath.calibrate.experiments.specification import Experiment
+from slowpath.calibrate.programs.xdp import ENTRY, XdpProgram
 from slowpath.calibrate.testbeds import TESTBEDS
 from slowpath.calibrate.testbeds.dpdk_process import missing
 from slowpath.core.command import load
+from slowpath.core.engine import kernel, objects
 from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.programs.clang import compile_c
+from slowpath.core.programs.sources import Clang
 
 LIMITS = Limits(0.05, 0.3, None)
 
@@ -34,6 +40,28 @@ def calibrated(
     audience = RunCallbacks(stopping or Stopping(), lambda _name, _text: None)
     assert list(run(into, bed, [experiment], LIMITS, audience)) == [name] * bed.blocks
     return evaluate(into.of(name))
+
+
+def prepared(folder: Path, program: XdpProgram, maps: str) -> kernel.Case:
+    """Run a program once in the kernel; it takes the path that the interpreter takes."""
+    file = folder / "program.bpf.c"
+    file.write_text(program.text)
+    found = objects.read_object(str(file), compile_c(str(file), Clang(("-mcpu=v3",))))
+    number = next(each.number for each in objects.programs(found) or [] if each.name == ENTRY)
+    witness = {
+        "packet": program.packet.hex(),
+        "length": len(program.packet),
+        "maps": json.loads(maps),
+        "unknowns": [],
+        "environment": [],
+    }
+    subject = objects.Subject(str(file), found, number, None)
+    return kernel.prepare_case(_station(), subject, json.dumps(witness), None)
+
+
+@cache
+def _station() -> kernel.Station:
+    return kernel.open_station(kernel.open_kernel(), None)
 
 
 def fewest_samples(folder: Path, name: str) -> int:

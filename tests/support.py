@@ -98,6 +98,18 @@ def check_golden(path: Path, actual: str) -> None:
     assert actual == path.read_text(), f"{path.relative_to(ROOT)} differs; `make bless` renews it"
 
 
+def rows(value: Any, indent: str = "\n") -> str:
+    """Write a value as JSON: one line for each part of up to 200 characters, or without parts."""
+    line = json.dumps(value, allow_nan=False)
+    inner, parts = f"{indent} ", value.values() if isinstance(value, dict) else value
+    if len(line) <= 200 or not any(isinstance(one, dict | list) for one in parts):
+        return line
+    if isinstance(value, dict):
+        texts = [f"{json.dumps(key)}: {rows(one, inner)}" for key, one in value.items()]
+        return f"{{{inner}{f',{inner}'.join(texts)}{indent}}}"
+    return f"[{inner}{f',{inner}'.join(rows(one, inner) for one in parts)}{indent}]"
+
+
 def without_progress(text: str) -> str:
     """What is said on the error stream besides how far long work is."""
     return re.sub(r"(?m)^note: [^\n]*: \d+ s so far, [^\n]*\n", "", text)

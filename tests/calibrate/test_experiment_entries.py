@@ -8,13 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+from calibrating import prepared
 from running_kernel import needs_kernel
 from slowpath.calibrate.experiments.reading import read_experiment
 from slowpath.calibrate.programs.packet import address_of, prefix_of, prefix_shape
-from slowpath.calibrate.programs.xdp import ENTRY, XdpProgram, xdp_program
-from slowpath.core.engine import kernel, objects
-from slowpath.core.programs.clang import compile_c
-from slowpath.core.programs.sources import Clang
+from slowpath.calibrate.programs.xdp import xdp_program
 
 WIDTHS = st.sampled_from([4, 8, 12, 16])
 
@@ -82,24 +80,6 @@ TABLES = [
 PASS, ABORTED = 2, 0
 
 
-def action(folder: Path, program: XdpProgram, maps: str) -> int:
-    """What a program returns in the kernel, and in the interpreter: it is held against that."""
-    file = folder / "program.bpf.c"
-    file.write_text(program.text)
-    found = objects.read_object(str(file), compile_c(str(file), Clang(("-mcpu=v3",))))
-    number = next(each.number for each in objects.programs(found) or [] if each.name == ENTRY)
-    witness = {
-        "packet": program.packet.hex(),
-        "length": len(program.packet),
-        "maps": json.loads(maps),
-        "unknowns": [],
-        "environment": [],
-    }
-    station = kernel.open_station(kernel.open_kernel(), None)
-    subject = objects.Subject(str(file), found, number, None)
-    return kernel.prepare_case(station, subject, json.dumps(witness), None).action
-
-
 @pytest.mark.parametrize(("kind", "fixed"), TABLES)
 def test_programs_find_the_entry_that_is_meant(kind: str, fixed: str, tmp_path: Path) -> None:
     """With it they go on; without it, in any of the tables, they do not, whatever else is there."""
@@ -108,7 +88,7 @@ def test_programs_find_the_entry_that_is_meant(kind: str, fixed: str, tmp_path: 
     program = xdp_program(read_experiment("x.yaml", text), 5, component=True)
     maps = json.loads(program.maps)
     assert all(len(entries) == 5 for entries in maps.values())
-    assert action(tmp_path, program, program.maps) == PASS
+    assert prepared(tmp_path, program, program.maps).action == PASS
     meant = 4 if kind == "table-ternary" else 0
     for name, entries in maps.items():
         entry = entries[meant]
@@ -116,11 +96,11 @@ def test_programs_find_the_entry_that_is_meant(kind: str, fixed: str, tmp_path: 
         kept = [entry | {"value": "0" * len(entry["value"])}] if linear else []
         others = [one for one in entries if one != entry]
         less = json.dumps(maps | {name: others + kept})
-        assert action(tmp_path, program, less) == ABORTED, name
+        assert prepared(tmp_path, program, less).action == ABORTED, name
         oracles.compared("kernel", 2, "programs of experiments")
     if kind == "table-ternary":
         return
     text = text.replace("fixed: {", "fixed: {hit: no, ")
     program = xdp_program(read_experiment("x.yaml", text), 5, component=True)
-    assert action(tmp_path, program, program.maps) == PASS
+    assert prepared(tmp_path, program, program.maps).action == PASS
     oracles.compared("kernel", 1, "programs of experiments")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import oracles
+from calibrating import prepared
 from running_kernel import needs_kernel
 from slowpath.calibrate.experiments.components import COMPONENTS
 from slowpath.calibrate.experiments.reading import (
@@ -13,33 +14,16 @@ from slowpath.calibrate.experiments.reading import (
     shipped_experiment,
     shipped_names,
 )
-from slowpath.calibrate.experiments.specification import swept_values
+from slowpath.calibrate.experiments.specification import settings_at, swept_values
 from slowpath.calibrate.programs.template import TemplateError, expand
-from slowpath.calibrate.programs.xdp import ENTRY, XdpProgram, components_with_template, xdp_program
-from slowpath.core.engine import kernel, objects
+from slowpath.calibrate.programs.xdp import components_with_template, xdp_program
 from slowpath.core.errors import InputError
-from slowpath.core.programs.clang import compile_c
-from slowpath.core.programs.sources import Clang
 from support import GOLDEN, check_golden
 
-EXPECTED = [
-    ("parser-fields", 4),
-    ("table-exact-entries", 3),
-    ("table-exact-miss-entries", 2),
-    ("table-lpm-entries", 3),
-    ("table-lpm-ipv6-prefix-bits", 48),
-    ("table-ternary-linear-entries", 3),
-    ("table-ternary-linear-key-bytes", 16),
-    ("table-ternary-masks", 4),
-    ("table-ternary-tuples-key-bytes", 16),
-    ("arithmetic-divide", 5),
-    ("branches-random", 64),
-    ("tail-calls", 2),
-]
 XDP = [name for name in shipped_names() if "linux-xdp" in shipped_experiment(name)["testbeds"]]
 
 
-@pytest.mark.parametrize(("name", "value"), EXPECTED)
+@pytest.mark.parametrize(("name", "value"), [("arithmetic-divide", 5), ("branches-random", 64)])
 def test_expected_programs(name: str, value: int) -> None:
     program = xdp_program(shipped_experiment(name), value, component=True)
     folder = GOLDEN / "experiments/xdp"
@@ -48,30 +32,36 @@ def test_expected_programs(name: str, value: int) -> None:
     check_golden(folder / f"{name}.json", text + "\n")
 
 
-def test_the_baseline_is_the_same_without_the_component() -> None:
-    program = xdp_program(shipped_experiment("table-exact-entries"), 3, component=False)
-    check_golden(GOLDEN / "experiments/xdp/baseline.bpf.c", program.text)
-    assert json.loads(program.maps).keys() == {".bss"}
+@pytest.mark.parametrize("name", XDP)
+def test_maps_hold_what_parameters_say(name: str) -> None:
+    """But those of helpers: which helper has what in its map is seen in the kernel."""
+    experiment = shipped_experiment(name)
+    kind, values = experiment["component"]["kind"], swept_values(experiment)
+    for value in values[:2] if kind.startswith("table-") else ():
+        settings = settings_at(experiment, value)
+        maps = json.loads(xdp_program(experiment, value, component=True).maps)
+        maps.pop(".bss", None)
+        width, shape = int(settings.get("key_bytes", 4)), settings.get("method")
+        front = 0 if kind in ("table-exact", "table-array") or shape == "linear" else 4
+        key = 4 if shape == "linear" else front + width
+        size = int(settings["value_bytes"]) + (2 * width if shape == "linear" else 0)
+        assert len(maps) == settings.get("tables", 1)
+        for entries in maps.values():
+            assert len({one["key"] for one in entries}) == len(entries) == settings["entries"]
+            assert {len(one["key"]) for one in entries} == {2 * key}
+            assert {len(one["value"]) for one in entries} == {2 * size}
+        bare = json.loads(xdp_program(experiment, value, component=False).maps)
+        assert bare.keys() <= {".bss"}
 
 
 def test_every_component_has_a_template_but_those_that_xdp_lacks() -> None:
     assert {*components_with_template()} == COMPONENTS.keys() - {"memory", "recirculate"}
 
 
-def written(folder: Path, program: XdpProgram) -> objects.Subject:
-    """A program compiled."""
-    file = folder / "program.bpf.c"
-    file.write_text(program.text)
-    found = objects.read_object(str(file), compile_c(str(file), Clang(("-mcpu=v3",))))
-    number = next(each.number for each in objects.programs(found) or [] if each.name == ENTRY)
-    return objects.Subject(str(file), found, number, None)
-
-
 @pytest.mark.parametrize("name", XDP)
 def test_the_kernel_takes_the_path_that_the_interpreter_takes(name: str, tmp_path: Path) -> None:
     """Of the fewest and the most, with and without the component: no look-up fails."""
     needs_kernel()
-    station = kernel.open_station(kernel.open_kernel(), None)
     experiment = shipped_experiment(name)
     points = [value for value in swept_values(experiment) if value <= 3000]
     counted = []
@@ -79,15 +69,7 @@ def test_the_kernel_takes_the_path_that_the_interpreter_takes(name: str, tmp_pat
         instructions = []
         for component in (False, True):
             program = xdp_program(experiment, value, component=component)
-            witness = {
-                "packet": program.packet.hex(),
-                "length": len(program.packet),
-                "maps": json.loads(program.maps),
-                "unknowns": [],
-                "environment": [],
-            }
-            subject = written(tmp_path, program)
-            case = kernel.prepare_case(station, subject, json.dumps(witness), None)
+            case = prepared(tmp_path, program, program.maps)
             assert case.action == (3 if experiment["component"]["kind"] == "forward" else 2)
             instructions.append(case.instructions)
         assert instructions[0] <= instructions[1], "the component takes instructions"

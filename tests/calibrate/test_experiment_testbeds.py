@@ -18,12 +18,11 @@ from slowpath.calibrate.experiments.reading import (
 )
 from slowpath.calibrate.experiments.running import RunCallbacks, metric_on, run, run_settings
 from slowpath.calibrate.experiments.specification import Experiment, with_range
-from slowpath.calibrate.programs import dpdk, p4, xdp
+from slowpath.calibrate.programs import dpdk, xdp
 from slowpath.calibrate.testbeds import dpdk as dpdk_bed
 from slowpath.core.errors import InputError, UnavailableError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.models.evaluation import evaluate as predict
-from support import GOLDEN, check_golden
 
 # --- computed: what each step of the sweep adds, worked out by hand -------------------------------
 
@@ -162,21 +161,6 @@ DPDK = (
 """Of each component one, of tables several."""
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "memory-latency",
-        "table-exact-entries",
-        "table-lpm-fib-entries",
-        "table-lpm-ipv6-entries",
-        "table-ternary-acl-key-bytes",
-    ],
-)
-def test_expected_programs_for_dpdk(name: str) -> None:
-    text = dpdk.dpdk_program(with_range(shipped_experiment(name), None, None, 3))
-    check_golden(GOLDEN / f"experiments/dpdk/{name}.c", text)
-
-
 @pytest.mark.parametrize("name", DPDK)
 def test_dpdk_measures_all_points(tmp_path: Path, name: str) -> None:
     needs_dpdk()
@@ -253,31 +237,6 @@ def test_what_dpdk_lacks_is_said_in_one_sentence(
 
 
 # --- written only ---------------------------------------------------------------------------------
-
-P4 = [
-    ("recirculation", 1),  # the paper's example: VXLAN packets of 134 bytes, sent back once
-    ("parser-branches", 2),
-    ("table-exact-entries", 3),
-    ("table-exact-miss-entries", 2),
-    ("table-lpm-entries", 3),
-    ("table-lpm-ipv6-prefix-bits", 48),
-    ("table-lpm-tables", 2),
-    ("table-ternary-linear-entries", 3),
-    ("table-ternary-linear-key-bytes", 16),
-    ("table-ternary-linear-tables", 2),
-    ("state-atomic-adds", 2),
-    ("parser-fields", 2),
-    ("headers-added", 2),
-    ("field-writes-header", 2),
-]
-
-
-@pytest.mark.parametrize(("name", "value"), P4)
-def test_expected_programs_in_p4(name: str, value: int) -> None:
-    program = p4.p4_program(shipped_experiment(name), value, component=True)
-    folder = GOLDEN / "experiments/p4"
-    check_golden(folder / f"{name}.p4", program.text)
-    check_golden(folder / f"{name}.entries", program.entries + program.packet.hex() + "\n")
 
 
 @pytest.mark.parametrize("compiler", ["exit 0", "echo 'x.p4(1): error' >&2; exit 1", None])

@@ -21,7 +21,7 @@ from slowpath.models.points import points_of
 from slowpath.models.templates.catalogue import BY_NAME, TEMPLATES, WHOLE
 from slowpath.models.templates.template import Floats
 from slowpath.models.templates.terms import NAME
-from support import BLESS, GOLDEN
+from support import BLESS, GOLDEN, rows
 
 FILE = GOLDEN / "models/evaluation.json"
 DIGITS = 1e-11
@@ -49,7 +49,7 @@ def noise(seed: int, size: int) -> Floats:
 def around(x: Floats) -> list[list[float]]:
     """Measured places, places between them, and places beyond both ends."""
     beyond = [-x[-1], 0.0, x[0] / 2, x[-1] * 1.5, x[-1] * 100]
-    return [[float(one)] for one in [*x[:3], *np.sqrt(x[:-1] * x[1:]), x[-1], *beyond]]
+    return [[float(one)] for one in [*x[:2], *np.sqrt(x[:-1] * x[1:])[1::3], x[-1], *beyond]]
 
 
 def of_templates(monkeypatch: pytest.MonkeyPatch) -> Iterator[Case]:
@@ -108,7 +108,7 @@ def bless(monkeypatch: pytest.MonkeyPatch) -> None:
         told = {side: getattr(found, side).tolist() for side in ("y", "low", "high", "outside")}
         cases.append({"name": name, "model": model, "x": x, **told})
     FILE.parent.mkdir(exist_ok=True)
-    FILE.write_text(json.dumps(cases, indent=1, allow_nan=False) + "\n")
+    FILE.write_text(rows(cases) + "\n")
 
 
 def test_stored_documents_say_what_they_said(monkeypatch: pytest.MonkeyPatch) -> None:
