@@ -3,6 +3,7 @@
 #   make demo    set up, build, and print guarantees of examples
 #   make test    set up, lint, run all tests; prints what they were compared with
 #   make test AREA=chain    only the tests of a slice, and of the crate of that name
+#   make research   build the simulated NIC, and test what only benchmarks use (research/)
 #   make lint    formatters and linters, changing nothing
 #   make fmt     format everything
 #   make deny    licences and sources of dependencies (builds cargo-deny where it is missing)
@@ -51,7 +52,7 @@ TEST_WHEELS := target/test-package
 # Bytes of the installed package, without debug information.
 LARGEST_PACKAGE := 20000000
 
-.PHONY: demo wheel test campaign lint lint-rust lint-python ready tests-of-rust test-rust test-python fmt bench performance published bless setup system oracle linters fresh-oracles deny clean
+.PHONY: demo wheel test research campaign lint lint-rust lint-python ready tests-of-rust test-rust test-python fmt bench performance published bless setup system oracle linters fresh-oracles deny clean
 
 demo: setup
 	$(BIN)/slowpath bound examples/firewall.bpf.o
@@ -188,14 +189,18 @@ lint-python: setup $(DONE)/requirements
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/mypy
 
-# The extension module is tested from Python.
-TESTED := --workspace --exclude slowpath-python --locked --quiet
+# The extension module is tested from Python, and the simulated NIC by `make research`.
+TESTED := --workspace --exclude slowpath-python --exclude slowpath-nicsim --locked --quiet
 
 tests-of-rust: lint-rust
 	cargo test --no-run $(TESTED)
 
 test-rust: | oracle
 	cargo test $(TESTED) $(CARGO_TEST_FLAGS)
+
+research: setup $(DONE)/requirements
+	cargo test --release --locked --quiet -p slowpath-nicsim $(CARGO_TEST_FLAGS)
+	$(PYTEST) research/tests $(PYTEST_FLAGS)
 
 # One after the other: those on devices count what the whole machine has.
 campaign: export SLOWPATH_VETH_PROGRAMS := 2000

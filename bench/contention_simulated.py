@@ -37,8 +37,8 @@ from simulated.learnt import Known, learnt
 from threadpoolctl import threadpool_limits
 
 from measure import ROOT
+from nic_profiles import Settings
 from slowpath.contention.memory.recipes import RECIPES
-from slowpath.contention.simulated import Settings
 
 PAGE = ROOT / "docs/contention.md"
 Maker = Callable[[], str]

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nic_profiles import function
 from simulated.functions import FUNCTIONS, TRAFFIC
 from simulated.kept import Kept
-from slowpath.contention.simulated import function
 
 SIZES = (2, 3, 4)
 """Functions of a mix: each beside up to three others (paper, 7.2)."""

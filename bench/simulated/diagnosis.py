@@ -10,13 +10,7 @@ from collections.abc import Sequence
 import figures
 import numpy as np
 
-from simulated.functions import DEFAULT
-from simulated.kept import Kept
-from simulated.learnt import Known, learnt
-from simulated.resources import Level, queued, regex_bench, request_time
-from slowpath.contention.composition import total_contention
-from slowpath.contention.prediction import ACCELERATOR, MEMORY, predict
-from slowpath.contention.simulated import (
+from nic_profiles import (
     MemBench,
     Settings,
     competitors,
@@ -25,8 +19,14 @@ from slowpath.contention.simulated import (
     levels_of,
     run_all,
 )
+from nic_simulation import SimulatedClient
+from simulated.functions import DEFAULT
+from simulated.kept import Kept
+from simulated.learnt import Known, learnt
+from simulated.resources import Level, queued, regex_bench, request_time
+from slowpath.contention.composition import total_contention
+from slowpath.contention.prediction import ACCELERATOR, MEMORY, predict
 from slowpath.contention.tables.profiles import Query
-from slowpath.core.engine.simulations import SimulatedClient
 
 PAPER = {
     "FlowStats": (100.0, 100.0),

@@ -1,6 +1,6 @@
 """The nine functions of the paper's Table 2, and the traffic that they are asked about."""
 
-from slowpath.contention.simulated import Traffic
+from nic_profiles import Traffic
 
 FUNCTIONS = (
     "ACL", "NIDS", "IPTunnel", "IPRouter", "FlowClassifier", "FlowTracker", "FlowStats",

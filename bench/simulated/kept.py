@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from slowpath.contention.simulated import Settings, run_all
-from slowpath.core.engine.simulations import SimulatedClient
+from nic_profiles import Settings, run_all
+from nic_simulation import SimulatedClient
 
 Mix = Sequence[SimulatedClient]
 

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nic_profiles import function
 from simulated.functions import DEFAULT
 from simulated.kept import Kept
 from slowpath.contention.placement.fleet import Fleet, Mix, possible_mixes
 from slowpath.contention.placement.measured import Measured, measured
 from slowpath.contention.placement.suggesting import suggest
-from slowpath.contention.simulated import function
 
 ROUNDS = 6
 """After each, what was measured tells what to measure next."""

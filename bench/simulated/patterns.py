@@ -9,16 +9,8 @@ import figures
 import numpy as np
 from numpy.typing import NDArray
 
-from simulated.functions import DEFAULT
-from simulated.kept import Kept
-from slowpath.contention.accelerator.completion import Accelerator, beside_all, completion
-from slowpath.contention.accelerator.round_robin import throughputs
-from slowpath.contention.accelerator.service import CoRun, identify
-from slowpath.contention.accelerator.waiting import Others, beside, measured_waits
-from slowpath.contention.composition import COMPOSITIONS, Composition, Pattern
-from slowpath.contention.memory.recipes import fit_stage
-from slowpath.contention.model import choose, rows_of
-from slowpath.contention.simulated import (
+from accelerator_queues import identify
+from nic_profiles import (
     Bench,
     MemBench,
     MemoryRun,
@@ -28,8 +20,17 @@ from slowpath.contention.simulated import (
     levels_of,
     memory_table,
 )
+from nic_simulation import SimulatedClient
+from run_to_completion import Accelerator, beside, beside_all, completion
+from simulated.functions import DEFAULT
+from simulated.kept import Kept
+from slowpath.contention.accelerator.round_robin import throughputs
+from slowpath.contention.accelerator.service import CoRun
+from slowpath.contention.accelerator.waiting import Others, measured_waits
+from slowpath.contention.composition import COMPOSITIONS, Composition, Pattern
+from slowpath.contention.memory.recipes import fit_stage
+from slowpath.contention.model import choose, rows_of
 from slowpath.contention.tables.reading import read_memory
-from slowpath.core.engine.simulations import SimulatedClient
 
 Floats = NDArray[np.float64]
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import figures
 import numpy as np
 
+from nic_profiles import function
 from simulated.functions import CORES, DEFAULT
 from simulated.kept import Kept
 from simulated.learnt import Known
@@ -19,7 +20,6 @@ from slowpath.contention.placement.fleet import Fleet, Function, GroundTruth, Mi
 from slowpath.contention.placement.running import Drawn, SequenceInputs, run_drawn, summary
 from slowpath.contention.placement.shares import PredictedShares, Shares, measured_shares
 from slowpath.contention.prediction import query_with_competitors
-from slowpath.contention.simulated import function
 from slowpath.contention.tables.profiles import Query
 from slowpath.core.jobs.local_pool import LocalPool
 from slowpath.core.jobs.pool import Pool

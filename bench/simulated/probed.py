@@ -8,12 +8,12 @@ import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from nic_profiles import Bench, MemBench, competitors
 from simulated.kept import Kept
 from slowpath.contention.profiling import bubble_score
-from slowpath.contention.simulated import Bench, MemBench, competitors
 
 if TYPE_CHECKING:
-    from slowpath.core.engine.simulations import SimulatedClient
+    from nic_simulation import SimulatedClient
 
 Set = tuple[Bench, ...]
 

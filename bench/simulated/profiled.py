@@ -11,9 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from simulated.functions import DEFAULT, EVERYBODY, REGEX, TRAFFIC
-from simulated.kept import Kept
-from slowpath.contention.simulated import (
+from nic_profiles import (
     Bench,
     Levels,
     MemBench,
@@ -26,6 +24,8 @@ from slowpath.contention.simulated import (
     own_table,
     request_table,
 )
+from simulated.functions import DEFAULT, EVERYBODY, REGEX, TRAFFIC
+from simulated.kept import Kept
 
 ROWS = 200
 """Of each memory table; the published ones have 50 of one packet size."""

@@ -6,14 +6,7 @@ from typing import NamedTuple
 import figures
 import numpy as np
 
-from simulated.functions import DEFAULT, REGEX
-from simulated.judged import COLUMNS, PAPER_COLUMNS, Row, judged, summary
-from simulated.kept import Kept
-from simulated.learnt import Known
-from slowpath.contention.accelerator.round_robin import throughputs
-from slowpath.contention.accelerator.service import RequestTime, fit_request_time
-from slowpath.contention.composition import total_contention
-from slowpath.contention.simulated import (
+from nic_profiles import (
     Bench,
     MemBench,
     Traffic,
@@ -23,8 +16,15 @@ from slowpath.contention.simulated import (
     levels_of,
     run_all,
 )
+from nic_simulation import SimulatedClient
+from simulated.functions import DEFAULT, REGEX
+from simulated.judged import COLUMNS, PAPER_COLUMNS, Row, judged, summary
+from simulated.kept import Kept
+from simulated.learnt import Known
+from slowpath.contention.accelerator.round_robin import throughputs
+from slowpath.contention.accelerator.service import RequestTime, fit_request_time
+from slowpath.contention.composition import total_contention
 from slowpath.contention.tables.profiles import AcceleratorProfile, Origin, Query
-from slowpath.core.engine.simulations import SimulatedClient
 
 PAPER = {"NIDS": (21.4, 4.3), "FlowMonitor": (49.3, 5.1)}
 """MAPE of SLOMO and Tomur there, in %."""

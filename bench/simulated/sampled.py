@@ -13,6 +13,20 @@ import figures
 import numpy as np
 from numpy.typing import NDArray
 
+from nic_profiles import (
+    COLUMNS,
+    Bench,
+    Levels,
+    MemBench,
+    Settings,
+    Traffic,
+    competitors,
+    function,
+    levels_of,
+    run_all,
+    written,
+)
+from nic_simulation import SimulatedClient
 from simulated.kept import Kept
 from slowpath.contention.memory.features import Rows
 from slowpath.contention.memory.recipes import RECIPES, fit_stage
@@ -29,21 +43,7 @@ from slowpath.contention.profiling.sampling import (
     point,
     random,
 )
-from slowpath.contention.simulated import (
-    COLUMNS,
-    Bench,
-    Levels,
-    MemBench,
-    Settings,
-    Traffic,
-    competitors,
-    function,
-    levels_of,
-    run_all,
-    written,
-)
 from slowpath.contention.tables.reading import read_memory
-from slowpath.core.engine.simulations import SimulatedClient
 
 Floats = NDArray[np.float64]
 

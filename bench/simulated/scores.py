@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
+from nic_profiles import MemoryRun, Traffic, competitors, function, memory_table
 from simulated.kept import Kept
 from simulated.probed import CACHE, Scores, Set, scores
 from simulated.profiled import QUIET, any_traffic, drawn, levels, memory_alone, profile
@@ -21,7 +22,6 @@ from slowpath.contention.memory.folds import grouped_folds, relative
 from slowpath.contention.memory.intervals import conformal
 from slowpath.contention.memory.recipes import RECIPES, fit_stage
 from slowpath.contention.model import rows_of
-from slowpath.contention.simulated import MemoryRun, Traffic, competitors, function, memory_table
 from slowpath.contention.tables.reading import read_memory
 
 Floats = NDArray[np.float64]

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 import figures
 import numpy as np
 
+from nic_profiles import MemBench, Traffic, competitors, function, levels_of
 from simulated.functions import REGEX
 from simulated.judged import COLUMNS, PAPER_COLUMNS, Row, judged, summary
 from simulated.kept import Kept
 from simulated.learnt import Known
-from slowpath.contention.simulated import MemBench, Traffic, competitors, function, levels_of
 from slowpath.contention.tables.profiles import Query
 
 PAPER = {

@@ -8,20 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from slowpath.contention.accelerator.round_robin import (
-    UnsettledError,
-    beside_one,
-    equilibrium,
-    pipelines,
-    round_time,
-    throughputs,
-)
-from slowpath.contention.accelerator.service import (
-    CoRun,
-    IdentificationError,
-    fit_request_time,
-    identify,
-)
+from slowpath.contention.accelerator.round_robin import throughputs
+from slowpath.contention.accelerator.service import fit_request_time
 from slowpath.contention.tables.profiles import AcceleratorProfile, Origin
 from slowpath.core.errors import InputError
 
@@ -133,8 +121,7 @@ def test_more_of_others_is_never_good(
 def test_saturating_clients_are_those_of_equation_2(them: list[tuple[int, float]]) -> None:
     n, time = (np.array(column, dtype=float) for column in zip(*them, strict=True))
     found = throughputs(n, time, np.full(len(n), np.inf))
-    assert found == pytest.approx(equilibrium(n, time))
-    assert found == pytest.approx(n / round_time(n, time))
+    assert found == pytest.approx(n / (n @ time))
 
 
 @given(TIME, TIME, st.floats(0, 1))
@@ -144,7 +131,7 @@ def test_one_client_below_saturation_is_equation_8_up_to_the_equilibrium(
     at_equilibrium = 1 / (time + other)
     rate = share * at_equilibrium
     found = throughputs(np.ones(2), np.array([time, other]), np.array([np.inf, rate]))
-    assert found[0] == pytest.approx(float(beside_one(*map(np.array, (time, other, rate)))))
+    assert found[0] == pytest.approx((1 - rate * other) / time)
     beyond = throughputs(np.ones(2), np.array([time, other]), np.array([np.inf, 2 / other]))
     assert beyond == pytest.approx([at_equilibrium] * 2)
 
@@ -158,75 +145,7 @@ def test_many_at_once_are_each_by_itself() -> None:
         assert together[row] == pytest.approx(throughputs(n[row], time[row], rate[row]))
 
 
-# --- several accelerators -------------------------------------------------------------------------
-
-
-@given(CLIENTS)
-def test_one_accelerator_of_pipelines_is_that_accelerator(
-    clients: list[tuple[int, float, float]],
-) -> None:
-    n, time, rate = columns(clients)
-    assert pipelines(n[None], time[None], rate) == pytest.approx(throughputs(n, time, rate))
-
-
-@settings(deadline=None)
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 2), TIME, st.integers(0, 2), TIME, RATE), min_size=1, max_size=4
-    )
-)
-def test_each_of_two_accelerators_agrees_with_the_other(
-    them: list[tuple[int, float, int, float, float]],
-) -> None:
-    n1, t1, n2, t2, rate = (np.array(one, dtype=float) for one in zip(*them, strict=True))
-    queues, time = np.array([n1, n2]), np.array([t1, t2])
-    try:
-        found = pipelines(queues, time, rate)
-    except UnsettledError:
-        pytest.fail("two accelerators always settle")
-    busy = np.where(queues > 0, time * np.where(np.isinf(found), 0, found), 0).sum(axis=1)
-    assert (found <= rate).all()
-    assert (busy <= 1 + 1e-6).all()
-    slowed = (found < rate * (1 - 1e-6)) & (queues > 0).any(axis=0)
-    full = busy > 1 - 1e-6
-    for client in np.flatnonzero(slowed):
-        assert full[queues[:, client] > 0].any()
-
-
-# --- queues and request times from measurements ---------------------------------------------------
-
-
-@given(FEW, TIME, FEW, st.lists(TIME, min_size=2, max_size=5, unique=True))
-def test_queues_and_request_time_come_back(
-    queues: int, time: float, theirs: int, times: list[float]
-) -> None:
-    if max(times) / min(times) < 1.01:
-        return
-    runs = [
-        CoRun(theirs, one, float(equilibrium(np.array([queues, theirs]), np.array([time, one]))[0]))
-        for one in times
-    ]
-    found = identify(runs)
-    assert found.whole_queues == queues
-    assert found.queues == pytest.approx(queues, rel=1e-6)
-    assert found.request_time == pytest.approx(time, rel=1e-6)
-    assert (found.residual is None) == (len(times) == 2)
-
-
-@pytest.mark.parametrize(
-    ("runs", "said"),
-    [
-        ([CoRun(1, 1, 0.5)], "two co-runs"),
-        ([CoRun(1, 1, 0.5), CoRun(1, 1, 0.4)], "two co-runs"),
-        ([CoRun(1, 1, 0.5), CoRun(1, 2, 0.5)], "does not limit it"),
-        ([CoRun(1, 1, 0.5), CoRun(1, 2, 0.1)], "something else"),
-        ([CoRun(1, 1, 0.5), CoRun(1, 2, 0.38)], "no whole number"),
-        ([CoRun(1, 1, 0.5), CoRun(1, 2, 0.0)], "above zero"),
-    ],
-)
-def test_co_runs_that_say_nothing(runs: list[CoRun], said: str) -> None:
-    with pytest.raises(IdentificationError, match=said):
-        identify(runs)
+# --- request times from measurements -------------------------------------------------------------
 
 
 def profile(mtbr: Sequence[float], times: Sequence[float]) -> AcceleratorProfile:

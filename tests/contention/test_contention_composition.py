@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from contention_tables import profile
 from slowpath.contention.composition import (
@@ -14,9 +15,11 @@ from slowpath.contention.composition import (
     run_to_completion,
     total_contention,
 )
-from slowpath.contention.execution_pattern import detect
+from slowpath.contention.execution_pattern import Detected, better_of
 from slowpath.contention.methods import constant, fit_slomo
 from slowpath.contention.tables.profiles import OwnContention
+
+Floats = NDArray[np.float64]
 
 SHARES = st.lists(st.floats(0.05, 1.0), min_size=1, max_size=4)
 
@@ -45,6 +48,12 @@ def test_one_resource_is_no_composition(share: float, solo: float) -> None:
     parts, alone = np.array([[solo * share]]), np.array([solo])
     for one in COMPOSITIONS.values():
         assert one(parts, alone)[0] == pytest.approx(solo * share)
+
+
+def detect(parts: Floats, solo: Floats, measured: Floats) -> Detected:
+    """Detect the pattern by the errors of both equations."""
+    predicted = (pipeline(parts, solo), run_to_completion(parts, solo))
+    return better_of(*(np.abs(one / measured - 1) for one in predicted))
 
 
 @pytest.mark.parametrize("pattern", ["pipeline", "run-to-completion"])

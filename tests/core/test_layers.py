@@ -76,7 +76,7 @@ def test_every_path_on_the_page_exists() -> None:
 def _files() -> Iterator[Path]:
     """Files of the repository, and its top folders."""
     yield from ROOT.iterdir()
-    for folder in (".ci", "crates", "docs", "examples", "python", "targets", "tests"):
+    for folder in (".ci", "crates", "docs", "examples", "python", "research", "targets", "tests"):
         yield from (ROOT / folder).rglob("*")
 
 
@@ -92,9 +92,16 @@ def test_only_one_folder_imports_the_compiled_engine() -> None:
     assert {path.parent.relative_to(PACKAGE).as_posix() for path in modules} == {"core/engine"}
 
 
+def test_the_package_does_not_use_research() -> None:
+    """Manifests of crates cannot name its crate, because layers.toml does not."""
+    modules = "|".join(path.stem for path in (ROOT / "research").glob("*.py"))
+    importing = re.compile(rf"^\s*(?:from|import) (?:{modules}|research)\b", re.MULTILINE)
+    assert not [path for path in PACKAGE.rglob("*.py") if importing.search(path.read_text())]
+
+
 def test_every_file_of_tests_of_a_crate_is_run() -> None:
     """Tests of a crate are one program, which links once: `tests/main.rs` names the files."""
-    for folder in sorted(ROOT.glob("crates/*/tests")):
+    for folder in [*sorted(ROOT.glob("crates/*/tests")), ROOT / "research/nicsim/tests"]:
         files = {path.stem for path in folder.glob("*.rs")}
         if "main" not in files:
             assert len(files) <= 1, f"{folder} has no main.rs that names them"
@@ -106,7 +113,8 @@ def test_every_file_of_tests_of_a_crate_is_run() -> None:
 
 
 def test_no_rust_file_uses_another_in_a_circle() -> None:
-    found = {path.name: circles(rust_graph(path)) for path in sorted(ROOT.glob("crates/*"))}
+    folders = [*sorted(ROOT.glob("crates/*")), ROOT / "research/nicsim"]
+    found = {path.name: circles(rust_graph(path)) for path in folders}
     assert not {crate: files for crate, files in found.items() if files}
 
 

@@ -18,7 +18,6 @@ mod model;
 mod neighbours;
 mod objects;
 mod rehearsal;
-mod simulation;
 mod stretches;
 mod target;
 mod topologies;
@@ -77,8 +76,6 @@ mod _core {
     use super::objects::{Btf, Object, Program, show};
     #[pymodule_export]
     use super::rehearsal::rehearse;
-    #[pymodule_export]
-    use super::simulation::{simulate_nic, simulated_functions};
     #[pymodule_export]
     use super::stretches::{Stretch, stretches};
     #[pymodule_export]

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.contention.composition import Pattern, pipeline, run_to_completion
+from slowpath.contention.composition import Pattern
 
 Floats = NDArray[np.float64]
 Source = Literal["given", "detected", "declared", "assumed"]
@@ -38,28 +38,11 @@ class Reason(NamedTuple):
     detected: Detected | None = None  # None without suitable co-runs
 
 
-def detect(parts: Floats, solo: Floats, measured: Floats) -> Detected:
-    """Detect the execution pattern that explains co-runs.
-
-    Args:
-        parts: throughput with contention for each resource alone, `[resource, co-run]`.
-        solo: throughput without contention, `[co-run]`.
-        measured: throughput with contention for all resources, `[co-run]`.
-
-    Returns:
-        The pattern, or none if fewer than 90 % of the resamples agree. The random seed is fixed.
-    """
-    return better_of(
-        np.abs(pipeline(parts, solo) / measured - 1),
-        np.abs(run_to_completion(parts, solo) / measured - 1),
-    )
-
-
 def better_of(off_p: Floats, off_r: Floats) -> Detected:
     """Detect the pattern from the relative errors of both, first pipeline, then run-to-completion.
 
     Returns:
-        The same as `detect`.
+        The pattern, or none if fewer than 90 % of the resamples agree. The random seed is fixed.
     """
     count = len(off_p)
     better: Pattern = "pipeline" if off_p.sum() <= off_r.sum() else "run-to-completion"

@@ -1,14 +1,10 @@
-"""Request time as a line over the match ratio (Eq. 5), and its identification from co-runs.
+"""Request time as a line over the match ratio (Eq. 5).
 
 The accelerator reads each byte and reports each match; their number is match ratio x bytes. For
 rows with several packet sizes, t0 and a are lines over the size; the paper has one size.
-
-At equilibrium 1 / T = t + (n_c t_c) / n, by Eq. 1: a line over the time n_c t_c of the known client
-in a round. Two co-runs determine the line; more show its error.
 """
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -133,12 +129,6 @@ def _falls(design: Floats, found: Floats) -> bool:
     return bool(-found[1] > stdtrit(free, _CONFIDENCE) * math.sqrt(variance))
 
 
-_TWO = 2
-_WHOLE = 0.15
-"""Largest relative distance from a whole number of queues; beyond it, another resource limits the
-function."""
-
-
 class IdentificationError(ValueError):
     """Co-runs that do not identify the function; the text gives the reason."""
 
@@ -149,47 +139,3 @@ class CoRun(NamedTuple):
     queues: float  # queues of the client
     request_time: float  # request time of the client
     throughput: float  # throughput of the function
-
-
-class Identified(NamedTuple):
-    """Identified parameters of a function at an accelerator."""
-
-    queues: float  # estimate, a whole number except for noise
-    request_time: float
-    residual: float | None  # largest relative error of a throughput; None for two co-runs
-
-    @property
-    def whole_queues(self) -> int:
-        """The nearest positive whole number of queues."""
-        return max(round(self.queues), 1)
-
-
-def identify(runs: Sequence[CoRun]) -> Identified:
-    """Identify queues and request time of the function.
-
-    Raises:
-        IdentificationError: if there are too few co-runs, all are alike, or the accelerator is not
-            the only bottleneck.
-    """
-    if any(min(run) <= 0 for run in runs):
-        raise IdentificationError("queues, request times and throughputs have to be above zero")
-    taken = np.array([run.queues * run.request_time for run in runs])
-    if len(np.unique(taken)) < _TWO:
-        raise IdentificationError("two co-runs with different request times are needed")
-    inverse = np.array([1 / run.throughput for run in runs])
-    # Rows are divided by their target, to minimise relative differences.
-    design = np.column_stack([1 / inverse, taken / inverse])
-    (time, slope), *_ = np.linalg.lstsq(design, np.ones(len(runs)), rcond=None)
-    if slope <= 0:
-        reason = "longer requests of the other do not slow the function"
-        raise IdentificationError(f"{reason}: the accelerator does not limit it")
-    if time <= 0:
-        reason = "its throughput falls by more than the requests of the other take"
-        raise IdentificationError(f"{reason}: something else than the accelerator limits it")
-    off = np.abs(design @ np.array([time, slope]) - 1)
-    residual = float(off.max()) if len(runs) > _TWO else None
-    found = Identified(float(1 / slope), float(time), residual)
-    if abs(found.queues - found.whole_queues) > _WHOLE * found.whole_queues:
-        reason = f"the co-runs say {found.queues:.2f} queues, which is no whole number"
-        raise IdentificationError(f"{reason}: the accelerator is not all that limits it")
-    return found

@@ -7,7 +7,7 @@ both its throughputs, with competitors and alone.
 
 For other mixes, more neighbours never make a function faster. A function keeps no less than in a
 measured mix with additional neighbours, and no more than in a measured mix with fewer. (In the
-paper, 4.1.2, throughput falls with contention; `crates/nicsim` tests this.)
+paper, 4.1.2, throughput falls with contention; `research/nicsim` tests this.)
 
 Models add up the contention of competitors, from profiles beside benchmarks. If several competitors
 saturate a resource together, all predictions have a common error. The logarithms of measured /

@@ -20,7 +20,7 @@ from simulated.functions import FUNCTIONS, TRAFFIC
 from simulated.kept import Kept
 from simulated.learnt import learnt
 
-from slowpath.contention.simulated import MemBench, Settings, levels_of
+from nic_profiles import MemBench, Settings, levels_of
 from slowpath.contention.tables.reading import read_memory
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels

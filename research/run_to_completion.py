@@ -5,12 +5,12 @@ which serve other clients in that time. The model assumes:
 
 - While the function is away, an accelerator serves the requests of others one after the other,
   starting when the function's request ends. The function is served after the request in progress,
-  as in round-robin queues. So it waits for the rest of that request (`waiting.py`). Several other
-  clients count as one whose request is a full round of theirs.
+  as in round-robin queues. So it waits for the rest of that request (`time_distributions.py`).
+  Several other clients count as one whose request is a full round of theirs.
 - A request takes `least`, plus `grain` for each match; the number of matches is random.
 - The function is away for its own requests, its waits at other accelerators, and the rest of its
   time. The latter has a normal distribution with the relative deviation `scatter`.
-- The function waits for clients that pause as often as in `waiting.py`.
+- The function waits for clients that pause as often as in `contention/accelerator/waiting.py`.
 
 Co-runs with clients that always have a request identify these parameters, one accelerator at a
 time. `scatter` is the value that best explains the slowdown of the function there. Further delay in
@@ -25,8 +25,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.contention.accelerator import waiting
-from slowpath.contention.accelerator.round_robin import UnsettledError
 from slowpath.contention.accelerator.service import CoRun, IdentificationError
 from slowpath.contention.accelerator.waiting import (
     Others,
@@ -34,6 +32,15 @@ from slowpath.contention.accelerator.waiting import (
     others_round_time,
     wait_per_packet,
     waits_of,
+)
+from time_distributions import (
+    STEPS,
+    convolved,
+    fixed,
+    mean,
+    normal_times,
+    poisson_times,
+    residual_time,
 )
 
 Floats = NDArray[np.float64]
@@ -47,6 +54,10 @@ _PART = 0.3
 _TWO = 2
 _SAME = 1e-4
 _SCATTERS = np.linspace(0.0, 0.4, 21)
+
+
+class UnsettledError(ArithmeticError):
+    """Waits at accelerators that depend on each other, without convergence."""
 
 
 class Accelerator(NamedTuple):
@@ -101,6 +112,23 @@ def _line(rest: Waits) -> Waits:
     return Waits(ends, level + slope * ends / scale)
 
 
+def beside(solo: Floats, request_time: Floats, waits: Waits, others: Others) -> Floats:
+    """Return the throughput of a function that waits for its requests, without other contention.
+
+    Args:
+        solo: solo throughput, by row.
+        request_time: time of its own requests, by row.
+        waits: waiting times of its requests.
+        others: other clients by row; several count as one whose request is a round of theirs.
+
+    Returns:
+        Packets per unit of time, by row.
+    """
+    alone = 1 / solo
+    wait = waits.at(others_round_time(others))
+    return np.asarray(1 / (alone + wait_per_packet(alone, request_time, wait, others)))
+
+
 def beside_all(function: Completion, elsewhere: Floats, others: Sequence[Others]) -> Floats:
     """Return the throughput beside others at all its accelerators, and with other contention.
 
@@ -118,16 +146,16 @@ def beside_all(function: Completion, elsewhere: Floats, others: Sequence[Others]
     elsewhere = np.maximum(elsewhere, 0.0)
     alone = 1 / function.solo + elsewhere
     theirs = [others_round_time(one) for one in others]
-    step = _SPAN / waiting.STEPS * (alone + sum(theirs))
+    step = _SPAN / STEPS * (alone + sum(theirs))
     requests = [_requests(*pair, step) for pair in zip(function.accelerators, others, strict=True)]
     waits = np.zeros((len(others), len(alone)))
-    spread = [waiting.fixed(np.zeros_like(alone)) for _ in others]
+    spread = [fixed(np.zeros_like(alone)) for _ in others]
     for turn in range(_TURNS):
         before, part = waits.copy(), 1.0 if turn < _WHOLE_TURNS else _PART
         for at, one in enumerate(function.accelerators):
-            left = waiting.residual_time(_away(function, at, elsewhere, spread, step), requests[at])
+            left = residual_time(_away(function, at, elsewhere, spread, step), requests[at])
             rest = function.rest[at].at(theirs[at])
-            full = np.maximum(waiting.mean(left) * step + rest, 0.0)
+            full = np.maximum(mean(left) * step + rest, 0.0)
             without = alone + waits.sum(axis=0) - waits[at]
             new = wait_per_packet(without, np.full_like(alone, one.own), full, others[at])
             waits[at] += part * (new - waits[at])
@@ -142,12 +170,12 @@ def beside_all(function: Completion, elsewhere: Floats, others: Sequence[Others]
 def _expected(function: Completion, at: int, measured: Waits) -> Floats:
     """Return the expected wait at one accelerator in co-runs, without clients at the others."""
     time = measured.taken
-    step = _SPAN / waiting.STEPS * (1 / function.solo + time)
+    step = _SPAN / STEPS * (1 / function.solo + time)
     one = function.accelerators[at]
-    requests = waiting.poisson_times(time / step, one.least / step, one.grain / step)
-    nowhere = [waiting.fixed(np.zeros_like(time)) for _ in function.accelerators]
+    requests = poisson_times(time / step, one.least / step, one.grain / step)
+    nowhere = [fixed(np.zeros_like(time)) for _ in function.accelerators]
     away = _away(function, at, np.zeros_like(time), nowhere, step)
-    return waiting.mean(waiting.residual_time(away, requests)) * step
+    return mean(residual_time(away, requests)) * step
 
 
 def _away(
@@ -155,22 +183,22 @@ def _away(
 ) -> Floats:
     """Return the distribution of the time that the function is away from an accelerator."""
     itself = 1 / function.solo - sum(one.own for one in function.accelerators) + elsewhere
-    found = waiting.normal_times(itself / step, function.scatter * itself / step)
+    found = normal_times(itself / step, function.scatter * itself / step)
     for number, one in enumerate(function.accelerators):
         if number != at:
-            own = waiting.poisson_times(one.own / step, one.least / step, one.grain / step)
-            found = waiting.convolved(waiting.convolved(found, own), waits[number])
+            own = poisson_times(one.own / step, one.least / step, one.grain / step)
+            found = convolved(convolved(found, own), waits[number])
     return found
 
 
 def _requests(accelerator: Accelerator, others: Others, step: Floats) -> Floats:
     """Return the distribution of the others' round time; any time without others."""
     there = np.where(others.rate > 0, others.queues, 0.0)
-    found = waiting.fixed(np.where(there.any(axis=-1), 0.0, 1.0))
+    found = fixed(np.where(there.any(axis=-1), 0.0, 1.0))
     for client in range(there.shape[-1]):
         number = there[:, client]
         time = number * others.request_time[:, client]
         least = np.minimum(number * accelerator.least, time)
-        each = waiting.poisson_times(time / step, least / step, accelerator.grain / step)
-        found = waiting.convolved(found, each)
+        each = poisson_times(time / step, least / step, accelerator.grain / step)
+        found = convolved(found, each)
     return found

@@ -1,14 +1,15 @@
-"""Runs of the simulated NIC."""
+"""Runs of the simulated NIC (`research/nicsim`)."""
 
 import json
+import subprocess
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from typing import NotRequired, TypedDict, cast
 
-from slowpath import _core
-from slowpath.core.engine.errors import errors_as_file_errors
+from slowpath.core.errors import InputError
 
-_NAMED = "simulation"
-"""Name of a run in errors, in place of a file."""
+_ROOT = Path(__file__).resolve().parents[1]
 
 
 class SimulatedClient(TypedDict):
@@ -95,11 +96,29 @@ def simulate(runs: Sequence[SimulatedRun], threads: int = 1) -> list[SimulatedOu
     Raises:
         InputError: if a run has an unknown function, too few cores, or an invalid number.
     """
-    with errors_as_file_errors(_NAMED):
-        found = _core.simulate_nic(json.dumps(list(runs)), threads)
-    return cast("list[SimulatedOutcome]", json.loads(found))
+    done = subprocess.run(
+        [_program(), str(threads)],
+        input=json.dumps(list(runs)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise InputError("simulation", done.stderr.strip().removeprefix("error: "))
+    return cast("list[SimulatedOutcome]", json.loads(done.stdout))
 
 
-def simulated_functions() -> list[str]:
-    """Return the names of the functions and competitors that can be simulated."""
-    return _core.simulated_functions()
+@cache
+def _program() -> str:
+    """Build the simulator unless it is up to date, and return its path."""
+    build = ["cargo", "build", "--release", "--locked", "--quiet", "--package", "slowpath-nicsim"]
+    built = subprocess.run(
+        [*build, "--message-format", "json-render-diagnostics"],
+        cwd=_ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    messages = map(json.loads, built.stdout.splitlines())
+    (program,) = filter(None, (message.get("executable") for message in messages))
+    return str(program)

@@ -6,17 +6,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from slowpath.contention.accelerator import waiting
-from slowpath.contention.accelerator.completion import (
+from nic_profiles import Settings, Traffic, function, run_all
+from nic_simulation import SimulatedClient
+from run_to_completion import (
     Accelerator,
     Completion,
+    beside,
     beside_all,
     completion,
 )
 from slowpath.contention.accelerator.service import CoRun, IdentificationError
-from slowpath.contention.accelerator.waiting import Others, beside, measured_waits
-from slowpath.contention.simulated import Settings, Traffic, function, run_all
-from slowpath.core.engine.simulations import SimulatedClient
+from slowpath.contention.accelerator.waiting import Others, measured_waits
+from time_distributions import (
+    STEPS,
+    convolved,
+    fixed,
+    mean,
+    normal_times,
+    poisson_times,
+    residual_time,
+)
 
 Floats = NDArray[np.float64]
 
@@ -74,25 +83,25 @@ def test_what_is_left_is_what_drawn_requests_leave(
 ) -> None:
     draw = np.random.default_rng(3)
     found = drawn(draw, draw.normal(away, deviation, 20_000), kind)
-    there = waiting.normal_times(np.array([away]), np.array([deviation]))
-    requests = waiting.poisson_times(*(np.array([float(one)]) for one in kind))
-    left = waiting.residual_time(there, requests)
-    assert waiting.mean(requests) == pytest.approx(kind[0])
+    there = normal_times(np.array([away]), np.array([deviation]))
+    requests = poisson_times(*(np.array([float(one)]) for one in kind))
+    left = residual_time(there, requests)
+    assert mean(requests) == pytest.approx(kind[0])
     # A step is what times are rounded to.
-    assert waiting.mean(left) == pytest.approx(found.mean(), abs=1 + 4 * found.std() / 20_000**0.5)
-    spread = (left[0] @ (np.arange(waiting.STEPS) - waiting.mean(left)) ** 2) ** 0.5
+    assert mean(left) == pytest.approx(found.mean(), abs=1 + 4 * found.std() / 20_000**0.5)
+    spread = (left[0] @ (np.arange(STEPS) - mean(left)) ** 2) ** 0.5
     assert spread == pytest.approx(found.std(), rel=0.03, abs=1)
 
 
 @given(st.floats(1, 400), st.floats(1, 400), st.floats(0, 50))
 def test_times_that_follow_each_other_add_up(first: float, second: float, deviation: float) -> None:
-    both = waiting.convolved(
-        waiting.fixed(np.array([first])),
-        waiting.normal_times(np.array([second + 6 * deviation]), np.array([deviation])),
+    both = convolved(
+        fixed(np.array([first])),
+        normal_times(np.array([second + 6 * deviation]), np.array([deviation])),
     )
     assert both.sum() == pytest.approx(1)
     assert both.min() >= 0
-    assert waiting.mean(both) == pytest.approx(first + second + 6 * deviation, rel=1e-3)
+    assert mean(both) == pytest.approx(first + second + 6 * deviation, rel=1e-3)
 
 
 # --- several accelerators ------------------------------------------------------------------------
@@ -247,3 +256,27 @@ def test_two_accelerators_are_as_on_the_simulated_nic() -> None:
     found = beside_all(completion(solo, known), np.zeros(len(asked)), there)
     np.testing.assert_allclose(found, measured, rtol=0.03)
     assert max(measured) < 0.8 * solo
+
+
+def test_waits_are_those_of_the_simulated_nic() -> None:
+    settings = Settings(2.0, 12.0, noise=False)
+    traffic = Traffic(1000, 1500, 300.0)
+
+    def throughput(*clients: SimulatedClient) -> float:
+        return float(run_all([clients], settings)[0]["clients"][0]["throughput"])
+
+    def bench(mtbr: float) -> SimulatedClient:
+        return {"function": "regex-bench", "packet_bytes": 1500, "mtbr": mtbr}
+
+    target = function("NF1-run-to-completion", traffic)
+    solo = throughput(target)
+    time = {mtbr: 1 / throughput(bench(mtbr)) for mtbr in (200.0, 300.0, 800.0, 1400.0)}
+    runs = [CoRun(1, time[mtbr], throughput(target, bench(mtbr))) for mtbr in time]
+    waits = measured_waits(solo, runs)
+    asked = [(800.0, 2e5), (800.0, 4e5), (300.0, 4e5)]
+    measured = [throughput(target, {**bench(mtbr), "rate": rate}) for mtbr, rate in asked]
+    count = len(asked)
+    there = others(*((time[mtbr], rate) for mtbr, rate in asked))
+    found = beside(np.full(count, solo), np.full(count, time[300.0]), waits, there)
+    np.testing.assert_allclose(found, measured, rtol=0.03)
+    assert max(measured) < 0.97 * solo

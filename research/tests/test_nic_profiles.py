@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slowpath.contention.simulated import (
+from nic_profiles import (
     MemBench,
     MemoryRun,
     Settings,
@@ -16,9 +16,9 @@ from slowpath.contention.simulated import (
     request_table,
     run_all,
 )
+from nic_simulation import simulate
 from slowpath.contention.tables.profiles import Origin
 from slowpath.contention.tables.reading import read_accelerator, read_memory, read_own_contention
-from slowpath.core.engine.simulations import simulate, simulated_functions
 from slowpath.core.errors import InputError
 
 QUICK = Settings(warm_up_ms=4.0, measured_ms=4.0)
@@ -60,7 +60,7 @@ def test_request_times_are_what_the_device_says(tmp_path: Path) -> None:
     file.write_text(request_table("NIDS", traffics, settings))
     profile = read_accelerator(str(file))
     _check_origin(profile.origin, "NIDS")
-    # crates/nicsim/devices: 30 ns, 12.46 GB/s, 1453.5 ns for each match, 1464 bytes of payload.
+    # nicsim/devices: 30 ns, 12.46 GB/s, 1453.5 ns for each match, 1464 bytes of payload.
     wanted = 30e-9 + 1464 / 12.46e9 + 1453.5e-9 * 1464e-6 * profile.mtbr
     np.testing.assert_allclose(profile.request_time, wanted, rtol=0.05)
     assert (np.diff(profile.request_time) > 0).all()
@@ -92,4 +92,3 @@ def test_what_cannot_be_is_named() -> None:
         simulate([{"clients": [{"function": "Nothing"}], "seed": 1}])
     with pytest.raises(InputError, match="8 cores"):
         simulate([{"clients": [{"function": "ACL"}] * 5, "seed": 1}])
-    assert {"FlowStats", "mem-bench", "regex-bench"} <= set(simulated_functions())

@@ -10,14 +10,14 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from slowpath.contention.composition import total_contention
-from slowpath.core.engine.simulations import (
+from nic_simulation import (
     ClientOutcome,
     SimulatedClient,
     SimulatedOutcome,
     SimulatedRun,
     simulate,
 )
+from slowpath.contention.composition import total_contention
 from slowpath.core.errors import InputError
 
 COLUMNS = ("ipc", "irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb", "dma_mb")

@@ -1,0 +1,12 @@
+"""What tests of research start with."""
+
+import os
+import sys
+from pathlib import Path
+
+# What is computed here is too small for several threads.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
+_ROOT = Path(__file__).resolve().parents[2]
+sys.path += [str(_ROOT / folder) for folder in ("research", "bench", "tests")]

@@ -1,0 +1,44 @@
+"""Queues and request times of functions, from co-runs at an accelerator."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accelerator_queues import identify
+from slowpath.contention.accelerator.service import CoRun, IdentificationError
+
+FEW = st.integers(1, 4)
+TIME = st.floats(0.05, 20)
+
+
+@given(FEW, TIME, FEW, st.lists(TIME, min_size=2, max_size=5, unique=True))
+def test_queues_and_request_time_come_back(
+    queues: int, time: float, theirs: int, times: list[float]
+) -> None:
+    if max(times) / min(times) < 1.01:
+        return
+    runs = [
+        CoRun(theirs, one, queues / (queues * time + theirs * one))
+        for one in times  # Eq. 1, 2
+    ]
+    found = identify(runs)
+    assert found.whole_queues == queues
+    assert found.queues == pytest.approx(queues, rel=1e-6)
+    assert found.request_time == pytest.approx(time, rel=1e-6)
+    assert (found.residual is None) == (len(times) == 2)
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        ([CoRun(1, 1, 0.5)], "two co-runs"),
+        ([CoRun(1, 1, 0.5), CoRun(1, 1, 0.4)], "two co-runs"),
+        ([CoRun(1, 1, 0.5), CoRun(1, 2, 0.5)], "does not limit it"),
+        ([CoRun(1, 1, 0.5), CoRun(1, 2, 0.1)], "something else"),
+        ([CoRun(1, 1, 0.5), CoRun(1, 2, 0.38)], "no whole number"),
+        ([CoRun(1, 1, 0.5), CoRun(1, 2, 0.0)], "above zero"),
+    ],
+)
+def test_co_runs_that_say_nothing(runs: list[CoRun], said: str) -> None:
+    with pytest.raises(IdentificationError, match=said):
+        identify(runs)
