@@ -4,7 +4,7 @@
     bench/insights_models.py ../shared/validation
 
 They are fitted parameters by name; no row of the published tables is in them. docs/insights.md
-says how they are fitted, and bench/insights_published.py how well the same does on functions that
+says how they are fitted, and research/insights_published.py how well the same does on functions that
 are left out. The same tables give the same files, up to the last digits of sums.
 """
 

@@ -9,4 +9,4 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
 _ROOT = Path(__file__).resolve().parents[2]
-sys.path += [str(_ROOT / folder) for folder in ("research", "bench", "tests")]
+sys.path += [str(_ROOT / folder) for folder in ("research", "bench", "tests", "tests/insights")]

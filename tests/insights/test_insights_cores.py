@@ -20,12 +20,10 @@ from insights_tables import (
 )
 from slowpath.insights.cores.curves import read_asked, read_curves
 from slowpath.insights.cores.functions import functions_of
-from slowpath.insights.cores.knee import CORES, advise, at_cores, knees
+from slowpath.insights.cores.knee import CORES, advise, knees
 from slowpath.insights.cores.model import (
     TRAFFIC,
     advised,
-    compared,
-    curves_of,
     learn,
     predict,
     read,
@@ -106,11 +104,6 @@ def test_the_spread_leaves_wild_curves_out() -> None:
     wild = off.copy()
     wild[:10] = 2.0
     assert np.sqrt(np.diag(spread(wild))) == pytest.approx(np.full(7, 0.01), rel=0.15)
-
-
-def test_throughput_between_points_is_on_lines() -> None:
-    curve = np.array([[0.0, 6, 12, 18, 24, 30, 36]])
-    assert at_cores(curve, np.array([27.0])) == pytest.approx([3.0])
 
 
 def made_up(folder: Path, count: int = 60) -> tuple[list[Function], Path]:
@@ -214,22 +207,6 @@ def test_shipped_models_are_small_and_hold_parameters_only() -> None:
         assert json.loads(file.read_text()).keys() == {"functions", "members", "latency", "spread"}
 
 
-@pytest.mark.parametrize(("traffic", "seen", "knee"), [("hit", 400, 1.7), ("miss", 256, 1.9)])
-def test_published_functions_that_were_left_out(traffic: str, seen: int, knee: float) -> None:
-    """The targets of cross-validation, on one part of the functions and two members."""
-    curves = published_curves(traffic)
-    order = np.random.default_rng(0).permutation(len(curves.names))
-    left = curves_of(curves, np.sort(order[seen:]))
-    model = learn(curves_of(curves, np.sort(order[:seen])), members=2)
-    found = compared(model, left, 0.9)
-    assert found.knee.mean() <= knee
-    assert found.throughput.mean() <= 0.035
-    assert found.latency.mean() <= 0.06
-    assert found.share.mean() >= 0.96
-    assert 0.8 <= found.covered.mean() <= 1
-    oracles.compared("insights", len(left.names), f"curves of throughput ({traffic})")
-
-
 def test_labels_of_published_functions_are_those_described() -> None:
     """The counts and percentiles that the description of the tables has."""
     for traffic, most, median in (("hit", 82, 46), ("miss", 61, 50)):
@@ -238,15 +215,6 @@ def test_labels_of_published_functions_are_those_described() -> None:
         assert (found == 60).sum() == most
         assert np.median(found) == median
         oracles.compared("insights", len(found), f"knees ({traffic})")
-
-
-def test_the_shipped_model_knows_its_functions() -> None:
-    for traffic in TRAFFIC:
-        curves = published_curves(traffic)
-        found = compared(shipped(traffic), curves, 0.9)
-        assert found.knee.mean() < 1.1
-        assert found.throughput.mean() < 0.016
-        oracles.compared("insights", len(curves.names), f"shipped predictions ({traffic})")
 
 
 def test_what_is_advised_is_read_off_the_curve(tmp_path: Path) -> None:

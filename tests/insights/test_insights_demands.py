@@ -7,13 +7,10 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-import oracles
 from compiler import needs_clang
 from insights_tables import drawn as drawn_functions
 from insights_tables import (
     group_rows,
-    published_curves,
-    published_groups,
     query_rows,
     write_csv,
     write_lines,
@@ -22,15 +19,12 @@ from slowpath.core.errors import InputError
 from slowpath.insights.advice.card import work_of
 from slowpath.insights.cores.functions import functions_of
 from slowpath.insights.cores.knee import CORES
-from slowpath.insights.cores.model import curves_of
 from slowpath.insights.cores.network import TIMES
-from slowpath.insights.cores.pairs import groups_at as grouped
 from slowpath.insights.demands.assessment import assess, card
 from slowpath.insights.demands.documents import CardPart, CardUse, CardWork
 from slowpath.insights.demands.draws import PLACES, Draws, drawn, throughput
-from slowpath.insights.demands.evaluation import Settings, beside_others, chosen, compared, left_out
 from slowpath.insights.demands.neighbours import typical
-from slowpath.insights.demands.prices import EMEM, IMEM, prices_of, shipped_fits
+from slowpath.insights.demands.prices import EMEM, IMEM, prices_of
 from slowpath.insights.demands.published import ELEMENTS, HALF, packets_of, published
 from slowpath.insights.demands.reading import numbered, read_neighbours
 from slowpath.insights.demands.sharing import EVERY, LIMITS, advise, beside, curve
@@ -220,36 +214,6 @@ def test_instructions_of_elements_are_those_of_their_twins() -> None:
             assert one.each_instructions == pytest.approx(each, rel=0.05), name
         if name not in ("filter", "rounds"):  # whose first rule or round is no other
             assert one.instructions == pytest.approx(first - without[looks], rel=0.05), name
-
-
-@pytest.mark.parametrize("traffic", ["hit", "miss"])
-def test_intervals_have_the_measured_numbers_of_published_functions(traffic: str) -> None:
-    """Training functions, as if nobody knew their elements, or even had no prices of one."""
-    every = published_curves(traffic)
-    curves, fits = curves_of(every, np.arange(0, len(every.names), 8)), shipped_fits()
-    found = compared(fits, curves, Settings(0.9, 60))
-    # From 24 to 60 would have all of them.
-    assert found.covered.mean() > 0.8
-    assert found.width.mean() < 26
-    assert found.knee.mean() < 5
-    assert found.share.mean() > 0.9
-    assert abs(np.median(found.throughput)) < 0.2
-    few = curves_of(curves, np.arange(0, len(curves.names), 4))
-    unknown = left_out(fits, few, Settings(0.9, 40))
-    assert np.concatenate([one.covered for one in unknown.values()]).mean() > 0.75
-    oracles.compared("insights", len(curves.names), "cores from counts")
-
-
-def test_the_best_neighbours_of_published_functions_are_found_without_their_columns() -> None:
-    groups, pairs = published_groups()
-    few = np.arange(0, groups.size, 4)
-    groups, pairs = grouped(groups, pairs, few)
-    found = beside_others(KNOWN.parameters, groups, pairs, Settings(0.9, 60))
-    assert found.covered.mean() > 0.8
-    assert np.corrcoef(found.predicted, found.measured)[0, 1] > 0.75
-    best = chosen(found)
-    assert best.lost.mean() < 0.25 * best.lot.mean()
-    oracles.compared("insights", groups.size, "groups from counts")
 
 
 def test_a_report_a_table_and_groups_are_neighbours(tmp_path: Path) -> None:

@@ -82,10 +82,3 @@ def advise(throughput: Array, spread: Array, confidence: float) -> Advice:
         for first in range(0, len(throughput), _BLOCK)
     ]
     return Advice(*(np.concatenate(one) for one in zip(*parts, strict=True)))
-
-
-def at_cores(throughput: Array, cores: Array) -> Array:
-    """Interpolate the throughput of curves linearly; shape (functions,)."""
-    return np.array(
-        [np.interp(at, CORES, curve) for at, curve in zip(cores, throughput, strict=True)]
-    )

@@ -15,7 +15,7 @@ from slowpath.insights.cores import network
 from slowpath.insights.cores import network as delays
 from slowpath.insights.cores.curves import Curves
 from slowpath.insights.cores.functions import Functions
-from slowpath.insights.cores.knee import CORES, Advice, advise, at_cores, knees
+from slowpath.insights.cores.knee import CORES, Advice, advise
 from slowpath.insights.cores.network import SavedNetwork, amounts, taken, throughput, works
 from slowpath.insights.cores.network_fitting import Measured, fit
 from slowpath.insights.cores.queueing import Array
@@ -198,44 +198,4 @@ def read(document: SavedCores) -> CoresModel:
         network.read_latency(document["latency"]),
         np.array(document["spread"]),
         document["functions"],
-    )
-
-
-class Outcome(NamedTuple):
-    """Quality of predictions for held-out functions, by function."""
-
-    knee: Array  # |predicted - measured| in cores
-    plain: Array  # |predicted - measured| for the knee of the predicted curve itself
-    throughput: Array  # |predicted / measured - 1|, mean over the curve
-    latency: Array  # |predicted / measured - 1|, mean over the curve
-    covered: Array  # 1 if the interval contains the measured knee
-    width: Array  # width of the interval, cores
-    share: Array  # measured throughput at the advised cores / greatest measured one
-
-
-def curves_of(curves: Curves, places: np.ndarray) -> Curves:
-    """Return the functions at the given indices."""
-    names = tuple(curves.names[at] for at in places)
-    functions = curves.functions.taken(places)
-    return Curves(names, functions, curves.throughput[places], curves.latency[places])
-
-
-def inside(low: np.ndarray, high: np.ndarray, measured: np.ndarray) -> Array:
-    """Return 1 if an interval contains the measured value, else 0."""
-    return np.asarray((low <= measured) & (measured <= high), float)
-
-
-def compared(model: CoresModel, curves: Curves, confidence: float) -> Outcome:
-    """Compare predictions with measured curves."""
-    points = predict(model, curves.functions, CORES)
-    advice = advised(model, curves.functions, confidence).advice
-    truth = knees(curves.throughput)
-    return Outcome(
-        np.abs(advice.cores - truth).astype(float),
-        np.abs(knees(points.throughput) - truth).astype(float),
-        np.abs(points.throughput / curves.throughput - 1).mean(1),
-        np.abs(points.latency / curves.latency - 1).mean(1),
-        inside(advice.low, advice.high, truth),
-        (advice.high - advice.low).astype(float),
-        at_cores(curves.throughput, advice.cores.astype(float)) / curves.throughput.max(1),
     )

@@ -30,7 +30,7 @@ from slowpath.insights.cores.network import (
 )
 from slowpath.insights.cores.network_fitting import Measured, fit
 from slowpath.insights.cores.queueing import Array, Demands, solve
-from slowpath.insights.cores.scores import FIRST, SECOND, Scores, friendlier, loss, overlap, scores
+from slowpath.insights.cores.scores import FIRST, SECOND, Scores, scores
 
 _GIGA = 1e9
 _ROUNDS = 12
@@ -222,46 +222,3 @@ def read(document: SavedPairs) -> PairsModel:
     """Return the model in a document."""
     parameters = network.read(document["network"])
     return PairsModel(parameters, network.read_latency(document["latency"]), document["groups"])
-
-
-COUNTS = (1, 2, 3)
-"""Numbers of best pairs that are compared."""
-
-
-class Agreement(NamedTuple):
-    """Agreement of one predicted score with the measured one, by group."""
-
-    overlap: Array  # overlap for each of COUNTS, shape (groups, 3)
-    loss: Array  # relative loss, shape (groups,)
-
-
-def groups_at(groups: Groups, pairs: Paired, places: np.ndarray) -> tuple[Groups, Paired]:
-    """Return the groups at the given indices."""
-    members = (places[:, None] * FUNCTIONS + np.arange(FUNCTIONS)).ravel()
-    part = Groups(
-        groups.file,
-        tuple(groups.names[at] for at in places),
-        groups.functions.taken(members),
-        tuple(groups.unusual[at] for at in members),
-        Alone(*(one[places] for one in groups.alone)),
-    )
-    return part, Paired(*(one[places] for one in pairs))
-
-
-def without_solo(groups: Groups) -> Groups:
-    """Return the groups without solo measurements."""
-    nothing = np.full(groups.alone.throughput.shape, np.nan)
-    return groups._replace(alone=Alone(nothing, nothing))
-
-
-def truth(groups: Groups, pairs: Paired) -> Scores:
-    """Return the measured scores."""
-    return scores(groups.alone.throughput, groups.alone.latency, *pairs)
-
-
-def agreement(true: Scores, found: Scores, name: str) -> Agreement:
-    """Compare one of the scores."""
-    one, other = friendlier(true, name), friendlier(found, name)
-    return Agreement(
-        np.stack([overlap(one, other, count) for count in COUNTS], 1), loss(one, other)
-    )

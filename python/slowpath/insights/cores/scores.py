@@ -43,29 +43,3 @@ def scores(
 ) -> Scores:
     """Return all four scores."""
     return Scores(*totals(alone_throughput, throughput), *totals(alone_latency, latency))
-
-
-def friendlier(found: Scores, name: str) -> Array:
-    """Return a score with a sign such that higher is better."""
-    score: Array = getattr(found, name)
-    return -score if name.startswith("latency") else score
-
-
-def overlap(true: Array, predicted: Array, count: int) -> Array:
-    """Return the share of the best pairs that are also predicted among the best, by group.
-
-    Args:
-        true: measured score, higher is better, shape (groups, 6).
-        predicted: predicted score, same shape.
-        count: number of best pairs.
-    """
-    best = [np.argsort(-one, axis=1, kind="stable")[:, :count] for one in (true, predicted)]
-    same = best[0][:, :, None] == best[1][:, None, :]
-    return np.asarray(same.any(2).mean(1))
-
-
-def loss(true: Array, predicted: Array) -> Array:
-    """Return the relative loss of the pair predicted to be the best, by group."""
-    best = true.max(1)
-    chosen = true[np.arange(len(true)), predicted.argmax(1)]
-    return np.asarray((best - chosen) / np.abs(best))

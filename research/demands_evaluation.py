@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cores_evaluation import at_cores, curves_of, inside
 from slowpath.insights.cores.curves import Curves
 from slowpath.insights.cores.functions import CRC, Array, Functions, flag
 from slowpath.insights.cores.groups import FUNCTIONS, Groups, Paired
-from slowpath.insights.cores.knee import CORES, at_cores, knees
-from slowpath.insights.cores.model import curves_of, inside
+from slowpath.insights.cores.knee import CORES, knees
 from slowpath.insights.cores.network import works
 from slowpath.insights.cores.pairs import position_bias
 from slowpath.insights.cores.scores import FIRST, SECOND

@@ -5,7 +5,7 @@ Published functions (training tables only) as if they were sources: what `slowpa
 would say of their counts, beside what was measured; also where prices know nothing of one of their
 elements. docs/insights.md has the tables:
 
-    bench/insights_demands.py ../shared/validation [--draws N] [--every N] [--wider X ...]
+    research/insights_demands.py ../shared/validation [--draws N] [--every N] [--wider X ...]
 
 Without the published tables it says so and ends with 2.
 """
@@ -16,14 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from slowpath.insights.cores import model
-from slowpath.insights.cores import pairs as pairing
-from slowpath.insights.cores.curves import Curves, read_curves
-from slowpath.insights.cores.groups import read_measured
-from slowpath.insights.cores.knee import CORES
-from slowpath.insights.cores.model import curves_of
-from slowpath.insights.demands.draws import DRAWS, WIDER
-from slowpath.insights.demands.evaluation import (
+from cores_evaluation import curves_of
+from demands_evaluation import (
     Outcome,
     Settings,
     beside_others,
@@ -32,6 +26,12 @@ from slowpath.insights.demands.evaluation import (
     left_out,
     without_filters,
 )
+from slowpath.insights.cores import model
+from slowpath.insights.cores import pairs as pairing
+from slowpath.insights.cores.curves import Curves, read_curves
+from slowpath.insights.cores.groups import read_measured
+from slowpath.insights.cores.knee import CORES
+from slowpath.insights.demands.draws import DRAWS, WIDER
 from slowpath.insights.demands.prices import prices_of, shipped_fits
 
 CONFIDENCE = 0.9

@@ -4,7 +4,7 @@
 Cross-validation on training functions and groups only, with several seeds; beside it, on the same
 folds, what was tried and left out (docs/insights.md):
 
-    bench/insights_published.py ../shared/validation [--seeds N] [--part cores-hit|...]
+    research/insights_published.py ../shared/validation [--seeds N] [--part cores-hit|...]
 
 `--part` is for several processes at once. Targets are those of the project; `published` is what
 the published script reaches on its own split.
@@ -20,24 +20,22 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from slowpath.insights.cores import pairs as pairing
+from colocation_evaluation import agreement, friendlier, groups_at, truth, without_solo
+from cores_evaluation import Outcome, at_cores, compared, curves_of
 from slowpath.insights.cores.curves import Curves, read_curves
 from slowpath.insights.cores.functions import Functions
 from slowpath.insights.cores.groups import Groups, Paired, read_measured
-from slowpath.insights.cores.knee import CORES, at_cores, knees
+from slowpath.insights.cores.knee import CORES, knees
 from slowpath.insights.cores.model import (
     MEMBERS,
-    Outcome,
-    compared,
     cross,
-    curves_of,
     model_of,
     predict,
 )
 from slowpath.insights.cores.network import works
 from slowpath.insights.cores.pairs import learn as learn_pairs
 from slowpath.insights.cores.pairs import shared
-from slowpath.insights.cores.scores import FIRST, NAMES, SECOND, Scores, friendlier, scores
+from slowpath.insights.cores.scores import FIRST, NAMES, SECOND, Scores, scores
 
 FOLDS = 5
 CONFIDENCE = 0.9
@@ -102,11 +100,13 @@ def cores(folder: Path, traffic: str, seeds: int) -> None:
     print("\n| what else, on the same folds | knee | throughput |\n|---|---|---|")
     for name, rows in ways.items():
         knee, off = np.array(rows).T
-        curve = "" if np.isnan(off).any() else f"{told(100 * off)} %"
-        print(f"| {name} | {told(knee)} | {curve} |")
+        error = "" if np.isnan(off).any() else f"{told(100 * off)} %"
+        print(f"| {name} | {told(knee)} | {error} |")
 
 
-def crossed(curves: Curves, seed: int) -> tuple[Outcome, dict]:
+def crossed(
+    curves: Curves, seed: int
+) -> tuple[Outcome, dict[str, tuple[np.ndarray, np.ndarray | None]]]:
     """The model; the network with trees on what it leaves; trees alone: by function."""
     count = len(curves.names)
     fold = np.random.default_rng(seed).permutation(count) % FOLDS
@@ -147,13 +147,13 @@ def told(values: np.ndarray) -> str:
 def colocation(folder: Path, seeds: int) -> None:
     """Orders of pairs."""
     groups, pairs = read_measured(str(folder / "netronome-colocation" / "train.jsonl.gz"))
-    true = pairing.truth(groups, pairs)
+    true = truth(groups, pairs)
     found: dict[tuple[str, str], list[tuple[np.ndarray, np.ndarray]]] = {}
     for seed in range(seeds):
         started = time.monotonic()
         for way, one in ordered(groups, pairs, true, seed).items():
             for name in NAMES:
-                agreed = pairing.agreement(true, one, name)
+                agreed = agreement(true, one, name)
                 found.setdefault((way, name), []).append((agreed.overlap, agreed.loss))
         print(
             f"  colocation, seed {seed} ({time.monotonic() - started:.0f} s)",
@@ -195,10 +195,10 @@ def ordered(groups: Groups, pairs: Paired, true: Scores, seed: int) -> dict[str,
         for solo in ("without", "with")
         for way in ways
     }
-    bare = pairing.without_solo(groups)
+    bare = without_solo(groups)
     for one in range(FOLDS):
         seen, left = np.flatnonzero(fold != one), np.flatnonzero(fold == one)
-        model = learn_pairs(*pairing.groups_at(groups, pairs, seen), seed)
+        model = learn_pairs(*groups_at(groups, pairs, seen), seed)
         for solo, every in (("without", bare), ("with", groups)):
             said = shared(model, every)
             network = scores(said.alone, said.alone_latency, said.pairs, said.pairs_latency)
@@ -226,7 +226,7 @@ def features(groups: Groups, solo: bool) -> np.ndarray:
     first, second = one[:, FIRST], one[:, SECOND]
     found = np.concatenate([first + second, first * second, np.abs(first - second)], -1)
     found = found - found.mean(1, keepdims=True)
-    return found / np.maximum(found.reshape(-1, found.shape[-1]).std(0), 1e-9)
+    return np.asarray(found / np.maximum(found.reshape(-1, found.shape[-1]).std(0), 1e-9))
 
 
 def ranked(x: np.ndarray, wanted: np.ndarray, ridge: float = 1e-2) -> np.ndarray:
@@ -244,7 +244,7 @@ def ranked(x: np.ndarray, wanted: np.ndarray, ridge: float = 1e-2) -> np.ndarray
         wrong = grade / (1 + np.exp(np.clip(ahead, -30, 30)))
         return float(value), 2 * ridge * weights - (apart * wrong[:, None]).mean(0)
 
-    return minimize(cost, np.zeros(x.shape[-1]), jac=True, method="L-BFGS-B").x / scale
+    return np.asarray(minimize(cost, np.zeros(x.shape[-1]), jac=True, method="L-BFGS-B").x / scale)
 
 
 def main() -> int:

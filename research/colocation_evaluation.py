@@ -1,0 +1,77 @@
+"""Quality of predicted scores of pairs for groups with measured pairs."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from slowpath.insights.cores.groups import FUNCTIONS, Alone, Groups, Paired
+from slowpath.insights.cores.queueing import Array
+from slowpath.insights.cores.scores import Scores, scores
+
+COUNTS = (1, 2, 3)
+"""Numbers of best pairs that are compared."""
+
+
+class Agreement(NamedTuple):
+    """Agreement of one predicted score with the measured one, by group."""
+
+    overlap: Array  # overlap for each of COUNTS, shape (groups, 3)
+    loss: Array  # relative loss, shape (groups,)
+
+
+def groups_at(groups: Groups, pairs: Paired, places: np.ndarray) -> tuple[Groups, Paired]:
+    """Return the groups at the given indices."""
+    members = (places[:, None] * FUNCTIONS + np.arange(FUNCTIONS)).ravel()
+    part = Groups(
+        groups.file,
+        tuple(groups.names[at] for at in places),
+        groups.functions.taken(members),
+        tuple(groups.unusual[at] for at in members),
+        Alone(*(one[places] for one in groups.alone)),
+    )
+    return part, Paired(*(one[places] for one in pairs))
+
+
+def without_solo(groups: Groups) -> Groups:
+    """Return the groups without solo measurements."""
+    nothing = np.full(groups.alone.throughput.shape, np.nan)
+    return groups._replace(alone=Alone(nothing, nothing))
+
+
+def truth(groups: Groups, pairs: Paired) -> Scores:
+    """Return the measured scores."""
+    return scores(groups.alone.throughput, groups.alone.latency, *pairs)
+
+
+def friendlier(found: Scores, name: str) -> Array:
+    """Return a score with a sign such that higher is better."""
+    score: Array = getattr(found, name)
+    return -score if name.startswith("latency") else score
+
+
+def overlap(true: Array, predicted: Array, count: int) -> Array:
+    """Return the share of the best pairs that are also predicted among the best, by group.
+
+    Args:
+        true: measured score, higher is better, shape (groups, 6).
+        predicted: predicted score, same shape.
+        count: number of best pairs.
+    """
+    best = [np.argsort(-one, axis=1, kind="stable")[:, :count] for one in (true, predicted)]
+    same = best[0][:, :, None] == best[1][:, None, :]
+    return np.asarray(same.any(2).mean(1))
+
+
+def loss(true: Array, predicted: Array) -> Array:
+    """Return the relative loss of the pair predicted to be the best, by group."""
+    best = true.max(1)
+    chosen = true[np.arange(len(true)), predicted.argmax(1)]
+    return np.asarray((best - chosen) / np.abs(best))
+
+
+def agreement(true: Scores, found: Scores, name: str) -> Agreement:
+    """Compare one of the scores."""
+    one, other = friendlier(true, name), friendlier(found, name)
+    return Agreement(
+        np.stack([overlap(one, other, count) for count in COUNTS], 1), loss(one, other)
+    )

@@ -1,0 +1,57 @@
+"""Quality of predicted curves and advised cores for functions with measured curves."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from slowpath.insights.cores.curves import Curves
+from slowpath.insights.cores.functions import Array
+from slowpath.insights.cores.knee import CORES, knees
+from slowpath.insights.cores.model import CoresModel, advised, predict
+
+
+class Outcome(NamedTuple):
+    """Quality of predictions for held-out functions, by function."""
+
+    knee: Array  # |predicted - measured| in cores
+    plain: Array  # |predicted - measured| for the knee of the predicted curve itself
+    throughput: Array  # |predicted / measured - 1|, mean over the curve
+    latency: Array  # |predicted / measured - 1|, mean over the curve
+    covered: Array  # 1 if the interval contains the measured knee
+    width: Array  # width of the interval, cores
+    share: Array  # measured throughput at the advised cores / greatest measured one
+
+
+def curves_of(curves: Curves, places: np.ndarray) -> Curves:
+    """Return the functions at the given indices."""
+    names = tuple(curves.names[at] for at in places)
+    functions = curves.functions.taken(places)
+    return Curves(names, functions, curves.throughput[places], curves.latency[places])
+
+
+def at_cores(throughput: Array, cores: Array) -> Array:
+    """Interpolate the throughput of curves linearly; shape (functions,)."""
+    return np.array(
+        [np.interp(at, CORES, curve) for at, curve in zip(cores, throughput, strict=True)]
+    )
+
+
+def inside(low: np.ndarray, high: np.ndarray, measured: np.ndarray) -> Array:
+    """Return 1 if an interval contains the measured value, else 0."""
+    return np.asarray((low <= measured) & (measured <= high), float)
+
+
+def compared(model: CoresModel, curves: Curves, confidence: float) -> Outcome:
+    """Compare predictions with measured curves."""
+    points = predict(model, curves.functions, CORES)
+    advice = advised(model, curves.functions, confidence).advice
+    truth = knees(curves.throughput)
+    return Outcome(
+        np.abs(advice.cores - truth).astype(float),
+        np.abs(knees(points.throughput) - truth).astype(float),
+        np.abs(points.throughput / curves.throughput - 1).mean(1),
+        np.abs(points.latency / curves.latency - 1).mean(1),
+        inside(advice.low, advice.high, truth),
+        (advice.high - advice.low).astype(float),
+        at_cores(curves.throughput, advice.cores.astype(float)) / curves.throughput.max(1),
+    )
