@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from slowpath.contention.accelerator.waiting import co_runs_of
 from slowpath.contention.memory.recipes import RECIPES
-from slowpath.contention.methods import METHODS, constant, predict_by, widening
+from slowpath.contention.methods import METHODS, predict_by, widening
 from slowpath.contention.model import FunctionModel, Profiles, choose, learn
 from slowpath.contention.prediction import Predictions
 from slowpath.contention.tables.cells import Table, read_cells
@@ -183,7 +183,7 @@ def evaluate(folder: Path, name: str, recipe: str | None) -> list[dict[str, obje
         asked = mixes.where(out)
         found_by = answers(model, asked.query, asked.alone)
         said = {name: one.throughput for name, one in found_by.items()}
-        said["constant"] = constant(model.memory, len(asked.alone))
+        said["constant"] = np.full(len(asked.alone), np.median(model.memory.throughput))
         for at, mix in enumerate(np.flatnonzero(out)):
             kinds = "+".join(sorted(kind for kind, _ in has[mix]))
             off = {one: abs(float(said[one][at]) / asked.throughput[at] - 1) for one in PREDICTORS}

@@ -1,7 +1,11 @@
-"""Learns what functions look like: patterns, a linear support vector machine, probabilities."""
+"""Learns what functions look like: patterns, a linear support vector machine, probabilities.
+
+Frequent patterns by PrefixSpan (J. Pei et al., ICDE 2001), with a limit on gaps.
+"""
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,10 +15,11 @@ from sklearn.model_selection import GroupKFold
 from sklearn.svm import LinearSVC
 
 from slowpath.insights.accelerators.classifier import Model, probability, read_model
-from slowpath.insights.accelerators.sequences import occurs, telling
+from slowpath.insights.accelerators.sequences import Ends, Words, occurs, places_after
 
 KINDS = ("crc", "checksum", "hash", "cipher", "lpm")
 _PATTERNS = 14
+_MOST_WORDS = 4
 _COST = 0.3
 Numbers = npt.NDArray[np.float64]
 
@@ -76,6 +81,62 @@ def _patterns(rows: Sequence[Row]) -> list[tuple[str, ...]]:
         others = [one for row in rows if row.label != kind for one in row.sequences]
         found.update(dict.fromkeys(telling(mine, others, _PATTERNS)))
     return list(found)
+
+
+def frequent_patterns(sequences: Sequence[Words], least: int) -> dict[Words, int]:
+    """Return the patterns that at least `least` sequences have, and their number of sequences."""
+    found = dict[Words, int]()
+    start = [(at, tuple(range(len(one)))) for at, one in enumerate(sequences)]
+    _grow((), start, sequences, least, found)
+    return {pattern: count for pattern, count in found.items() if len(pattern) > 1}
+
+
+def _grow(
+    prefix: Words,
+    projected: Iterable[tuple[int, Ends]],
+    sequences: Sequence[Words],
+    least: int,
+    found: dict[Words, int],
+) -> None:
+    following = dict[str, dict[int, set[int]]]()
+    for at, places in projected:
+        words = sequences[at]
+        for place in places:
+            following.setdefault(words[place], {}).setdefault(at, set()).add(place)
+    for word, by_sequence in sorted(following.items()):
+        if len(by_sequence) < least:
+            continue
+        pattern = (*prefix, word)
+        found[pattern] = len(by_sequence)
+        if len(pattern) == _MOST_WORDS:
+            continue
+        projected_on = [
+            (at, places_after(places, len(sequences[at]))) for at, places in by_sequence.items()
+        ]
+        _grow(pattern, projected_on, sequences, least, found)
+
+
+def telling(
+    of: Sequence[Words], others: Sequence[Words], most: int, *, support: float = 0.2
+) -> list[Words]:
+    """Return the patterns that best separate sequences: frequent in `of`, rare in `others`."""
+    least = max(2, round(support * len(of)))
+    scored = Counter[Words]()
+    for pattern, count in frequent_patterns(of, least).items():
+        rate = count / len(of)
+        wrong = sum(occurs(pattern, one) for one in others) / max(1, len(others))
+        scored[pattern] = round(1e6 * (rate - wrong))
+    chosen = list[Words]()
+    covered = Counter[frozenset[int]]()
+    for pattern, score in sorted(scored.items(), key=lambda one: (-one[1], one[0])):
+        has = frozenset(at for at, one in enumerate(of) if occurs(pattern, one))
+        if score <= 0 or covered[has] >= 2:  # noqa: PLR2004 - two others match the same sequences
+            continue
+        covered[has] += 1
+        chosen.append(pattern)
+        if len(chosen) == most:
+            break
+    return chosen
 
 
 def _numbers(rows: Sequence[Row], patterns: Sequence[tuple[str, ...]]) -> Numbers:

@@ -16,7 +16,7 @@ from slowpath.contention.composition import (
     total_contention,
 )
 from slowpath.contention.execution_pattern import Detected, better_of
-from slowpath.contention.methods import constant, fit_slomo
+from slowpath.contention.methods import fit_slomo
 from slowpath.contention.tables.profiles import OwnContention
 
 Floats = NDArray[np.float64]
@@ -85,7 +85,6 @@ def test_slomo_extrapolates_by_the_solo_throughput() -> None:
     assert slomo.predict(here.columns, np.full(30, 800.0)) == pytest.approx(0.8 * predicted)
     with pytest.raises(ValueError, match="is not known"):
         fit_slomo(here).predict(here.columns, np.full(30, 800.0))
-    assert set(constant(here, 3)) == {np.median(here.throughput)}
 
 
 def test_competitors_add_up() -> None:

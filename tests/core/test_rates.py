@@ -11,7 +11,6 @@ from slowpath.core.schema.rates import (
     Metric,
     Rate,
     format_apart,
-    format_bitrate,
     format_improvement,
     format_packetrate,
     format_rate,
@@ -61,14 +60,14 @@ def test_parse_refuses(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (format_bitrate(24_769_999_999.9), "24.7 Gbit/s"),
+        (format_rate(24_769_999_999.9, "bitrate"), "24.7 Gbit/s"),
         (format_packetrate(50_632_911.4), "50.6 Mpps"),
         (format_packetrate(54.4e6), "54.4 Mpps"),
         (format_packetrate(999_999_999.0), "999 Mpps"),
         (format_packetrate(1e9), "1.00 Gpps"),
         (format_packetrate(12.0), "12.0 pps"),
         (format_packetrate(0.0), "0.00 pps"),
-        (format_bitrate(1e18), "1000 Pbit/s"),
+        (format_rate(1e18, "bitrate"), "1000 Pbit/s"),
     ],
 )
 def test_format(text: str, expected: str) -> None:

@@ -17,8 +17,8 @@ use crate::read::{Missing, Read};
 use crate::start::{InitialByte, Start};
 use rustc_hash::FxHashMap as HashMap;
 use slowpath_ir::{
-    BinaryOp, Block, BlockId, Destination, InputId, InputKind, InsnIdx, Liveness, Op, Operand,
-    OriginOp, Program, Reg, RegionId, RelianceId, Terminator,
+    BinaryOp, Block, BlockId, Destination, InputId, InsnIdx, Liveness, Op, Operand, OriginOp,
+    Program, Reg, RegionId, RelianceId, Terminator,
 };
 use slowpath_smt::{ArrayId, Domain, Node, TermId, TermPool, VarId};
 use slowpath_stop::Ticker;
@@ -540,12 +540,5 @@ impl Executor {
             BinaryOp::Concat => pool.concat(a, b),
             BinaryOp::Intern => pool.intern(a, b),
         }
-    }
-
-    /// Returns the term of a region's base address, if it is an input.
-    pub fn base_input(&self, region: RegionId) -> Option<TermId> {
-        let inputs = self.program.inputs.iter().zip(&self.inputs);
-        let mut matching = inputs.filter(|(input, _)| input.kind == InputKind::BaseAddress(region));
-        matching.next().map(|(_, &term)| term)
     }
 }

@@ -68,11 +68,6 @@ def solo_throughput(profile: MemoryProfile) -> float | None:
     return float(np.median(profile.throughput[without])) if without.any() else None
 
 
-def constant(profile: MemoryProfile, rows: int) -> Floats:
-    """Return the median measured throughput, repeated for the given number of rows."""
-    return np.full(rows, np.median(profile.throughput))
-
-
 Method = Literal["slowpath", "sum", "min", "slomo"]
 
 _UNLIKE = 3.0

@@ -13,8 +13,6 @@ import statistics
 from collections.abc import Sequence
 from typing import NamedTuple
 
-CONFIDENCE = 0.95
-"""Minimum probability that an interval contains the true value."""
 _NOMINAL = 0.98  # confidence of intervals that are checked several times before one is accepted
 _FAR, _NEAR = 5.0, 0.25
 """An outlier is farther from the median than `_FAR` standard deviations and than `_NEAR` of it."""
@@ -22,7 +20,7 @@ _NORMAL = 1.4826  # standard deviation of a normal distribution, in median absol
 
 
 class Interval(NamedTuple):
-    """The range of a value with `CONFIDENCE`."""
+    """A range that contains the true value with a probability of at least 95 %."""
 
     low: float
     high: float

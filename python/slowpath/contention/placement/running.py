@@ -29,7 +29,7 @@ from slowpath.contention.placement.fleet import (
     possible_mixes,
 )
 from slowpath.contention.placement.optimum import Plan, assign, fewest
-from slowpath.contention.placement.policies import POLICIES, TURNED_AWAY, Placement, row_of
+from slowpath.contention.placement.policies import TURNED_AWAY, Placement, row_of
 from slowpath.contention.placement.shares import PredictedShares, Shares, measured_shares
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.pool import Pool
@@ -89,7 +89,6 @@ def judge(placement: Placement, arrivals: Arrivals, by: Judge) -> Judged:
 
 OPTIMAL = "optimal"
 """The policy that knows all arrivals in advance."""
-ALL_POLICIES = (*POLICIES, OPTIMAL)
 
 _AHEAD = 20_000
 """Maximum number of mixes predicted in advance, once for all processes."""

@@ -90,11 +90,6 @@ def format_apart(low: float, high: float, metric: Metric) -> tuple[str, str]:
     return f"{low!r}", f"{high!r}"
 
 
-def format_bitrate(value: float) -> str:
-    """Format a bit rate given in bit/s."""
-    return format_rate(value, "bitrate")
-
-
 def format_packetrate(value: float) -> str:
     """Format a packet rate given in packets/s."""
     return format_rate(value, "packetrate")

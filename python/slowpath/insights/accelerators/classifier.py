@@ -26,11 +26,10 @@ _SHARES = (
     *("gep", "icmp", "select", "call", "fshl", "bswap"),
 )
 """Words whose share of all words is a feature; constants behind them are ignored."""
-PLAIN = len(_SHARES) + 5
 
 
 def features(function: Function, patterns: Sequence[Words]) -> list[float]:
-    """Return the features of a function: `PLAIN` numbers, and one for each pattern."""
+    """Return the features of a function: shares of words, counts, and one for each pattern."""
     inside = sequences(function)
     everything = words(function.blocks)
     counted = Counter(word.partition(".")[0] for one in inside for word in one)

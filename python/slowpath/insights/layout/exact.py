@@ -29,10 +29,6 @@ fetched its window."""
 _Cost = tuple[int, int]
 """Accesses, then bytes up to the end of the struct."""
 
-_Open = tuple[_Cost, tuple[int, int], _State, _Cost]
-"""Lower bound of orders through a state, a tie-breaker that makes the search deterministic, the
-state, and its cost so far."""
-
 
 class Found(NamedTuple):
     """Result of a search."""

@@ -67,11 +67,6 @@ _GAP = 4
 """Number of equal bytes that separates two ranges; fewer may be equal by chance in random data."""
 
 
-def spread(pieces: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Return the start of the first range and the end of the last one."""
-    return pieces[0][0], sum(pieces[-1])
-
-
 CALL_SECONDS = 0.1
 """CPU time of one call in seconds; a longer call kills the process (SIGPROF)."""
 _LARGEST = 1 << 16

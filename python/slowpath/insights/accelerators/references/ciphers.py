@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Literal
 
-Block = bytes
 _ROUNDS = {16: 10, 24: 12, 32: 14}
 AES_KEY_SIZES = tuple(_ROUNDS)
 AES_SIZE = 16
@@ -109,7 +108,6 @@ def aes_decrypt(block: bytes, key: bytes) -> bytes:
 
 
 DES_SIZE = 8
-DES_KEY_SIZES = (8, 16, 24)
 
 _START = tuple(
     at + 8 * turn for at in (57, 59, 61, 63, 56, 58, 60, 62) for turn in range(0, -8, -1)
@@ -363,13 +361,6 @@ def _core(
     if add:
         x = [one + two & U32 for one, two in zip(x, before, strict=True)]
     return _streams_bytes(x)
-
-
-def chacha_quarter(words: tuple[int, int, int, int]) -> tuple[int, ...]:
-    """Apply one quarter round of ChaCha."""
-    x = list(words)
-    _chacha_quarter(x, 0, 1, 2, 3)
-    return tuple(x)
 
 
 def chacha20(key: bytes, nonce: bytes, counter: int, size: int) -> bytes:

@@ -218,11 +218,6 @@ def lookup3(data: bytes, seed: int) -> int:
     return _final3(a + x & U32, b + y & U32, c + z & U32)[2]
 
 
-def lookup3_words(data: bytes, seed: int) -> int:
-    """Return `hashword` of lookup3.c, whose length counts words; Linux's `jhash2` is the same."""
-    return lookup3(data, seed)  # `hashword` adds 4 times its length in words: the length in bytes
-
-
 def murmur2(data: bytes, seed: int) -> int:
     """Return MurmurHash2, 32 bits."""
     factor = 0x5BD1E995
