@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from slowpath.annotate.documents import Annotation
 from slowpath.annotate.report import annotation_report, headline
-from slowpath.annotate.rows import Annotation, annotation, find_source
+from slowpath.annotate.rows import annotation, find_source
 from slowpath.core.schema.derived import main_component
 from slowpath.core.schema.results import Detail
 from support import (

@@ -8,7 +8,6 @@ import pytest
 from slowpath.bounds.cli import FORMATS
 from slowpath.bounds.report_csv import COLUMNS
 from slowpath.bounds.report_rates import format_cycles, full_report
-from slowpath.core.command import load
 from slowpath.core.printable import one_line
 from slowpath.core.schema.derived import is_capped, own_rate
 from slowpath.core.schema.results import DESCRIBED_PATHS, Detail, Result, Stretch, failed_result
@@ -73,7 +72,7 @@ def text_of(result: Result, detail: Detail = DETAIL, *, verbose: bool = False) -
 
 
 def write(form: str, results: list[Result]) -> str:
-    reporter = load(FORMATS[form])([r["file"] for r in results], verbose=False)
+    reporter = FORMATS.reporter(form)([r["file"] for r in results], verbose=False)
     lines = [*reporter.start()]
     for result in results:
         lines += reporter.add(result, DETAIL, json.dumps(result, ensure_ascii=False))

@@ -9,6 +9,7 @@ import pytest
 from slowpath.chain.run import ChainOptions, optimize
 from slowpath.core.engine import chains
 from slowpath.core.errors import ExitCode
+from slowpath.core.formats import JSON, Reporter
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping
 from support import ROOT
@@ -35,7 +36,8 @@ def killed_behind(messages: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def ended(capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
     """The load balancer in the report, of a command that was out of time."""
-    assert optimize(ChainOptions(CHAIN, "trust", "json", deadline_seconds=5)) is ExitCode.UNDECIDED
+    options = ChainOptions(CHAIN, "trust", Reporter("json", {"json": JSON}), deadline_seconds=5)
+    assert optimize(options) is ExitCode.UNDECIDED
     text = capsys.readouterr().out
     check("chain", text)
     report = json.loads(text)

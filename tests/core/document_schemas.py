@@ -12,8 +12,6 @@ from typing import (
     Annotated,
     Any,
     Literal,
-    NotRequired,
-    TypedDict,
     Union,
     get_args,
     get_origin,
@@ -21,110 +19,29 @@ from typing import (
     is_typeddict,
 )
 
-from slowpath.annotate.rows import Annotation
-from slowpath.calibrate.experiments.documents import CalibratedExperiment
+from slowpath.annotate.documents import AnnotateDocument
+from slowpath.calibrate.documents import CalibrateDocument, Catalogue
 from slowpath.calibrate.experiments.specification import Experiment
-from slowpath.calibrate.listing import Catalogue
 from slowpath.chain.documents import ChainReport, PlanReport, VerifyReport
 from slowpath.contention.diagnosis_documents import DiagnosisReport
 from slowpath.contention.documents import SavedModel
 from slowpath.contention.placement.documents import PlacementReport, SuggestionReport
 from slowpath.contention.profiling.setup import ProfileRecord
-from slowpath.diff.machine_readable import ComparedProgram, StoppedProgram
+from slowpath.diff.documents import DiffDocument
 from slowpath.insights.accelerators.documents import AcceleratorsReport
 from slowpath.insights.advice.documents import AdviceReport
 from slowpath.insights.blocks.documents import BlocksReport
 from slowpath.insights.layout.documents import CoalescingReport
 from slowpath.insights.placement.documents import StatePlacement
 from slowpath.insights.trace.documents import CountsReport
-from slowpath.measure.disturbances import Disturbance
-from slowpath.measure.documents import ComparedVersions, MeasuredProgram
-from slowpath.measure.environment import Environment
-from slowpath.models.documents import FittedModel, Predicted
-from slowpath.show.calibrations import Calibration
+from slowpath.measure.documents import MeasureDocument
+from slowpath.models.documents import FitDocument
+from slowpath.show.documents import CalibrationDocument
 from slowpath.sweep.documents import Sweep
 
 Schema = dict[str, Any]
 
 SCALARS = {str: "string", bool: "boolean", int: "integer", float: "number", NoneType: "null"}
-
-
-class AnnotateDocument(TypedDict):
-    """What `slowpath annotate --format json` writes."""
-
-    slowpath: str
-    """Version of slowpath."""
-    compiler: NotRequired[str]
-    """Version of clang, as it prints it; absent where nothing was compiled."""
-    annotations: list[Annotation]
-    """In the order of the command line."""
-
-
-class CalibrationDocument(TypedDict):
-    """What `slowpath show TARGET.toml --format json` writes."""
-
-    slowpath: str
-    """Version of slowpath."""
-    calibrations: list[Calibration]
-    """In the order of the command line."""
-
-
-class DiffDocument(TypedDict):
-    """What `slowpath diff --format json` writes."""
-
-    slowpath: str
-    """Version of slowpath."""
-    old: str
-    """The file of the old side as the user named it."""
-    new: str
-    """The file of the new side as the user named it."""
-    programs: list[ComparedProgram]
-    """In the order of `--sort`, else that of OLD, then those that only NEW has."""
-    failures: list[StoppedProgram]
-    """Of all programs, whatever `--filter` leaves out of `programs`."""
-
-
-class FitDocument(TypedDict):
-    """What `slowpath fit --format json` writes."""
-
-    slowpath: str
-    """Version of slowpath."""
-    file: str | None
-    """The file of measurements as the user named it; null where columns came from Python."""
-    model: FittedModel
-    """What was derived from it."""
-    predictions: list[Predicted] | None
-    """With `--predict`, what the model says at each line of that file; null otherwise."""
-
-
-class MeasureDocument(TypedDict):
-    """What `slowpath measure --format json` writes."""
-
-    slowpath: str
-    """Version of slowpath."""
-    compiler: NotRequired[str]
-    """Version of clang, as it prints it; absent where nothing was compiled."""
-    environment: Environment
-    """Where it was measured, and what happened there meanwhile."""
-    disturbances: list[Disturbance]
-    """What of that disturbs, or has to be known: warnings, then notes."""
-    results: list[MeasuredProgram]
-    """In the order of the command line, one for each program."""
-    comparison: list[ComparedVersions] | None
-    """Programs that both files have, where two were named; null otherwise."""
-
-
-class CalibrateDocument(TypedDict):
-    """What `slowpath calibrate --format json` writes."""
-
-    slowpath: str
-    """Version of slowpath."""
-    directory: str
-    """That of the run, as the user named it."""
-    target_file: str | None
-    """The description of this machine as a target; null where it takes more experiments."""
-    experiments: list[CalibratedExperiment]
-    """Those of the run that were measured, now or before, in the order in which it has them."""
 
 
 DOCUMENTS: dict[str, Any] = {

@@ -13,7 +13,7 @@ from slowpath.calibrate.core_model.derivation import models_text
 from slowpath.core.errors import InputError
 from slowpath.models.documents import FittedModel
 from slowpath.models.evaluation import evaluate
-from slowpath.models.files import read, written
+from slowpath.models.files import document_of, read
 from slowpath.models.fitting import fit
 from slowpath.models.metrics import error
 from slowpath.models.options import Options
@@ -170,18 +170,18 @@ def test_errors_are_those_of_the_model_and_of_its_functions() -> None:
     model = fit(points(X, structured(3), 0.005), QUICK)
     of_functions = max(segment["errors"]["smape"] for segment in model["segments"])
     assert model["errors"]["smape"] < 0.5 * of_functions
-    text = "\n".join(line.text for line in text_report(None, model))
+    text = "\n".join(line.text for line in text_report(document_of(None, model)))
     assert "what neighbouring points have in common" in text
 
 
 def test_it_is_read_as_it_was_written() -> None:
     model = fit(points(X, structured(4), 0.005), QUICK)
-    text = written(None, model, None)
+    text = json.dumps(document_of(None, model))
     again = read("model", text)[1]
     assert evaluate(again, X * 1.1).y.tolist() == evaluate(model, X * 1.1).y.tolist()
     assert model["residuals"] is not None
     for wrong in ({"x": [2.0, 1.0], "share": [0.1, 0.1]}, {"x": [1.0], "share": [-1.0]}):
-        broken = written(None, {**model, "residuals": wrong}, None)  # type: ignore[typeddict-item]
+        broken = json.dumps(document_of(None, {**model, "residuals": wrong}))  # type: ignore[typeddict-item]
         with pytest.raises(InputError, match="residuals are no shares"):
             read("model", broken)
 

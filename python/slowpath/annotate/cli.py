@@ -2,16 +2,19 @@
 
 from argparse import Namespace
 
-from slowpath.bounds.flags import ANALYSIS, FILES, OUTPUT, form_option, written_options
+from slowpath.bounds.flags import ANALYSIS, FILES, written_options
 from slowpath.core.command import Command, option
+from slowpath.core.formats import OUTPUT, STABLE, Formats
+
+_FORMATS = Formats("slowpath.annotate.run", table="annotations_text", json="annotations_json")
 
 
 def _annotate(given: Namespace) -> int:
-    from slowpath.annotate.run import Output, annotate
+    from slowpath.annotate.run import annotate
     from slowpath.bounds.options import read_request
 
     request = read_request(given.file, written_options(given, given.file))
-    return annotate(request, Output(given.format, given.instructions))
+    return annotate(request, _FORMATS.reporter(given.format), instructions=given.instructions)
 
 
 ANNOTATE = Command(
@@ -32,7 +35,7 @@ ANNOTATE = Command(
             action="store_true",
             help="Show the instructions below each source line.",
         ),
-        form_option(("table", "json"), "json is stable"),
+        _FORMATS.option(STABLE),
     ),
     _annotate,
 )

@@ -6,14 +6,8 @@ The costs of all rows, including overhead and code without a source line, add up
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from slowpath.annotate.rows import (
-    AnnotatedInstruction,
-    AnnotatedLine,
-    Annotation,
-    Costs,
-    Source,
-    share_of,
-)
+from slowpath.annotate.documents import AnnotatedInstruction, AnnotatedLine, Annotation, Costs
+from slowpath.annotate.rows import Source, share_of
 from slowpath.bounds import report_counts
 from slowpath.bounds import report_rates as report_single
 from slowpath.bounds.report_path import assumption_lines, estimate_lines, labelled

@@ -1,31 +1,29 @@
 """The command `slowpath annotate`."""
 
-from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
 
+from slowpath.annotate.documents import Annotation
 from slowpath.annotate.report import annotation_report, headline
-from slowpath.annotate.rows import Annotation, annotation, find_sources
+from slowpath.annotate.rows import annotation, find_sources
 from slowpath.bounds.analyst import RunContext, Session
-from slowpath.bounds.outcomes import Analysed, Complaints, Unmatched, note_remarks
+from slowpath.bounds.outcomes import Complaints, Unmatched, note_remarks
 from slowpath.bounds.plan import Request
 from slowpath.core.engine import identity
 from slowpath.core.errors import ExitCode, worst
+from slowpath.core.formats import Reporter, json_items, stream_lines
 from slowpath.core.jobs.stopping import heeding_signals
-from slowpath.core.printable import json_line
 from slowpath.core.programs.sources import is_c, provenance
 from slowpath.core.schema.provenance import provenance_lines
-from slowpath.core.terminal import note, out, out_lines
+from slowpath.core.schema.results import Result
+from slowpath.core.terminal import Line, note
+
+_Annotated = Iterable[tuple[Result, Annotation]]
 
 
-class Output(NamedTuple):
-    """Options of the output."""
-
-    form: Literal["table", "json"]
-    instructions: bool  # below each source line
-
-
-def annotate(request: Request, output: Output) -> ExitCode:
+def annotate(request: Request, reporter: Reporter, *, instructions: bool) -> ExitCode:
     """Annotate every program; an error does not stop the others.
+
+    With `instructions`, text has them below each source line.
 
     Raises:
         OptionError: if an option makes no sense for these files.
@@ -35,37 +33,42 @@ def annotate(request: Request, output: Output) -> ExitCode:
     note_remarks(session.plan)
     with heeding_signals() as stopping:
         analyses = session.analyse(RunContext(stopping), request.options._replace(code=True))
-        return _annotate(output, analyses, request)
+        codes, unmatched = list[ExitCode](), Unmatched()
+        complaints = Complaints(request, unmatched)
+
+        def annotated() -> _Annotated:
+            for each in analyses:
+                yield each.result, annotation(each.result, each.detail)
+                codes.append(complaints.add(each))
+
+        compiled = any(is_c(file) for file in request.files)
+        head = {"slowpath": identity.version(), **provenance(compiled=compiled)}
+        stream_lines(reporter(head, annotated(), instructions=instructions))
+        return worst([*codes, unmatched.complain()])
 
 
-def _annotate(output: Output, analyses: Iterator[Analysed], request: Request) -> ExitCode:
-    codes, unmatched = list[ExitCode](), Unmatched()
-    complaints = Complaints(request, unmatched)
-    made = provenance(compiled=any(is_c(file) for file in request.files))
-    if output.form == "json":
-        head = {"slowpath": identity.version(), **made}
-        out(f'{json_line(head)[:-1]}, "annotations": [')
-    for number, analysed in enumerate(analyses):
-        annotated = annotation(analysed.result, analysed.detail)
-        if output.form == "json":
-            out(("," if number else "") + json_line(annotated))
-        elif annotated["error"] is None:
-            if ExitCode.FINE in codes:
-                out("")
-            _report(analysed, annotated, output)
-        codes.append(complaints.add(analysed))
-    if output.form == "json":
-        out("]}")
-    else:
-        out_lines(provenance_lines(made))
-    return worst([*codes, unmatched.complain()])
+def annotations_json(
+    head: Mapping[str, object], annotated: _Annotated, **_unused: object
+) -> Iterator[str]:
+    """Return the JSON document, with one line for each program."""
+    return json_items(head, "annotations", (one for _, one in annotated))
 
 
-def _report(analysed: Analysed, annotated: Annotation, output: Output) -> None:
-    out_lines(headline(analysed.result))
-    out("")
-    sources = find_sources(annotated)
-    for source in sources.values():
-        if source.remark is not None:
-            note(f"note: {annotated['file']}: {source.remark}")
-    out_lines(annotation_report(annotated, sources, instructions=output.instructions))
+def annotations_text(
+    head: Mapping[str, object], annotated: _Annotated, *, instructions: bool
+) -> Iterator[Line]:
+    """Yield the text report of each program; print remarks on sources to standard error."""
+    separator = list[Line]()
+    for result, one in annotated:
+        if one["error"] is not None:
+            continue
+        yield from separator
+        separator = [Line("")]
+        yield from headline(result)
+        yield Line("")
+        sources = find_sources(one)
+        for source in sources.values():
+            if source.remark is not None:
+                note(f"note: {one['file']}: {source.remark}")
+        yield from annotation_report(one, sources, instructions=instructions)
+    yield from provenance_lines(head)

@@ -7,23 +7,18 @@ from slowpath.bounds.flags import (
     FILES,
     GUARANTEE,
     METRICS,
-    OUTPUT,
     SEARCH,
     TARGETS,
     WHERE,
-    form_option,
     written_options,
 )
-from slowpath.core.command import Command, load, option, within
+from slowpath.core.command import Command, option, within
+from slowpath.core.formats import OUTPUT, Formats
 
-FORMATS = {
-    "table": "slowpath.bounds.report:text_reporter",
-    "json": "slowpath.bounds.report:JsonReporter",
-    "csv": "slowpath.bounds.report:CsvReporter",
-}
-"""The place of the class or function that creates the `Reporter`, for each value of `--format`."""
-
-
+FORMATS = Formats(
+    "slowpath.bounds.report", table="text_reporter", json="JsonReporter", csv="CsvReporter"
+)
+"""Formats of `bound` and `chain bound`, each with the place of a `MakeReporter`."""
 REPORTING = (
     option(
         GUARANTEE,
@@ -49,7 +44,7 @@ REPORTING = (
         help="Report the K slowest satisfiable paths (default: %(default)s). The format table "
         "describes the first 100.",
     ),
-    form_option(FORMATS, "json and csv are stable"),
+    FORMATS.option(),
     option(
         OUTPUT,
         "--pcap",
@@ -79,7 +74,7 @@ def _bound(given: Namespace) -> int:
 
         check_place(given.scheduler, given.jobs)
     requests = read_requests(given.file, written_options(given, given.file))
-    output = Output(load(FORMATS[given.format]), given.pcap, given.verbose)
+    output = Output(FORMATS.reporter(given.format), given.pcap, given.verbose)
     return run(requests, output, Place(given.jobs, given.scheduler))
 
 

@@ -1,7 +1,7 @@
 """Options that several commands share, with their help texts."""
 
 from argparse import Namespace
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from slowpath.core.command import Option, argument, option, within
@@ -15,7 +15,6 @@ PROGRAMS = "Which programs"
 GUARANTEE = "What to guarantee"
 SEARCH = "How far to search"
 ASSUMED = "What to assume"
-OUTPUT = "Output"
 WHERE = "Where to compute"
 
 FILES = argument(
@@ -206,18 +205,6 @@ def cpu_option(group: str) -> Option:
         metavar="NUMBER",
         type=within(int, 0, 1 << 20),
         help="Measure on this CPU (default: the last one that this process may use).",
-    )
-
-
-def form_option(forms: Iterable[str], promise: str) -> Option:
-    """Return the option for the output format; the first form is the default."""
-    names = tuple(forms)
-    return option(
-        OUTPUT,
-        "--format",
-        choices=names,
-        default=names[0],
-        help=f"Format of the output; {promise} (default: %(default)s).",
     )
 
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from slowpath.core.engine import identity
-from slowpath.core.printable import json_ascii, json_line, one_line
+from slowpath.core.formats import json_start
+from slowpath.core.printable import json_ascii, one_line
 from slowpath.core.schema.derived import is_count
 from slowpath.core.schema.provenance import provenance_lines
 from slowpath.core.schema.rates import as_metric
@@ -73,7 +74,7 @@ class JsonReporter(Reporter):
     def start(self) -> Iterable[Line]:
         """Return the head of the document."""
         head = {"slowpath": identity.version(), **self.provenance}
-        return [Line(f'{json_line(head)[:-1]}, "results": [')]
+        return [Line(json_start(head, "results"))]
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
         """Return the result as JSON."""

@@ -2,12 +2,14 @@
 
 from argparse import Namespace
 
-from slowpath.bounds.flags import OUTPUT, cpu_option, form_option
+from slowpath.bounds.flags import cpu_option
 from slowpath.core.command import ARGUMENTS, Command, option, within
+from slowpath.core.formats import JSON, OUTPUT, STABLE, Formats
 
 _WHICH = "Selection of experiments"
 _HOW = "Measurement settings"
-FORMATS = ("table", "json")
+_FORMATS = Formats("slowpath.calibrate.report", table="text_report", json=JSON)
+_CATALOGUE = Formats("slowpath.calibrate.listing", table="text_report", json=JSON)
 
 
 def _calibrate(given: Namespace) -> int:
@@ -16,8 +18,8 @@ def _calibrate(given: Namespace) -> int:
     from slowpath.calibrate.settings import read_settings
 
     if given.list:
-        return list_all(given.format)
-    return calibrate(read_settings(given))
+        return list_all(_CATALOGUE.reporter(given.format))
+    return calibrate(read_settings(given), _FORMATS.reporter(given.format))
 
 
 CALIBRATE = Command(
@@ -116,7 +118,7 @@ CALIBRATE = Command(
             help="Write a report of the run as one self-contained page: figures, models, "
             "residuals, machine.",
         ),
-        form_option(FORMATS, "json is stable"),
+        _FORMATS.option(STABLE),
     ),
     _calibrate,
 )

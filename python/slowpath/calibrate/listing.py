@@ -1,58 +1,21 @@
 """Output of `slowpath calibrate --list`: test beds and experiments."""
 
 from collections.abc import Iterator, Sequence
-from typing import TypedDict
 
+from slowpath.calibrate.documents import Catalogue
 from slowpath.calibrate.experiments.bed import TestBed
 from slowpath.calibrate.experiments.reading import shipped_experiment, shipped_names
-from slowpath.calibrate.experiments.specification import Experiment, Metric
+from slowpath.calibrate.experiments.specification import Experiment
 from slowpath.calibrate.settings import is_supported
 from slowpath.calibrate.testbeds import TESTBEDS
 from slowpath.core.command import load
 from slowpath.core.engine import identity
 from slowpath.core.errors import ExitCode
-from slowpath.core.printable import json_line
-from slowpath.core.terminal import Line, out, out_lines
+from slowpath.core.formats import Reporter
+from slowpath.core.terminal import Line
 
 
-class ListedBed(TypedDict):
-    """A test bed that measures experiments or computes their costs."""
-
-    name: str
-    """Name, as an argument of `--testbed`."""
-    says: str
-    """Description in one line."""
-    target: str
-    """Name of the target whose costs it yields."""
-    metrics: list[Metric]
-    """Metrics that it yields for a packet; empty if it only writes programs."""
-    exact: bool
-    """True if it computes costs instead of measuring them."""
-    components: list[str]
-    """Kinds of components that it supports."""
-
-
-class ListedExperiment(TypedDict):
-    """An experiment that comes with slowpath."""
-
-    specification: Experiment
-    """Complete specification; its `name` is an argument of `--component`."""
-    runs_on: list[str]
-    """Names of the test beds that support it."""
-
-
-class Catalogue(TypedDict):
-    """Output of `slowpath calibrate --list --format json`."""
-
-    slowpath: str
-    """Version of slowpath."""
-    testbeds: list[ListedBed]
-    """All test beds."""
-    experiments: list[ListedExperiment]
-    """Experiments that come with slowpath, by name."""
-
-
-def list_all(form: str) -> ExitCode:
+def list_all(reporter: Reporter) -> ExitCode:
     """Print test beds and experiments.
 
     Raises:
@@ -60,10 +23,7 @@ def list_all(form: str) -> ExitCode:
     """
     beds: list[TestBed] = [load(place) for place in TESTBEDS.values()]
     experiments = [shipped_experiment(name) for name in shipped_names()]
-    if form == "json":
-        out(json_line(_catalogue(beds, experiments)))
-    else:
-        out_lines(_listed(beds, experiments))
+    reporter.write(_catalogue(beds, experiments))
     return ExitCode.FINE
 
 
@@ -88,11 +48,14 @@ def _catalogue(beds: Sequence[TestBed], experiments: Sequence[Experiment]) -> Ca
     }
 
 
-def _listed(beds: Sequence[TestBed], experiments: Sequence[Experiment]) -> Iterator[Line | str]:
+def text_report(catalogue: Catalogue) -> Iterator[Line | str]:
+    """Yield the test beds, and the experiments with their swept parameters."""
+    beds = catalogue["testbeds"]
+    experiments = [one["specification"] for one in catalogue["experiments"]]
     yield Line("Test beds", "bold")
-    width = max(len(bed.name) for bed in beds)
+    width = max(len(bed["name"]) for bed in beds)
     for bed in beds:
-        yield f"  {bed.name:<{width}}  {bed.says}"
+        yield f"  {bed['name']:<{width}}  {bed['says']}"
     yield ""
     yield Line("Experiments", "bold")
     width = max(len(one["name"]) for one in experiments)

@@ -1,8 +1,9 @@
 """Results of a calibration as text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from slowpath.calibrate.core_model.derivation import Derived
+from slowpath.calibrate.documents import CalibrateDocument
 from slowpath.calibrate.experiments.documents import CalibratedExperiment, Point
 from slowpath.core.terminal import Line, grid
 from slowpath.models.documents import FittedModel
@@ -13,16 +14,15 @@ _WORDS = {"polynomial-0": "constant", "polynomial-1": "linear", "polynomial-2": 
 _LARGE = 100.0
 
 
-def text_report(found: Sequence[CalibratedExperiment], directory: str) -> Iterator[Line | str]:
-    """Format the table of experiments, and the directory of the run."""
+def text_report(document: CalibrateDocument, derived: Derived | None) -> Iterator[Line | str]:
+    """Yield the table of experiments, the directory of the run, and the target with its errors."""
+    found = document["experiments"]
     if found:
         yield from grid(_COLUMNS, [_row(each) for each in found], right=_RIGHT, margin="")
         yield ""
-    yield f"Programs, samples, models and pictures: {directory}"
-
-
-def target_report(derived: Derived) -> Iterator[str]:
-    """Format the name of the target file, and its errors on the measurements."""
+    yield f"Programs, samples, models and pictures: {document['directory']}"
+    if derived is None:
+        return
     yield f"Target of this machine: {derived.file}"
     error = f"half of them to {derived.error:.1%} of their time"
     yield f"It explains {derived.programs} programs, {error}."

@@ -13,18 +13,18 @@ from slowpath.bounds.default_target import (
 )
 from slowpath.bounds.options import check_valid
 from slowpath.calibrate.core_model.derivation import Derived, derive
+from slowpath.calibrate.documents import CalibrateDocument
 from slowpath.calibrate.experiments.documents import CalibratedExperiment
 from slowpath.calibrate.experiments.evaluation import evaluate_all
 from slowpath.calibrate.experiments.folder import write
 from slowpath.calibrate.experiments.running import RunCallbacks, blocks_left, run, run_settings
-from slowpath.calibrate.report import target_report, text_report
 from slowpath.calibrate.settings import Settings
 from slowpath.core import terminal
 from slowpath.core.engine import identity, targets
 from slowpath.core.errors import ExitCode, worst
+from slowpath.core.formats import Reporter
 from slowpath.core.jobs.stopping import heeding_signals
-from slowpath.core.printable import json_line
-from slowpath.core.terminal import error, note, out, out_lines
+from slowpath.core.terminal import error, note
 from slowpath.models.fitting import need
 
 _PAUSE = 30.0
@@ -99,7 +99,7 @@ _THEN = "models are fitted"
 _PACKAGES = ("numpy", "scipy", "matplotlib")
 
 
-def calibrate(settings: Settings) -> ExitCode:
+def calibrate(settings: Settings, reporter: Reporter) -> ExitCode:
     """Measure the requested experiments, and evaluate all measured ones.
 
     Raises:
@@ -115,7 +115,7 @@ def calibrate(settings: Settings) -> ExitCode:
     # The reader may close the report's pipe early, so the page comes first.
     if settings.html is not None:
         _page(settings.html, settings, found)
-    code = _report(settings, found, derived)
+    code = _report(settings, found, derived, reporter)
     if derived is not None and kept:
         _keep(derived)
     return worst([code, ExitCode.UNDECIDED if stopped else ExitCode.FINE])
@@ -179,21 +179,24 @@ def _page(file: str, settings: Settings, found: list[CalibratedExperiment]) -> N
     write(Path(file), run_page(str(settings.folder.path), found, where))
 
 
-def _report(
+def _document(
     settings: Settings, found: list[CalibratedExperiment], derived: Derived | None
+) -> CalibrateDocument:
+    return {
+        "slowpath": identity.version(),
+        "directory": str(settings.folder.path),
+        "target_file": None if derived is None else derived.file,
+        "experiments": found,
+    }
+
+
+def _report(
+    settings: Settings,
+    found: list[CalibratedExperiment],
+    derived: Derived | None,
+    reporter: Reporter,
 ) -> ExitCode:
-    if settings.form == "json":
-        document = {
-            "slowpath": identity.version(),
-            "directory": str(settings.folder.path),
-            "target_file": None if derived is None else derived.file,
-            "experiments": found,
-        }
-        out(json_line(document))
-    else:
-        out_lines(text_report(found, str(settings.folder.path)))
-        if derived is not None:
-            out_lines(target_report(derived))
+    reporter.write(_document(settings, found, derived), derived)
     code = ExitCode.FINE
     for each in found:
         name, measurement = each["name"], each["measurement"]

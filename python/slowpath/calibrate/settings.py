@@ -32,7 +32,6 @@ class Settings(NamedTuple):
     limits: Limits
     experiments: Sequence[Experiment]  # to measure
     names: Sequence[str]  # of all experiments of the run, in order
-    form: str
     html: str | None = None  # file for the report page
 
 
@@ -55,9 +54,9 @@ def _settings(given: Namespace) -> Settings:
     if given.evaluate is not None:
         folder = RunFolder(Path(given.evaluate))
         names = [name for name in folder.settings()["experiments"] if folder.of(name).measured]
-        return Settings(folder, None, Limits(0, 0, None), [], names, given.format)
+        return Settings(folder, None, Limits(0, 0, None), [], names)
     if given.rerun is not None:
-        return _again(RunFolder(Path(given.rerun)), given.format)
+        return _again(RunFolder(Path(given.rerun)))
     bed = _bed(given.testbed or _USUAL)
     experiments = _chosen(given, bed)
     folder = RunFolder(Path(given.output or f"calibration-{bed.name}"))
@@ -66,7 +65,7 @@ def _settings(given: Namespace) -> Settings:
         raise InputError(str(folder.path), reason)
     limits = Limits((given.precision or _PRECISION) / 100, given.seconds or _SECONDS, given.cpu)
     names = [experiment["name"] for experiment in experiments]
-    return Settings(folder, bed, limits, experiments, names, given.format)
+    return Settings(folder, bed, limits, experiments, names)
 
 
 def _alone(given: Namespace, option: str) -> None:
@@ -88,13 +87,13 @@ def _alone(given: Namespace, option: str) -> None:
             raise OptionError(option, f"the directory says what is run; leave out {name}")
 
 
-def _again(folder: RunFolder, form: str) -> Settings:
+def _again(folder: RunFolder) -> Settings:
     known = folder.settings()
     names = known["experiments"]
     left = [name for name in names if not _is_complete(folder, name)]
     experiments = [_of_run(folder, name) for name in left or names]
     limits = Limits(known["precision"], known["seconds"], known["cpu"])
-    return Settings(folder, _bed(known["testbed"]), limits, experiments, names, form)
+    return Settings(folder, _bed(known["testbed"]), limits, experiments, names)
 
 
 def _is_complete(folder: RunFolder, name: str) -> bool:

@@ -8,22 +8,26 @@ from slowpath.bounds.flags import (
     BTF,
     CFLAGS,
     MAP_ABI,
-    OUTPUT,
     PROG_NAME,
     RECEIVE,
     SECTION,
     SET,
-    form_option,
     written_options,
 )
-from slowpath.core.command import Command, Group, Option, argument, load, option, within
+from slowpath.core.command import Command, Group, Option, argument, option, within
+from slowpath.core.formats import JSON, OUTPUT, STABLE, Formats
+
+_FACTS = Formats("slowpath.chain.report", table="facts_report", json=JSON)
+_OPTIMIZE = Formats("slowpath.chain.report", table="optimized_report", json=JSON)
+_PLAN = Formats("slowpath.chain.plan", table="plan_report", json=JSON)
+_VERIFY = Formats("slowpath.chain.verify", table="verify_report", json=JSON)
 
 
 def _bound(given: Namespace) -> int:
     from slowpath.bounds.run import Output
     from slowpath.chain.run import bound
 
-    output = Output(load(FORMATS[given.format]), given.pcap, given.verbose, "chain bound")
+    output = Output(FORMATS.reporter(given.format), given.pcap, given.verbose, "chain bound")
     return bound(given.chain, written_options(given, [given.chain]), output)
 
 
@@ -101,7 +105,7 @@ def _facts(given: Namespace) -> int:
     from slowpath.chain.options import make_job
     from slowpath.chain.run import find_facts
 
-    return find_facts(make_job(given, None, None))
+    return find_facts(make_job(given, None, None, _FACTS.reporter(given.format)))
 
 
 FACTS = Command(
@@ -118,7 +122,7 @@ FACTS = Command(
         *_WORK,
         *_KNOWN,
         _HTML,
-        form_option(("table", "json"), "json is stable"),
+        _FACTS.option(STABLE),
     ),
     _facts,
 )
@@ -129,7 +133,8 @@ def _optimize(given: Namespace) -> int:
     from slowpath.chain.run import optimize
 
     trusts = given.trust or given.fuse
-    job = make_job(given, "trust" if trusts else "guard", given.output)
+    report = _OPTIMIZE.reporter(given.format)
+    job = make_job(given, "trust" if trusts else "guard", given.output, report)
     job = job._replace(targets=read_targets(given.target))
     return optimize(job._replace(fuse=given.fuse, packets=max(given.packets, 0)))
 
@@ -190,7 +195,7 @@ OPTIMIZE = Command(
             "(default: %(default)s; 0: none).",
         ),
         _HTML,
-        form_option(("table", "json"), "json is stable"),
+        _OPTIMIZE.option(STABLE),
     ),
     _optimize,
 )
@@ -199,7 +204,7 @@ OPTIMIZE = Command(
 def _plan(given: Namespace) -> int:
     from slowpath.chain.plan import make_plan_options, plan
 
-    return plan(make_plan_options(given))
+    return plan(make_plan_options(given), _PLAN.reporter(given.format))
 
 
 _HOW = "How to plan"
@@ -269,7 +274,7 @@ PLAN = Command(
             help="Write the objects of variants to this folder, as NODE.VARIANT.bpf.o (default: "
             "not written).",
         ),
-        form_option(("table", "json"), "json is stable"),
+        _PLAN.option(STABLE),
     ),
     _plan,
 )
@@ -279,7 +284,7 @@ def _verify(given: Namespace) -> int:
     from slowpath.chain.options import make_verify_options
     from slowpath.chain.verify import verify
 
-    return verify(make_verify_options(given), given.format)
+    return verify(make_verify_options(given), _VERIFY.reporter(given.format))
 
 
 VERIFY = Command(
@@ -321,7 +326,7 @@ VERIFY = Command(
             "arrive at its first program. Repeatable.",
         ),
         RECEIVE._replace(group="What is known"),
-        form_option(("table", "json"), "json is stable"),
+        _VERIFY.option(STABLE),
     ),
     _verify,
 )

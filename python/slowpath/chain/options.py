@@ -16,11 +16,12 @@ from slowpath.chain.run import ChainOptions
 from slowpath.chain.verify import VerifyOptions
 from slowpath.core.engine.chains import check_assumed
 from slowpath.core.errors import OptionError
+from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_page
 
 
 def make_job(
-    given: Namespace, mode: Literal["trust", "guard"] | None, output: str | None
+    given: Namespace, mode: Literal["trust", "guard"] | None, output: str | None, report: Reporter
 ) -> ChainOptions:
     """Build the job that the options describe; `output` is a folder.
 
@@ -36,7 +37,7 @@ def make_job(
     return ChainOptions(
         file=given.chain,
         mode=mode,
-        form=given.format,
+        report=report,
         btf=written.btf,
         cflags=written.cflags,
         deadline_seconds=options.deadline_seconds,

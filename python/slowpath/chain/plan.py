@@ -16,15 +16,16 @@ from slowpath.chain.loading import load_members
 from slowpath.core.engine import chains, identity
 from slowpath.core.engine.current_stage import StageProgress
 from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.formats import Reporter
 from slowpath.core.inputs import read_program, read_text, write_bytes, write_error
 from slowpath.core.jobs.isolated_job import IsolatedJob
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
-from slowpath.core.printable import json_line, one_line
+from slowpath.core.printable import one_line
 from slowpath.core.programs.loading import KernelBtf
 from slowpath.core.programs.sources import Clang, is_c, provenance
 from slowpath.core.schema.provenance import provenance_lines
-from slowpath.core.terminal import Line, error, grid, out, out_lines
+from slowpath.core.terminal import Line, error, grid
 
 _SHOWN = 20  # maximum number of lines of a kind
 _NAMES = 4  # maximum number of nodes in a cell
@@ -51,6 +52,7 @@ def plan_report(report: PlanReport) -> Iterator[Line | str]:
     yield from _some(sorted({f"if {text}" for one in spots for text in one["assumptions"]}))
     yield from (f"note: {one_line(note)}" for note in report["notes"])
     yield from _ending(report)
+    yield from provenance_lines(report)
 
 
 def _ending(report: PlanReport) -> Iterator[str]:
@@ -131,7 +133,6 @@ class PlanOptions(NamedTuple):
 
     file: str
     mode: Literal["trust", "guard"]
-    form: Literal["table", "json"]
     neighbours: bool
     variants: int
     budget_seconds: float
@@ -150,7 +151,7 @@ def cache_folder() -> str:
     return str(place / "slowpath" / "plan")
 
 
-def plan(asked: PlanOptions) -> ExitCode:
+def plan(asked: PlanOptions, reporter: Reporter) -> ExitCode:
     """Plan variants of the programs of a topology, and write their objects.
 
     Raises:
@@ -165,11 +166,7 @@ def plan(asked: PlanOptions) -> ExitCode:
     report, objects = found
     for spot, data in zip(report["hot_spots"], objects, strict=True):
         spot["file"] = _write_object(asked.output, spot, data)
-    if asked.form == "json":
-        out(json_line(report))
-    else:
-        out_lines(plan_report(report))
-        out_lines(provenance_lines(report))
+    reporter.write(report)
     return ExitCode.UNDECIDED if report["stopped"] else ExitCode.FINE
 
 
@@ -263,7 +260,6 @@ def make_plan_options(given: Namespace) -> PlanOptions:
     return PlanOptions(
         file=given.topology,
         mode="trust" if given.trust else "guard",
-        form=given.format,
         neighbours=given.neighbours,
         variants=given.variants,
         budget_seconds=given.budget,

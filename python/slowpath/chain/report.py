@@ -27,6 +27,7 @@ from slowpath.chain.facts import (
 )
 from slowpath.chain.guarantees import guarantee_lines
 from slowpath.core.printable import aligned_line, one_line
+from slowpath.core.schema.provenance import provenance_lines
 from slowpath.core.terminal import Line, grid
 
 _BRANCHES = 20  # maximum number shown per program
@@ -61,6 +62,7 @@ def facts_report(report: ChainReport) -> Iterator[Line | str]:
             yield f"  {len(program['results']) - _RESULTS} more calls"
         yield from _remarks(program)
     yield from _ending(report)
+    yield from provenance_lines(report)
 
 
 def _established(fact: Fact) -> str:
@@ -124,6 +126,7 @@ def optimized_report(
     yield from fused_lines(report, whole)
     yield f"{report['seconds']:.2f} s in all"
     yield from _ending(report)
+    yield from provenance_lines(report)
 
 
 def _relied_on(program: ChainProgram) -> Iterator[Line | str]:

@@ -15,20 +15,18 @@ from slowpath.chain.documents import ChainReport, Fused, must_not_load
 from slowpath.chain.guarantees import GuaranteeRequest, find_guarantees, known_facts
 from slowpath.chain.loading import LoadedChain, conditions_of, load_chain, plans_of, targets_of
 from slowpath.chain.rehearsal import RehearsalOptions, RewrittenPrograms, rehearse
-from slowpath.chain.report import facts_report, optimized_report
 from slowpath.core.engine import chains, identity
 from slowpath.core.engine.current_stage import StageProgress
 from slowpath.core.engine.errors import MapsFile
 from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, read_text, write_bytes, write_error, write_text
 from slowpath.core.jobs.isolated_job import IsolatedJob
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
-from slowpath.core.printable import json_line
 from slowpath.core.programs.loading import KernelBtf
 from slowpath.core.programs.sources import Clang, provenance
-from slowpath.core.schema.provenance import provenance_lines
-from slowpath.core.terminal import error, out, out_lines
+from slowpath.core.terminal import error
 
 _NAME = 15  # maximum length of a program name in the kernel
 
@@ -38,7 +36,7 @@ class ChainOptions(NamedTuple):
 
     file: str
     mode: Literal["trust", "guard"] | None  # None: only facts
-    form: Literal["table", "json"]
+    report: Reporter
     btf: str | None = None
     cflags: tuple[str, ...] = ()
     deadline_seconds: float | None = None
@@ -68,11 +66,7 @@ def find_facts(job: ChainOptions) -> ExitCode:
     report = found.report
     # Write the page first: the reader of stdout may close the pipe early.
     _write_page(job, loaded, found, None)
-    if job.form == "json":
-        _write_json(report)
-    else:
-        out_lines(facts_report(report))
-        out_lines(provenance_lines(report))
+    job.report.write(report)
     return ExitCode.UNDECIDED if report["stopped"] else ExitCode.FINE
 
 
@@ -95,11 +89,7 @@ def optimize(job: ChainOptions) -> ExitCode:
     files = [_write_object(job, name, data) for (name, _, _), data in members]
     whole = _write_object(job, loaded.label, found.fused)
     _write_page(job, loaded, found, (files, whole))
-    if job.form == "json":
-        _write_json(report)
-    else:
-        out_lines(optimized_report(report, files, whole))
-        out_lines(provenance_lines(report))
+    job.report.write(report, files, whole)
     return ExitCode.UNDECIDED if report["stopped"] else ExitCode.FINE
 
 
@@ -286,10 +276,6 @@ def _write_page(
     files = None if written is None else WrittenFiles(*written)
     text = chain_page(loaded.label, found.report, json.loads(found.graphs), files)
     write_text(job.html, text)
-
-
-def _write_json(report: ChainReport) -> None:
-    out(json_line(report))
 
 
 def bound(file: str, written: WrittenOptions, output: Output) -> ExitCode:

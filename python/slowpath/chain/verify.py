@@ -2,21 +2,22 @@
 
 import json
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from slowpath.bounds.progress import WorkWatch, ending
 from slowpath.chain.documents import FinalState, VerifyReport
 from slowpath.chain.loading import LoadedChain, load_chain
 from slowpath.core.engine import chains, identity, objects
 from slowpath.core.errors import ExitCode, InputError
+from slowpath.core.formats import Reporter
 from slowpath.core.jobs.isolated_job import IsolatedJob
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
-from slowpath.core.printable import json_line, one_line
+from slowpath.core.printable import one_line
 from slowpath.core.programs.loading import KernelBtf, load_program
 from slowpath.core.programs.selection import meant_by
 from slowpath.core.programs.sources import Clang
-from slowpath.core.terminal import first_few, out, out_lines
+from slowpath.core.terminal import first_few
 
 _SHOWN = 10  # maximum number of maps listed
 _CODES = {
@@ -41,17 +42,14 @@ class VerifyOptions(NamedTuple):
     chain: str | None = None  # chain description; `program` then names one of its members
 
 
-def verify(comparing: VerifyOptions, form: Literal["table", "json"]) -> ExitCode:
+def verify(comparing: VerifyOptions, reporter: Reporter) -> ExitCode:
     """Compare two programs and print the report.
 
     Raises:
         InputError: if a file cannot be read or lacks the program.
     """
     report = compare(comparing)
-    if form == "json":
-        out(json_line(report))
-    else:
-        out_lines(verify_report(report))
+    reporter.write(report)
     return _CODES[report["outcome"]]
 
 

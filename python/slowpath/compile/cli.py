@@ -7,16 +7,16 @@ from slowpath.bounds.flags import (
     CFLAGS,
     MAP_ABI,
     MTU,
-    OUTPUT,
     PROG_NAME,
     SECTION,
-    form_option,
     written_options,
 )
 from slowpath.core.command import Command, argument, option
+from slowpath.core.formats import JSON, OUTPUT, STABLE, Formats
 
 _CODE = "How to compile"
 _PROOF = "Verification"
+_FORMATS = Formats("slowpath.compile.report", listing="listing", json=JSON)
 
 
 def _compile(given: Namespace) -> int:
@@ -24,7 +24,8 @@ def _compile(given: Namespace) -> int:
     from slowpath.compile.run import compile_object
 
     written = written_options(given, [given.file])
-    output = Output(given.output, given.format, given.source, given.verify)
+    reporter = _FORMATS.reporter(given.format)
+    output = Output(given.output, reporter, given.source, given.verify)
     return compile_object(make_job(given.file, written, output))
 
 
@@ -81,7 +82,7 @@ COMPILE = Command(
             help="Add source lines and BPF instructions as comments before the card instructions "
             "that were compiled from them.",
         ),
-        form_option(("listing", "json"), "json is stable"),
+        _FORMATS.option(STABLE),
     ),
     _compile,
 )

@@ -1,7 +1,7 @@
 """Options of `slowpath compile`, turned into a job."""
 
-from pathlib import Path
-from typing import Literal, NamedTuple
+from pathlib import PurePath
+from typing import NamedTuple
 
 from slowpath.bounds.default_target import CARD
 from slowpath.bounds.options import (
@@ -14,13 +14,14 @@ from slowpath.bounds.options import (
 )
 from slowpath.compile.run import Job
 from slowpath.core.errors import OptionError
+from slowpath.core.formats import Reporter
 
 
 class Output(NamedTuple):
     """Format and destination of the output."""
 
     file: str | None
-    form: Literal["listing", "json"]
+    report: Reporter
     source: bool  # true: add source lines to the listing
     verify: bool
 
@@ -34,7 +35,7 @@ def make_job(file: str, written: WrittenOptions, output: Output) -> Job:
     """
     if output.file is not None:
         read_option("--output", lambda path: check_not_a_program(path, [file]), output.file)
-    if output.source and output.form == "json":
+    if output.source and output.report.form == "json":
         raise OptionError("--source", "--format json has the source lines anyway")
     memory = memory_or_share(written.memory)
     return Job(
@@ -42,8 +43,8 @@ def make_job(file: str, written: WrittenOptions, output: Output) -> Job:
         selection=written.selection,
         target=read_option("--target", choose_target, written.target or CARD),
         btf=written.btf,
-        output=None if output.file is None else Path(output.file),
-        form=output.form,
+        output=None if output.file is None else str(PurePath(output.file)),
+        report=output.report,
         source=output.source,
         options=read_options(written)._replace(memory_bytes=memory),
         verify=output.verify,

@@ -1,6 +1,6 @@
 """Listings and results of verification of `slowpath compile`, as text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from slowpath.bounds.report_path import count_of
 from slowpath.core.errors import ExitCode
@@ -19,7 +19,12 @@ from slowpath.core.schema.results import Line
 _OWN = "; code around the program, which the driver adds"
 
 
-def interleaved(compiled: Compiled) -> Iterator[str]:
+def listing(compiled: Compiled, *, source: bool) -> Iterable[str]:
+    """Return the lines of the listing, with sources if requested."""
+    return _interleaved(compiled) if source else compiled["listing"].splitlines()
+
+
+def _interleaved(compiled: Compiled) -> Iterator[str]:
     """Yield the listing with sources, in the style of `objdump -S`.
 
     Source lines precede their first BPF instruction, and BPF instructions precede the first card

@@ -2,17 +2,15 @@
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from slowpath.compile.report import interleaved, judge, undecided, verdict
+from slowpath.compile.report import judge, undecided, verdict
 from slowpath.core.engine import analyses, identity, objects, targets
 from slowpath.core.errors import ExitCode, InputError, OptionError
-from slowpath.core.inputs import write_text
+from slowpath.core.formats import Reporter, write_lines
 from slowpath.core.jobs.isolated_job import IsolatedJob
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
-from slowpath.core.printable import aligned_line, json_line
 from slowpath.core.programs.loading import KernelBtf, load_program
 from slowpath.core.programs.selection import (
     Selection,
@@ -25,7 +23,7 @@ from slowpath.core.programs.selection import (
 from slowpath.core.programs.sources import Clang, is_c, provenance
 from slowpath.core.schema.compiled import Compiled, Verification
 from slowpath.core.schema.provenance import provenance_lines
-from slowpath.core.terminal import error, note, out_lines
+from slowpath.core.terminal import error, note
 
 
 class Job(NamedTuple):
@@ -35,8 +33,8 @@ class Job(NamedTuple):
     selection: Selection
     target: targets.Target
     btf: str | None
-    output: Path | None
-    form: Literal["listing", "json"]
+    output: str | None
+    report: Reporter  # of `Compiled` for a listing, which is written at once, else of the document
     source: bool
     options: analyses.Options
     verify: bool
@@ -65,14 +63,14 @@ def compile_object(job: Job) -> ExitCode:
     if results.compiled is None:
         error(job.file, stopped or "it could not be compiled")
         return ExitCode.UNDECIDED
-    if job.form != "json":
+    if job.report.form == "listing":
         for made in provenance_lines(provenance(compiled=is_c(job.file))):
             note(made.text)
     compiled, verification = results.compiled, results.verification
     if job.verify and verification is None:
         verification = undecided(stopped or "nothing is known")
-    if job.form == "json":
-        _deliver(job, [_document(job, compiled, verification)])
+    if job.report.form == "json":
+        write_lines(job.report(_document(job, compiled, verification)), job.output)
     if verification is None:
         return ExitCode.FINE
     for line in verdict(verification):
@@ -93,8 +91,9 @@ class _Results:
         match message:
             case ("compiled", text):
                 self.compiled = compiled = _compiled(text)
-                if self._job.form == "listing":
-                    _deliver(self._job, _text(compiled, source=self._job.source))
+                job = self._job
+                if job.report.form == "listing":
+                    write_lines(job.report(compiled, source=job.source), job.output)
                 for deviation in compiled["deviations"]:
                     note(f"note: {self._job.file}: {deviation}")
             case ("verified", text):
@@ -167,28 +166,11 @@ def _one_program(job: Job, found: objects.Object) -> objects.ProgramInfo:
     raise InputError(job.file, nothing_to_choose(others))
 
 
-def _text(compiled: Compiled, *, source: bool) -> Iterator[str]:
-    yield from interleaved(compiled) if source else compiled["listing"].splitlines()
-
-
-def _document(job: Job, compiled: Compiled, verification: Verification | None) -> str:
-    document = {
+def _document(job: Job, compiled: Compiled, verification: Verification | None) -> dict[str, object]:
+    return {
         "slowpath": identity.version(),
         **provenance(compiled=is_c(job.file)),
         "target": job.target.name,
         **compiled,
         "verification": verification,
     }
-    return json_line(document)
-
-
-def _deliver(job: Job, lines: Iterator[str] | list[str]) -> None:
-    """Write lines to the output file, or to standard output without one.
-
-    Raises:
-        InputError: if the file cannot be written.
-    """
-    if job.output is None:
-        out_lines(lines)
-        return
-    write_text(str(job.output), "".join(f"{aligned_line(line)}\n" for line in lines))

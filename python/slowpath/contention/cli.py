@@ -1,27 +1,31 @@
 """The command line of `slowpath contention`: train, predict, diagnose, evaluate."""
 
-from argparse import Namespace
-
 from slowpath.core.command import ARGUMENTS, Command, Group, argument, option, within
+from slowpath.core.formats import JSON, OUTPUT, Formats
 
 PROFILES = "Profiles"
 MODEL = "Model"
-OUTPUT = "Output"
-FORMATS = ("table", "json", "csv")
+FORMAT_HELP = "Select the format of standard output; json and csv are stable"
+_TRAIN = Formats(
+    "slowpath.contention.report", table="model_text", json="model_json", csv="model_csv"
+)
+_PREDICT = Formats(
+    "slowpath.contention.report",
+    table="predictions_text",
+    json="predictions_json",
+    csv="predictions_csv",
+)
+_DIAGNOSE = Formats(
+    "slowpath.contention.report_diagnosis", table="diagnosis_text", json=JSON, csv="diagnosis_csv"
+)
+_EVALUATE = Formats(
+    "slowpath.contention.report_evaluation",
+    table="evaluation_text",
+    json="evaluation_json",
+    csv="evaluation_csv",
+)
 CODES = "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read, used or written."
 NEEDS = "Needs the extra `contention`: pip install slowpath[contention]."
-
-
-def _train(given: Namespace) -> int:
-    from slowpath.contention.train import train
-
-    return train(given)
-
-
-def _predict(given: Namespace) -> int:
-    from slowpath.contention.predict import predict
-
-    return predict(given)
 
 
 _MEMORY = option(
@@ -98,13 +102,6 @@ TRAFFIC = option(
     metavar="NAME=VALUE,...",
     help="Set the traffic of all functions: flows, size (bytes) and mtbr (matches per MB).",
 )
-FORMAT = option(
-    OUTPUT,
-    "--format",
-    choices=FORMATS,
-    default="table",
-    help="Select the format of standard output; json and csv are stable (default: %(default)s).",
-)
 
 TRAIN = Command(
     (
@@ -133,9 +130,9 @@ TRAIN = Command(
             metavar="FILE",
             help="Write the model as JSON: the rows and the chosen model, no executable code.",
         ),
-        FORMAT,
+        _TRAIN.option(FORMAT_HELP),
     ),
-    _train,
+    _TRAIN.call("slowpath.contention.train:train"),
 )
 
 PREDICT = Command(
@@ -180,9 +177,9 @@ PREDICT = Command(
             help="Write the predictions to this file instead of standard output; it ends in .csv, "
             ".json or .parquet (extra `parquet`).",
         ),
-        FORMAT,
+        _PREDICT.option(FORMAT_HELP),
     ),
-    _predict,
+    _PREDICT.call("slowpath.contention.predict:predict"),
 )
 
 CONTENTION = Group(
@@ -198,12 +195,6 @@ CONTENTION = Group(
         "suggest": "slowpath.contention.fleet_cli:SUGGEST",
     },
 )
-
-
-def _diagnose(given: Namespace) -> int:
-    from slowpath.contention.diagnose import run
-
-    return run(given)
 
 
 DIAGNOSE = Command(
@@ -247,16 +238,10 @@ DIAGNOSE = Command(
             metavar="FILE",
             help="Write an HTML page with the curve of the sweep, coloured by bottleneck.",
         ),
-        FORMAT,
+        _DIAGNOSE.option(FORMAT_HELP),
     ),
-    _diagnose,
+    _DIAGNOSE.call("slowpath.contention.diagnose:run"),
 )
-
-
-def _evaluate(given: Namespace) -> int:
-    from slowpath.contention.predict import run
-
-    return run(given)
 
 
 EVALUATE = Command(
@@ -298,7 +283,7 @@ EVALUATE = Command(
             metavar="FILE",
             help="Write an HTML page with the table and the same figures.",
         ),
-        FORMAT,
+        _EVALUATE.option(FORMAT_HELP),
     ),
-    _evaluate,
+    _EVALUATE.call("slowpath.contention.predict:run"),
 )

@@ -8,10 +8,10 @@ from slowpath.contention.saved import need
 from slowpath.contention.tables.columns import ATTRIBUTES as COLUMNS
 from slowpath.core.engine import identity
 from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, check_page, write_error, write_text
 from slowpath.core.pictures import check_picture
-from slowpath.core.printable import json_line
-from slowpath.core.terminal import note, out, out_lines
+from slowpath.core.terminal import note
 
 if TYPE_CHECKING:
     from slowpath.contention.bottleneck import Setting, Swept
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _POINTS, _MOST_POINTS = 101, 10_000
 
 
-def run(given: Namespace) -> ExitCode:
+def run(given: Namespace, reporter: Reporter) -> ExitCode:
     """Run the command.
 
     Raises:
@@ -52,12 +52,7 @@ def run(given: Namespace) -> ExitCode:
             draw_diagnosis(given.plot, report, report["sweep"])
         except OSError as problem:
             raise write_error(given.plot, problem) from None
-    if given.format == "json":
-        out(json_line(report))
-    else:
-        from slowpath.contention.report_diagnosis import diagnosis_csv, diagnosis_text
-
-        out_lines(diagnosis_csv(report) if given.format == "csv" else diagnosis_text(report))
+    reporter.write(report)
     _warn(given.model, report)
     return ExitCode.FINE
 

@@ -1,16 +1,22 @@
 """The command line of `slowpath contention place`, `suggest` and `profile`."""
 
-from argparse import Namespace
-
 from slowpath.bounds.flags import WHERE
-from slowpath.contention.cli import CODES, FORMAT, NEEDS, OUTPUT
+from slowpath.contention.cli import CODES, FORMAT_HELP, NEEDS
 from slowpath.contention.options import LENGTH, MIXES, POLICIES, POLICY, SURE
 from slowpath.contention.profiling.setup import PLANS
 from slowpath.core.command import Command, argument, option, within
+from slowpath.core.formats import JSON, OUTPUT, Formats
 
 ARRIVALS = "Arrivals"
 PLACING = "How to place"
 KNOWN = "What was measured"
+_PLACE = Formats(
+    "slowpath.contention.placement.report", table="placement_text", json=JSON, csv="placement_csv"
+)
+_SUGGEST = Formats(
+    "slowpath.contention.placement.report", table="suggestion_text", json=JSON, csv="suggestion_csv"
+)
+_PROFILE = Formats("slowpath.contention.profiling.run", table="profile_text", json=JSON)
 MEASURED = option(
     KNOWN,
     "--measured",
@@ -26,12 +32,6 @@ NOISE = option(
     help="Set the standard deviation of one such measurement (0.01: 1 %%; default: learnt from "
     "repeated measurements).",
 )
-
-
-def _place(given: Namespace) -> int:
-    from slowpath.contention.placement.run import run_place
-
-    return run_place(given)
 
 
 PLACE = Command(
@@ -126,19 +126,13 @@ PLACE = Command(
             help="Compute on the cluster of this Dask scheduler, such as tcp://host:8786; results "
             "are the same.",
         ),
-        FORMAT,
+        _PLACE.option(FORMAT_HELP),
     ),
-    _place,
+    _PLACE.call("slowpath.contention.placement.run:run_place"),
 )
 
 
 SUGGESTING = "What to measure"
-
-
-def _suggest(given: Namespace) -> int:
-    from slowpath.contention.placement.run import run_suggest
-
-    return run_suggest(given)
 
 
 SUGGEST = Command(
@@ -172,19 +166,13 @@ SUGGEST = Command(
             help="Set the probability with which later placements have to keep promises "
             "(default: %(default)s).",
         ),
-        FORMAT,
+        _SUGGEST.option(FORMAT_HELP),
     ),
-    _suggest,
+    _SUGGEST.call("slowpath.contention.placement.run:run_suggest"),
 )
 
 
 _MEASURING = "Measuring"
-
-
-def _profile(given: Namespace) -> int:
-    from slowpath.contention.profiling.run import run
-
-    return run(given)
 
 
 PROFILE = Command(
@@ -229,13 +217,7 @@ PROFILE = Command(
             required=True,
             help="Write the tables and the record to this folder.",
         ),
-        option(
-            OUTPUT,
-            "--format",
-            choices=("table", "json"),
-            default="table",
-            help="Select the format of standard output; json is the record (default: %(default)s).",
-        ),
+        _PROFILE.option("Select the format of standard output; json is the record"),
     ),
-    _profile,
+    _PROFILE.call("slowpath.contention.profiling.run:run"),
 )

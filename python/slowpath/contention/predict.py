@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from slowpath.contention.options import quiet_libraries, read_beside, read_recipe, read_traffic
 from slowpath.contention.saved import need, need_parquet
 from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, check_page, write_error, write_text
 from slowpath.core.pictures import check_picture
-from slowpath.core.printable import json_line
-from slowpath.core.terminal import Line, is_terminal, note, out, out_lines, tell
+from slowpath.core.terminal import is_terminal, note, tell
 
 if TYPE_CHECKING:
     from slowpath.contention.memory.evaluation import Evaluated
@@ -28,7 +28,7 @@ _SHOWN = 3
 _SLOMO = "slomo"
 
 
-def predict(given: Namespace) -> ExitCode:
+def predict(given: Namespace, reporter: Reporter) -> ExitCode:
     """Run the command `predict`.
 
     Raises:
@@ -48,7 +48,7 @@ def predict(given: Namespace) -> ExitCode:
         from slowpath.contention.methods import predict_by
 
         found = predict_by(given.method, model, query, given.confidence / 100)
-    _report(given, model, query, found)
+    _report(given, reporter, model, query, found)
     return ExitCode.FINE
 
 
@@ -139,27 +139,20 @@ def _of_models(given: Namespace) -> "tuple[FunctionModel, Query]":
     return model, query
 
 
-def _report(given: Namespace, model: "FunctionModel", query: "Query", found: "Predictions") -> None:
-    from slowpath.contention.report import (
-        PredictionReport,
-        predictions_csv,
-        predictions_json,
-        predictions_parquet,
-        predictions_text,
-    )
+def _report(
+    given: Namespace,
+    reporter: Reporter,
+    model: "FunctionModel",
+    query: "Query",
+    found: "Predictions",
+) -> None:
+    from slowpath.contention.report import PredictionReport, predictions_parquet
 
-    forms = {"json": predictions_json, "csv": predictions_csv}
     answer = PredictionReport(model, given.method, query, found, given.confidence)
-    if given.output is None:
-        form = forms.get(given.format, predictions_text)
-        out_lines(form(answer))
-    elif given.output.endswith(_PARQUET):
+    if given.output is not None and given.output.endswith(_PARQUET):
         predictions_parquet(given.output, answer)
     else:
-        form = forms[given.output.rpartition(".")[2]]
-        lines = form(answer)
-        texts = [line.text if isinstance(line, Line) else line for line in lines]
-        write_text(given.output, "".join(f"{text}\n" for text in texts))
+        reporter.write_to(given.output, answer)
     _warn(query, found)
     _note_alone(given, model, query, found)
 
@@ -204,7 +197,7 @@ def _warn(query: "Query", found: "Predictions") -> None:
 _CLEAR = "\r\x1b[K"
 
 
-def run(given: Namespace) -> ExitCode:
+def run(given: Namespace, reporter: Reporter) -> ExitCode:
     """Run the command `evaluate`.
 
     Raises:
@@ -224,12 +217,7 @@ def run(given: Namespace) -> ExitCode:
     memory = read_memory(given.table)
     with quiet_libraries():
         found = _evaluated(given, rows_of(memory), names)
-    from slowpath.contention.report_evaluation import (
-        Evaluation,
-        evaluation_csv,
-        evaluation_json,
-        evaluation_text,
-    )
+    from slowpath.contention.report_evaluation import Evaluation
 
     report = Evaluation(memory, tuple(found), given.repetitions, given.confidence / 100)
     if given.html is not None:
@@ -243,10 +231,7 @@ def run(given: Namespace) -> ExitCode:
             draw_evaluation(given.plot, report)
         except OSError as problem:
             raise write_error(given.plot, problem) from None
-    if given.format == "json":
-        out(json_line(evaluation_json(report)))
-    else:
-        out_lines((evaluation_csv if given.format == "csv" else evaluation_text)(report))
+    reporter.write(report)
     return ExitCode.FINE
 
 

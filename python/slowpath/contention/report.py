@@ -8,6 +8,7 @@ from slowpath.contention.memory.recipes import RECIPES, Recipe
 from slowpath.contention.methods import METHODS, Method
 from slowpath.contention.model import FunctionModel
 from slowpath.contention.prediction import Predictions
+from slowpath.contention.saved import written
 from slowpath.contention.tables.parquet import write_columns
 from slowpath.contention.tables.profiles import Query
 from slowpath.core.engine import identity
@@ -175,6 +176,11 @@ def _pattern(model: FunctionModel, why: Reason) -> Iterator[Line]:
             f" {_percent(found.pipeline_error)}, run-to-completion by"
             f" {_percent(found.run_to_completion_error)}; {100 * found.confidence:.0f} % sure"
         )
+
+
+def model_json(model: FunctionModel) -> Iterator[str]:
+    """Yield the saved model."""
+    yield written(model)
 
 
 def model_csv(model: FunctionModel) -> Iterator[str]:

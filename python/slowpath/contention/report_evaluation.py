@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from slowpath.contention.memory.evaluation import Evaluated
 from slowpath.contention.tables.profiles import MemoryProfile
 from slowpath.core.engine import identity
+from slowpath.core.formats import Lines, json_report
 from slowpath.core.html.chart import Chart, Curve, Points, draw
 from slowpath.core.html.elements import Column, Html, element, table
 from slowpath.core.html.page import download, page
@@ -54,9 +55,9 @@ class Evaluation(NamedTuple):
             yield name, measured, predicted, low, high
 
 
-def evaluation_json(report: Evaluation) -> dict[str, object]:
+def evaluation_json(report: Evaluation) -> Lines:
     """Return the JSON document."""
-    return {
+    document = {
         "slowpath": identity.version(),
         "files": [*report.memory.origin.files],
         "rows": len(report.memory.rows),
@@ -75,6 +76,7 @@ def evaluation_json(report: Evaluation) -> dict[str, object]:
             for one in report.models
         ],
     }
+    return json_report(document)
 
 
 def evaluation_csv(report: Evaluation) -> Iterator[str]:

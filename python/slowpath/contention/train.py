@@ -9,8 +9,9 @@ from slowpath.contention.options import quiet_libraries, read_recipe
 from slowpath.contention.profiling.folder import Declared, declared_by
 from slowpath.contention.saved import need
 from slowpath.core.errors import ExitCode, InputError, OptionError
+from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, write_text
-from slowpath.core.terminal import note, out, out_lines
+from slowpath.core.terminal import note
 
 if TYPE_CHECKING:
     from slowpath.contention.composition import Pattern
@@ -27,7 +28,7 @@ _HAVE = {
 _COMPLETION = "run-to-completion"
 
 
-def train(given: Namespace) -> ExitCode:
+def train(given: Namespace, reporter: Reporter) -> ExitCode:
     """Run the command.
 
     Raises:
@@ -35,7 +36,6 @@ def train(given: Namespace) -> ExitCode:
         OptionError: if an option has a wrong value.
     """
     need()
-    from slowpath.contention.report import model_csv, model_text
     from slowpath.contention.saved import written
 
     tables = tables_of(given.table)
@@ -43,15 +43,9 @@ def train(given: Namespace) -> ExitCode:
     declared = declared_by(given.table)
     with quiet_libraries():
         model = learned(tables, given, declared)
-        document = written(model)
     if given.output is not None:
-        write_text(given.output, document + "\n")
-    if given.format == "json":
-        out(document)
-    elif given.format == "csv":
-        out_lines(model_csv(model))
-    else:
-        out_lines(model_text(model))
+        write_text(given.output, written(model) + "\n")
+    reporter.write(model)
     _warn(model, declared)
     return ExitCode.FINE
 

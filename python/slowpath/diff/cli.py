@@ -2,16 +2,17 @@
 
 from argparse import Namespace
 
-from slowpath.bounds.flags import ANALYSIS, OUTPUT, form_option, written_options
-from slowpath.core.command import Command, argument, load, option, within
+from slowpath.bounds.flags import ANALYSIS, written_options
+from slowpath.core.command import Command, argument, option, within
+from slowpath.core.formats import OUTPUT, Formats
 
-FORMATS = {
-    "table": "slowpath.diff.report:table",
-    "json": "slowpath.diff.machine_readable:json_lines",
-    "csv": "slowpath.diff.machine_readable:csv_lines",
-    "markdown": "slowpath.diff.report:markdown",
-}
-"""Values of `--format`, each with the function that makes lines of a `Report`."""
+_FORMATS = Formats(
+    "slowpath.diff.report",
+    table="table",
+    json="slowpath.diff.machine_readable:json_lines",
+    csv="slowpath.diff.machine_readable:csv_lines",
+    markdown="markdown",
+)
 
 
 def _diff(given: Namespace) -> int:
@@ -21,7 +22,7 @@ def _diff(given: Namespace) -> int:
 
     allowed = AllowOptions(given.allow_new, given.allow_gone)
     options = DiffOptions.of_words(
-        load(FORMATS[given.format]), given.filter, given.sort, given.fail_on, given.lines
+        _FORMATS.reporter(given.format), given.filter, given.sort, given.fail_on, given.lines
     )
     sides = DiffInputs(given.old, given.new, written_options(given, [given.old, given.new]))
     return diff(sides, options._replace(allowed=allowed))
@@ -93,7 +94,7 @@ DIFF = Command(
             help="Show at most N lines whose cost rose, and N whose cost fell, per program "
             "(default: %(default)s).",
         ),
-        form_option(FORMATS, "json and csv are stable"),
+        _FORMATS.option(),
     ),
     _diff,
 )

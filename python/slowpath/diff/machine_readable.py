@@ -1,15 +1,11 @@
-"""JSON and CSV output of a comparison.
-
-The JSON Schema of the output is derived from the types in this module.
-"""
+"""JSON and CSV output of a comparison."""
 
 from collections.abc import Iterator
-from typing import TypedDict
 
 from slowpath.core.engine import identity
-from slowpath.core.printable import csv_line, json_line
+from slowpath.core.formats import json_items
+from slowpath.core.printable import csv_line
 from slowpath.core.schema.results import Result
-from slowpath.core.terminal import Line
 from slowpath.diff.columns import (
     NAMES,
     NOT_AVAILABLE,
@@ -17,11 +13,10 @@ from slowpath.diff.columns import (
     NUMBERS,
     TEXT_SUFFIXES,
     TEXTS,
-    Change,
     Row,
-    Value,
     change_of,
 )
+from slowpath.diff.documents import ChangedLine, ComparedProgram, StoppedProgram
 from slowpath.diff.lines import Changes, LineChange
 from slowpath.diff.report import Report
 
@@ -35,70 +30,10 @@ CSV_COLUMNS = (
 )
 
 
-class ChangedLine(TypedDict):
-    """A source line whose cost differs, or an instruction if there are no source lines."""
-
-    function: str | None
-    """Function that contains the line; null if not known."""
-    text: str
-    """Text of the line; empty if the objects do not contain it."""
-    file_a: str | None
-    """File in OLD; null for an instruction, and if the line is not on OLD's path."""
-    line_a: int | None
-    """Line or instruction number in OLD; null if it is not on OLD's path."""
-    runs_a: int | None
-    """Number of executions on OLD's path; null if it is not on the path."""
-    cost_a: float | None
-    """Cost of these executions; null if it is not on OLD's path."""
-    file_b: str | None
-    """Same as `file_a`, for NEW."""
-    line_b: int | None
-    """Same as `line_a`, for NEW."""
-    runs_b: int | None
-    """Same as `runs_a`, for NEW."""
-    cost_b: float | None
-    """Same as `cost_a`, for NEW."""
-    cost_diff: float
-    """Increase of the cost. All these differences add up to the difference of the paths' costs."""
-
-
-class ComparedProgram(TypedDict):
-    """A program on both sides, or on one."""
-
-    change: Change
-    """Change of the guarantee: `new` or `gone` for a program on one side only; `unknown` if a side
-    could not be analysed."""
-    values: dict[str, Value]
-    """Values of the columns below, by name; null is N/A."""
-    assumptions_a: list[str]
-    """Conditions for the guarantee of OLD."""
-    assumptions_b: list[str]
-    """Conditions for the guarantee of NEW."""
-    component: str | None
-    """Component that the costs of `lines` refer to; null if `lines` is null."""
-    lines: list[ChangedLine] | None
-    """Source lines whose cost changed; null if a side has no program or no `profile`."""
-
-
-class StoppedProgram(TypedDict):
-    """A program that fails a `--fail-on`."""
-
-    program: str
-    """Name of the program, or `OLD -> NEW` if the names differ."""
-    expression: str
-    """Expression of the `--fail-on`."""
-    reason: str
-    """Reason for the failure, in one line."""
-    reproduce: str
-    """Command that reproduces the failure."""
-
-
-def json_lines(report: Report) -> Iterator[Line]:
-    """Yield one JSON document with a line for each program."""
-    sides = json_line({"old": report.old, "new": report.new})[1:-1]
-    yield Line(f'{{"slowpath": {json_line(identity.version())}, {sides}, "programs": [')
-    for at, (row, changes) in enumerate(zip(report.rows, report.changes, strict=True)):
-        yield Line(("," if at else "") + json_line(_program(row, changes)))
+def json_lines(report: Report) -> Iterator[str]:
+    """Return one JSON document with a line for each program."""
+    head = {"slowpath": identity.version(), "old": report.old, "new": report.new}
+    programs = map(_program, report.rows, report.changes)
     failures: list[StoppedProgram] = [
         {
             "program": failure.row.pair.name,
@@ -108,7 +43,7 @@ def json_lines(report: Report) -> Iterator[Line]:
         }
         for failure, command in zip(report.failures, report.reproduce, strict=True)
     ]
-    yield Line(f'], "failures": {json_line(failures)}}}')
+    return json_items(head, "programs", programs, {"failures": failures})
 
 
 def _program(row: Row, changes: Changes | None) -> ComparedProgram:
@@ -143,10 +78,10 @@ def _line(line: LineChange) -> ChangedLine:
     }
 
 
-def csv_lines(report: Report) -> Iterator[Line]:
+def csv_lines(report: Report) -> Iterator[str]:
     """Yield a header and one row for each program."""
-    yield Line(csv_line(CSV_COLUMNS))
+    yield csv_line(CSV_COLUMNS)
     for row in report.rows:
         values = {"change": change_of(row)} | row.values
         cells = (values.get(column) for column in CSV_COLUMNS)
-        yield Line(csv_line([NOT_AVAILABLE if value is None else value for value in cells]))
+        yield csv_line([NOT_AVAILABLE if value is None else value for value in cells])

@@ -1,13 +1,14 @@
 """The command `slowpath diff`."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from slowpath.bounds.options import repeat
 from slowpath.bounds.requirement import reproduce
 from slowpath.core.errors import ExitCode, OptionError, worst
+from slowpath.core.formats import Reporter
 from slowpath.core.programs.selection import Selection
-from slowpath.core.terminal import Line, error, note, out_lines
+from slowpath.core.terminal import error, note
 from slowpath.diff.columns import Row, change_of, make_row
 from slowpath.diff.filters import (
     AllowOptions,
@@ -28,15 +29,13 @@ from slowpath.diff.lines import changed_lines
 from slowpath.diff.pairs import DiffInputs, Pair, Side, load_sides, match_programs
 from slowpath.diff.report import Report
 
-Writer = Callable[[Report], Iterable[Line]]
-"""Function that formats a comparison."""
 T = TypeVar("T")
 
 
 class DiffOptions(NamedTuple):
     """Options for the content and the gates of a comparison."""
 
-    write: Writer
+    report: Reporter
     filters: Sequence[Filter]
     orders: Sequence[Order]
     gates: Sequence[Gate]
@@ -45,7 +44,7 @@ class DiffOptions(NamedTuple):
 
     @staticmethod
     def of_words(
-        write: Writer, keep: Sequence[str], sort: str | None, fail_on: Sequence[str], lines: int
+        report: Reporter, keep: Sequence[str], sort: str | None, fail_on: Sequence[str], lines: int
     ) -> "DiffOptions":
         """Parse the options.
 
@@ -55,7 +54,7 @@ class DiffOptions(NamedTuple):
         filters = [_read("--filter", parse_filter, text) for text in keep]
         orders = [] if sort is None else _read("--sort", parse_sort, sort)
         gates = [Gate(text, _read("--fail-on", parse_comparison, text)) for text in fail_on]
-        return DiffOptions(write, filters, orders, gates, lines)
+        return DiffOptions(report, filters, orders, gates, lines)
 
 
 def _read(option: str, read: Callable[[str], T], text: str) -> T:
@@ -84,7 +83,7 @@ def diff(sides: DiffInputs, options: DiffOptions) -> ExitCode:
     report = Report(
         old.file, new.file, shown, changes, stopped, commands, options.lines, _compared(rows)
     )
-    out_lines(options.write(report))
+    options.report.write(report)
     for failure, command in zip(stopped, commands, strict=True):
         error(failure.row.pair.label, failure.reason)
         note(f"reproduce: {command}")

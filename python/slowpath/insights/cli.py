@@ -1,8 +1,9 @@
 """The command line of `slowpath insights`."""
 
-from argparse import ArgumentTypeError, Namespace
+from argparse import ArgumentTypeError
 
 from slowpath.core.command import Command, Group, argument, option, within
+from slowpath.core.formats import JSON, OUTPUT, Formats
 from slowpath.insights.options import (
     BLOCK_LIMIT,
     CFLAGS,
@@ -19,16 +20,35 @@ from slowpath.insights.options import (
     TRAFFIC,
 )
 
-OUTPUT = "Output"
-FORMATS = ("table", "json", "csv")
+_STABLE = "Set the output format; json and csv are stable"
 CODES = "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read, used or written."
 NEEDS = "Needs the extra `insights`: pip install slowpath[insights]."
-FORMAT = option(
-    OUTPUT,
-    "--format",
-    choices=FORMATS,
-    default="table",
-    help="Set the output format; json and csv are stable (default: %(default)s).",
+_ACCELERATORS = Formats(
+    "slowpath.insights.accelerators.report",
+    table="accelerators_text",
+    json=JSON,
+    csv="accelerators_csv",
+)
+_BLOCKS = Formats(
+    "slowpath.insights.blocks.report", table="blocks_text", json=JSON, csv="blocks_csv"
+)
+_COALESCING = Formats(
+    "slowpath.insights.layout.report",
+    table="layout_text",
+    json=JSON,
+    csv="layout_csv",
+    c="layout_c",
+)
+_COLOCATION = Formats(
+    "slowpath.insights.cores.run", table="colocation_text", json=JSON, csv="colocation_csv"
+)
+_CORES = Formats("slowpath.insights.cores.run", table="cores_text", json=JSON, csv="cores_csv")
+_COUNTS = Formats("slowpath.insights.trace.run", table="counts_text", json=JSON, csv="counts_csv")
+_PLACEMENT = Formats(
+    "slowpath.insights.placement.report", table="placement_text", json=JSON, csv="placement_csv"
+)
+_ADVICE = Formats(
+    "slowpath.insights.advice.report", text="advice_text", json=JSON, csv="advice_csv"
 )
 PREDICTIONS = option(
     OUTPUT,
@@ -61,12 +81,6 @@ INSIGHTS = Group(
 )
 
 
-def _accelerators(given: Namespace) -> int:
-    from slowpath.insights.accelerators.run import run
-
-    return run(given)
-
-
 ACCELERATORS = Command(
     (
         "Find functions that an accelerator could replace: CRC, checksums, hashes, ciphers, "
@@ -78,18 +92,12 @@ ACCELERATORS = Command(
         NEEDS,
         CODES,
     ),
-    (SOURCE, ENTRY, CFLAGS, DEADLINE, MEMORY, FORMAT),
-    _accelerators,
+    (SOURCE, ENTRY, CFLAGS, DEADLINE, MEMORY, _ACCELERATORS.option(_STABLE)),
+    _ACCELERATORS.call("slowpath.insights.accelerators.run:run"),
 )
 
 
 _ANALYSIS = "Analysis"
-
-
-def _blocks(given: Namespace) -> int:
-    from slowpath.insights.blocks.run import run
-
-    return run(given)
 
 
 BLOCKS = Command(
@@ -130,20 +138,14 @@ BLOCKS = Command(
         ),
         DEADLINE.saying("Stop after SECONDS and report the results so far (default: none)."),
         MEMORY,
-        FORMAT,
+        _BLOCKS.option(_STABLE),
     ),
-    _blocks,
+    _BLOCKS.call("slowpath.insights.blocks.run:run"),
 )
 
 
 LAYOUT = "Layout"
 _LARGEST = 4096
-
-
-def _coalesce(given: Namespace) -> int:
-    from slowpath.insights.layout.run import run
-
-    return run(given)
 
 
 def _width(text: str) -> int:
@@ -173,26 +175,13 @@ COALESCING = Command(
             help="Fetch BYTES per access, from an address that is a multiple of BYTES; a power of "
             "two (default: access_bytes of FILE, else 16).",
         ),
-        option(
-            OUTPUT,
-            "--format",
-            choices=(*FORMATS, "c"),
-            default="table",
-            help="Set the output format; json and csv are stable, c prints only the structs "
-            "(default: %(default)s).",
-        ),
+        _COALESCING.option(f"{_STABLE}, c prints only the structs"),
     ),
-    _coalesce,
+    _COALESCING.call("slowpath.insights.layout.run:run"),
 )
 
 
 GROUPS = "Groups"
-
-
-def _colocation(given: Namespace) -> int:
-    from slowpath.insights.cores.run import run_colocation
-
-    return run_colocation(given)
 
 
 COLOCATION = Command(
@@ -220,20 +209,14 @@ COLOCATION = Command(
             help="Train on the groups in FILE, measured alone and in pairs.",
         ),
         PREDICTIONS,
-        FORMAT,
+        _COLOCATION.option(_STABLE),
     ),
-    _colocation,
+    _COLOCATION.call("slowpath.insights.cores.run:run_colocation"),
 )
 
 
 FUNCTIONS = "Functions"
 _TRAFFIC = ("hit", "miss")
-
-
-def _cores(given: Namespace) -> int:
-    from slowpath.insights.cores.run import run_cores
-
-    return run_cores(given)
 
 
 CORES = Command(
@@ -278,16 +261,10 @@ CORES = Command(
             "measurements would recommend (default: %(default)s).",
         ),
         PREDICTIONS,
-        FORMAT,
+        _CORES.option(_STABLE),
     ),
-    _cores,
+    _CORES.call("slowpath.insights.cores.run:run_cores"),
 )
-
-
-def _counts(given: Namespace) -> int:
-    from slowpath.insights.trace.run import run
-
-    return run(given)
 
 
 COUNTS = Command(
@@ -337,19 +314,13 @@ COUNTS = Command(
             help="Write variables and the blocks that access them, as input of slowpath insights "
             "coalescing.",
         ),
-        FORMAT,
+        _COUNTS.option(_STABLE),
     ),
-    _counts,
+    _COUNTS.call("slowpath.insights.trace.run:run"),
 )
 
 
 PLACING = "How to place"
-
-
-def _place(given: Namespace) -> int:
-    from slowpath.insights.placement.run import run
-
-    return run(given)
 
 
 PLACEMENT = Command(
@@ -389,16 +360,10 @@ PLACEMENT = Command(
             help="Stop the search after SECONDS and report the best placement so far with a bound "
             "(default: 10; 0: none).",
         ),
-        FORMAT,
+        _PLACEMENT.option(_STABLE),
     ),
-    _place,
+    _PLACEMENT.call("slowpath.insights.placement.run:run"),
 )
-
-
-def _advise(given: Namespace) -> int:
-    from slowpath.insights.advice.run import run
-
-    return run(given)
 
 
 ADVICE = Command(
@@ -461,13 +426,7 @@ ADVICE = Command(
             metavar="FILE",
             help="Also write an HTML page with the advice and the annotated source.",
         ),
-        option(
-            OUTPUT,
-            "--format",
-            choices=("text", "json", "csv"),
-            default="text",
-            help="Set the output format; json and csv are stable (default: %(default)s).",
-        ),
+        _ADVICE.option(_STABLE),
     ),
-    _advise,
+    _ADVICE.call("slowpath.insights.advice.run:run"),
 )

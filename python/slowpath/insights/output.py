@@ -1,23 +1,15 @@
 """Output of insights: files, formats, warnings, rounded numbers."""
 
-from argparse import Namespace
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from slowpath.core import inputs
 from slowpath.core.errors import OptionError
-from slowpath.core.inputs import write_text
-from slowpath.core.printable import json_line
-from slowpath.core.schema.provenance import provenance_lines
-from slowpath.core.terminal import Line, first_few, note, out_lines
+from slowpath.core.terminal import first_few, note
 
 _WRITTEN = (".csv", ".json")
 SHOWN = 3
 """Items that a sentence lists before it abbreviates the rest."""
 GUESS = "what is said of them is a guess"
-Report = TypeVar("Report")
-Forms = Mapping[str, Callable[[Report], Iterable[Line | str]]]
-"""Functions that write a report, by format; json needs none, as the report is the document."""
 
 
 def check_output(output: str | None, read: Sequence[str]) -> None:
@@ -31,32 +23,6 @@ def check_output(output: str | None, read: Sequence[str]) -> None:
     if not output.endswith(_WRITTEN):
         raise OptionError("--output", "the file has to end in .csv or .json")
     inputs.check_output("--output", output, read)
-
-
-def show(given: Namespace, forms: Forms[Report], report: Report) -> None:
-    """Write a report to standard output in the format of `--format`."""
-    out_lines(_lines(given.format, forms, report))
-
-
-def write(given: Namespace, forms: Forms[Report], report: Report) -> None:
-    """Write a report to the file of `--output`, else to standard output as `--format` asks.
-
-    Raises:
-        InputError: when the file cannot be written.
-    """
-    if given.output is None:
-        show(given, forms, report)
-        return
-    lines = _lines(given.output.rpartition(".")[2], forms, report)
-    texts = [line.text if isinstance(line, Line) else line for line in lines]
-    write_text(given.output, "".join(f"{text}\n" for text in texts))
-
-
-def _lines(form: str, forms: Forms[Report], report: Report) -> Iterable[Line | str]:
-    if form == "json":
-        return [json_line(report)]
-    made = provenance_lines(report) if form != "csv" and isinstance(report, Mapping) else ()
-    return [*forms[form](report), *made]
 
 
 def warn_of_extrapolation(

@@ -11,24 +11,25 @@ from slowpath.bounds.flags import (
     MAPS,
     MEMORY,
     MTU,
-    OUTPUT,
     PROG_NAME,
     SEARCH,
     SECTION,
     SET,
     UNROLL,
     cpu_option,
-    form_option,
     written_options,
 )
 from slowpath.core.command import Command, option, within
+from slowpath.core.formats import JSON, OUTPUT, Formats
 
 MEASUREMENT = "How to measure"
 TRACE = "Packets of one's own"
 _LOOK = 3.0
 """Default time limit of the path search in seconds, as there can be very many paths."""
 MODES = ("test-run", "live")
-FORMATS = ("table", "json", "csv")
+_FORMATS = Formats(
+    "slowpath.measure.report_document", table="document_text", json=JSON, csv="document_csv"
+)
 
 
 def _measure(given: Namespace) -> int:
@@ -49,7 +50,7 @@ def _measure(given: Namespace) -> int:
         given.precision / 100,
         given.seconds,
         given.cpu,
-        given.format,
+        _FORMATS.reporter(given.format),
         verbose=given.verbose,
         live=given.batch if given.mode == "live" else None,
         cache=given.cache,
@@ -193,7 +194,7 @@ MEASURE = Command(
         ),
         SET,
         BTF,
-        form_option(FORMATS, "json and csv are stable"),
+        _FORMATS.option(),
         option(
             OUTPUT,
             "-v",

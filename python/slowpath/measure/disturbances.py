@@ -4,9 +4,10 @@ A warning is about a condition that makes times wrong or variable between runs, 
 corrected. A note describes a property of the machine.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, TypedDict
 
+from slowpath.core.terminal import note
 from slowpath.measure.environment import Environment
 from slowpath.measure.machine.files import show_cpus
 
@@ -51,6 +52,13 @@ def of(record: Environment) -> list[Disturbance]:
     """Return all disturbances in a record: warnings, then notes."""
     found = [each for look in _LOOKS for each in look(record)]
     return sorted(found, key=lambda each: each["severity"] == "note")
+
+
+def complain(found: Sequence[Disturbance], *, verbose: bool = False) -> None:
+    """Print warnings, with `verbose` also notes, to standard error."""
+    for each in found:
+        if verbose or each["severity"] == "warning":
+            note(f"{each['severity']}: {each['what']} {each['advice']}")
 
 
 def _warning(code: str, what: str, advice: str) -> Disturbance:

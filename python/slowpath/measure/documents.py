@@ -2,6 +2,9 @@
 
 from typing import Literal, NotRequired, TypedDict
 
+from slowpath.measure.disturbances import Disturbance
+from slowpath.measure.environment import Environment
+
 
 class LivePath(TypedDict):
     """A path measured on live packets: cost of the program and receive rate of a device."""
@@ -430,3 +433,20 @@ def action_name(value: int) -> str:
     """Return the name of a program's return value (`enum xdp_action`)."""
     names = ("XDP_ABORTED", "XDP_DROP", "XDP_PASS", "XDP_TX", "XDP_REDIRECT")
     return names[value] if value < len(names) else str(value)
+
+
+class MeasureDocument(TypedDict):
+    """What `slowpath measure --format json` writes."""
+
+    slowpath: str
+    """Version of slowpath."""
+    compiler: NotRequired[str]
+    """Version of clang, as it prints it; absent where nothing was compiled."""
+    environment: Environment
+    """Where it was measured, and what happened there meanwhile."""
+    disturbances: list[Disturbance]
+    """What of that disturbs, or has to be known: warnings, then notes."""
+    results: list[MeasuredProgram]
+    """In the order of the command line, one for each program."""
+    comparison: list[ComparedVersions] | None
+    """Programs that both files have, where two were named; null otherwise."""

@@ -1,6 +1,6 @@
 """The command `slowpath measure`."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from slowpath.bounds.analyst import RunContext, Session
@@ -11,10 +11,8 @@ from slowpath.core.engine import identity, kernel
 from slowpath.core.engine.kernel import open_kernel, open_station
 from slowpath.core.errors import ExitCode, InputError, worst
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
-from slowpath.core.printable import json_line
 from slowpath.core.programs.sources import is_c, provenance
-from slowpath.core.schema.provenance import provenance_lines
-from slowpath.core.terminal import error, note, out, out_lines
+from slowpath.core.terminal import error, note
 from slowpath.measure import disturbances, environment
 from slowpath.measure.bench import PaceMeter
 from slowpath.measure.cold import last_level, measure_cold
@@ -25,8 +23,7 @@ from slowpath.measure.comparison import (
     same_packet,
     until_decided,
 )
-from slowpath.measure.disturbances import Disturbance
-from slowpath.measure.documents import ComparedVersions, MeasuredProgram
+from slowpath.measure.documents import ComparedVersions, MeasureDocument, MeasuredProgram
 from slowpath.measure.environment import Environment
 from slowpath.measure.live import measure_program_live
 from slowpath.measure.machine.files import Files
@@ -40,9 +37,6 @@ from slowpath.measure.programs import (
     slowest,
     slowest_to_fastest,
 )
-from slowpath.measure.report import comparison_csv, comparison_report, csv_report, text_report
-from slowpath.measure.report_live import live_csv_report, live_text_report
-from slowpath.measure.report_traces import trace_csv, trace_report
 from slowpath.measure.sampling import Progress, ProgressCallbacks, StopCriteria
 from slowpath.measure.settings import (
     VERSIONS,
@@ -243,57 +237,28 @@ class Found(NamedTuple):
     """The results of a measurement."""
 
     files: Sequence[str]
-    records: Sequence[MeasuredProgram]
-    comparison: Sequence[ComparedVersions] | None  # None: only one version
+    records: list[MeasuredProgram]
+    comparison: list[ComparedVersions] | None  # None: only one version
     where: Environment
 
 
 def report(found: Found, settings: Settings) -> ExitCode:
     """Print the results, and return the exit code of printing."""
-    disturbed = disturbances.of(found.where)
     code = ExitCode.FINE
     if settings.plot is not None:
         code = draw_traces(settings.plot, found.records)
-    if settings.form == "json":
-        out(json_line(_document(found, disturbed)))
-    elif settings.form == "csv":
-        out_lines(_csv(found, settings))
-    else:
-        _tell(found, settings, disturbed)
-    return code
-
-
-def _document(found: Found, disturbed: Sequence[Disturbance]) -> dict[str, object]:
-    return {
+    document: MeasureDocument = {
         "slowpath": identity.version(),
         **provenance(compiled=any(is_c(file) for file in found.files)),
         "environment": found.where,
-        "disturbances": disturbed,
+        "disturbances": disturbances.of(found.where),
         "results": found.records,
         "comparison": found.comparison,
     }
-
-
-def _csv(found: Found, settings: Settings) -> Iterator[str]:
-    if found.comparison is not None:
-        return comparison_csv(found.comparison, found.records, found.files[0])
-    if settings.pcap is not None:
-        return trace_csv(found.records)
-    return csv_report(found.records) if settings.live is None else live_csv_report(found.records)
-
-
-def _tell(found: Found, settings: Settings, disturbed: Sequence[Disturbance]) -> None:
-    records, where, verbose = found.records, found.where, settings.verbose
-    if settings.live is not None:
-        out_lines(live_text_report(records, where, verbose=verbose))
-    else:
-        out_lines(text_report(records, where, verbose=verbose, cold=settings.cache == "cold"))
-    out_lines(trace_report(records))
-    out_lines(comparison_report(found.comparison or ()))
-    out_lines(provenance_lines(provenance(compiled=any(is_c(file) for file in found.files))))
-    for each in disturbed:
-        if each["severity"] == "warning" or verbose:
-            note(f"{each['severity']}: {each['what']} {each['advice']}")
+    settings.report.write(document, settings, found.files[0])
+    if settings.report.form == "table":
+        disturbances.complain(document["disturbances"], verbose=settings.verbose)
+    return code
 
 
 _STRETCHES = 2.5

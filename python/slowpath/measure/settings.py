@@ -9,6 +9,7 @@ from typing import NamedTuple
 from slowpath.bounds.plan import Request
 from slowpath.core.engine import kernel
 from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.formats import Reporter
 from slowpath.core.pictures import check_picture
 from slowpath.core.terminal import error, note
 from slowpath.measure.documents import ComparedPath, MeasuredProgram, MeasuredTrace
@@ -139,7 +140,7 @@ class Settings(NamedTuple):
     precision: float  # half the length of intervals relative to the times
     seconds: float
     cpu: int | None
-    form: str
+    report: Reporter
     verbose: bool
     gates: Sequence[Gate] = ()
     live: int | None = None  # number of live packets at a time; None: test runs

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from slowpath.core.errors import InputError, OptionError
 from slowpath.core.html.elements import preformatted
+from slowpath.core.printable import json_line
 from slowpath.models.documents import Errors, FittedModel, Segment
 from slowpath.models.fitting import need
 from slowpath.models.options import (
@@ -111,14 +112,16 @@ class Model:
 
     def to_json(self) -> str:
         """Return the document that `slowpath fit --format json` writes."""
-        from slowpath.models.files import written
+        from slowpath.models.files import document_of
 
-        return written(self.file, self.document, None)
+        return json_line(document_of(self.file, self.document))
 
     def __str__(self) -> str:
+        from slowpath.models.files import document_of
         from slowpath.models.report import text_report
 
-        return "\n".join(line.text for line in text_report(self.file, self.document))
+        lines = text_report(document_of(self.file, self.document))
+        return "\n".join(line.text for line in lines)
 
     def __repr__(self) -> str:
         count = len(self.segments)

@@ -1,22 +1,14 @@
 """The command line of `slowpath fit`."""
 
-from argparse import Namespace
-
 from slowpath.core.command import Command, argument, option, within
+from slowpath.core.formats import JSON, OUTPUT, Formats
 from slowpath.models.metrics import METRICS
 from slowpath.models.options import DIRECTIONS, METHODS, MOST_SEGMENTS, RULES, Options
 
 DATA = "Data"
 MODEL = "Model"
-OUTPUT = "Output"
-FORMATS = ("table", "json", "csv")
+_FORMATS = Formats("slowpath.models.report", table="text_report", json=JSON, csv="csv_report")
 _USUAL = Options()
-
-
-def _fit(given: Namespace) -> int:
-    from slowpath.models.run import fit
-
-    return fit(given)
 
 
 FIT = Command(
@@ -156,13 +148,7 @@ FIT = Command(
             metavar="FILE",
             help="Plot measurements and model into FILE, which ends in .svg or .png.",
         ),
-        option(
-            OUTPUT,
-            "--format",
-            choices=FORMATS,
-            default="table",
-            help="Select the format of the model; json and csv are stable (default: %(default)s).",
-        ),
+        _FORMATS.option("Select the format of the model; json and csv are stable"),
     ),
-    _fit,
+    _FORMATS.call("slowpath.models.run:fit"),
 )

@@ -144,3 +144,16 @@ class Predicted(TypedDict):
     """Upper end of this interval."""
     outside: bool
     """True if x is beyond the measured range, so that the prediction is a guess."""
+
+
+class FitDocument(TypedDict):
+    """What `slowpath fit --format json` writes."""
+
+    slowpath: str
+    """Version of slowpath."""
+    file: str | None
+    """The file of measurements as the user named it; null where columns came from Python."""
+    model: FittedModel
+    """What was derived from it."""
+    predictions: list[Predicted] | None
+    """With `--predict`, what the model says at each line of that file; null otherwise."""

@@ -11,9 +11,8 @@ from typing import NamedTuple, NoReturn
 from slowpath.core.engine import identity
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_text
-from slowpath.core.printable import json_line
 from slowpath.core.schema.validation import ShapeError, check_shape, schema
-from slowpath.models.documents import FittedModel, Predicted, Residuals, Segment
+from slowpath.models.documents import FitDocument, FittedModel, Predicted, Residuals, Segment
 from slowpath.models.templates.catalogue import BY_NAME
 from slowpath.models.templates.terms import FUNCTIONS, NAME
 
@@ -125,10 +124,16 @@ def _number(file: str, line: int, name: str, cells: Sequence[str], place: int) -
     return value
 
 
-def written(file: str | None, model: FittedModel, predictions: Sequence[Predicted] | None) -> str:
-    """Format a model with its predictions as one line of JSON."""
-    document = {"slowpath": identity.version(), "file": file, "model": model}
-    return json_line(document | {"predictions": predictions})
+def document_of(
+    file: str | None, model: FittedModel, predictions: list[Predicted] | None = None
+) -> FitDocument:
+    """Return the document of a model with its predictions."""
+    return {
+        "slowpath": identity.version(),
+        "file": file,
+        "model": model,
+        "predictions": predictions,
+    }
 
 
 def read(file: str, text: str) -> tuple[str | None, FittedModel]:

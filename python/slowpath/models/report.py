@@ -9,7 +9,7 @@ import numpy as np
 from slowpath.core.pictures import picture
 from slowpath.core.printable import csv_line, one_line
 from slowpath.core.terminal import Line, grid
-from slowpath.models.documents import Errors, FittedModel, Predicted, Segment
+from slowpath.models.documents import Errors, FitDocument, FittedModel, Predicted, Segment
 from slowpath.models.evaluation import Prediction, bends, evaluate
 from slowpath.models.points import Points
 from slowpath.models.templates.template import Floats
@@ -18,8 +18,27 @@ _DIGITS = 4
 _WORDS = {"smape": "sMAPE", "mape": "MAPE", "rmse": "RMSE"}
 
 
-def text_report(file: str | None, model: FittedModel) -> Iterator[Line]:
-    """Format a table of segments, and a summary in sentences."""
+def text_report(document: FitDocument) -> Iterator[Line]:
+    """Return a table of segments and a summary in sentences, or the predictions as CSV."""
+    if document["predictions"] is None:
+        return _model(document["file"], document["model"])
+    return _predictions(document["model"], document["predictions"])
+
+
+def csv_report(document: FitDocument) -> Iterator[Line | str]:
+    """Return CSV lines of the segments, or of the predictions."""
+    if document["predictions"] is None:
+        return _segments(document["model"])
+    return _predictions(document["model"], document["predictions"])
+
+
+def _predictions(model: FittedModel, rows: Sequence[Predicted]) -> Iterator[Line]:
+    yield Line(csv_line([*model["x"], "y_pred", "low", "high"]))
+    for row in rows:
+        yield Line(csv_line([*row["x"], row["y_pred"], row["low"], row["high"]]))
+
+
+def _model(file: str | None, model: FittedModel) -> Iterator[Line]:
     x, y = model["x"][0], model["y"]
     over = " and ".join(
         f"{name} from {_n(low)} to {_n(high)}"
@@ -167,8 +186,8 @@ def prediction_rows(
         }
 
 
-def csv_report(model: FittedModel) -> Iterator[str]:
-    """Yield CSV lines: one for each segment, with numbered columns for its parameters."""
+def _segments(model: FittedModel) -> Iterator[str]:
+    """Yield a line for each segment, with numbered columns for its parameters."""
     most = max(len(segment["parameters"]) for segment in model["segments"])
     numbers = range(1, most + 1)
     names = [f"{what}{at}" for at in numbers for what in ("parameter", "low", "high")]

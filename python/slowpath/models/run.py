@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from slowpath.bounds.progress import ProgressLines
 from slowpath.core.errors import ExitCode, InputError, OptionError
+from slowpath.core.formats import Reporter
 from slowpath.core.inputs import write_error
 from slowpath.core.pictures import check_picture
-from slowpath.core.printable import csv_line
-from slowpath.core.terminal import note, out, out_lines
+from slowpath.core.terminal import note
 from slowpath.models.documents import FittedModel, Predicted
-from slowpath.models.files import Table, read_table
+from slowpath.models.files import Table, document_of, read_table
 from slowpath.models.fitting import need
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _SHOWN = 3
 
 
-def fit(given: Namespace) -> ExitCode:
+def fit(given: Namespace, reporter: Reporter) -> ExitCode:
     """Read measurements, fit a model and write it.
 
     Raises:
@@ -35,7 +35,7 @@ def fit(given: Namespace) -> ExitCode:
     others = [name for name in (given.weight, given.spread) if name is not None]
     table = read_table(given.file, [*columns, given.y, *others])
     query = None if given.predict is None else read_table(given.predict, columns)
-    return _derive(given, columns, table, query)
+    return _derive(given, reporter, columns, table, query)
 
 
 def _columns(given: Namespace) -> list[str]:
@@ -48,12 +48,14 @@ def _columns(given: Namespace) -> list[str]:
 
 
 def _derive(
-    given: Namespace, columns: Sequence[str], table: Table, query: Table | None
+    given: Namespace,
+    reporter: Reporter,
+    columns: Sequence[str],
+    table: Table,
+    query: Table | None,
 ) -> ExitCode:
-    from slowpath.models import files
     from slowpath.models.options import Options
     from slowpath.models.points import PointsError, points_of
-    from slowpath.models.report import csv_report, text_report
 
     options = Options(
         metric=given.metric,
@@ -82,17 +84,7 @@ def _derive(
         except OSError as problem:
             raise write_error(given.plot, problem) from None
     rows = None if query is None else _predicted(model, columns, query)
-    if given.format == "json":
-        out(files.written(given.file, model, rows))
-    elif rows is not None:
-        out_lines(
-            [csv_line([*columns, "y_pred", "low", "high"])]
-            + [csv_line([*row["x"], row["y_pred"], row["low"], row["high"]]) for row in rows]
-        )
-    elif given.format == "csv":
-        out_lines(csv_report(model))
-    else:
-        out_lines(text_report(given.file, model))
+    reporter.write(document_of(given.file, model, rows))
     if rows is not None:
         _warn(given.predict, columns, [list(row["x"]) for row in rows if row["outside"]], len(rows))
     return ExitCode.FINE

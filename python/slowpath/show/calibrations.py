@@ -2,72 +2,43 @@
 
 import tomllib
 from collections.abc import Iterator, Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 from slowpath.bounds.default_target import CALIBRATED, calibration
 from slowpath.bounds.options import check_valid
 from slowpath.bounds.report_path import labelled
 from slowpath.core.engine import identity, targets
 from slowpath.core.errors import ExitCode, InputError
+from slowpath.core.formats import Lines, Reporter, json_report
 from slowpath.core.inputs import read_text
-from slowpath.core.printable import json_line, one_line
+from slowpath.core.printable import one_line
 from slowpath.core.schema.results import USUAL_ENDS
-from slowpath.core.terminal import Line, out, out_lines
+from slowpath.core.terminal import Line
+from slowpath.show.documents import Calibration, CalibrationDocument
 
 
-class Calibration(TypedDict):
-    """The calibration of a target that estimates times."""
-
-    file: str
-    """File, as named by the user."""
-    target: str
-    """Name of the target."""
-    machine: str
-    """The calibrated machine."""
-    date: str
-    """Date of the first experiment."""
-    clock_hz: int
-    """Clock rate in cycles per second."""
-    compiler: str | None
-    """Version of clang that compiled the experiments; null if not recorded."""
-    experiments: int | None
-    """Number of experiments. Null in files of older versions, as in the four keys below."""
-    precise: int | None
-    """Number of experiments that met the requested precision."""
-    checks: int | None
-    """Number of check programs, which were not part of the fit."""
-    check_error: float | None
-    """Median error of the estimates for check programs, as a share of their measured time."""
-    doubt: str | None
-    """Reason against using the calibration as the default of a machine; every estimate states it.
-    Null if the calibration is good enough, or the reason is not recorded."""
-    low: float
-    """Lower end of intervals, as a factor of the estimate."""
-    high: float
-    """Upper end of intervals, as a factor of the estimate."""
-    calls: int
-    """Number of kinds of kernel calls that have a price."""
-    models: int
-    """Number of models of components whose cost grows with a parameter."""
-    default: bool
-    """True if estimates without `--target` use the calibration on this machine."""
-
-
-def show_calibrations(files: Sequence[str], form: str) -> ExitCode:
-    """Show calibrations as text or JSON.
+def show_calibrations(files: Sequence[str], reporter: Reporter) -> ExitCode:
+    """Show the calibrations of targets.
 
     Raises:
         InputError: if a file cannot be read, or is not a target with time estimates.
     """
-    found = [read_calibration(file) for file in files]
-    if form == "json":
-        out(json_line({"slowpath": identity.version(), "calibrations": found}))
-        return ExitCode.FINE
+    reporter.write([read_calibration(file) for file in files])
+    return ExitCode.FINE
+
+
+def calibrations_json(found: list[Calibration]) -> Lines:
+    """Return the JSON document."""
+    document: CalibrationDocument = {"slowpath": identity.version(), "calibrations": found}
+    return json_report(document)
+
+
+def calibrations_text(found: Sequence[Calibration]) -> Iterator[Line | str]:
+    """Yield the text report of each calibration."""
     for number, one in enumerate(found):
         if number:
-            out("")
-        out_lines(lines(one))
-    return ExitCode.FINE
+            yield ""
+        yield from lines(one)
 
 
 def read_calibration(file: str) -> Calibration:

@@ -5,17 +5,20 @@ from argparse import Namespace
 from slowpath.bounds.flags import (
     BTF,
     CFLAGS,
-    OUTPUT,
     PROG_NAME,
     PROGRAMS,
     SECTION,
     cflags,
-    form_option,
     selection,
 )
 from slowpath.core.command import Command, argument, option, within
 from slowpath.core.errors import OptionError
+from slowpath.core.formats import OUTPUT, STABLE, Formats
 
+_FORMATS = Formats("slowpath.show.run", table="objects_text", json="objects_json")
+_OF_TARGETS = Formats(
+    "slowpath.show.calibrations", table="calibrations_text", json="calibrations_json"
+)
 _TARGET = ".toml"
 
 
@@ -26,14 +29,13 @@ def _show(given: Namespace) -> int:
 
         if len(targets) < len(given.file):
             raise OptionError("FILE", f"{targets[0]} is a target; name objects by themselves")
-        return show_calibrations(targets, given.format)
+        return show_calibrations(targets, _OF_TARGETS.reporter(given.format))
     from slowpath.bounds.options import memory_or_share
     from slowpath.show.run import ShowOptions, show_objects
 
     flags, memory = cflags(given, given.file), memory_or_share(given.memory)
-    options = ShowOptions(
-        selection(given), given.format, given.listing, given.deadline, memory, flags
-    )
+    reporter = _FORMATS.reporter(given.format)
+    options = ShowOptions(selection(given), reporter, given.listing, given.deadline, memory, flags)
     return show_objects(given.file, options, given.btf)
 
 
@@ -81,7 +83,7 @@ SHOW = Command(
             action="store_true",
             help="Add the instructions, with their source lines.",
         ),
-        form_option(("table", "json"), "json is stable"),
+        _FORMATS.option(STABLE),
     ),
     _show,
 )

@@ -1,21 +1,21 @@
 """The command `slowpath show`."""
 
 import json
-from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from slowpath.core.engine import identity, objects
 from slowpath.core.errors import ExitCode, InputError, worst
+from slowpath.core.formats import Reporter, json_items, stream_lines
 from slowpath.core.jobs.isolated_job import IsolatedJob
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
-from slowpath.core.printable import json_line
 from slowpath.core.programs.loading import KernelBtf, load_program
 from slowpath.core.programs.selection import Selection, list_programs, no_match
 from slowpath.core.programs.sources import Clang, is_c, provenance
 from slowpath.core.schema.provenance import provenance_lines
 from slowpath.core.schema.shown import BpfObject, failed_object
-from slowpath.core.terminal import error, note, out, out_lines
+from slowpath.core.terminal import Line, error, note
 from slowpath.show.report import object_report
 
 
@@ -23,7 +23,7 @@ class ShowOptions(NamedTuple):
     """Options for showing an object."""
 
     selection: Selection
-    form: Literal["table", "json"]
+    report: Reporter
     listing: bool
     deadline: float  # seconds for the loops of one program
     memory: int | None  # bytes for one object
@@ -56,24 +56,38 @@ def _show(
     chosen: Sequence[_Chosen], options: ShowOptions, btf: KernelBtf, stopping: Stopping
 ) -> ExitCode:
     codes = list[ExitCode]()
-    made = provenance(compiled=any(is_c(choice.file) for choice in chosen))
-    if options.form == "json":
-        head = {"slowpath": identity.version(), **made}
-        out(f'{json_line(head)[:-1]}, "objects": [')
-    for index, choice in enumerate(chosen):
-        shown = _shown(choice, options, btf, stopping)
-        if options.form == "json":
-            out(("," if index else "") + json_line(shown))
-        elif shown["error"] is None:
-            if ExitCode.FINE in codes:
-                out("")
-            out_lines(object_report(shown, listing=options.listing))
-        codes.append(_judge(choice.file, shown))
-    if options.form == "json":
-        out("]}")
-    else:
-        out_lines(provenance_lines(made))
+
+    def objects() -> Iterator[BpfObject]:
+        for choice in chosen:
+            shown = _shown(choice, options, btf, stopping)
+            yield shown
+            codes.append(_judge(choice.file, shown))
+
+    compiled = any(is_c(choice.file) for choice in chosen)
+    head = {"slowpath": identity.version(), **provenance(compiled=compiled)}
+    stream_lines(options.report(head, objects(), listing=options.listing))
     return worst(codes)
+
+
+def objects_json(
+    head: Mapping[str, object], objects: Iterable[BpfObject], **_unused: object
+) -> Iterator[str]:
+    """Return the JSON document, with one line for each object."""
+    return json_items(head, "objects", objects)
+
+
+def objects_text(
+    head: Mapping[str, object], objects: Iterable[BpfObject], *, listing: bool
+) -> Iterator[Line]:
+    """Yield the text report of each object."""
+    separator = list[Line]()
+    for shown in objects:
+        if shown["error"] is None:
+            yield from separator
+            yield from object_report(shown, listing=listing)
+        if not _problems(shown):
+            separator = [Line("")]
+    yield from provenance_lines(head)
 
 
 def _choose(files: Sequence[str], selection: Selection, clang: Clang) -> list[_Chosen]:
@@ -129,11 +143,14 @@ def _read(message: Message) -> BpfObject:
     return shown
 
 
+def _problems(shown: BpfObject) -> list[str]:
+    problems = [f"{p['name']}: {p['error']}" for p in shown["programs"] if p["error"] is not None]
+    return problems if shown["error"] is None else [*problems, shown["error"]]
+
+
 def _judge(file: str, shown: BpfObject) -> ExitCode:
     """Report the errors of an object to standard error; return the exit code."""
-    problems = [f"{p['name']}: {p['error']}" for p in shown["programs"] if p["error"] is not None]
-    if shown["error"] is not None:
-        problems.append(shown["error"])
+    problems = _problems(shown)
     for problem in problems:
         error(file, problem)
     return ExitCode.INPUT if problems else ExitCode.FINE

@@ -1,13 +1,12 @@
 """The command line of `slowpath sweep`."""
 
-from argparse import Namespace
-
-from slowpath.bounds.flags import ANALYSIS, GUARANTEE, OUTPUT, cpu_option, form_option
+from slowpath.bounds.flags import ANALYSIS, GUARANTEE, cpu_option
 from slowpath.core.command import Command, argument, option, within
+from slowpath.core.formats import JSON, OUTPUT, Formats
 
 _SWEEP = "What to sweep"
 _MEASURE = "What to measure"
-FORMATS = ("table", "json", "csv")
+_FORMATS = Formats("slowpath.sweep.report", table="text_report", json=JSON, csv="csv_report")
 _TARGETS = option(
     GUARANTEE,
     "--target",
@@ -23,12 +22,6 @@ _METRIC = option(
 )
 _OWN = {"--target": _TARGETS, "--metric": _METRIC}
 """Options that differ from those of other commands."""
-
-
-def _sweep(given: Namespace) -> int:
-    from slowpath.sweep.run import sweep
-
-    return sweep(given)
 
 
 SWEEP = Command(
@@ -77,7 +70,7 @@ SWEEP = Command(
             help="Plot the results over the first definition; FILE ends in .svg or .png. Requires "
             "the extra `models`: pip install slowpath[models].",
         ),
-        form_option(FORMATS, "json and csv are stable"),
+        _FORMATS.option(),
     ),
-    _sweep,
+    _FORMATS.call("slowpath.sweep.run:sweep"),
 )

@@ -11,6 +11,7 @@ from slowpath.bounds.report_rates import notes_of
 from slowpath.core.pictures import picture, plain
 from slowpath.core.printable import csv_line
 from slowpath.core.schema.derived import counted, metric_words
+from slowpath.core.schema.provenance import provenance_lines
 from slowpath.core.schema.rates import as_metric, format_rate
 from slowpath.core.terminal import Line, grid
 from slowpath.sweep.definitions import Definition
@@ -32,6 +33,11 @@ ESTIMATE = ("estimated_ns", "estimated_low_ns", "estimated_high_ns")
 
 def text_report(sweep: Sweep) -> Iterator[Line]:
     """Yield a row for each program, with each target's result or the reason for none."""
+    yield from _table(sweep)
+    yield from provenance_lines(sweep)
+
+
+def _table(sweep: Sweep) -> Iterator[Line]:
     programs = sweep["programs"]
     if not programs:
         return

@@ -8,26 +8,24 @@ from contextlib import ExitStack, contextmanager
 from slowpath.bounds.options import check_not_a_program, read_option
 from slowpath.core.engine import identity
 from slowpath.core.errors import ExitCode, InputError, OptionError, UnavailableError, worst
+from slowpath.core.formats import Reporter
 from slowpath.core.inputs import read_program, write_error
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.pictures import check_picture
-from slowpath.core.printable import json_line
 from slowpath.core.programs.sources import provenance
-from slowpath.core.schema.provenance import provenance_lines
-from slowpath.core.terminal import error, note, out, out_lines
+from slowpath.core.terminal import error, note
 from slowpath.measure import disturbances
 from slowpath.measure.environment import Environment
 from slowpath.sweep.definitions import SweepRequest, points, read_sweep_request
 from slowpath.sweep.documents import Sweep, SweptProgram
 from slowpath.sweep.measuring import Measuring, measuring, time_of, unmeasured
-from slowpath.sweep.report import csv_report, text_report
 from slowpath.sweep.sweeping import LiveLine, SweepRun, Swept
 
 _SECONDS = 20.0
 """Default time to measure all programs together, in seconds."""
 
 
-def sweep(given: Namespace) -> ExitCode:
+def sweep(given: Namespace, reporter: Reporter) -> ExitCode:
     """Sweep and report; an error for one value does not stop the others.
 
     Raises:
@@ -40,7 +38,9 @@ def sweep(given: Namespace) -> ExitCode:
         _check_picture(given.plot, asked.file)
     with heeding_signals() as stopping, _opened(given, stopping) as (measured, why):
         found = _Run(given, asked, stopping, measured, why).all_of()
-    _report(given.format, found.document)
+    reporter.write(found.document)
+    if reporter.form == "table":
+        disturbances.complain(found.document["disturbances"])
     code = found.code()
     if given.plot is not None:
         _draw(given.plot, asked, found.document["programs"])
@@ -189,16 +189,3 @@ def _draw(file: str, asked: SweepRequest, programs: Sequence[SweptProgram]) -> N
         draw(file, asked.definitions, programs)
     except OSError as problem:
         raise write_error(file, problem) from None
-
-
-def _report(form: str, document: Sweep) -> None:
-    if form == "json":
-        out(json_line(document))
-    elif form == "csv":
-        out_lines(csv_report(document))
-    else:
-        out_lines(text_report(document))
-        out_lines(provenance_lines(document))
-        for each in document["disturbances"]:
-            if each["severity"] == "warning":
-                note(f"warning: {each['what']} {each['advice']}")

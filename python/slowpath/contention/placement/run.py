@@ -7,9 +7,9 @@ from slowpath.contention.options import LENGTH, POLICY, check_noise, quiet_libra
 from slowpath.contention.saved import need, need_solver
 from slowpath.core.engine import identity
 from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.formats import Reporter
 from slowpath.core.jobs.pool import check_place
-from slowpath.core.printable import json_line
-from slowpath.core.terminal import note, out, out_lines
+from slowpath.core.terminal import note
 
 if TYPE_CHECKING:
     from slowpath.contention.placement.documents import (
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from slowpath.contention.placement.running import SequenceInputs
 
 
-def run_place(given: Namespace) -> ExitCode:
+def run_place(given: Namespace, reporter: Reporter) -> ExitCode:
     """Run the command `place`.
 
     Raises:
@@ -35,12 +35,7 @@ def run_place(given: Namespace) -> ExitCode:
         need_solver()
     with quiet_libraries():
         report = _placed(given, policies)
-    if given.format == "json":
-        out(json_line(report))
-    else:
-        from slowpath.contention.placement.report import placement_csv, placement_text
-
-        out_lines(placement_csv(report) if given.format == "csv" else placement_text(report))
+    reporter.write(report)
     if report["guesses"]:
         note(
             f"warning: {given.fleet}: {report['guesses']} predictions for functions in mixes are "
@@ -104,7 +99,7 @@ def _drawn(given: Namespace, fleets: "SequenceInputs") -> "list[SequenceOutcome]
         return run_drawn(fleets, sequences, pool)
 
 
-def run_suggest(given: Namespace) -> ExitCode:
+def run_suggest(given: Namespace, reporter: Reporter) -> ExitCode:
     """Run the command `suggest`.
 
     Raises:
@@ -116,12 +111,7 @@ def run_suggest(given: Namespace) -> ExitCode:
     need()
     with quiet_libraries():
         report = _suggested(given)
-    if given.format == "json":
-        out(json_line(report))
-    else:
-        from slowpath.contention.placement.report import suggestion_csv, suggestion_text
-
-        out_lines(suggestion_csv(report) if given.format == "csv" else suggestion_text(report))
+    reporter.write(report)
     return ExitCode.FINE
 
 

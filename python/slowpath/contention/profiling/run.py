@@ -22,9 +22,10 @@ from slowpath.contention.profiling.setup import (
 from slowpath.contention.saved import need
 from slowpath.core.engine import identity, neighbours
 from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.formats import Reporter
 from slowpath.core.jobs.stopping import heeding_signals
-from slowpath.core.printable import json_line, one_line
-from slowpath.core.terminal import Line, LiveLine, grid, note, out, out_lines
+from slowpath.core.printable import one_line
+from slowpath.core.terminal import Line, LiveLine, grid, note
 from slowpath.measure import disturbances, environment
 
 _OFTEN = 0.01
@@ -80,7 +81,7 @@ def _noise(record: ProfileRecord) -> str:
     return f"the same again: {100 * noise['spread']:.1f} % (standard deviation), {within}"
 
 
-def run(given: Namespace) -> ExitCode:
+def run(given: Namespace, reporter: Reporter) -> ExitCode:
     """Run the command: measure, write the folder, and report.
 
     Raises:
@@ -111,15 +112,10 @@ def run(given: Namespace) -> ExitCode:
     where = watch.end()
     record = _record(setup, machine, found, left_out)
     files = write_profile(given.output, setup, machine, found, (record, where))
-    if given.format == "json":
-        out(json_line(record))
-    else:
-        out_lines(profile_text(record, files))
+    reporter.write(record, files)
     for reason in left_out:
         note(f"not measured: {reason}")
-    for each in disturbances.of(where):
-        if each["severity"] == "warning":
-            note(f"warning: {each['what']} {each['advice']}")
+    disturbances.complain(disturbances.of(where))
     return ExitCode.UNDECIDED if found.stopped else ExitCode.FINE
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from slowpath.core.printable import csv_line, one_line
+from slowpath.core.schema.provenance import provenance_lines
 from slowpath.core.terminal import Line, first_few, grid
 from slowpath.insights.accelerators.documents import (
     Accelerated,
@@ -82,6 +83,7 @@ def accelerators_text(report: AcceleratorsReport) -> Iterator[Line]:
         yield Line(one_line(_left_out(report["unexamined"])))
     yield Line("")
     yield Line(_confined(report))
+    yield from provenance_lines(report)
 
 
 def _place(one: Accelerated | Alike) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from slowpath.core.engine import identity
 from slowpath.core.errors import ExitCode
+from slowpath.core.formats import Reporter
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.sources import provenance
@@ -18,12 +19,12 @@ from slowpath.insights.accelerators.documents import (
     Unexamined,
 )
 from slowpath.insights.options import read_work
-from slowpath.insights.output import show, warn
+from slowpath.insights.output import warn
 from slowpath.insights.source.sources import Source, is_source
 from slowpath.insights.source.unit import require_llvmlite, run_in_worker
 
 
-def run(given: Namespace) -> ExitCode:
+def run(given: Namespace, reporter: Reporter) -> ExitCode:
     """Examine a file, and report functions that an accelerator could replace.
 
     Raises:
@@ -36,9 +37,7 @@ def run(given: Namespace) -> ExitCode:
 
     with heeding_signals() as stopping:
         report = examine(work.source, given.entry, work.seconds, work.memory, stopping)
-    from slowpath.insights.accelerators.report import accelerators_csv, accelerators_text
-
-    show(given, {"csv": accelerators_csv, "table": accelerators_text}, report)
+    reporter.write(report)
     if report["stopped"] is not None:
         warn(given.file, f"stopped ({report['stopped']}) before all was examined")
     return ExitCode.FINE

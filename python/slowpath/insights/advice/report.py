@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from slowpath.core.printable import csv_line, one_line
+from slowpath.core.schema.provenance import provenance_lines
 from slowpath.core.terminal import Line, grid
 from slowpath.insights.advice.documents import AdviceGiven, AdviceReport
 from slowpath.insights.advice.statics import StaticLoop, StaticStructure
@@ -76,6 +77,7 @@ def advice_text(report: AdviceReport) -> Iterator[Line]:
         said = "; ".join(report["assumptions"])
         text = f"The order assumes {said}. Each effect is of that change alone; they do not add up."
         yield from _wrapped(text, "", "")
+    yield from provenance_lines(report)
 
 
 def unsaid(report: AdviceReport) -> list[str]:

@@ -3,14 +3,15 @@
 from argparse import Namespace
 
 from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, check_page, write_text
 from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.insights.options import read_maps, read_work, require_trace, run_settings
-from slowpath.insights.output import show, warn
+from slowpath.insights.output import warn
 from slowpath.insights.source.unit import require_llvmlite, require_numpy
 
 
-def run(given: Namespace) -> ExitCode:
+def run(given: Namespace, reporter: Reporter) -> ExitCode:
     """Collect evidence about a source, and print advice.
 
     Raises:
@@ -45,9 +46,7 @@ def run(given: Namespace) -> ExitCode:
         from slowpath.insights.advice.page import advice_page
 
         write_text(given.html, advice_page(report))
-    from slowpath.insights.advice.report import advice_csv, advice_text
-
-    show(given, {"csv": advice_csv, "text": advice_text}, report)
+    reporter.write(report)
     for note in [] if report["traffic"] is None else report["traffic"]["notes"]:
         warn(given.file, note)
     return ExitCode.FINE

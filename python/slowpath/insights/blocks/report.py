@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from slowpath.core.printable import csv_line, one_line
+from slowpath.core.schema.provenance import provenance_lines
 from slowpath.core.terminal import Line, grid
 from slowpath.insights.blocks.documents import (
     BlocksReport,
@@ -52,6 +53,7 @@ def blocks_text(report: BlocksReport) -> Iterator[Line]:
         yield Line("Neither counted nor predicted:", "bold")
     for left in report["uncounted"]:
         yield Line(one_line(f"  {left['entry']}: {left['reason']}"))
+    yield from provenance_lines(report)
 
 
 def _program(file: str, program: PredictedProgram) -> Iterator[Line]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from slowpath.core.engine import identity
 from slowpath.core.errors import ExitCode, InputError, StoppedError
+from slowpath.core.formats import Reporter
 from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.sources import provenance
@@ -29,13 +30,13 @@ from slowpath.insights.blocks.predicted import (
     predicted_programs,
 )
 from slowpath.insights.options import read_limits
-from slowpath.insights.output import show, warn
+from slowpath.insights.output import warn
 from slowpath.insights.source.bpf_steps import compile_to_ir, programs
 from slowpath.insights.source.sources import CPLUSPLUS, is_source, may_have_programs
 from slowpath.insights.source.unit import require_llvmlite, run_in_worker
 
 
-def run(given: Namespace) -> ExitCode:
+def run(given: Namespace, reporter: Reporter) -> ExitCode:
     """Predict the blocks of a file, and print the report.
 
     Raises:
@@ -50,9 +51,7 @@ def run(given: Namespace) -> ExitCode:
     question = Question(given.file, given.entry, given.map_abi, limits.clang, given.model)
     with heeding_signals() as stopping:
         report = examine(question, limits.seconds, limits.memory, stopping)
-    from slowpath.insights.blocks.report import blocks_csv, blocks_text
-
-    show(given, {"csv": blocks_csv, "table": blocks_text}, report)
+    reporter.write(report)
     if report["stopped"] is not None:
         warn(given.file, f"stopped ({report['stopped']}) before all was predicted")
     return ExitCode.FINE

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.formats import Reporter
 from slowpath.core.printable import csv_line, one_line
 from slowpath.core.terminal import Line, first_few, grid
 from slowpath.insights.cores.documents import ColocationReport, CoresReport, Group, Pair
@@ -16,7 +17,6 @@ from slowpath.insights.output import (
     percent,
     warn,
     warn_of_extrapolation,
-    write,
 )
 from slowpath.insights.source.unit import require_numpy
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from slowpath.insights.cores.pairs import PairsModel
 
 
-def run_cores(given: Namespace) -> ExitCode:
+def run_cores(given: Namespace, reporter: Reporter) -> ExitCode:
     """Run the command `cores`.
 
     Raises:
@@ -43,8 +43,7 @@ def run_cores(given: Namespace) -> ExitCode:
 
     asked = read_asked(given.query)
     report = _report(given, asked, _model(given))
-
-    write(given, {"csv": cores_csv, "table": cores_text}, report)
+    reporter.write_to(given.output, report)
     _warn(asked, report)
     return ExitCode.FINE
 
@@ -135,7 +134,7 @@ def _learnt(report: CoresReport) -> str:
     return f"model of {count} published functions, traffic {report['traffic']}"
 
 
-def run_colocation(given: Namespace) -> ExitCode:
+def run_colocation(given: Namespace, reporter: Reporter) -> ExitCode:
     """Run the command `colocation`.
 
     Raises:
@@ -149,8 +148,7 @@ def run_colocation(given: Namespace) -> ExitCode:
 
     groups = read_groups(given.query)
     report = _pairs_report(given, groups, _pairs_model(given))
-
-    write(given, {"csv": colocation_csv, "table": colocation_text}, report)
+    reporter.write_to(given.output, report)
     unusual = [(one["group"], one["unusual"]) for one in report["groups"]]
     warn_of_extrapolation(given.query, "groups have functions", unusual)
     return ExitCode.FINE

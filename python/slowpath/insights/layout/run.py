@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.core.engine import identity
 from slowpath.core.errors import ExitCode
+from slowpath.core.formats import Reporter
 from slowpath.insights.layout import exact
 from slowpath.insights.layout.documents import ComparedLayout, ElementLayout, Pack, TouchedBlock
 from slowpath.insights.layout.exact import best_order
@@ -31,7 +32,6 @@ from slowpath.insights.layout.problem import (
 )
 from slowpath.insights.layout.reading import Described
 from slowpath.insights.layout.report import c_struct
-from slowpath.insights.output import show
 
 if TYPE_CHECKING:
     from slowpath.insights.layout.documents import CoalescingReport
@@ -167,16 +167,14 @@ def _compared(
     }
 
 
-def run(given: Namespace) -> ExitCode:
+def run(given: Namespace, reporter: Reporter) -> ExitCode:
     """Find orders of variables for the elements of a file, and report them.
 
     Raises:
         InputError: when the file cannot be read or is invalid.
     """
     report = _report(given)
-    from slowpath.insights.layout.report import layout_c, layout_csv, layout_text
-
-    show(given, {"csv": layout_csv, "table": layout_text, "c": layout_c}, report)
+    reporter.write(report)
     return ExitCode.FINE
 
 

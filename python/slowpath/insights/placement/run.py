@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.core.engine import identity
 from slowpath.core.errors import ExitCode, InputError
-from slowpath.insights.output import show
+from slowpath.core.formats import Reporter
 from slowpath.insights.placement.costs import (
     COST,
     THROUGHPUT,
@@ -314,7 +314,7 @@ def _of_parts(case: Case, spread: PartCounts, at: int, level: str) -> float:
     return costs(case, only, free=True)[at]
 
 
-def run(given: Namespace) -> ExitCode:
+def run(given: Namespace, reporter: Reporter) -> ExitCode:
     """Place the cases of a file, and report the placements.
 
     Raises:
@@ -323,9 +323,7 @@ def run(given: Namespace) -> ExitCode:
     """
     require_numpy()
     report = _report(given)
-    from slowpath.insights.placement.report import placement_csv, placement_text
-
-    show(given, {"csv": placement_csv, "table": placement_text}, report)
+    reporter.write(report)
     return ExitCode.FINE
 
 

@@ -5,17 +5,19 @@ from argparse import Namespace
 from collections.abc import Iterator
 
 from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, write_text
 from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.core.printable import csv_line, one_line
+from slowpath.core.schema.provenance import provenance_lines
 from slowpath.core.terminal import Line, grid
 from slowpath.insights.options import read_maps, read_work, run_settings
-from slowpath.insights.output import number, show, warn
+from slowpath.insights.output import number, warn
 from slowpath.insights.source.unit import require_llvmlite, require_numpy
 from slowpath.insights.trace.documents import CountsReport
 
 
-def run(given: Namespace) -> ExitCode:
+def run(given: Namespace, reporter: Reporter) -> ExitCode:
     """Run the function over the trace and print the report.
 
     Raises:
@@ -44,8 +46,7 @@ def run(given: Namespace) -> ExitCode:
         else:
             _write(given.coalescing_out, found.coalescing)
     report = found.report
-
-    show(given, {"csv": counts_csv, "table": counts_text}, report)
+    reporter.write(report)
     for note in report["notes"]:
         warn(given.file, note)
     return ExitCode.FINE
@@ -126,6 +127,7 @@ def counts_text(report: CountsReport) -> Iterator[Line]:
         lines = list(part(report, packets))
         yield from [*lines, Line("")] if lines else ()
     yield Line(one_line(_fate(report)))
+    yield from provenance_lines(report)
 
 
 def _structures(report: CountsReport, packets: int) -> Iterator[Line]:

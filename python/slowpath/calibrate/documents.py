@@ -1,0 +1,56 @@
+"""Types of the JSON documents that `slowpath calibrate` writes."""
+
+from typing import TypedDict
+
+from slowpath.calibrate.experiments.documents import CalibratedExperiment
+from slowpath.calibrate.experiments.specification import Experiment, Metric
+
+
+class ListedBed(TypedDict):
+    """A test bed that measures experiments or computes their costs."""
+
+    name: str
+    """Name, as an argument of `--testbed`."""
+    says: str
+    """Description in one line."""
+    target: str
+    """Name of the target whose costs it yields."""
+    metrics: list[Metric]
+    """Metrics that it yields for a packet; empty if it only writes programs."""
+    exact: bool
+    """True if it computes costs instead of measuring them."""
+    components: list[str]
+    """Kinds of components that it supports."""
+
+
+class ListedExperiment(TypedDict):
+    """An experiment that comes with slowpath."""
+
+    specification: Experiment
+    """Complete specification; its `name` is an argument of `--component`."""
+    runs_on: list[str]
+    """Names of the test beds that support it."""
+
+
+class Catalogue(TypedDict):
+    """Output of `slowpath calibrate --list --format json`."""
+
+    slowpath: str
+    """Version of slowpath."""
+    testbeds: list[ListedBed]
+    """All test beds."""
+    experiments: list[ListedExperiment]
+    """Experiments that come with slowpath, by name."""
+
+
+class CalibrateDocument(TypedDict):
+    """What `slowpath calibrate --format json` writes."""
+
+    slowpath: str
+    """Version of slowpath."""
+    directory: str
+    """That of the run, as the user named it."""
+    target_file: str | None
+    """The description of this machine as a target; null where it takes more experiments."""
+    experiments: list[CalibratedExperiment]
+    """Those of the run that were measured, now or before, in the order in which it has them."""

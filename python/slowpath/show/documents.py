@@ -1,0 +1,50 @@
+"""Types of the JSON documents that `slowpath show` writes about targets."""
+
+from typing import TypedDict
+
+
+class Calibration(TypedDict):
+    """The calibration of a target that estimates times."""
+
+    file: str
+    """File, as named by the user."""
+    target: str
+    """Name of the target."""
+    machine: str
+    """The calibrated machine."""
+    date: str
+    """Date of the first experiment."""
+    clock_hz: int
+    """Clock rate in cycles per second."""
+    compiler: str | None
+    """Version of clang that compiled the experiments; null if not recorded."""
+    experiments: int | None
+    """Number of experiments. Null in files of older versions, as in the four keys below."""
+    precise: int | None
+    """Number of experiments that met the requested precision."""
+    checks: int | None
+    """Number of check programs, which were not part of the fit."""
+    check_error: float | None
+    """Median error of the estimates for check programs, as a share of their measured time."""
+    doubt: str | None
+    """Reason against using the calibration as the default of a machine; every estimate states it.
+    Null if the calibration is good enough, or the reason is not recorded."""
+    low: float
+    """Lower end of intervals, as a factor of the estimate."""
+    high: float
+    """Upper end of intervals, as a factor of the estimate."""
+    calls: int
+    """Number of kinds of kernel calls that have a price."""
+    models: int
+    """Number of models of components whose cost grows with a parameter."""
+    default: bool
+    """True if estimates without `--target` use the calibration on this machine."""
+
+
+class CalibrationDocument(TypedDict):
+    """What `slowpath show TARGET.toml --format json` writes."""
+
+    slowpath: str
+    """Version of slowpath."""
+    calibrations: list[Calibration]
+    """In the order of the command line."""
