@@ -12,7 +12,7 @@
 #   make bench   how long our examples take, and how that grows (see bench/)
 #   make performance   renew the figures of docs/performance.md
 #   make published   predictions against published measurements
-#   make bless   renew what is generated: tests/golden, the schemas, docs/cli.md, json.md, support.md
+#   make bless   renew what is generated: tests/golden, schemas and types, docs/cli.md, json.md, support.md
 #   make clean   remove what was built
 
 SHELL := bash
@@ -245,7 +245,7 @@ published: | system
 bless: setup $(DONE)/requirements
 	SLOWPATH_BLESS=1 cargo test --locked --quiet -p slowpath-bpf --test all support::
 	SLOWPATH_BLESS=1 cargo test --locked --quiet -p slowpath --lib schema
-	SLOWPATH_BLESS=1 $(BIN)/pytest tests/core/test_schema.py tests/bound/test_golden.py tests/core/test_docs.py tests/bound/test_reports.py tests/show/test_show.py tests/bound/test_objects.py tests/compile/test_compile.py
+	SLOWPATH_BLESS=1 $(BIN)/pytest tests/core/test_schema.py tests/core/test_stub.py tests/bound/test_golden.py tests/core/test_docs.py tests/bound/test_reports.py tests/show/test_show.py tests/bound/test_objects.py tests/compile/test_compile.py
 
 clean:
 	rm -rf $(VENV) python/slowpath/_core*.so

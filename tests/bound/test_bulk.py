@@ -26,7 +26,7 @@ from slowpath.core.jobs.local_pool import LocalPool
 from slowpath.core.jobs.memory import default_limit
 from slowpath.core.jobs.ordered import NO_OBSERVER, PoolObserver, Unfinished
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.core.schema.results import NO_DETAIL
+from slowpath.core.schema.failed import NO_DETAIL
 from support import ROOT, heed_interrupts, make_result, slowpath
 from test_schema import check
 

@@ -9,8 +9,9 @@ from slowpath.bounds.cli import FORMATS
 from slowpath.bounds.report_csv import COLUMNS
 from slowpath.bounds.report_rates import format_cycles, full_report
 from slowpath.core.printable import one_line
-from slowpath.core.schema.derived import is_capped, own_rate
-from slowpath.core.schema.results import DESCRIBED_PATHS, Detail, Result, Stretch, failed_result
+from slowpath.core.schema.derived import DESCRIBED_PATHS, is_capped, own_rate
+from slowpath.core.schema.failed import failed_result
+from slowpath.core.schema.results import Detail, Result, Stretch
 from support import GOLDEN, check_golden, make_bound, make_path, make_result
 
 DETAIL: Detail = {

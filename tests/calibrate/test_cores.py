@@ -17,7 +17,7 @@ from slowpath.calibrate.experiments.documents import Measurement, Sample
 from slowpath.calibrate.experiments.folder import ExperimentFolder
 from slowpath.calibrate.experiments.reading import shipped_experiment
 from slowpath.core.engine import estimates, targets
-from slowpath.core.schema.results import USUAL_ENDS
+from slowpath.core.schema.derived import USUAL_ENDS
 
 MACHINE: Machine = {"machine": 'a "machine"\n', "date": "2026-01-01", "clock_hz": 2_000_000_000}
 CALLS = {

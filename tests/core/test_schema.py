@@ -1,18 +1,15 @@
-"""The shape of documents is stated once, in the engine; the JSON Schemas derive from its types."""
+"""Documents, their JSON Schemas, and the Python types that are generated from these."""
 
 import json
 from pathlib import Path
-from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from document_schemas import DOCUMENTS, SCALARS, document_schema
+from document_schemas import DOCUMENTS, document_schema
+from document_types import GENERATED, modules
 from schema_tables import MARKS, fill_in, tables_needed
-from slowpath.core.schema.compiled import Compiled, Verification
-from slowpath.core.schema.results import Detail, Instruction, Result
-from slowpath.core.schema.shown import BpfObject
 from slowpath.core.schema.validation import (
     ShapeError,
     check_shape,
@@ -22,96 +19,10 @@ from slowpath.core.schema.validation import (
 )
 from support import GOLDEN, ROOT, check_golden, save_results, slowpath
 
-WRAPPING = {"slowpath", "compiler", "target", "verification"}
-"""Keys that `compile` adds to what it compiled."""
 
-LATER: dict[str, object] = {"Instruction": Instruction}
-"""Types that modules name without importing them."""
-
-Shape = Any
-"""A type in terms that schemas and Python have in common; equal if and only if the types are."""
-
-
-def union(choices: list[Shape]) -> Shape:
-    """One of several shapes; of itself if it is only one."""
-    flat = [one for choice in choices for one in choice.get("union", [choice])]
-    unique = {json.dumps(one, sort_keys=True): one for one in flat}
-    return {"union": [unique[key] for key in sorted(unique)]} if len(unique) > 1 else flat[0]
-
-
-def choices_of(part: dict[str, Any]) -> list[dict[str, Any]]:
-    """The schemas of which one has to hold, where there are several."""
-    if "default" in part:  # of what older versions did not write
-        return [{key: one for key, one in part.items() if key != "default"}, {"type": "null"}]
-    if isinstance(part.get("type"), list):
-        return [{**part, "type": one} for one in part["type"]]
-    found: list[dict[str, Any]] = part.get("anyOf", part.get("oneOf", []))
-    return found
-
-
-def shape_of_schema(part: dict[str, Any], definitions: dict[str, Any]) -> Shape:
-    def inner(part: dict[str, Any]) -> Shape:
-        choices = choices_of(part)
-        if choices:
-            return union([inner(choice) for choice in choices])
-        if "$ref" in part:
-            return inner(definitions[part["$ref"].rpartition("/")[2]])
-        shape: Shape = {"is": part.get("const", part["type"])}
-        if "properties" in part:
-            keys = part["properties"].items()
-            shape["keys"] = {key: [inner(one), key in part["required"]] for key, one in keys}
-        elif part["type"] == "object":
-            shape["values"] = inner(part["additionalProperties"])
-        elif part["type"] == "array":
-            inside = part.get("prefixItems")
-            shape["items"] = [inner(one) for one in inside] if inside else inner(part["items"])
-        return shape
-
-    return inner(part)
-
-
-def shape_of_type(kind: Any) -> Shape:
-    origin, arguments = get_origin(kind), get_args(kind)
-    if is_typeddict(kind):
-        hints, required = get_type_hints(kind, localns=LATER), kind.__required_keys__
-        keys = {key: [shape_of_type(one), key in required] for key, one in hints.items()}
-        return {"is": "object", "keys": keys}
-    if origin in (Union, UnionType):
-        return union([shape_of_type(one) for one in arguments])
-    if origin is Literal:
-        return union([{"is": word} for word in arguments])
-    if origin is dict:
-        return {"is": "object", "values": shape_of_type(arguments[1])}
-    if origin in (list, tuple):
-        inside = [shape_of_type(one) for one in arguments]
-        return {"is": "array", "items": inside if origin is tuple else inside[0]}
-    return {"is": SCALARS[kind]}
-
-
-@pytest.mark.parametrize(
-    ("name", "definition", "kind"),
-    [
-        ("bound", "Result", Result),
-        ("show", "BpfObject", BpfObject),
-        ("compile", "Verification", Verification),
-    ],
-)
-def test_types_of_python_are_those_of_the_engine(name: str, definition: str, kind: type) -> None:
-    definitions = schema(name)["$defs"]
-    assert shape_of_type(kind) == shape_of_schema(definitions[definition], definitions)
-
-
-def test_what_only_reports_show_has_the_type_of_the_engine() -> None:
-    document = json.loads((GOLDEN / "schema/detail.json").read_text())
-    assert shape_of_type(Detail) == shape_of_schema(document, document["$defs"])
-
-
-def test_what_is_compiled_has_the_type_of_the_engine() -> None:
-    document = schema("compile")
-    shape = shape_of_schema(document, document["$defs"])
-    assert shape["keys"].keys() > WRAPPING
-    kept = {key: one for key, one in shape["keys"].items() if key not in WRAPPING}
-    assert shape_of_type(Compiled) == {**shape, "keys": kept}
+@pytest.mark.parametrize("path", GENERATED)
+def test_types_of_python_are_those_of_the_engine(path: str) -> None:
+    check_golden(ROOT / "python/slowpath" / path, modules()[path])
 
 
 def described(part: object, place: str = "") -> list[str]:

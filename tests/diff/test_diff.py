@@ -16,7 +16,7 @@ from slowpath.bounds.analyst import Analyst
 from slowpath.bounds.options import WrittenOptions
 from slowpath.core.engine import analyses
 from slowpath.core.errors import ExitCode
-from slowpath.core.schema.results import NO_DETAIL
+from slowpath.core.schema.failed import NO_DETAIL
 from slowpath.diff.machine_readable import CSV_COLUMNS
 from slowpath.diff.pairs import DiffInputs, load_sides
 from support import ROOT, heed_interrupts, make_bound, make_result, save_results, slowpath

@@ -9,7 +9,8 @@ from markdown_it import MarkdownIt
 
 from slowpath.core.errors import InputError
 from slowpath.core.printable import one_line
-from slowpath.core.schema.results import Profile, ProfileLine, Result, failed_result
+from slowpath.core.schema.failed import failed_result
+from slowpath.core.schema.results import Profile, ProfileLine, Result
 from slowpath.diff.columns import also_changed, cell, change_of, format_percent, make_row, summary
 from slowpath.diff.filters import Gate, failures, parse_comparison
 from slowpath.diff.lines import changed_lines

@@ -19,7 +19,8 @@ from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.jobs.supervision import EarlyEnd, await_job
 from slowpath.core.printable import json_line
 from slowpath.core.programs.loading import KernelBtf
-from slowpath.core.schema.results import NO_DETAIL, NO_FAILURE, Failure, Result, failed_result
+from slowpath.core.schema.failed import NO_DETAIL, NO_FAILURE, failed_result
+from slowpath.core.schema.results import Failure, Result
 
 _SMALL = 1 << 16
 """Maximum size in bytes of a file whose single program is analysed in this process."""

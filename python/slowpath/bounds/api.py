@@ -20,10 +20,15 @@ from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.core.printable import one_line
 from slowpath.core.programs.packet import hex_dump, wire_bytes, witness_bytes, write_pcap
 from slowpath.core.programs.selection import Selection
-from slowpath.core.schema.derived import condition, is_count, metric_rate, rate_metric
+from slowpath.core.schema.derived import (
+    DESCRIBED_PATHS,
+    condition,
+    is_count,
+    metric_rate,
+    rate_metric,
+)
 from slowpath.core.schema.rates import format_rate
 from slowpath.core.schema.results import (
-    DESCRIBED_PATHS,
     Bound,
     Estimate,
     PathResult,

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Protocol
 from slowpath.core.engine import identity
 from slowpath.core.formats import json_start
 from slowpath.core.printable import json_ascii, one_line
-from slowpath.core.schema.derived import is_count
+from slowpath.core.schema.derived import DESCRIBED_PATHS, is_count
 from slowpath.core.schema.provenance import provenance_lines
 from slowpath.core.schema.rates import as_metric
-from slowpath.core.schema.results import DESCRIBED_PATHS, Detail, Result
+from slowpath.core.schema.results import Detail, Result
 from slowpath.core.terminal import Line
 
 if TYPE_CHECKING:

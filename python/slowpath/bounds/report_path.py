@@ -6,11 +6,16 @@ from typing import Generic, NamedTuple, TypeVar
 
 from slowpath.core.printable import one_line
 from slowpath.core.programs.packet import hex_dump, memory_dump, witness_bytes
-from slowpath.core.schema.derived import NANOSECONDS, condition, is_found, verdict_of
+from slowpath.core.schema.derived import (
+    DESCRIBED_PATHS,
+    NANOSECONDS,
+    USUAL_ENDS,
+    condition,
+    is_found,
+    verdict_of,
+)
 from slowpath.core.schema.rates import format_packetrate
 from slowpath.core.schema.results import (
-    DESCRIBED_PATHS,
-    USUAL_ENDS,
     Bound,
     Detail,
     MapContent,

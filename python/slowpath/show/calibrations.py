@@ -12,7 +12,7 @@ from slowpath.core.errors import ExitCode, InputError
 from slowpath.core.formats import Lines, Reporter, json_report
 from slowpath.core.inputs import read_text
 from slowpath.core.printable import one_line
-from slowpath.core.schema.results import USUAL_ENDS
+from slowpath.core.schema.derived import USUAL_ENDS
 from slowpath.core.terminal import Line
 from slowpath.show.documents import Calibration, CalibrationDocument
 

@@ -14,7 +14,7 @@ from slowpath.core.programs.loading import KernelBtf, load_program
 from slowpath.core.programs.selection import Selection, list_programs, no_match
 from slowpath.core.programs.sources import Clang, is_c, provenance
 from slowpath.core.schema.provenance import provenance_lines
-from slowpath.core.schema.shown import BpfObject, failed_object
+from slowpath.core.schema.shown import BpfObject
 from slowpath.core.terminal import Line, error, note
 from slowpath.show.report import object_report
 
@@ -118,9 +118,9 @@ def _choose(files: Sequence[str], selection: Selection, clang: Clang) -> list[_C
 def _shown(choice: _Chosen, options: ShowOptions, btf: KernelBtf, stopping: Stopping) -> BpfObject:
     found = choice.object
     if found is None:
-        return failed_object(choice.file, choice.error or "cannot be read")
+        return _failed(choice.file, choice.error or "cannot be read")
     if stopping.asked:
-        return failed_object(choice.file, "interrupted before it was looked at")
+        return _failed(choice.file, "interrupted before it was looked at")
     needed = any(program.needs_kernel for program in choice.programs)
 
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
@@ -134,13 +134,18 @@ def _shown(choice: _Chosen, options: ShowOptions, btf: KernelBtf, stopping: Stop
         with IsolatedJob(work, options.memory) as errand:
             stopped = errand.run(None, stopping, lambda message: shown.append(_read(message)))
     except InputError as problem:
-        return failed_object(choice.file, problem.reason)
-    return shown[0] if shown else failed_object(choice.file, stopped or "nothing is known of it")
+        return _failed(choice.file, problem.reason)
+    return shown[0] if shown else _failed(choice.file, stopped or "nothing is known of it")
 
 
 def _read(message: Message) -> BpfObject:
     shown: BpfObject = json.loads(message[1])
     return shown
+
+
+def _failed(file: str, error: str) -> BpfObject:
+    """Return the description of a file that cannot be shown."""
+    return {"file": file, "license": None, "programs": [], "maps": [], "error": error}
 
 
 def _problems(shown: BpfObject) -> list[str]:

@@ -31,20 +31,25 @@ pub(crate) struct PathDetail {
     pub stretches: Vec<Stretch>,
 }
 
-/// An instruction of the program, whether on the path or not.
+/// An instruction of a listing.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Instruction"))]
 pub(crate) struct CodeInsn {
+    /// Number of the instruction.
     pub instruction: u32,
+    /// Text of the instruction.
     pub text: String,
+    /// Source line of the instruction; null if not known.
     pub source: Option<CodeLine>,
 }
 
 /// A source line.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Line"))]
 pub(crate) struct CodeLine {
+    /// File name, from the debug information.
     pub file: String,
+    /// Line number.
     pub line: u32,
     /// Text of the line; empty if the object does not contain it.
     pub text: String,

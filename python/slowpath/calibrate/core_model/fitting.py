@@ -25,7 +25,7 @@ from slowpath.calibrate.core_model.description import (
 from slowpath.calibrate.core_model.observations import Observation, PriceModel
 from slowpath.calibrate.core_model.parameters import PARAMETERS, Parameters, clipped, start_values
 from slowpath.core.engine import estimates, targets
-from slowpath.core.schema.results import USUAL_ENDS
+from slowpath.core.schema.derived import USUAL_ENDS
 from slowpath.measure.statistics import quantile
 
 if TYPE_CHECKING:

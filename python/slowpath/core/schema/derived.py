@@ -5,6 +5,12 @@ from collections.abc import Mapping
 from slowpath.core.schema.rates import Metric, as_metric
 from slowpath.core.schema.results import Bound, PathResult, Refusal, Result, Verdict
 
+DESCRIBED_PATHS = 100
+"""Number of paths that reports describe; of further paths they show number and range."""
+USUAL_ENDS = (0.92, 1.14)
+"""Usual ends of the 90 % interval of a whole program's time, as factors of its estimate. They hold
+for calibrations that explain their check programs, as measured in `bench/estimates.py`."""
+
 
 def program_label(result: Result) -> str:
     """Return file and program, or the file alone if it cannot have several programs.

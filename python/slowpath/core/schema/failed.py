@@ -1,0 +1,53 @@
+"""Results of programs that could not be analysed."""
+
+from slowpath.core.schema.results import Detail, Failure, Result
+
+NO_FAILURE: Failure = {
+    "kind": "input",
+    "what": "",
+    "option": None,
+    "line": None,
+    "section": None,
+    "instruction": None,
+    "stopped": None,
+}
+"""Default details of an error: a problem of the program or its file."""
+NO_DETAIL: Detail = {
+    "paths": [],
+    "code": [],
+    "failure": None,
+    "unmatched": [],
+}
+"""Empty details of a program."""
+
+
+def failed_result(file: str, target: str, metric: str, error: str) -> Result:
+    """Return the result of a file that could not be analysed."""
+    return {
+        "file": file,
+        "section": None,
+        "program": "",
+        "kind": None,
+        "target": target,
+        "metric": metric,
+        "cores": 0,
+        "guarantee": None,
+        "naive": None,
+        "estimate": None,
+        "paths": [],
+        "profile": None,
+        "assumptions": [],
+        "cuts": [],
+        "notes": [],
+        "stats": {
+            "seconds": 0.0,
+            "candidates": 0,
+            "sat": 0,
+            "unsat": 0,
+            "nogoods": 0,
+            "solver_checks": 0,
+            "solver_seconds": 0.0,
+        },
+        "refusals": [],
+        "error": error,
+    }
