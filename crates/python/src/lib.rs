@@ -1,8 +1,8 @@
 //! The Python module `slowpath._core`: the Rust API of `slowpath` as Python objects.
 //!
 //! Only converts: the analyses, defaults and texts for users are elsewhere. While Python waits for
-//! events, the interpreter lock is released and Ctrl-C is noticed. The type stub of this module is
-//! `python/slowpath/_core.pyi`.
+//! events, the interpreter lock is released and Ctrl-C is noticed. `make bless` generates the type
+//! stub `python/slowpath/_core.pyi` from these sources.
 
 mod analysis;
 mod captures;
