@@ -23,8 +23,7 @@ from slowpath.annotate.documents import AnnotateDocument
 from slowpath.calibrate.documents import CalibrateDocument, Catalogue
 from slowpath.calibrate.experiments.specification import Experiment
 from slowpath.chain.documents import ChainReport, PlanReport, VerifyReport
-from slowpath.contention.diagnosis_documents import DiagnosisReport
-from slowpath.contention.documents import SavedModel
+from slowpath.contention.documents import DiagnosisReport, SavedModel
 from slowpath.contention.placement.documents import PlacementReport, SuggestionReport
 from slowpath.contention.profiling.setup import ProfileRecord
 from slowpath.diff.documents import DiffDocument

@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from slowpath.contention.diagnosis_documents import (
+from slowpath.contention.documents import (
     Crossing,
     Diagnosed,
     DiagnosedSweep,

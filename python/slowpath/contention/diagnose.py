@@ -15,7 +15,7 @@ from slowpath.core.terminal import note
 
 if TYPE_CHECKING:
     from slowpath.contention.bottleneck import Setting, Swept
-    from slowpath.contention.diagnosis_documents import DiagnosisReport, WhatIf
+    from slowpath.contention.documents import DiagnosisReport, WhatIf
 
 
 _POINTS, _MOST_POINTS = 101, 10_000

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from textwrap import fill
 
-from slowpath.contention.diagnosis_documents import (
+from slowpath.contention.documents import (
     Diagnosed,
     DiagnosedSweep,
     DiagnosisReport,
