@@ -25,7 +25,7 @@ from slowpath.calibrate.core_model.observations import observations
 from slowpath.calibrate.experiments.documents import ModelDocument
 from slowpath.calibrate.experiments.evaluation import evaluate as evaluated
 from slowpath.calibrate.experiments.folder import RunFolder
-from slowpath.core.engine import estimates
+from slowpath.core.engine import targets as engine
 from slowpath.core.engine.targets import described_target
 from slowpath.models.documents import FittedModel
 from slowpath.models.evaluation import evaluate
@@ -143,7 +143,7 @@ def targets(runs: Sequence[RunFolder]) -> None:
             {name: run.of(name) for name in run.settings()["experiments"] if run.of(name).measured}
         )
     }
-    one, other = (np.array(estimates.nanoseconds(list(flows.values()), target)) for target in known)
+    one, other = (np.array(engine.nanoseconds(list(flows.values()), target)) for target in known)
     apart = np.abs(one - other) / ((one + other) / 2)
     inside = (other >= limits["low"] * one) & (other <= limits["high"] * one)
     print(f"\ntimes of {len(flows)} programs by both target files: {np.median(apart):.1%} apart in")

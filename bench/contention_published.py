@@ -18,10 +18,14 @@ from pathlib import Path
 import numpy as np
 
 from slowpath.contention.memory.evaluation import Protocol, evaluate
-from slowpath.contention.memory.folds import errors_of, relative
 from slowpath.contention.memory.intervals import conformal
 from slowpath.contention.memory.recipes import Recipe, fit_stage
-from slowpath.contention.memory.selection import candidates_and_baselines, select
+from slowpath.contention.memory.selection import (
+    candidates_and_baselines,
+    errors_of,
+    relative,
+    select,
+)
 from slowpath.contention.model import rows_of
 from slowpath.contention.tables.reading import read_memory
 

@@ -1,7 +1,7 @@
 """How near are estimates of the target `linux-xdp` to measurements, and to those of simpler models?
 
-    estimates.py take OUT.jsonl [--paths K] [--seconds S] [--cpu N] [--target T] OBJECT...
-    estimates.py compare OUT.jsonl [--calibration DIR] [--target T] [--limit X] [--families]
+    targets.py take OUT.jsonl [--paths K] [--seconds S] [--cpu N] [--target T] OBJECT...
+    targets.py compare OUT.jsonl [--calibration DIR] [--target T] [--limit X] [--families]
 
 `take` analyses each XDP program of the objects, measures the K paths that are estimated to be the
 slowest in the running kernel, and appends a line for each program; what is in the file already is
@@ -29,7 +29,7 @@ from estimation.taking import Plan, take
 from scipy.stats import spearmanr
 
 from slowpath.bounds.options import choose_target
-from slowpath.core.engine import estimates
+from slowpath.core.engine import targets
 
 TARGETS = Path(__file__).parent.parent / "targets"
 LEAST_NS = 10.0
@@ -41,7 +41,7 @@ FEW = 4
 def estimating(name: str) -> Model:
     """What a target estimates."""
     target = choose_target(name)
-    return lambda flow: estimates.nanoseconds([estimates.flow_of(flow)], target)[0]
+    return lambda flow: targets.nanoseconds([targets.flow_of(flow)], target)[0]
 
 
 def error_of_target(name: str) -> tuple[float, float]:

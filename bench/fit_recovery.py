@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from slowpath.models.catalogue import TEMPLATES
 from slowpath.models.costs import Piece
 from slowpath.models.derivation import derive
 from slowpath.models.evaluation import evaluate
@@ -24,7 +25,6 @@ from slowpath.models.metrics import error
 from slowpath.models.options import Options
 from slowpath.models.parts import FittedSegment, fitted_at_points, part_of
 from slowpath.models.points import Series, ordered, points_of, series_of
-from slowpath.models.templates.catalogue import TEMPLATES
 
 POINTS, SHORTEST = 60, 8
 

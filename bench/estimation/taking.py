@@ -13,7 +13,7 @@ from estimation.stored import NEARLY, Program, contenders, is_undecided, read
 from slowpath.bounds.analyst import RunContext, Session
 from slowpath.bounds.options import WrittenOptions, read_request
 from slowpath.bounds.outcomes import Analysed
-from slowpath.core.engine import estimates, kernel
+from slowpath.core.engine import kernel, targets
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.measure.bench import KernelBench
@@ -121,7 +121,7 @@ def first(
 
 def flow_of(case: kernel.Case) -> str | None:
     """The text of what the models see of a path."""
-    flow = estimates.flow(case)
+    flow = targets.flow(case)
     return None if flow is None else flow.text()
 
 

@@ -16,7 +16,7 @@ from slowpath.calibrate.core_model.parameters import PARAMETERS, clipped, start_
 from slowpath.calibrate.experiments.documents import Measurement, Sample
 from slowpath.calibrate.experiments.folder import ExperimentFolder
 from slowpath.calibrate.experiments.reading import shipped_experiment
-from slowpath.core.engine import estimates, targets
+from slowpath.core.engine import targets
 from slowpath.core.schema.derived import USUAL_ENDS
 
 MACHINE: Machine = {"machine": 'a "machine"\n', "date": "2026-01-01", "clock_hz": 2_000_000_000}
@@ -28,12 +28,12 @@ CALLS = {
 WORKS = ("alu", "shift", "multiply", "divide", "load", "store", "atomic", "branch", "renamed")
 
 
-def chain(work: str, count: int, *, dependent: bool) -> estimates.Flow:
+def chain(work: str, count: int, *, dependent: bool) -> targets.Flow:
     step = [work, [1] if dependent else [], 1, False, None, None]
-    return estimates.flow_of(json.dumps({"steps": [step] * count, "calls": []}))
+    return targets.flow_of(json.dumps({"steps": [step] * count, "calls": []}))
 
 
-def mixed(luck: random.Random) -> estimates.Flow:
+def mixed(luck: random.Random) -> targets.Flow:
     """A path of random instructions and calls."""
     steps: list[object] = []
     calls: list[object] = []
@@ -45,15 +45,15 @@ def mixed(luck: random.Random) -> estimates.Flow:
         work, reads = luck.choice(WORKS), [luck.randrange(10) for _ in range(luck.randrange(3))]
         jumps = work == "branch" and luck.random() < 0.5
         steps.append([work, reads, luck.randrange(10), jumps, None, None])
-    return estimates.flow_of(json.dumps({"steps": steps, "calls": calls}))
+    return targets.flow_of(json.dumps({"steps": steps, "calls": calls}))
 
 
-def called(name: str, count: int) -> estimates.Flow:
+def called(name: str, count: int) -> targets.Flow:
     steps: list[object] = [["call", [], 0, False, None, number] for number in range(count)]
-    return estimates.flow_of(json.dumps({"steps": steps, "calls": [[name, 0, False]] * count}))
+    return targets.flow_of(json.dumps({"steps": steps, "calls": [[name, 0, False]] * count}))
 
 
-def flows() -> Iterator[tuple[str, estimates.Flow]]:
+def flows() -> Iterator[tuple[str, targets.Flow]]:
     for work in WORKS:
         for count in (8, 64, 256):
             for dependent in (True, False):
@@ -81,7 +81,7 @@ def truth() -> targets.Target:
 
 def test_a_core_is_found_that_explains_what_was_seen(truth: targets.Target) -> None:
     names, seen = zip(*flows(), strict=True)
-    times = estimates.nanoseconds(seen, truth)
+    times = targets.nanoseconds(seen, truth)
     observed = [Observation(*one) for one in zip(names, seen, times, strict=True)]
     looks = iter(range(400))
     fitted = fit(observed, MACHINE, lambda _: next(looks, None) is not None)
@@ -90,16 +90,14 @@ def test_a_core_is_found_that_explains_what_was_seen(truth: targets.Target) -> N
     assert found.problems() == []
     luck = random.Random(2)  # noqa: S311 - no secret
     others = [mixed(luck) for _ in range(100)]
-    pairs = zip(
-        estimates.nanoseconds(others, found), estimates.nanoseconds(others, truth), strict=True
-    )
+    pairs = zip(targets.nanoseconds(others, found), targets.nanoseconds(others, truth), strict=True)
     errors = [abs(mine / real - 1) for mine, real in pairs]
     assert sum(errors) / len(errors) < 0.05
 
 
 def test_the_same_observations_come_to_the_same_core(truth: targets.Target) -> None:
     names, seen = zip(*flows(), strict=True)
-    times = estimates.nanoseconds(seen, truth)
+    times = targets.nanoseconds(seen, truth)
     observed = [Observation(*one) for one in zip(names, seen, times, strict=True)]
 
     def once() -> str:
@@ -111,9 +109,9 @@ def test_the_same_observations_come_to_the_same_core(truth: targets.Target) -> N
 
 def test_a_path_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match="instruction 0 of the path is none"):
-        estimates.flow_of('{"steps": [["alu", [99], 0, false, null, null]], "calls": []}')
+        targets.flow_of('{"steps": [["alu", [99], 0, false, null, null]], "calls": []}')
     with pytest.raises(ValueError, match="expected"):
-        estimates.flow_of("nothing")
+        targets.flow_of("nothing")
 
 
 def kept(folder: Path, samples: list[Sample], flows: dict[str, str]) -> ExperimentFolder:
@@ -188,7 +186,7 @@ def test_intervals_widen_to_what_check_programs_show(truth: targets.Target) -> N
     assert ends([0.97, 1.0, 1.02]) == USUAL_ENDS
     assert ends([0.5, 0.5, 1.0, 2.0, 2.0]) == (0.5, 2.0)
     names, seen = zip(*flows(), strict=True)
-    times = estimates.nanoseconds(seen, truth)
+    times = targets.nanoseconds(seen, truth)
     observed = [Observation(*one) for one in zip(names, seen, times, strict=True)]
     checks = [one._replace(ns=2 * one.ns) for one in observed[::3]]
     looks = iter(range(5))

@@ -9,10 +9,10 @@ import pytest
 from slowpath.calibrate.experiments.bed import Job
 from slowpath.calibrate.experiments.reading import shipped_experiment
 from slowpath.calibrate.experiments.specification import swept_values, with_range
-from slowpath.calibrate.testbeds import xdp_cases
-from slowpath.calibrate.testbeds.xdp_cases import CaseBudget, Cases
+from slowpath.calibrate.testbeds import linux_xdp
+from slowpath.calibrate.testbeds.linux_xdp import CaseBudget, Cases
 from slowpath.calibrate.testbeds.xdp_files import Compiler
-from slowpath.core.engine import estimates, kernel, objects
+from slowpath.core.engine import kernel, objects, targets
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def prepared(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         return f"{subject.file} with {json.dumps(found['maps'])}"
 
     monkeypatch.setattr(kernel, "prepare_case", prepare)
-    monkeypatch.setattr(estimates, "flow", lambda _case: None)
+    monkeypatch.setattr(targets, "flow", lambda _case: None)
     return asked
 
 
@@ -61,7 +61,7 @@ def test_programs_are_prepared_once(tmp_path: Path, prepared: Counter[str]) -> N
 def test_much_map_content_is_not_kept(
     tmp_path: Path, prepared: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(xdp_cases, "_LARGEST", 10_000)
+    monkeypatch.setattr(linux_xdp, "_LARGEST", 10_000)
     cases = cases_of(tmp_path)
     first, *others = blocks(cases, 3)
     assert prepared.pop("entries-100.bpf.c") == 3
@@ -72,7 +72,7 @@ def test_much_map_content_is_not_kept(
 def test_all_that_is_kept_has_a_limit(
     tmp_path: Path, prepared: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(xdp_cases, "_ROOM", 1000)
+    monkeypatch.setattr(linux_xdp, "_ROOM", 1000)
     blocks(cases_of(tmp_path), 2)
     assert prepared["entries-1.bpf.c"] == 1
     assert prepared["entries-10.bpf.c"] == prepared["entries-100.bpf.c"] == 2

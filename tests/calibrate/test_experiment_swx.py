@@ -16,8 +16,13 @@ from slowpath.calibrate.experiments.reading import (
     shipped_names,
 )
 from slowpath.calibrate.experiments.specification import settings_at, swept_values, with_range
-from slowpath.calibrate.programs.swx import Pipelines, kinds, swx_driver, swx_pipelines
-from slowpath.calibrate.programs.swx_expected import expected_packet
+from slowpath.calibrate.programs.swx import (
+    Pipelines,
+    expected_packet,
+    kinds,
+    swx_driver,
+    swx_pipelines,
+)
 from slowpath.calibrate.testbeds import dpdk_swx
 from slowpath.core.errors import InputError
 from support import GOLDEN, check_golden

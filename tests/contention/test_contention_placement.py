@@ -23,7 +23,6 @@ from slowpath.contention.placement.fleet import (
     drawn,
     possible_mixes,
 )
-from slowpath.contention.placement.optimum import assign, fewest
 from slowpath.contention.placement.policies import POLICIES as ONLINE
 from slowpath.contention.placement.policies import TURNED_AWAY, Placement, row_of
 from slowpath.contention.placement.prices import Demand, Prices
@@ -32,6 +31,8 @@ from slowpath.contention.placement.running import (
     OPTIMAL,
     Judge,
     SequenceInputs,
+    assign,
+    fewest,
     judge,
     mixes_of,
     run,

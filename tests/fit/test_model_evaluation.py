@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from slowpath.models import derivation
+from slowpath.models.catalogue import BY_NAME, TEMPLATES, WHOLE
 from slowpath.models.documents import FittedModel
 from slowpath.models.evaluation import evaluate
 from slowpath.models.fitting import fit
 from slowpath.models.options import Options
 from slowpath.models.points import points_of
-from slowpath.models.templates.catalogue import BY_NAME, TEMPLATES, WHOLE
-from slowpath.models.templates.template import Floats
-from slowpath.models.templates.terms import NAME
+from slowpath.models.polynomial import NAME
+from slowpath.models.template import Floats
 from support import BLESS, GOLDEN, rows
 
 FILE = GOLDEN / "models/evaluation.json"

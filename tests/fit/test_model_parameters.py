@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from slowpath.models.catalogue import BY_NAME, TEMPLATES
 from slowpath.models.evaluation import evaluate
 from slowpath.models.fitting import fit
 from slowpath.models.options import Options
 from slowpath.models.points import Points, PointsError, points_of
-from slowpath.models.templates.catalogue import BY_NAME, TEMPLATES
-from slowpath.models.templates.template import (
+from slowpath.models.template import (
     Batch,
     Curve,
     Floats,

@@ -20,7 +20,7 @@ from slowpath.models.options import Options
 from slowpath.models.points import Points, points_of
 from slowpath.models.report import text_report
 from slowpath.models.residuals import Noise, Walk, expected, most_likely
-from slowpath.models.templates.template import Floats
+from slowpath.models.template import Floats
 
 QUICK = Options(hold_out=False)
 SIZE = 60

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from slowpath.models.catalogue import TEMPLATES
 from slowpath.models.costs import Costs
 from slowpath.models.evaluation import Prediction, evaluate
 from slowpath.models.fitting import fit
@@ -17,8 +18,7 @@ from slowpath.models.held_out import HeldOut, held_out
 from slowpath.models.options import Options
 from slowpath.models.points import Points, PointsError, points_of
 from slowpath.models.segments import dynamic, exhaustive
-from slowpath.models.templates.catalogue import TEMPLATES
-from slowpath.models.templates.template import Curve, Floats
+from slowpath.models.template import Curve, Floats
 
 CURVES_MEASURED = Path(__file__).resolve().parents[2] / "bench" / "curves"
 QUICK = Options(hold_out=False)

@@ -11,13 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowpath.measure import environment
-from slowpath.measure.machine.counters import (
+from slowpath.measure.counters import (
+    between,
     parse_interrupts,
     parse_load,
     parse_ticks,
     read_counters,
 )
-from slowpath.measure.machine.files import (
+from slowpath.measure.host import debugging_options, host, kernel_facts, relevant_parameters
+from slowpath.measure.machine_files import (
     Files,
     chosen,
     parse_cpus,
@@ -25,10 +27,7 @@ from slowpath.measure.machine.files import (
     parse_size,
     show_cpus,
 )
-from slowpath.measure.machine.host import host
-from slowpath.measure.machine.kernel import debugging_options, kernel_facts, relevant_parameters
-from slowpath.measure.machine.processor import frequency_now, processor
-from slowpath.measure.machine.run import between
+from slowpath.measure.processor import frequency_now, processor
 
 CPU = "sys/devices/system/cpu"
 TREE = {

@@ -9,7 +9,7 @@ from typing import Literal, TypedDict
 
 from slowpath.core.terminal import note
 from slowpath.measure.environment import Environment
-from slowpath.measure.machine.files import show_cpus
+from slowpath.measure.machine_files import show_cpus
 
 _HARDENED_FOR_ALL = 2
 _STOLEN = _WAITED = 0.005

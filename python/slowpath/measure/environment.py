@@ -18,12 +18,10 @@ from typing import TypedDict
 
 from slowpath.core.engine import identity
 from slowpath.measure.bench import CpuSpeed
-from slowpath.measure.machine.counters import Counters, read_counters, without_pause
-from slowpath.measure.machine.files import Files
-from slowpath.measure.machine.host import Host, host
-from slowpath.measure.machine.kernel import KernelFacts, kernel_facts
-from slowpath.measure.machine.processor import Processor, processor
-from slowpath.measure.machine.run import RunFacts, between
+from slowpath.measure.counters import Counters, RunFacts, between, read_counters, without_pause
+from slowpath.measure.host import Host, KernelFacts, host, kernel_facts
+from slowpath.measure.machine_files import Files
+from slowpath.measure.processor import Processor, processor
 
 
 class Pace(TypedDict):

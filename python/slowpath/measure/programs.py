@@ -9,7 +9,7 @@ from typing import NamedTuple
 from slowpath.bounds.default_target import CALIBRATED
 from slowpath.bounds.options import choose_target
 from slowpath.bounds.outcomes import Analysed
-from slowpath.core.engine import estimates, kernel, objects, targets
+from slowpath.core.engine import kernel, objects, targets
 from slowpath.core.errors import DisagreementError, InputError
 from slowpath.core.schema.results import PathResult, Witness
 from slowpath.measure.bench import KernelBench
@@ -93,16 +93,16 @@ class Prediction(NamedTuple):
 
 def predict(case: kernel.Case) -> Prediction | None:
     """Predict the time of one run; None if the path depends on replaced helper results."""
-    flow = estimates.flow(case)
+    flow = targets.flow(case)
     if flow is None:
         return None
-    run, empty = estimates.nanoseconds([flow, _empty()], _target())
+    run, empty = targets.nanoseconds([flow, _empty()], _target())
     return Prediction(run, max(0.0, run - empty))
 
 
 @cache
-def _empty() -> estimates.Flow:
-    return estimates.flow_of('{"steps": [], "calls": []}')
+def _empty() -> targets.Flow:
+    return targets.flow_of('{"steps": [], "calls": []}')
 
 
 def predicted_for() -> str | None:

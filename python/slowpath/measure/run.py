@@ -26,8 +26,8 @@ from slowpath.measure.comparison import (
 from slowpath.measure.documents import ComparedVersions, MeasureDocument, MeasuredProgram
 from slowpath.measure.environment import Environment
 from slowpath.measure.live import measure_program_live
-from slowpath.measure.machine.files import Files
-from slowpath.measure.machine.processor import chosen_cpu, processor
+from slowpath.measure.machine_files import Files
+from slowpath.measure.processor import chosen_cpu, processor
 from slowpath.measure.programs import (
     Choose,
     PreparedProgram,

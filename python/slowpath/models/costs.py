@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowpath.models.metrics import Metric
-from slowpath.models.templates.template import (
+from slowpath.models.template import (
     Batch,
     Curve,
     Floats,

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from slowpath.models import outliers, selection
+from slowpath.models.catalogue import TEMPLATES, WHOLE
 from slowpath.models.costs import (
     DETAILED,
     Costs,
@@ -20,10 +21,9 @@ from slowpath.models.metrics import METRICS
 from slowpath.models.options import Options
 from slowpath.models.parts import FittedSegment, fitted_at_points, part_of, sensible, stays_near
 from slowpath.models.points import Series
+from slowpath.models.polynomial import templates_over
 from slowpath.models.segments import Segmentation, dynamic, exhaustive
-from slowpath.models.templates.catalogue import TEMPLATES, WHOLE
-from slowpath.models.templates.template import ParameterFloor
-from slowpath.models.templates.terms import templates_over
+from slowpath.models.template import ParameterFloor
 
 _SIGNS = {"increasing": 1, "decreasing": -1}
 _MORE = 2

@@ -6,13 +6,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from slowpath.models.catalogue import BY_NAME
 from slowpath.models.costs import Piece
 from slowpath.models.documents import FittedModel, Segment
 from slowpath.models.parts import FittedSegment
 from slowpath.models.points import PointsError, check_sizes
-from slowpath.models.templates.catalogue import BY_NAME
-from slowpath.models.templates.template import Floats
-from slowpath.models.templates.terms import Terms
+from slowpath.models.polynomial import Terms
+from slowpath.models.template import Floats
 
 _TABLE = 2  # dimensions
 

@@ -12,9 +12,9 @@ from slowpath.core.engine import identity
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_text
 from slowpath.core.schema.validation import ShapeError, check_shape, schema
+from slowpath.models.catalogue import BY_NAME
 from slowpath.models.documents import FitDocument, FittedModel, Predicted, Residuals, Segment
-from slowpath.models.templates.catalogue import BY_NAME
-from slowpath.models.templates.terms import FUNCTIONS, NAME
+from slowpath.models.polynomial import FUNCTIONS, NAME
 
 _SEPARATORS = ",;\t"
 

@@ -26,9 +26,9 @@ from slowpath.models.points import (
     ordered,
     series_of,
 )
+from slowpath.models.polynomial import Terms
 from slowpath.models.residuals import shares
-from slowpath.models.templates.template import Floats
-from slowpath.models.templates.terms import Terms
+from slowpath.models.template import Floats
 
 _AS_WELL = 1.1
 """Ratio to the least error up to which an error is nearly as small."""

@@ -14,7 +14,7 @@ from slowpath.models.documents import Errors, FittedModel
 from slowpath.models.evaluation import Prediction, evaluate
 from slowpath.models.metrics import METRICS, error
 from slowpath.models.points import Points
-from slowpath.models.templates.template import Floats
+from slowpath.models.template import Floats
 
 Derive: TypeAlias = Callable[[Points], FittedModel]
 FOLDS = 5

@@ -20,7 +20,7 @@ from slowpath.models.options import Options
 from slowpath.models.outliers import usual_in
 from slowpath.models.parts import FittedSegment, at_points
 from slowpath.models.points import Points, Series
-from slowpath.models.templates.template import Floats
+from slowpath.models.template import Floats
 
 _DRAWS = 1000
 _PRIOR = 4.0

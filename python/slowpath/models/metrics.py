@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from slowpath.models.templates.template import Floats
+    from slowpath.models.template import Floats
 
 
 class Metric(Protocol):

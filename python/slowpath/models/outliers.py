@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from slowpath.models.points import Series
-from slowpath.models.templates.template import Floats
+from slowpath.models.template import Floats
 
 _FAR = 5.0
 """Number of standard deviations above which a point is an outlier."""

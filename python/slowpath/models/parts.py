@@ -7,8 +7,8 @@ import numpy as np
 
 from slowpath.models.costs import Piece, Restrictions
 from slowpath.models.points import Series
-from slowpath.models.templates.template import Batch, Curve, Floats, Template, pieces_of
-from slowpath.models.templates.terms import Terms
+from slowpath.models.polynomial import Terms
+from slowpath.models.template import Batch, Curve, Floats, Template, pieces_of
 
 _BETWEEN = 8
 """Number of places between two points at which a function is checked."""

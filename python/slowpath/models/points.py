@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowpath.models.costs import usual_spread
+from slowpath.models.polynomial import MOST_COLUMNS
 from slowpath.models.residuals import Noise
-from slowpath.models.templates.template import Curve, Floats, Indices
-from slowpath.models.templates.terms import MOST_COLUMNS
+from slowpath.models.template import Curve, Floats, Indices
 
 FEWEST = 3
 """Minimum number of points with different x."""

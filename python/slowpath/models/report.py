@@ -12,7 +12,7 @@ from slowpath.core.terminal import Line, grid
 from slowpath.models.documents import Errors, FitDocument, FittedModel, Predicted, Segment
 from slowpath.models.evaluation import Prediction, bends, evaluate
 from slowpath.models.points import Points
-from slowpath.models.templates.template import Floats
+from slowpath.models.template import Floats
 
 _DIGITS = 4
 _WORDS = {"smape": "sMAPE", "mape": "MAPE", "rmse": "RMSE"}

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from slowpath.models.costs import Costs, Piece
-from slowpath.models.templates.template import Floats, Indices
+from slowpath.models.template import Floats, Indices
 
 
 class Segmentation(NamedTuple):

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from slowpath.models.costs import Costs, Piece
 from slowpath.models.segments import Frontier, Segmentation
-from slowpath.models.templates.template import Floats, Indices
+from slowpath.models.template import Floats, Indices
 
 CUT = 2.0
 """Number of parameters that a cut counts for."""

@@ -18,8 +18,15 @@ from slowpath.measure import disturbances
 from slowpath.measure.environment import Environment
 from slowpath.sweep.definitions import SweepRequest, points, read_sweep_request
 from slowpath.sweep.documents import Sweep, SweptProgram
-from slowpath.sweep.measuring import Measuring, measuring, time_of, unmeasured
-from slowpath.sweep.sweeping import LiveLine, SweepRun, Swept
+from slowpath.sweep.sweeping import (
+    LiveLine,
+    Measuring,
+    SweepRun,
+    Swept,
+    measuring,
+    time_of,
+    unmeasured,
+)
 
 _SECONDS = 20.0
 """Default time to measure all programs together, in seconds."""

@@ -10,7 +10,7 @@ from slowpath.calibrate.core_model.fitting import Fitted, fit
 from slowpath.calibrate.core_model.observations import Observation, observations
 from slowpath.calibrate.experiments.documents import ModelDocument
 from slowpath.calibrate.experiments.folder import ExperimentFolder, RunFolder, write
-from slowpath.core.engine import estimates, targets
+from slowpath.core.engine import targets
 from slowpath.models.documents import Segment
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def derive(
 def _errors(text: str, checks: Sequence[Observation]) -> list[float]:
     """Return the error on each check program, as a share of its time."""
     target = targets.described_target(NAME, text)
-    estimated = estimates.nanoseconds([one.flow for one in checks], target)
+    estimated = targets.nanoseconds([one.flow for one in checks], target)
     return [ns / one.ns - 1 for one, ns in zip(checks, estimated, strict=True)]
 
 

@@ -24,7 +24,7 @@ from slowpath.calibrate.core_model.description import (
 )
 from slowpath.calibrate.core_model.observations import Observation, PriceModel
 from slowpath.calibrate.core_model.parameters import PARAMETERS, Parameters, clipped, start_values
-from slowpath.core.engine import estimates, targets
+from slowpath.core.engine import targets
 from slowpath.core.schema.derived import USUAL_ENDS
 from slowpath.measure.statistics import quantile
 
@@ -87,7 +87,7 @@ class _Fit:
     def _predicted(self, parameters: Parameters, prices: "np.ndarray") -> "np.ndarray":
         text = self.text(parameters, prices, USUAL_ENDS)
         target = targets.described_target("fitted", text)
-        return self._in_cycles(estimates.nanoseconds(self._flows, target))
+        return self._in_cycles(targets.nanoseconds(self._flows, target))
 
     def errors(self, parameters: Parameters, prices: "np.ndarray") -> "np.ndarray":
         """Return the error on each observation, as a share of its time."""
@@ -305,7 +305,7 @@ def fit(
     if not checks:
         return found
     target = targets.described_target("fitted", found.text)
-    estimated = estimates.nanoseconds([one.flow for one in checks], target)
+    estimated = targets.nanoseconds([one.flow for one in checks], target)
     ratios = [one.ns / ns for one, ns in zip(checks, estimated, strict=True)]
     return search.described(best, ends(ratios))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from slowpath.calibrate.core_model.description import CallPrice
 from slowpath.calibrate.experiments.documents import Sample
 from slowpath.calibrate.experiments.folder import ExperimentFolder
-from slowpath.core.engine import estimates
+from slowpath.core.engine import targets
 from slowpath.core.errors import InputError
 from slowpath.measure.statistics import quantile
 
@@ -28,7 +28,7 @@ class Observation(NamedTuple):
     """A measured program."""
 
     experiment: str
-    flow: estimates.Flow
+    flow: targets.Flow
     ns: float  # time of one iteration of the kernel's loop that runs the program
 
 
@@ -107,9 +107,9 @@ def _undisturbed(times: Sequence[float], quick: float) -> Sequence[float]:
     return [time for time in times if time <= _ALONE * quick] or [min(times)]
 
 
-def _flow(folder: ExperimentFolder, text: str) -> estimates.Flow:
+def _flow(folder: ExperimentFolder, text: str) -> targets.Flow:
     try:
-        return estimates.flow_of(text)
+        return targets.flow_of(text)
     except ValueError as problem:
         raise InputError(str(folder.path / "flows.json"), str(problem)) from None
 

@@ -21,7 +21,7 @@ from slowpath.calibrate.experiments.samples import summarise
 from slowpath.core.errors import InputError, UnavailableError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.measure import environment
-from slowpath.measure.machine.processor import chosen_cpu
+from slowpath.measure.processor import chosen_cpu
 
 INSTALL = "apt install libdpdk-dev gcc pkg-config"
 _FEWEST, _MOST = 3, 100_000

@@ -12,10 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowpath.contention.memory.features import Rows
-from slowpath.contention.memory.folds import Errors, errors_of, grouped_folds, groups, relative
 from slowpath.contention.memory.intervals import conformal
 from slowpath.contention.memory.recipes import Recipe, fit_stage
-from slowpath.contention.memory.selection import end_errors, select
+from slowpath.contention.memory.selection import (
+    Errors,
+    end_errors,
+    errors_of,
+    grouped_folds,
+    groups,
+    relative,
+    select,
+)
 
 Floats = NDArray[np.float64]
 

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowpath.contention.memory.features import Columns, Rows, columns_of, logarithm
-from slowpath.contention.memory.folds import grouped_folds, groups
 from slowpath.contention.memory.recipes import Kernels, MemoryStage, fit_stage
+from slowpath.contention.memory.selection import grouped_folds, groups
 
 Floats = NDArray[np.float64]
 

@@ -20,8 +20,8 @@ from slowpath.contention.profiling.setup import Setup
 from slowpath.core.engine import neighbours
 from slowpath.core.engine.kernel import Kernel, open_kernel
 from slowpath.core.errors import UnavailableError
-from slowpath.measure.machine.files import Files
-from slowpath.measure.machine.processor import processor
+from slowpath.measure.machine_files import Files
+from slowpath.measure.processor import processor
 
 _PROBES = (64 * 1024, 64 * 1024 * 1024)
 

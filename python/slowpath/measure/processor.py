@@ -4,7 +4,7 @@ import os
 from typing import TypedDict
 
 from slowpath.core.errors import OptionError
-from slowpath.measure.machine.files import Files, parse_size
+from slowpath.measure.machine_files import Files, parse_size
 
 _SYSTEM = "sys/devices/system/cpu"
 

@@ -1,8 +1,9 @@
-"""Templates of functions that run into a limit.
+"""Catalogue of all templates, and the templates of functions that run into a limit.
 
-Benchmarks have this shape if the bottleneck changes: throughput grows with cores until the line is
-full; the packet rate is constant until the packets fill the line. The fit tries each place at
-which limit and function may meet, and fits both sides by least squares.
+The hyperbola describes caches. The limited templates describe benchmarks whose bottleneck changes:
+throughput grows with cores until the line is full; the packet rate is constant until the packets
+fill the line. Their fit tries each place at which limit and function may meet, and fits both sides
+by least squares.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.models.templates.template import Batch, Floats
+from slowpath.models.curves import Exponential, Hyperbola, Inverse, Logarithm
+from slowpath.models.polynomial import DEGREES, Polynomial
+from slowpath.models.template import Batch, Floats, Template
 
 _FAR = 5.0
 """Standard deviations by which the points of a side must differ from the other side, if the side
@@ -159,3 +162,29 @@ def _regressed(terms: Sequence[Floats], y: Floats, weight: Floats) -> list[Float
     square = (weight * apart**2).sum(axis=1)
     rise = (weight * apart * y).sum(axis=1) / np.where(square > 0, square, np.nan)
     return [level - rise * middle, rise]
+
+
+_PLAIN: tuple[Template, ...] = (
+    *(Polynomial(degree) for degree in DEGREES),
+    Logarithm(),
+    Hyperbola(),
+    Exponential(),
+)
+_INVERTED: tuple[Template, ...] = tuple(
+    Inverse(one) for one in _PLAIN if one.name not in {"polynomial-0", "hyperbola"}
+)
+TEMPLATES: tuple[Template, ...] = tuple(
+    sorted((*_PLAIN, *_INVERTED), key=lambda template: template.rank)
+)
+"""Templates of segments, simple ones first. The inverse of a constant would be a constant."""
+_LIMITED: tuple[Template, ...] = tuple(
+    Limited(way, side) for side in (PROPORTIONAL, RECIPROCAL, LINE) for way in ("min", "max")
+)
+WHOLE: tuple[Template, ...] = (
+    *_LIMITED,
+    *(Inverse(one) for one in _LIMITED if one.name.endswith(LINE.name)),
+)
+"""Templates of whole curves. The inverse of a limited proportion is a limited reciprocal, and vice
+versa."""
+BY_NAME = {template.name: template for template in (*TEMPLATES, *WHOLE)}
+"""Templates by their names in documents."""

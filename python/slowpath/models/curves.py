@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.models.templates.template import Batch, Floats, Template
+from slowpath.models.template import Batch, Floats, Template
 
 _STEPS = 6
 """Gauss-Newton steps after the grid search."""

@@ -1,1 +1,0 @@
-"""Properties of this machine, read from its files."""

@@ -1,1 +1,0 @@
-"""Templates of functions, and their fit to points."""
