@@ -2,18 +2,16 @@
 
 import os
 import re
-import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from compiler import needs_clang
+from compiler import accepted_compilers, needs_clang
 from insights_counted import EXAMPLES
 from slowpath.core.errors import StoppedError
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.core.programs.compilers import usable_compilers
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.blocks import run as blocks_run
 from slowpath.insights.blocks.documents import Question
@@ -247,8 +245,8 @@ def test_a_module_that_only_newer_compilers_read_is_learnt(
     file = tmp_path / "newer.ll"
     file.write_text(NEWER)
     needs_clang()
-    if "CLANG" not in os.environ and (usable := usable_compilers()):
-        monkeypatch.setenv("CLANG", shlex.join(usable[-1].command))
+    if "CLANG" not in os.environ and (accepted := accepted_compilers()):
+        monkeypatch.setenv("CLANG", accepted[-1])
     reads = [*needs_clang(), "-x", "ir", "-c", "-o", os.devnull, str(file)]
     if subprocess.run(reads, capture_output=True, check=False).returncode == 0:
         pytest.skip(

@@ -65,14 +65,6 @@ def find_compiler() -> Compiler:
     return _accepted(older)
 
 
-def usable_compilers() -> list[Compiler]:
-    """Return all `clang-N` in PATH that are new enough, the newest first."""
-    found = (
-        _asked((name,), shutil.which(name)) for name, version in _installed() if version is not None
-    )
-    return [one for one in found if one.version >= OLDEST]
-
-
 def _installed() -> Iterator[tuple[str, int | None]]:
     """Yield names in PATH, `clang` first, then `clang-N` newest first; and N if it has one."""
     if shutil.which("clang"):
