@@ -9,10 +9,16 @@ import pytest
 
 pytest.importorskip("scipy", reason="the extra `models` is not installed")
 
-from slowpath.calibrate.core_model.description import Machine, target_text, timing_text
+from slowpath.calibrate.core_model.description import (
+    PARAMETERS,
+    Machine,
+    clipped,
+    start_values,
+    target_text,
+    timing_text,
+)
 from slowpath.calibrate.core_model.fitting import ends, fit
 from slowpath.calibrate.core_model.observations import Observation, observations
-from slowpath.calibrate.core_model.parameters import PARAMETERS, clipped, start_values
 from slowpath.calibrate.experiments.documents import Measurement, Sample
 from slowpath.calibrate.experiments.folder import ExperimentFolder
 from slowpath.calibrate.experiments.reading import shipped_experiment

@@ -14,16 +14,18 @@ from jsonschema import Draft202012Validator
 
 from contention_models import FLOWS, kind, model
 from slowpath.contention.bottleneck import (
+    ChangeError,
     Setting,
     Swept,
     bottlenecks,
+    changed,
     crossings,
     diagnose,
     grid,
+    read_change,
     sweep,
     with_attribute,
 )
-from slowpath.contention.changes import ChangeError, changed, read_change
 from slowpath.contention.diagnose import read_sweep
 from slowpath.contention.mixes import predict_mixes
 from slowpath.core.errors import OptionError

@@ -17,7 +17,6 @@ from jsonschema import Draft202012Validator
 from sklearn.isotonic import IsotonicRegression
 
 from running_kernel import needs_kernel
-from slowpath.contention.profiling.blocks import Timing, measure_interleaved, median
 from slowpath.contention.profiling.bubble_score import FELT, Level, calibrated, levels, probe_bytes
 from slowpath.contention.profiling.folder import TABLES, queued_time
 from slowpath.contention.profiling.machine import CpuMonitor
@@ -27,8 +26,11 @@ from slowpath.contention.profiling.mixes import (
     MemBench,
     Point,
     Rate,
+    Timing,
     Traffic,
     kinds_of_mixes,
+    measure_interleaved,
+    median,
     mix_of,
     probed,
 )

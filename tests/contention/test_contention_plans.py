@@ -16,7 +16,6 @@ from slowpath.contention.memory.features import Rows
 from slowpath.contention.memory.intervals import range_of
 from slowpath.contention.memory.recipes import RECIPES, fit_stage
 from slowpath.contention.profiling import profiler
-from slowpath.contention.profiling.blocks import Turns
 from slowpath.contention.profiling.folder import write_profile
 from slowpath.contention.profiling.machine import Machine
 from slowpath.contention.profiling.mixes import (
@@ -26,9 +25,9 @@ from slowpath.contention.profiling.mixes import (
     MixSpec,
     Point,
     Rate,
+    Turns,
 )
-from slowpath.contention.profiling.planner import MachineProperties
-from slowpath.contention.profiling.plans import planner
+from slowpath.contention.profiling.plans import MachineProperties, planner
 from slowpath.contention.profiling.profiler import Audience, Found, Profiling
 from slowpath.contention.profiling.reading import load_setup, read_setup
 from slowpath.contention.profiling.setup import (

@@ -10,13 +10,13 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from slowpath.contention.memory.gaussian_process import (
+from slowpath.contention.memory.learners import (
     GaussianProcess,
     Likelihood,
+    Ridge,
     Roughness,
     scale_of,
 )
-from slowpath.contention.memory.learners import Ridge
 
 Floats = NDArray[np.float64]
 

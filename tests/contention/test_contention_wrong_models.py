@@ -14,7 +14,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from contention_tables import profile
 from contention_wrong import FAST, FLEET, PLACED, folder_of_good_files, said_by
 from slowpath.contention import saved
-from slowpath.contention.changes import ChangeError, read_change
+from slowpath.contention.bottleneck import ChangeError, read_change
 from slowpath.contention.memory.recipes import RECIPES
 from slowpath.contention.model import FunctionModel, ModelChoice, Profiles, learn
 from slowpath.core.errors import InputError

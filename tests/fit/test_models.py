@@ -14,10 +14,10 @@ from slowpath.models.catalogue import TEMPLATES
 from slowpath.models.costs import Costs
 from slowpath.models.evaluation import Prediction, evaluate
 from slowpath.models.fitting import fit
-from slowpath.models.held_out import HeldOut, held_out
+from slowpath.models.intervals import HeldOut, held_out
 from slowpath.models.options import Options
 from slowpath.models.points import Points, PointsError, points_of
-from slowpath.models.segments import dynamic, exhaustive
+from slowpath.models.selection import dynamic, exhaustive
 from slowpath.models.template import Curve, Floats
 
 CURVES_MEASURED = Path(__file__).resolve().parents[2] / "bench" / "curves"

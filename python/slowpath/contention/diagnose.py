@@ -132,8 +132,7 @@ def _setting(given: Namespace, traffic: Traffic) -> "Setting":
 def _changes(
     texts: list[str], setting: "Setting", throughput: float, confidence: float
 ) -> "list[WhatIf]":
-    from slowpath.contention.bottleneck import diagnose
-    from slowpath.contention.changes import ChangeError, changed, read_change
+    from slowpath.contention.bottleneck import ChangeError, changed, diagnose, read_change
 
     try:
         settings = [changed(setting, read_change(text)) for text in texts]

@@ -22,7 +22,7 @@ from slowpath.models.options import Options
 from slowpath.models.parts import FittedSegment, fitted_at_points, part_of, sensible, stays_near
 from slowpath.models.points import Series
 from slowpath.models.polynomial import templates_over
-from slowpath.models.segments import Segmentation, dynamic, exhaustive
+from slowpath.models.selection import Segmentation, dynamic, exhaustive
 from slowpath.models.template import ParameterFloor
 
 _SIGNS = {"increasing": 1, "decreasing": -1}

@@ -12,8 +12,16 @@ from slowpath.core.errors import UnavailableError
 from slowpath.models.derivation import Derived, derive
 from slowpath.models.documents import Errors, FittedModel, Parameter, Residuals, Segment
 from slowpath.models.evaluation import evaluate
-from slowpath.models.held_out import FOLDS, HeldOut, errors, held_out, judged, left_out
-from slowpath.models.intervals import Spread, spread_of
+from slowpath.models.intervals import (
+    FOLDS,
+    HeldOut,
+    Spread,
+    errors,
+    held_out,
+    judged,
+    left_out,
+    spread_of,
+)
 from slowpath.models.options import Options
 from slowpath.models.parts import FittedSegment
 from slowpath.models.points import (

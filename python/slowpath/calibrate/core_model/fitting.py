@@ -16,14 +16,17 @@ from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.calibrate.core_model.description import (
+    PARAMETERS,
     CallPrice,
     Machine,
+    Parameters,
+    clipped,
     documented,
+    start_values,
     target_text,
     timing_text,
 )
 from slowpath.calibrate.core_model.observations import Observation, PriceModel
-from slowpath.calibrate.core_model.parameters import PARAMETERS, Parameters, clipped, start_values
 from slowpath.core.engine import targets
 from slowpath.core.schema.derived import USUAL_ENDS
 from slowpath.measure.statistics import quantile

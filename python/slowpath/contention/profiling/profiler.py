@@ -6,10 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from slowpath.contention.profiling import bubble_score, mixes
-from slowpath.contention.profiling.blocks import Timing, Turns, measure_interleaved
 from slowpath.contention.profiling.machine import CpuMonitor, Machine
-from slowpath.contention.profiling.mixes import Measured, MemBench, Point, Rate, Traffic
-from slowpath.contention.profiling.planner import MachineProperties, Planner, between, middle
+from slowpath.contention.profiling.mixes import (
+    Measured,
+    MemBench,
+    Point,
+    Rate,
+    Timing,
+    Traffic,
+    Turns,
+    measure_interleaved,
+)
+from slowpath.contention.profiling.plans import MachineProperties, Planner, between, middle
 from slowpath.contention.profiling.setup import PlanRecord, Setup, Span
 from slowpath.core.engine.neighbours import Mix
 from slowpath.core.errors import StoppedError
