@@ -14,7 +14,7 @@ from slowpath.calibrate.experiments.running import RunCallbacks, run, run_settin
 from slowpath.calibrate.experiments.specification import Experiment
 from slowpath.calibrate.programs.xdp import ENTRY, XdpProgram
 from slowpath.calibrate.testbeds import TESTBEDS
-from slowpath.calibrate.testbeds.dpdk_process import missing
+from slowpath.calibrate.testbeds.dpdk import missing
 from slowpath.core.command import load
 from slowpath.core.engine import kernel, objects
 from slowpath.core.jobs.stopping import Stopping

@@ -3,7 +3,7 @@
 import pytest
 
 from slowpath.calibrate.experiments.components import MIXES
-from slowpath.calibrate.programs.mixture import kinds, mixture
+from slowpath.calibrate.programs.mixture import MAKERS, mixture
 
 
 @pytest.mark.parametrize("mix", MIXES)
@@ -16,6 +16,6 @@ def test_a_mixture_has_as_many_instructions_as_asked_for(mix: str, count: int) -
 
 
 def test_a_mixture_has_no_others_than_its_kinds() -> None:
-    assert {kind for mix in MIXES.values() for kind in mix} == {*kinds()}
+    assert {kind for mix in MIXES.values() for kind in mix} == MAKERS.keys()
     assert not any("goto" in line or "*=" in line for line in mixture("turn", 512))
     assert any("*=" in line for line in mixture("compute", 512))

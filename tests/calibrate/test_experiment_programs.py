@@ -16,7 +16,8 @@ from slowpath.calibrate.experiments.reading import (
 )
 from slowpath.calibrate.experiments.specification import settings_at, swept_values
 from slowpath.calibrate.programs.template import TemplateError, expand
-from slowpath.calibrate.programs.xdp import components_with_template, xdp_program
+from slowpath.calibrate.programs.xdp import xdp_program
+from slowpath.calibrate.testbeds.linux_xdp import BED
 from slowpath.core.errors import InputError
 from support import GOLDEN, check_golden
 
@@ -55,7 +56,7 @@ def test_maps_hold_what_parameters_say(name: str) -> None:
 
 
 def test_every_component_has_a_template_but_those_that_xdp_lacks() -> None:
-    assert {*components_with_template()} == COMPONENTS.keys() - {"memory", "recirculate"}
+    assert {*BED.kinds()} == COMPONENTS.keys() - {"memory", "recirculate"}
 
 
 @pytest.mark.parametrize("name", XDP)

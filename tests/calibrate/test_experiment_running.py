@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits
+from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits, TestBed
 from slowpath.calibrate.experiments.documents import Sample
 from slowpath.calibrate.experiments.folder import RunFolder
 from slowpath.calibrate.experiments.reading import shipped_experiment
 from slowpath.calibrate.experiments.running import RunCallbacks, blocks_left, run, run_settings
-from slowpath.calibrate.experiments.specification import Experiment, Metric
+from slowpath.calibrate.experiments.specification import Experiment
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.measure import environment
 from slowpath.measure.bench import CpuSpeed
@@ -20,19 +21,18 @@ LIMITS = Limits(0.01, 1.0, None)
 EXPERIMENTS = [shipped_experiment(name) for name in ("calls", "loops")]
 
 
-class Bed(NamedTuple):
+@dataclass
+class Bed(TestBed):
     """A test bed that keeps book of what it is asked, and has a pace for each time it is."""
 
     asked: list[str]
     paces: Sequence[float]
     stopping: Stopping
     stops_at: int | None = None  # the time at which it is stopped while it measures
-    name: str = "linux-xdp"
-    says: str = ""
-    target: str = "linux-xdp"
-    metrics: Sequence[Metric] = ("ns",)
-    exact: bool = False
-    blocks: int = 3
+
+    name = target = "linux-xdp"
+    metrics = ("ns",)
+    blocks = 3
 
     def kinds(self) -> Sequence[str]:
         return ["calls", "loops", "tail-calls"]

@@ -16,14 +16,14 @@ from slowpath.calibrate.experiments.reading import (
     shipped_names,
 )
 from slowpath.calibrate.experiments.specification import settings_at, swept_values, with_range
+from slowpath.calibrate.programs import swx
 from slowpath.calibrate.programs.swx import (
     Pipelines,
     expected_packet,
-    kinds,
     swx_driver,
     swx_pipelines,
 )
-from slowpath.calibrate.testbeds import dpdk_swx
+from slowpath.calibrate.testbeds import dpdk
 from slowpath.core.errors import InputError
 from support import GOLDEN, check_golden
 
@@ -52,12 +52,9 @@ def test_the_baseline_is_the_same_without_the_component() -> None:
 
 
 def test_every_component_of_p4_has_a_pipeline() -> None:
-    p4 = {
-        path.stem
-        for path in (Path(dpdk_swx.__file__).parent.parent).glob("programs/templates/p4/*.p4")
-    }
-    assert {*kinds()} >= p4 - {"head"}
-    assert {*kinds()} <= COMPONENTS.keys()
+    p4 = {path.stem for path in dpdk.SWX.templates.parent.glob("p4/*.p4")}
+    assert {*dpdk.SWX.kinds()} >= p4 - {"head"}
+    assert {*dpdk.SWX.kinds()} <= COMPONENTS.keys()
 
 
 # --- what DPDK makes of them ----------------------------------------------------------------------
@@ -150,7 +147,9 @@ def test_all_points_are_measured_and_packets_come_out_as_worked_out(
 
 
 def test_every_component_is_measured_in_a_test() -> None:
-    assert {shipped_experiment(name)["component"]["kind"] for name in MEASURED} == {*kinds()}
+    assert {shipped_experiment(name)["component"]["kind"] for name in MEASURED} == {
+        *dpdk.SWX.kinds()
+    }
 
 
 MISTAKES = [
@@ -191,7 +190,7 @@ def test_pipelines_that_do_not_do_what_they_should_are_not_timed(
         wrong = found.component._replace(text=found.component.text.replace(right, written))
         return found._replace(component=wrong)
 
-    monkeypatch.setattr(dpdk_swx, "swx_pipelines", mistaken)
+    monkeypatch.setattr(swx, "swx_pipelines", mistaken)
     found = calibrated(tmp_path, "dpdk-swx", experiment)["measurement"]
     reasons = {one["value"]: one["reason"] for one in found["errors"]}
     if said is None:
@@ -237,7 +236,7 @@ LACKING = [
 
 @pytest.mark.parametrize(("name", "old", "new", "said"), LACKING)
 def test_what_swx_lacks_is_said(name: str, old: str, new: str, said: str) -> None:
-    file = Path(dpdk_swx.__file__).parent.parent / f"experiments/catalogue/{name}.yaml"
+    file = Path(dpdk.__file__).parent.parent / f"experiments/catalogue/{name}.yaml"
     text = re.sub(old, new, file.read_text(), count=1, flags=re.DOTALL)
     experiment = read_experiment("x", re.sub(r"testbeds: .*", "testbeds: [dpdk-swx]", text))
     with pytest.raises(InputError, match=said):

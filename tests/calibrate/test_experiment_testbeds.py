@@ -210,18 +210,22 @@ def test_look_ups_on_dpdk_that_are_wrong_are_not_timed(
     swept = shipped["component"]["sweep"]["parameter"]
     experiment = with_range(shipped, *((3, 3) if swept == "entries" else (4, 4)), 1)
 
+    right_program = dpdk.dpdk_program
+
     def mistaken(asked: Experiment) -> str:
-        text = dpdk.dpdk_program(asked)
+        text = right_program(asked)
         assert text.count(right) == 1
         return text.replace(right, written)
 
-    monkeypatch.setattr(dpdk_bed, "dpdk_program", mistaken)
+    monkeypatch.setattr(dpdk, "dpdk_program", mistaken)
     errors = calibrated(tmp_path, "dpdk", experiment)["measurement"]["errors"]
     assert [said in one["reason"] for one in errors] == ([True] if said else [])  # type: ignore[operator]
 
 
 def test_every_component_for_dpdk_is_measured_in_a_test() -> None:
-    assert {shipped_experiment(name)["component"]["kind"] for name in DPDK} == {*dpdk.kinds()}
+    assert {shipped_experiment(name)["component"]["kind"] for name in DPDK} == {
+        *dpdk_bed.DPDK.kinds()
+    }
 
 
 def test_what_dpdk_lacks_is_said_in_one_sentence(

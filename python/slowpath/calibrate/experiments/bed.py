@@ -1,11 +1,13 @@
 """Interface of test beds."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
+from slowpath.calibrate.experiments.components import COMPONENTS
 from slowpath.calibrate.experiments.documents import Sample
 from slowpath.calibrate.experiments.specification import Experiment, Metric
 from slowpath.core.jobs.stopping import Stopping
@@ -53,36 +55,33 @@ class TestBedSession(Protocol):
         """
 
 
-class TestBed(Protocol):
+class TestBed(ABC):
     """A test bed."""
 
-    @property
-    def name(self) -> str:
-        """Name of the test bed."""
-
-    @property
-    def says(self) -> str:
-        """Description in one sentence."""
-
-    @property
-    def target(self) -> str:
-        """Name of the target whose costs it yields."""
-
-    @property
-    def metrics(self) -> Sequence[Metric]:
-        """Metrics that it yields for a packet; empty if it only writes programs."""
-
-    @property
-    def exact(self) -> bool:
-        """Return true if it computes costs instead of measuring them."""
-
-    @property
-    def blocks(self) -> int:
-        """Number of time blocks of an experiment; other experiments run between them."""
+    name: str
+    """Name of the test bed."""
+    says: str
+    """Description in one sentence."""
+    target: str
+    """Name of the target whose costs it yields."""
+    templates: Path
+    """Folder with a program template for each supported component."""
+    ending: str
+    """End of the names of these templates."""
+    metrics: Sequence[Metric] = ()
+    """Metrics that it yields for a packet; empty if it only writes programs."""
+    exact = False
+    """True if it computes costs instead of measuring them."""
+    blocks = 1
+    """Number of time blocks of an experiment; other experiments run between them."""
 
     def kinds(self) -> Sequence[str]:
         """Return the components that it supports."""
+        return sorted(
+            name for name in COMPONENTS if (self.templates / f"{name}{self.ending}").exists()
+        )
 
+    @abstractmethod
     def check(self, experiment: Experiment) -> None:
         """Reject experiments that it cannot run, although it supports their component.
 
@@ -90,6 +89,7 @@ class TestBed(Protocol):
             InputError: with the reason.
         """
 
+    @abstractmethod
     def open(self, limits: Limits, stopping: Stopping) -> AbstractContextManager[TestBedSession]:
         """Prepare the test bed for measurements.
 

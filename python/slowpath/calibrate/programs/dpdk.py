@@ -36,11 +36,6 @@ _METHODS = {
 """The only supported setting on DPDK for components with several settings elsewhere."""
 
 
-def kinds() -> list[str]:
-    """Return the components that have a template."""
-    return sorted(path.stem for path in FOLDER.glob("*.c"))
-
-
 def dpdk_program(experiment: Experiment) -> str:
     """Return the program of an experiment, in C.
 

@@ -1,7 +1,7 @@
 """Random instruction sequences."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from slowpath.calibrate.experiments.components import MIXES
 
@@ -27,7 +27,7 @@ def mixture(mix: str, count: int) -> list[str]:
         kind = luck.choices(kinds, shares)[0]
         if kind == "branch" and left < 2:  # noqa: PLR2004 - a branch and the skipped addition
             kind = "move"
-        lines.append(_MAKERS[kind](luck))
+        lines.append(MAKERS[kind](luck))
         left -= 2 if kind == "branch" else 1
     return lines
 
@@ -107,7 +107,7 @@ def _changed(text: str, to: int, by: int | None = None) -> str:
     return f'asm volatile("{text}" : "+r"(value{to}){other});'
 
 
-_MAKERS: dict[str, Callable[[random.Random], str]] = {
+MAKERS: dict[str, Callable[[random.Random], str]] = {
     "sum": _sum,
     "shift": _shift,
     "move": _move,
@@ -119,8 +119,4 @@ _MAKERS: dict[str, Callable[[random.Random], str]] = {
     "reload": _reload,
     "store": _store,
 }
-
-
-def kinds() -> Iterator[str]:
-    """Return the kinds of instructions."""
-    yield from _MAKERS
+"""Writers of one instruction, by the names in `MIXES`."""

@@ -80,11 +80,6 @@ class P4Program(NamedTuple):
     packet: bytes
 
 
-def kinds() -> list[str]:
-    """Return the components that have a template."""
-    return sorted({path.stem for path in FOLDER.glob("*.p4")} - {"head"})
-
-
 def p4_program(experiment: Experiment, value: int, *, component: bool) -> P4Program:
     """Return the program of a point, with or without the component.
 

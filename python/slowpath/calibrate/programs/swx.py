@@ -321,11 +321,6 @@ class Pipelines(NamedTuple):
     packet: bytes
 
 
-def kinds() -> list[str]:
-    """Return the components that have a template."""
-    return sorted(path.stem for path in FOLDER.glob("*.spec"))
-
-
 def swx_driver(experiment: Experiment) -> str:
     """Return the program that builds and times the pipelines of an experiment, in C.
 

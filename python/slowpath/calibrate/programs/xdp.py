@@ -218,7 +218,7 @@ _TABLES: dict[str, Callable[[Experiment, ParameterValues], Tables]] = {
 }
 
 
-FOLDER = Path(__file__).parent / "templates/xdp"
+FOLDER, ENDING = Path(__file__).parent / "templates/xdp", ".bpf.c"
 ENTRY = "program"
 """Name of the program in the object."""
 _INSTRUCTIONS = {
@@ -241,11 +241,6 @@ class XdpProgram(NamedTuple):
     packet: bytes
 
 
-def components_with_template() -> list[str]:
-    """Return the components that have a template."""
-    return sorted(path.name.removesuffix(".bpf.c") for path in FOLDER.glob("*.bpf.c"))
-
-
 def xdp_program(experiment: Experiment, value: int, *, component: bool) -> XdpProgram:
     """Return the program of a point, with or without the component.
 
@@ -260,7 +255,7 @@ def xdp_program(experiment: Experiment, value: int, *, component: bool) -> XdpPr
     values = {**settings, **_names(experiment, settings), "component": int(component)}
     role = f"{part['sweep']['parameter']} = {value}"
     values["role"] = role if component else f"{role}, without the component"
-    text = expand(FOLDER, f"{part['kind']}.bpf.c", values)
+    text = expand(FOLDER, f"{part['kind']}{ENDING}", values)
     maps = json.dumps(maps_of(experiment, settings, text), separators=(",", ":")) + "\n"
     shape = numeric_value(settings, "headers"), numeric_value(settings, "header_bytes")
     parser = shape if part["kind"] == "parser" else None

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 TESTBEDS: Mapping[str, str] = {
     "linux-xdp": "slowpath.calibrate.testbeds.linux_xdp:BED",
-    "dpdk": "slowpath.calibrate.testbeds.dpdk:BED",
-    "dpdk-swx": "slowpath.calibrate.testbeds.dpdk_swx:BED",
+    "dpdk": "slowpath.calibrate.testbeds.dpdk:DPDK",
+    "dpdk-swx": "slowpath.calibrate.testbeds.dpdk:SWX",
     "ebpf": "slowpath.calibrate.testbeds.counted:EBPF",
     "agilio-cx-2x40": "slowpath.calibrate.testbeds.counted:AGILIO",
     "p4": "slowpath.calibrate.testbeds.p4:BED",

@@ -4,16 +4,15 @@ The slowest path of each program is the one under test, with and without the com
 difference is therefore exactly the component, and a model must reproduce it exactly.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from slowpath.bounds.analyst import RunContext, Session
 from slowpath.bounds.options import WrittenOptions, read_request
-from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits
+from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits, TestBed
 from slowpath.calibrate.experiments.documents import Sample
-from slowpath.calibrate.experiments.specification import Experiment, Metric, swept_values
-from slowpath.calibrate.programs.xdp import ENTRY, components_with_template, xdp_program
+from slowpath.calibrate.experiments.specification import Experiment, swept_values
+from slowpath.calibrate.programs.xdp import ENDING, ENTRY, FOLDER, xdp_program
 from slowpath.calibrate.testbeds.xdp_files import FLAGS, Written, XdpFiles
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
@@ -23,54 +22,47 @@ _SECONDS = 20.0
 """Time limit for the analysis of one program."""
 
 
-class ComputedTestBed(NamedTuple):
+class ComputedTestBed(TestBed):
     """A test bed that computes costs."""
 
-    name: str
-    says: str
-    metrics: Sequence[Metric]
-    component: str  # component of the target that gives the cost
-    metric: str  # by which the slowest path is chosen
-    cores: int | None  # few enough that `component` is the bottleneck; None: as in the target
-    exact: bool = True
-    blocks: int = 1
-
-    @property
-    def target(self) -> str:
-        """Name of the target, the same as that of the test bed."""
-        return self.name
-
-    def kinds(self) -> Sequence[str]:
-        """Return the supported components, see `Bed.kinds`."""
-        return components_with_template()
+    templates, ending = FOLDER, ENDING
+    exact = True
+    component: str
+    """Component of the target that gives the cost."""
+    metric: str
+    """Metric by which the slowest path is chosen."""
+    cores: int | None = None
+    """Number of cores, few enough that `component` is the bottleneck; None: as in the target."""
 
     def check(self, experiment: Experiment) -> None:
-        """Reject unsupported experiments, see `Bed.check`."""
+        """Reject unsupported experiments, see `TestBed.check`."""
         xdp_program(experiment, swept_values(experiment)[0], component=True)
 
     @contextmanager
-    def open(self, limits: Limits, stopping: Stopping) -> "Iterator[_Station]":
-        """Open the test bed, see `Bed.open`."""
+    def open(self, limits: Limits, stopping: Stopping) -> Iterator["_Station"]:
+        """Open the test bed, see `TestBed.open`."""
         del limits  # computed costs are exact
         yield _Station(self, stopping)
 
 
-EBPF = ComputedTestBed(
-    "ebpf",
-    "Instructions of XDP programs, counted",
-    ("instructions",),
-    "instructions",
-    "instructions",
-    None,
-)
-AGILIO = ComputedTestBed(
-    "agilio-cx-2x40",
-    "XDP programs on the Agilio CX 2x40, cycles by its cost model",
-    ("cycles",),
-    "processing",
-    "packetrate",
-    1,
-)
+class Ebpf(ComputedTestBed):
+    """The test bed `ebpf`."""
+
+    name = target = "ebpf"
+    says = "Instructions of XDP programs, counted"
+    metrics = ("instructions",)
+    component = metric = "instructions"
+
+
+class Agilio(ComputedTestBed):
+    """The test bed `agilio-cx-2x40`."""
+
+    name = target = "agilio-cx-2x40"
+    says = "XDP programs on the Agilio CX 2x40, cycles by its cost model"
+    metrics = ("cycles",)
+    component = "processing"
+    metric = "packetrate"
+    cores = 1
 
 
 def _of_any_packet(experiment: Experiment) -> Experiment:
@@ -127,3 +119,6 @@ class _Station:
             why = "" if guarantee is None else f" ({guarantee['stopped'] or guarantee['verdict']})"
             raise InputError(written.file, f"its slowest path is not known exactly{why}")
         return result["paths"][0]["cost"][self._bed.component]
+
+
+EBPF, AGILIO = Ebpf(), Agilio()

@@ -1,46 +1,271 @@
-"""Test bed for DPDK programs, without a network card or huge pages."""
+"""Test beds for DPDK, without a network card or huge pages: self-timing programs, and pipelines.
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+One generated program visits all points of an experiment repeatedly, in random order. Each visit
+rebuilds the tables and yields one observation of each point.
+
+The programs of `dpdk-swx` time SWX pipelines, which DPDK's library interprets. Each point has two
+pipelines in .spec files, with and without the component.
+"""
+
+import os
+import selectors
+import shlex
+import shutil
+import subprocess
+import tempfile
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import NamedTuple
 
-from slowpath.calibrate.experiments.bed import Job, Limits
+from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits, TestBed
+from slowpath.calibrate.experiments.documents import IMPRECISE, Sample
 from slowpath.calibrate.experiments.folder import write
-from slowpath.calibrate.experiments.specification import Experiment, Metric
-from slowpath.calibrate.programs.dpdk import dpdk_program, kinds
-from slowpath.calibrate.testbeds.dpdk_process import Program, Runner, opened
+from slowpath.calibrate.experiments.samples import summarise
+from slowpath.calibrate.experiments.specification import Experiment, swept_values
+from slowpath.calibrate.programs import dpdk, swx
+from slowpath.core.errors import InputError, UnavailableError
 from slowpath.core.jobs.stopping import Stopping
+from slowpath.measure import environment
+from slowpath.measure.processor import chosen_cpu
+
+INSTALL = "apt install libdpdk-dev gcc pkg-config"
+_FEWEST, _MOST = 3, 100_000
+"""Least and greatest number of visits to all points."""
+_LOOK = 3  # visits before the first check of the precision; each check raises the number by half
+_POLL = 0.2  # seconds
+_ANY_MEMORY = "2048"  # MiB; the system allocates it on first use
+_OPTIONS = ("--no-huge", "--no-pci", "--no-telemetry", "--no-shconf", "--log-level=lib.eal:3")
 
 
-class Dpdk(NamedTuple):
-    """The test bed `dpdk`."""
+class Program(NamedTuple):
+    """A program to compile and run."""
 
-    name: str = "dpdk"
-    says: str = "Programs on DPDK in user space, with packets in memory"
-    target: str = "dpdk"
-    metrics: Sequence[Metric] = ("ns", "cycles")
-    exact: bool = False
-    blocks: int = 1
+    source: Path
+    arguments: tuple[str, ...] = ()
 
-    def kinds(self) -> Sequence[str]:
-        """Return the supported components, see `Bed.kinds`."""
-        return kinds()
 
-    def check(self, experiment: Experiment) -> None:
-        """Reject unsupported experiments, see `Bed.check`."""
-        dpdk_program(experiment)
+class _Flags(NamedTuple):
+    compiler: list[str]
+    compiling: list[str]
+    linking: list[str]
+
+
+def missing(bed: str) -> str | None:
+    """Return the reason why the test bed cannot run, and what to install; None if it can run."""
+    for tool in (_compiler()[0], "pkg-config"):
+        if shutil.which(tool) is None:
+            return f"the test bed {bed} needs {tool}; install it with: {INSTALL}"
+    if _asked("--exists").returncode:
+        return f"the test bed {bed} needs DPDK; install it with: {INSTALL}"
+    return None
+
+
+def _compiler() -> list[str]:
+    return shlex.split(os.environ.get("CC") or "cc")
+
+
+def _flags(bed: str) -> _Flags:
+    lacking = missing(bed)
+    if lacking is not None:
+        raise UnavailableError(lacking)
+
+    compiling, linking = (shlex.split(_asked(one).stdout) for one in ("--cflags", "--libs"))
+    return _Flags(_compiler(), compiling, linking)
+
+
+def _asked(option: str) -> "subprocess.CompletedProcess[str]":
+    words = ["pkg-config", option, "libdpdk"]
+    return subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
+
+
+class Runner:
+    """An open test bed that compiles and runs programs."""
+
+    def __init__(
+        self, bed: "DpdkTestBed", folder: Path, limits: Limits, stopping: Stopping
+    ) -> None:
+        self._binary, self._flags, self._write = folder / "experiment", _flags(bed.name), bed.write
+        self._limits, self._stopping = limits, stopping
+        self._cpu = chosen_cpu(limits.cpu)
+
+    def measure(self, job: Job) -> BlockResult:
+        """Measure an experiment, see `Station.measure`."""
+        name, program = job.experiment["name"], self._write(job)
+        job.say("compiling")
+        self._compile(program.source)
+        run = _Run(job, self._limits)
+        with subprocess.Popen(  # noqa: S603 - the program compiled above
+            self._command(program.arguments),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            # DPDK's runtime files vanish with this temporary folder.
+            env=os.environ | {"RUNTIME_DIRECTORY": str(self._binary.parent)},
+            start_new_session=True,  # this process handles Ctrl-C
+        ) as process:
+            watch = environment.begin(self._cpu, thread=process.pid)
+            try:
+                said = self._follow(process, run)
+            finally:
+                where = watch.end()
+                with suppress(ProcessLookupError):
+                    process.kill()
+        if not run.samples and not run.errors and not self._stopping.asked:
+            raise InputError(name, f"its program on DPDK failed: {said or 'it said nothing'}")
+        return BlockResult(run.samples, run.errors, not self._stopping.asked, where, run.notes())
+
+    def _compile(self, source: Path) -> None:
+        flags = self._flags
+        words = [*flags.compiler, "-O2", "-march=native", *flags.compiling, str(source)]
+        words += ["-o", str(self._binary), *flags.linking]
+        made = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
+        if made.returncode:
+            first = next(iter(made.stderr.splitlines()), "it said nothing")
+            raise InputError(str(source), f"{words[0]}: {first}")
+
+    def _command(self, arguments: tuple[str, ...]) -> list[str]:
+        own = [f"{self._limits.seconds:g}", str(_FEWEST), "1", *arguments]
+        eal = [*_OPTIONS, "-m", _ANY_MEMORY, "-l", str(self._cpu)]
+        return [str(self._binary), *eal, "--", *own]
+
+    def _follow(self, process: "subprocess.Popen[bytes]", run: "_Run") -> str:
+        """Read the output until the program ends, is precise, or must stop; return its last error.
+
+        The result is empty if the program did not end by itself.
+        """
+        if process.stdout is None or process.stderr is None:
+            return ""
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            left = b""
+            while not self._stopping.asked:
+                if not selector.select(_POLL):
+                    continue
+                read = os.read(process.stdout.fileno(), 1 << 16)
+                *lines, left = (left + read).split(b"\n")
+                if not all(map(run.heard, [line.decode() for line in lines])):
+                    return ""
+                if not read:
+                    break
+            else:
+                return ""
+        words = process.stderr.read().decode(errors="replace").strip().splitlines()
+        return words[-1] if words else ""
+
+
+class _Run:
+    """Samples, errors and progress that a running program has printed."""
+
+    def __init__(self, job: Job, limits: Limits) -> None:
+        self._job, self._precision = job, limits.precision
+        self._unit = 1.0
+        self._look = _LOOK
+        self._precise = False
+        self.visits = 0
+        self.samples: list[Sample] = []
+        self.errors: dict[int, str] = {}
+
+    def heard(self, line: str) -> bool:
+        """Record a line of output; return false if no more are needed."""
+        match line.split(maxsplit=4):
+            case ["hz", hertz] if self._job.metric == "ns":
+                self._unit = 1e9 / float(hertz)
+            case ["sample", value, visit, component, baseline]:
+                times = float(component) * self._unit, float(baseline) * self._unit
+                self.samples.append(Sample(int(value), int(visit), *times))
+            case ["error", value, *reason]:
+                self.errors[int(value)] = " ".join(reason)
+            case ["visit", number]:
+                self.visits = int(number)
+                self._job.say(f"all points measured {self.visits} times")
+                return not self._is_enough()
+        return True
+
+    def _is_enough(self) -> bool:
+        """Return true if the samples are precise.
+
+        Checks are rare: stopping at the first narrow interval makes intervals too narrow.
+        """
+        if self.visits < self._look:
+            return False
+        self._look += max(1, self._look // 2)
+        points = summarise(self.samples, exact=False)
+        widths = [
+            (one["high"] - one["low"]) / 2 / one["program"]
+            for one in points
+            if one["low"] is not None and one["high"] is not None
+        ]
+        self._precise = len(widths) == len(points) and max(widths, default=1) <= self._precision
+        return self._precise
+
+    def notes(self) -> list[str]:
+        return [] if self._precise else [IMPRECISE]
+
+
+class DpdkTestBed(TestBed):
+    """A test bed for self-timing programs."""
+
+    metrics = ("ns", "cycles")
+
+    @abstractmethod
+    def write(self, job: Job) -> Program:
+        """Write the program of an experiment into the experiment's folder."""
 
     @contextmanager
     def open(self, limits: Limits, stopping: Stopping) -> Iterator[Runner]:
-        """Open the test bed, see `Bed.open`."""
-        with opened(self.name, _written, limits, stopping) as runner:
-            yield runner
+        """Open the test bed.
+
+        Raises:
+            UnavailableError: when a tool or DPDK is missing, with the command that installs it.
+        """
+        with tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
+            yield Runner(self, Path(folder), limits, stopping)
 
 
-BED = Dpdk()
+class Dpdk(DpdkTestBed):
+    """The test bed `dpdk`."""
+
+    name = target = "dpdk"
+    says = "Programs on DPDK in user space, with packets in memory"
+    templates, ending = dpdk.FOLDER, ".c"
+
+    def check(self, experiment: Experiment) -> None:
+        """Reject unsupported experiments, see `TestBed.check`."""
+        dpdk.dpdk_program(experiment)
+
+    def write(self, job: Job) -> Program:
+        """Write the program."""
+        source = job.folder / f"{job.experiment['name']}.c"
+        write(source, dpdk.dpdk_program(job.experiment))
+        return Program(source)
 
 
-def _written(job: Job) -> Program:
-    source = job.folder / f"{job.experiment['name']}.c"
-    write(source, dpdk_program(job.experiment))
-    return Program(source)
+class DpdkSwx(DpdkTestBed):
+    """The test bed `dpdk-swx`."""
+
+    name = target = "dpdk-swx"
+    says = "Pipelines as p4c writes them, in DPDK's interpreter"
+    templates, ending = swx.FOLDER, ".spec"
+
+    def check(self, experiment: Experiment) -> None:
+        """Reject unsupported experiments, see `TestBed.check`."""
+        swx.swx_driver(experiment)
+        swx.swx_pipelines(experiment, swept_values(experiment)[0])
+
+    def write(self, job: Job) -> Program:
+        """Write the program and, by point, two pipelines with input packet and expected outputs."""
+        parameter = job.experiment["component"]["sweep"]["parameter"]
+        for value in job.points:
+            found, name = swx.swx_pipelines(job.experiment, value), f"{parameter}-{value}"
+            write(job.folder / f"{name}.packet", found.packet.hex() + "\n")
+            for role, pipeline in ((name, found.component), (f"{name}.without", found.baseline)):
+                write(job.folder / f"{role}.spec", pipeline.text)
+                write(job.folder / f"{role}.sent", pipeline.sent.hex() + "\n")
+        source = job.folder / f"{job.experiment['name']}.c"
+        write(source, swx.swx_driver(job.experiment))
+        return Program(source, (str(job.folder),))
+
+
+DPDK, SWX = Dpdk(), DpdkSwx()

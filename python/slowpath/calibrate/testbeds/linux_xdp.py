@@ -9,14 +9,14 @@ interpreter, and counts how often it can be repeated. Prepared cases stay in mem
 block, except those with much map content. Each load nevertheless loads all programs anew.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits
+from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits, TestBed
 from slowpath.calibrate.experiments.documents import IMPRECISE, Sample
-from slowpath.calibrate.experiments.specification import Experiment, Metric, swept_values
-from slowpath.calibrate.programs.xdp import components_with_template, xdp_program
+from slowpath.calibrate.experiments.specification import Experiment, swept_values
+from slowpath.calibrate.programs.xdp import ENDING, FOLDER, xdp_program
 from slowpath.calibrate.testbeds.xdp_files import Compiler, Pair, Written, XdpFiles
 from slowpath.core.engine import kernel, objects, targets
 from slowpath.core.errors import InputError
@@ -166,29 +166,24 @@ def _witness(written: Written) -> str:
     )
 
 
-class LinuxXdp(NamedTuple):
+class LinuxXdp(TestBed):
     """The test bed `linux-xdp`."""
 
-    name: str = "linux-xdp"
-    says: str = "XDP programs in the running kernel, timed in its loop for test runs"
-    target: str = "linux-xdp"
-    metrics: Sequence[Metric] = ("ns",)
-    exact: bool = False
-    blocks: int = 3
+    name = target = "linux-xdp"
+    says = "XDP programs in the running kernel, timed in its loop for test runs"
+    templates, ending = FOLDER, ENDING
+    metrics = ("ns",)
+    blocks = 3
     """Blocks of an experiment, minutes apart: they expose slow drift and spread it over all
     experiments."""
 
-    def kinds(self) -> Sequence[str]:
-        """Return the supported components, see `Bed.kinds`."""
-        return components_with_template()
-
     def check(self, experiment: Experiment) -> None:
-        """Reject unsupported experiments, see `Bed.check`."""
+        """Reject unsupported experiments, see `TestBed.check`."""
         xdp_program(experiment, swept_values(experiment)[0], component=True)
 
     @contextmanager
     def open(self, limits: Limits, stopping: Stopping) -> "Iterator[_Station]":
-        """Open the test bed, see `Bed.open`."""
+        """Open the test bed, see `TestBed.open`."""
         cpu = chosen_cpu(limits.cpu)
         compiler = Compiler(BED.name)
         station = kernel.open_station(kernel.open_kernel(), cpu)

@@ -5,15 +5,14 @@ The compiler `p4c` checks the programs if it is in the PATH.
 
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
-from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits
+from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits, TestBed
 from slowpath.calibrate.experiments.folder import write
-from slowpath.calibrate.experiments.specification import Experiment, Metric, swept_values
-from slowpath.calibrate.programs.p4 import kinds, p4_program
+from slowpath.calibrate.experiments.specification import Experiment, swept_values
+from slowpath.calibrate.programs.p4 import FOLDER, p4_program
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
 
@@ -21,32 +20,22 @@ _COMPILER = "p4c"
 _CHECK = ("--target", "bmv2", "--arch", "v1model", "--parse-only")
 
 
-class P4(NamedTuple):
+class P4(TestBed):
     """The test bed `p4`."""
 
-    name: str = "p4"
-    says: str = "P4_16 programs for v1model, which are only written"
-    target: str = "p4"
-    metrics: Sequence[Metric] = ()
-    exact: bool = False
-    blocks: int = 1
-
-    def kinds(self) -> Sequence[str]:
-        """Return the supported components, see `Bed.kinds`."""
-        return kinds()
+    name = target = "p4"
+    says = "P4_16 programs for v1model, which are only written"
+    templates, ending = FOLDER, ".p4"
 
     def check(self, experiment: Experiment) -> None:
-        """Reject unsupported experiments, see `Bed.check`."""
+        """Reject unsupported experiments, see `TestBed.check`."""
         p4_program(experiment, swept_values(experiment)[0], component=True)
 
     @contextmanager
-    def open(self, limits: Limits, stopping: Stopping) -> "Iterator[_Writer]":
-        """Open the test bed, see `Bed.open`."""
+    def open(self, limits: Limits, stopping: Stopping) -> Iterator["_Writer"]:
+        """Open the test bed, see `TestBed.open`."""
         del limits  # nothing is measured
         yield _Writer(stopping)
-
-
-BED = P4()
 
 
 class _Writer:
