@@ -22,7 +22,7 @@ from slowpath.contention.placement.shares import PredictedShares, Shares, measur
 from slowpath.contention.prediction import query_with_competitors
 from slowpath.contention.tables.profiles import Query
 from slowpath.core.jobs.local_pool import LocalPool
-from slowpath.core.jobs.pool import Pool
+from slowpath.core.jobs.ordered import Pool
 
 NIC_CORES = 8
 PROMISES = tuple(round(0.80 + 0.01 * at, 2) for at in range(16))

@@ -24,7 +24,7 @@ from slowpath.core.engine import identity
 from slowpath.core.errors import ExitCode, OptionError, UnavailableError
 from slowpath.core.jobs.local_pool import LocalPool
 from slowpath.core.jobs.memory import default_limit
-from slowpath.core.jobs.ordered import NO_OBSERVER, PoolObserver, Unfinished
+from slowpath.core.jobs.ordered import NO_OBSERVER, Pool, PoolObserver, Unfinished
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.schema.failed import NO_DETAIL
 from support import ROOT, heed_interrupts, make_result, slowpath
@@ -294,7 +294,7 @@ def test_there_is_one_place_only() -> None:
 # --- what pools say ------------------------------------------------------------------------------
 
 
-class Told:
+class Told(Pool):
     """A pool whose answers are known."""
 
     beside = 1
@@ -303,12 +303,10 @@ class Told:
         self.answers = answers
         self.items: Sequence[Item] = ()
 
-    def map(self, work: Any, common: Any, items: Sequence[Any]) -> list[Any]:
-        return list(self.each(work, common, items))
-
     def each(
-        self, _work: Any, _common: Any, items: Sequence[Any], _audience: PoolObserver = NO_OBSERVER
+        self, work: Any, common: Any, items: Sequence[Any], audience: PoolObserver = NO_OBSERVER
     ) -> Generator[Any, None, None]:
+        del work, common, audience
         self.items = items
         yield from self.answers
 

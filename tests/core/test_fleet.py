@@ -25,8 +25,8 @@ from slowpath.core.errors import OptionError, UnavailableError
 from slowpath.core.jobs import ordered
 from slowpath.core.jobs.cluster_pool import ClusterPool, connected
 from slowpath.core.jobs.local_pool import LocalPool
-from slowpath.core.jobs.ordered import PoolObserver, Unfinished
-from slowpath.core.jobs.pool import Pool, open_pool
+from slowpath.core.jobs.ordered import Pool, PoolObserver, Unfinished
+from slowpath.core.jobs.pool import open_pool
 from support import ROOT, slowpath
 
 FLEET = ROOT / "examples/fleet/fleet.yaml"

@@ -27,8 +27,7 @@ from slowpath.bounds.progress import ProgressLines, Watcher
 from slowpath.core.engine import analyses, identity, objects, targets
 from slowpath.core.engine.analyses import Run
 from slowpath.core.errors import UnavailableError
-from slowpath.core.jobs.ordered import PoolObserver, StopRequested, Unfinished
-from slowpath.core.jobs.pool import Pool
+from slowpath.core.jobs.ordered import Pool, PoolObserver, StopRequested, Unfinished
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.loading import KernelBtf, SerializedBtf
 from slowpath.core.terminal import about_left

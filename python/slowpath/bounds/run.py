@@ -20,7 +20,7 @@ from slowpath.core.schema.results import Result
 from slowpath.core.terminal import error, note, out_lines
 
 if TYPE_CHECKING:
-    from slowpath.core.jobs.pool import Pool
+    from slowpath.core.jobs.ordered import Pool
 
 
 Parts = Sequence[tuple[Request, Session]]

@@ -41,7 +41,7 @@ from slowpath.contention.placement.fleet import (
 from slowpath.contention.placement.policies import TURNED_AWAY, Placement, row_of
 from slowpath.contention.placement.shares import PredictedShares, Shares, measured_shares
 from slowpath.core.errors import InputError
-from slowpath.core.jobs.pool import Pool
+from slowpath.core.jobs.ordered import Pool
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]

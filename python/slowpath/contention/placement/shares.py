@@ -20,7 +20,7 @@ from slowpath.contention.placement.measured import (
     MonotonicBounds,
     rows_of,
 )
-from slowpath.core.jobs.pool import Pool
+from slowpath.core.jobs.ordered import Pool
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]

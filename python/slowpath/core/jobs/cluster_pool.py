@@ -14,22 +14,20 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from typing import Any
 
 from slowpath.core.errors import OptionError, UnavailableError
 from slowpath.core.jobs.ordered import (
     NO_OBSERVER,
-    IgnoringStop,
+    Common,
+    Item,
+    Pool,
     PoolObserver,
+    Result,
     StopRequested,
     Unfinished,
-    all_results,
     in_order,
 )
-
-Common = TypeVar("Common")
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 _SECONDS = 10
 _STARTING = 3.0
@@ -45,8 +43,10 @@ _LOOK = 5.0
 """Seconds between two queries of the number of workers."""
 
 
-class ClusterPool:
+class ClusterPool(Pool):
     """The workers of a scheduler."""
+
+    lost = "workers of the cluster die again and again"
 
     def __init__(self, client: Any) -> None:  # noqa: ANN401 - Dask has no types
         self._client = client
@@ -58,17 +58,6 @@ class ClusterPool:
         for address, count in self._client.nthreads().items():
             threads[address.rpartition(":")[0]] += count
         return max(threads.values(), default=1)
-
-    def map(
-        self, work: Callable[[Common, Item], Result], common: Common, items: Sequence[Item]
-    ) -> list[Result]:
-        """Call `work` for each item and return the results; see `Pool`.
-
-        Raises:
-            UnavailableError: if workers die repeatedly, or cannot do this work.
-        """
-        found = self.each(IgnoringStop(work), common, items)
-        return all_results(found, "workers of the cluster die again and again")
 
     def each(
         self,

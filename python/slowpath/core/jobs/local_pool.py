@@ -9,30 +9,30 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import Connection
-from typing import Any, TypeVar
+from typing import Any
 
 from slowpath.core.jobs.ordered import (
     NO_OBSERVER,
-    IgnoringStop,
+    Common,
+    Item,
+    Pool,
     PoolObserver,
+    Result,
     StopRequested,
     Unfinished,
-    all_results,
     in_order,
 )
-
-Common = TypeVar("Common")
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 _ATTEMPTS = 3
 
 
-class LocalPool:
+class LocalPool(Pool):
     """Worker processes: the requested number, or one per CPU that this process may use.
 
     With one job or one item, the calling process does the work.
     """
+
+    lost = f"{Pool.lost}, perhaps for want of memory; try fewer of them with --jobs"
 
     def __init__(self, jobs: int | None = None) -> None:
         self._jobs = jobs or len(os.sched_getaffinity(0))
@@ -41,18 +41,6 @@ class LocalPool:
     def beside(self) -> int:
         """Number of worker processes; see `Pool`."""
         return self._jobs
-
-    def map(
-        self, work: Callable[[Common, Item], Result], common: Common, items: Sequence[Item]
-    ) -> list[Result]:
-        """Call `work` for each item and return the results; see `Pool`.
-
-        Raises:
-            UnavailableError: if workers die repeatedly.
-        """
-        reason = "worker processes die again and again, perhaps for want of memory"
-        found = self.each(IgnoringStop(work), common, items)
-        return all_results(found, f"{reason}; try fewer of them with --jobs")
 
     def each(
         self,

@@ -1,16 +1,21 @@
-"""Results of a pool in the order of the items.
+"""Interface of process pools, and their results in the order of the items.
 
 All workers of a crew stay busy, independent of the awaited item. If a worker dies, its item is
 retried alone after all other items. The retry thus has all memory and cannot take others down.
 """
 
 import time
+from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from slowpath.core.errors import UnavailableError
+
+Common = TypeVar("Common")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 _LOOK = 0.1
 """Seconds between two checks for finished items and stop requests."""
@@ -40,6 +45,71 @@ class Unfinished(NamedTuple):
     """An item without a result: its worker died in each attempt, or the work was stopped."""
 
     died: bool
+
+
+class Pool(ABC):
+    """A pool of worker processes.
+
+    A pool calls a function for each of many items, on any of its workers, and returns the results
+    in the order of the items. The function depends only on its arguments. A call can therefore run
+    anywhere and be repeated: if a worker dies, only time is lost.
+    """
+
+    lost = "worker processes die again and again"
+    """Reason of the error if an item has no result."""
+
+    @property
+    @abstractmethod
+    def beside(self) -> int:
+        """Maximum number of concurrent calls on one machine."""
+
+    def map(
+        self, work: Callable[[Common, Item], Result], common: Common, items: Sequence[Item]
+    ) -> list[Result]:
+        """Call `work` for each item and return the results in order.
+
+        Args:
+            work: A module-level function, which workers import.
+            common: First argument of all calls; sent to each worker once.
+            items: Second argument of each call.
+
+        Raises:
+            UnavailableError: if workers die repeatedly.
+        """
+        results = []
+        for one in self.each(_IgnoringStop(work), common, items):
+            if isinstance(one, Unfinished):
+                raise UnavailableError(self.lost)
+            results.append(one)
+        return results
+
+    @abstractmethod
+    def each(
+        self,
+        work: Callable[[Common, Item, StopRequested], Result],
+        common: Common,
+        items: Sequence[Item],
+        audience: PoolObserver = NO_OBSERVER,
+    ) -> Generator[Result | Unfinished, None, None]:
+        """Call `work` for each item; yield each result once it and all earlier ones are finished.
+
+        After a stop request of `audience`, running items end with their results so far, and no
+        other items are begun.
+
+        Raises:
+            UnavailableError: if no workers are left, or they cannot do this work.
+        """
+
+
+class _IgnoringStop:
+    """Adapter for work that ignores stop requests; workers get it as a pickled object."""
+
+    def __init__(self, work: Callable[[Any, Any], Any]) -> None:
+        self._work = work
+
+    def __call__(self, common: object, item: object, _asked: StopRequested) -> Any:  # noqa: ANN401
+        """Call the work without the stop request."""
+        return self._work(common, item)
 
 
 class Future(Protocol):
@@ -99,33 +169,6 @@ def in_order(
             yield work.awaited(at)
     finally:
         work.leave()
-
-
-def all_results(
-    found: Iterator[Any | Unfinished], reason: str = "worker processes die again and again"
-) -> list[Any]:
-    """Return all results.
-
-    Raises:
-        UnavailableError: if an item has no result; with this reason.
-    """
-    results = []
-    for one in found:
-        if isinstance(one, Unfinished):
-            raise UnavailableError(reason)
-        results.append(one)
-    return results
-
-
-class IgnoringStop:
-    """Adapter for work that ignores stop requests; workers get it as a pickled object."""
-
-    def __init__(self, work: Callable[[Any, Any], Any]) -> None:
-        self._work = work
-
-    def __call__(self, common: object, item: object, _asked: StopRequested) -> Any:  # noqa: ANN401
-        """Call the work without the stop request."""
-        return self._work(common, item)
 
 
 class _Work:

@@ -1,58 +1,10 @@
-"""Interface of process pools, and the choice of one.
+"""Choice of a process pool: workers of a cluster, or processes of this machine."""
 
-A pool calls a function for each of many items, on any of its workers, and returns the results in
-the order of the items. The function depends only on its arguments. A call can therefore run
-anywhere and be repeated: if a worker dies, only time is lost.
-"""
-
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
 
 from slowpath.core.errors import OptionError
-from slowpath.core.jobs.ordered import NO_OBSERVER, PoolObserver, StopRequested, Unfinished
-
-Common = TypeVar("Common")
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
-
-class Pool(Protocol):
-    """A pool of worker processes."""
-
-    @property
-    def beside(self) -> int:
-        """Maximum number of concurrent calls on one machine."""
-
-    def map(
-        self, work: Callable[[Common, Item], Result], common: Common, items: Sequence[Item]
-    ) -> list[Result]:
-        """Call `work` for each item and return the results in order.
-
-        Args:
-            work: A module-level function, which workers import.
-            common: First argument of all calls; sent to each worker once.
-            items: Second argument of each call.
-
-        Raises:
-            UnavailableError: if workers die repeatedly.
-        """
-
-    def each(
-        self,
-        work: Callable[[Common, Item, StopRequested], Result],
-        common: Common,
-        items: Sequence[Item],
-        audience: PoolObserver = NO_OBSERVER,
-    ) -> Generator[Result | Unfinished, None, None]:
-        """Call `work` for each item; yield each result once it and all earlier ones are finished.
-
-        After a stop request of `audience`, running items end with their results so far, and no
-        other items are begun.
-
-        Raises:
-            UnavailableError: if no workers are left, or they cannot do this work.
-        """
+from slowpath.core.jobs.ordered import Pool
 
 
 def check_place(scheduler: str | None, jobs: int | None) -> None:
