@@ -7,11 +7,10 @@ predicts other values, the file is refused.
 """
 
 import importlib.util
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -56,6 +55,7 @@ from slowpath.core.errors import InputError, UnavailableError
 from slowpath.core.inputs import read_text
 from slowpath.core.printable import json_line
 from slowpath.core.schema.validation import ShapeError, check_shape, schema
+from slowpath.core.tables import parse_json
 
 _BY_NAME = {one.name: one for one in ALL}
 _CONTENTION = tuple(
@@ -345,7 +345,7 @@ def _profiles(file: str, document: SavedModel) -> Profiles:
 
 def _document(file: str) -> SavedModel:
     try:
-        document = json.loads(read_text(file), parse_constant=_refuse)
+        document = parse_json(read_text(file))
     except (ValueError, RecursionError) as problem:
         raise InputError(file, f"is not JSON: {problem}") from None
     shape = schema("contention")
@@ -361,10 +361,6 @@ def _document(file: str) -> SavedModel:
     if not found["checks"]:
         raise no_model(file, "checks: is empty; nothing tells whether it still says the same")
     return found
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number of JSON")
 
 
 def _checks(model: FunctionModel) -> list[Checked]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from slowpath.core.errors import InputError, UnavailableError
+from slowpath.core.tables import parse_json
 
 
 class Place(NamedTuple):
@@ -139,7 +140,7 @@ def read_marked_json(file: str, text: str) -> Spanned:
         InputError: if it is not JSON, or an object has a key twice.
     """
     try:
-        json.loads(text, parse_constant=_refuse)
+        parse_json(text)
         tokens = _tokens(text)
         return _json_spanned(next(tokens), tokens, file, "")
     except json.JSONDecodeError as problem:
@@ -149,10 +150,6 @@ def read_marked_json(file: str, text: str) -> Spanned:
         Place(file, 1, "").refuse(f"is not JSON: {problem}")
     except RecursionError:
         Place(file, 1, "").refuse("is not JSON that can be read: it is nested too deeply")
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number of JSON")
 
 
 def _tokens(text: str) -> Iterator[_Token]:

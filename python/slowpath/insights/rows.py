@@ -3,16 +3,14 @@
 Errors name the file and the line, counted in the decompressed text.
 """
 
-import csv
-import io
-import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_program, text_of
 from slowpath.core.spanned import Spanned, called, items, mapping, text
+from slowpath.core.tables import csv_lines, parse_json
 
 _GZIP = b"\x1f\x8b"
 _COMPRESSED = ".gz"
@@ -39,8 +37,11 @@ def read_csv(file: str) -> tuple[tuple[str, ...], list[Row]]:
         raise InputError(
             file, "line 1: is JSON; a CSV table is wanted, with names of columns first"
         )
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    lines = [*_lines(file, reader)]
+    lines = [
+        (line.last, line.cells)
+        for line in csv_lines(file, text, strict=True)
+        if any(cell.strip() for cell in line.cells)
+    ]
     if not lines:
         raise InputError(file, "is empty; the first line has to name the columns")
     header = tuple(name.strip() for name in lines[0][1])
@@ -67,7 +68,7 @@ def read_json_lines(file: str) -> list[Row]:
         if not line.strip():
             continue
         try:
-            value = json.loads(line, parse_constant=_refuse, object_pairs_hook=_unique)
+            value = parse_json(line, unique=True)
         except (ValueError, RecursionError) as problem:
             reason = f"is not JSON: {problem}; one object on each line is wanted"
             raise InputError(file, f"line {number}: {reason}") from None
@@ -111,39 +112,11 @@ def _decompressed(file: str, data: bytes) -> bytes:
     return b"".join(found)
 
 
-def _lines(file: str, reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the lines that are not empty, with their numbers."""
-    number = 0
-    while True:
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as problem:
-            raise InputError(file, f"line {number + 1}: {problem}") from None
-        number = reader.line_num  # type: ignore[attr-defined]  # csv.reader has it
-        if any(cell.strip() for cell in cells):
-            yield number, cells
-
-
 def _check_header(file: str, header: Sequence[str]) -> None:
     for name in header:
         if name and header.count(name) > 1:
             reason = f"has {header.count(name)} columns {name[:40]!r}; rename all but one"
             raise InputError(file, f"line 1: {reason}")
-
-
-def _unique(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"an object has {twice[:40]!r} twice")
-    return found
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number of JSON")
 
 
 def named_tables(found: Spanned, kind: str, above: str = "") -> list[Spanned]:

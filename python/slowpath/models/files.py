@@ -1,17 +1,16 @@
 """Measurements from CSV files, and models in JSON files."""
 
 import csv
-import io
-import json
 import math
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from slowpath.core.engine import identity
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_text
 from slowpath.core.schema.validation import ShapeError, check_shape, schema
+from slowpath.core.tables import csv_lines, parse_json
 from slowpath.models.catalogue import BY_NAME
 from slowpath.models.documents import FitDocument, FittedModel, Predicted, Residuals, Segment
 from slowpath.models.polynomial import FUNCTIONS, NAME
@@ -45,17 +44,22 @@ def read_table(file: str, names: Sequence[str]) -> Table:
     if head is None:
         raise InputError(file, "is empty; the first line has to name the columns")
     separator = max(_SEPARATORS, key=head.count)
-    rows = _rows(file, text, separator)
-    first, header = next(rows)
+    lines: Iterator[tuple[int, list[str]]] = (
+        (line.first, line.cells)
+        for line in csv_lines(file, text, separator)
+        if (len(line.cells) > 1 or "".join(line.cells).strip())
+        and not line.cells[0].startswith("#")
+    )
+    first, header = next(lines)
     if all(map(_is_number, header)):
         named = next(csv.reader([comment], delimiter=separator), [])
         if len(named) != len(header) or any(map(_is_number, named)):
             raise InputError(file, "its first line is numbers; fit needs a line of names")
-        rows, header = chain([(first, header)], rows), named
+        lines, header = chain([(first, header)], lines), named
     header = [name.strip() for name in header]
     places = {name: _place(file, header, name) for name in names}
     columns: dict[str, list[float]] = {name: [] for name in names}
-    for number, cells in rows:
+    for number, cells in lines:
         if any(cell.strip() for cell in cells[len(header) :]):
             why = f"there are {len(cells)} values, and {len(header)} columns"
             hint = "write 0.5 for 0,5, and names of all columns into the first line"
@@ -82,21 +86,6 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _rows(file: str, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield rows with the numbers of their first lines; a quoted cell may span several lines."""
-    reader, first = csv.reader(io.StringIO(text, newline=""), delimiter=separator), 1
-    while True:
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as problem:
-            raise InputError(file, f"line {first}: {problem}") from None
-        if (len(cells) > 1 or "".join(cells).strip()) and not cells[0].startswith("#"):
-            yield first, cells
-        first = reader.line_num + 1
 
 
 def _place(file: str, header: Sequence[str], name: str) -> int:
@@ -143,7 +132,7 @@ def read(file: str, text: str) -> tuple[str | None, FittedModel]:
         InputError: when the text is not such a document, or its parts do not fit together.
     """
     try:
-        document = json.loads(text, parse_constant=_refuse)
+        document = parse_json(text)
     except ValueError as problem:
         raise InputError(file, f"is not JSON: {problem}") from None
     shape = schema("fit")
@@ -156,10 +145,6 @@ def read(file: str, text: str) -> tuple[str | None, FittedModel]:
     if reason is not None:
         raise InputError(file, f"is not a model: {reason}")
     return document["file"], model
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number of JSON")
 
 
 def _apart(model: FittedModel) -> str | None:

@@ -6,17 +6,15 @@ Parquet (`parquet.py`) in the metadata of its schema.
 """
 
 import codecs
-import csv
-import io
-import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from slowpath.contention.tables import parquet
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_program, text_of
+from slowpath.core.tables import csv_lines, parse_json
 
 _ROWS = "rows"
 Row = Mapping[str, object]
@@ -36,7 +34,7 @@ def read_rows(file: str, text: str) -> Rows:
         InputError: if the text is not JSON, or has no rows.
     """
     try:
-        document = json.loads(text, parse_constant=_refuse, object_pairs_hook=_unique)
+        document = parse_json(text, unique=True)
     except (ValueError, RecursionError) as problem:
         raise InputError(file, f"is not JSON: {problem}") from None
     rows = document.get(_ROWS) if isinstance(document, dict) else None
@@ -53,19 +51,6 @@ def _remark(file: str, key: str, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise InputError(file, f'"{key[:40]}": is neither a text nor a number')
     return str(value).strip()
-
-
-def _unique(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"an object has {twice[:40]!r} twice")
-    return found
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number of JSON")
 
 
 _SEPARATORS = ",;\t"
@@ -154,7 +139,11 @@ def _csv(file: str, text: str) -> Table:
     if not lines:
         raise InputError(file, "line 1: is empty; the first line has to name the columns")
     separator = max(_SEPARATORS, key=lines[0].count)
-    found = [*_lines(file, text, separator)]
+    found = [
+        (line.first, line.cells)
+        for line in csv_lines(file, text, separator)
+        if any(cell.strip() for cell in line.cells) and not line.cells[0].startswith("#")
+    ]
     if not found:
         raise InputError(file, "line 1: is empty; the first line has to name the columns")
     line, names = found[0]
@@ -190,21 +179,6 @@ def _remarks(file: str, text: str) -> dict[str, tuple[str, int]]:
             reason = f"is {said[:40]!r}, and {before[:40]!r} in line {there}"
             raise InputError(file, f"line {number}, {key}: {reason}")
     return found
-
-
-def _lines(file: str, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield rows with the number of their first line."""
-    reader, first = csv.reader(io.StringIO(text, newline=""), delimiter=separator), 1
-    while True:
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as problem:
-            raise InputError(file, f"line {first}: {problem}") from None
-        if any(cell.strip() for cell in cells) and not cells[0].startswith("#"):
-            yield first, cells
-        first = reader.line_num + 1
 
 
 def _check_header(file: str, header: Sequence[str], place: str = "") -> None:
