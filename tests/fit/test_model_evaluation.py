@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from slowpath.core.arrays import Floats
 from slowpath.models import derivation
 from slowpath.models.catalogue import BY_NAME, TEMPLATES, WHOLE
 from slowpath.models.documents import FittedModel
@@ -20,7 +21,6 @@ from slowpath.models.fitting import fit
 from slowpath.models.options import Options
 from slowpath.models.points import points_of
 from slowpath.models.polynomial import NAME
-from slowpath.models.template import Floats
 from support import BLESS, GOLDEN, rows
 
 FILE = GOLDEN / "models/evaluation.json"

@@ -3,19 +3,13 @@
 import numpy as np
 import pytest
 
+from slowpath.core.arrays import Floats
 from slowpath.models.catalogue import BY_NAME, TEMPLATES
 from slowpath.models.evaluation import evaluate
 from slowpath.models.fitting import fit
 from slowpath.models.options import Options
 from slowpath.models.points import Points, PointsError, points_of
-from slowpath.models.template import (
-    Batch,
-    Curve,
-    Floats,
-    ParameterFloor,
-    Template,
-    pieces_of,
-)
+from slowpath.models.template import Batch, Curve, ParameterFloor, Template, pieces_of
 
 CUTS = [(0, 12), (5, 25), (12, 40), (0, 40)]
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowpath.calibrate.core_model.derivation import models_text
+from slowpath.core.arrays import Floats
 from slowpath.core.errors import InputError
 from slowpath.models.documents import FittedModel
 from slowpath.models.evaluation import evaluate
@@ -20,7 +21,6 @@ from slowpath.models.options import Options
 from slowpath.models.points import Points, points_of
 from slowpath.models.report import text_report
 from slowpath.models.residuals import Noise, Walk, expected, most_likely
-from slowpath.models.template import Floats
 
 QUICK = Options(hold_out=False)
 SIZE = 60

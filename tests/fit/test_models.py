@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from slowpath.core.arrays import Floats
 from slowpath.models.catalogue import TEMPLATES
 from slowpath.models.costs import Costs
 from slowpath.models.evaluation import Prediction, evaluate
@@ -18,7 +19,7 @@ from slowpath.models.intervals import HeldOut, held_out
 from slowpath.models.options import Options
 from slowpath.models.points import Points, PointsError, points_of
 from slowpath.models.selection import dynamic, exhaustive
-from slowpath.models.template import Curve, Floats
+from slowpath.models.template import Curve
 
 CURVES_MEASURED = Path(__file__).resolve().parents[2] / "bench" / "curves"
 QUICK = Options(hold_out=False)

@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slowpath.contention.tables.profiles import OwnContention
+from slowpath.core.arrays import Floats, Indices
 
-Floats = NDArray[np.float64]
 Pattern = Literal["pipeline", "run-to-completion"]
 Composition = Literal["pipeline", "run-to-completion", "sum", "min"]
 
@@ -50,7 +49,7 @@ COMPOSITIONS: Mapping[Composition, Callable[[Floats, Floats], Floats]] = {
 throughput `[row]`."""
 
 
-def bottleneck(parts: Floats) -> NDArray[np.intp]:
+def bottleneck(parts: Floats) -> Indices:
     """Return the index of the resource with the largest drop, by row, as in both patterns."""
     return np.asarray(parts.argmin(axis=0))
 

@@ -21,7 +21,6 @@ import math
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slowpath.contention.accelerator.waiting import co_runs_of, waits_by
 from slowpath.contention.composition import COMPOSITIONS, bottleneck
@@ -31,9 +30,8 @@ from slowpath.contention.model import FunctionModel, rows_of
 from slowpath.contention.prediction import ACCELERATOR, MEMORY, Predictions, predict
 from slowpath.contention.tables.columns import TRAFFIC_NAMES
 from slowpath.contention.tables.profiles import MemoryProfile, Mixes, Query
+from slowpath.core.arrays import Floats, Indices
 from slowpath.core.errors import InputError
-
-Floats = NDArray[np.float64]
 
 
 class Slomo(NamedTuple):
@@ -268,7 +266,7 @@ def _held_out(model: FunctionModel, mixes: Mixes) -> Floats:
     return found
 
 
-def _stages(model: FunctionModel, mixes: Mixes) -> NDArray[np.intp]:
+def _stages(model: FunctionModel, mixes: Mixes) -> Indices:
     """Return the fold's stage that has not seen the competitors of a mix; `_UNSEEN` if none has."""
     names = [name for name in model.memory.columns if name not in TRAFFIC_NAMES]
     known = np.column_stack([model.memory.columns[name] for name in names])

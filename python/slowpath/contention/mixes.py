@@ -9,16 +9,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slowpath.contention.accelerator.round_robin import throughputs
 from slowpath.contention.composition import contention_at, together_by_row
 from slowpath.contention.model import FunctionModel
 from slowpath.contention.prediction import check_compatible, contention_of, predict
 from slowpath.contention.tables.profiles import Clients, Query
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.intp]
+from slowpath.core.arrays import Floats, Indices
 
 _TRAFFIC = ("flow_count", "packet_size_bytes")
 
@@ -41,8 +38,8 @@ class Kind(NamedTuple):
 class MixPredictions(NamedTuple):
     """Predictions, one entry for each different function of each mix."""
 
-    mix: Places  # index of the mix
-    kind: Places  # index of the function
+    mix: Indices  # index of the mix
+    kind: Indices  # index of the function
     throughput: Floats
     low: Floats
     high: Floats
@@ -50,7 +47,7 @@ class MixPredictions(NamedTuple):
     accelerator: Floats  # throughput if only the accelerator limited it; infinite if unused
     outside: list[list[str]]
 
-    def where(self, rows: Places) -> "MixPredictions":
+    def where(self, rows: Indices) -> "MixPredictions":
         """Return the predictions at the given rows."""
         mix, kind, throughput, low, high, memory, accelerator, outside = self
         return MixPredictions(
@@ -69,8 +66,8 @@ class _Rows(NamedTuple):
     """The rows to predict."""
 
     mixes: Sequence[tuple[int, ...]]
-    mix: Places
-    kind: Places
+    mix: Indices
+    kind: Indices
     columns: dict[str, Floats]
 
 
@@ -140,7 +137,7 @@ def _own(kinds: Sequence[Kind], names: Sequence[str], needed: set[int]) -> dict[
     return found
 
 
-def _groups(kinds: Sequence[Kind], kind: Places) -> list[Places]:
+def _groups(kinds: Sequence[Kind], kind: Indices) -> list[Indices]:
     """Group the rows by model, and by whether they use the accelerator."""
     found = dict[tuple[int, bool], list[int]]()
     for row, at in enumerate(kind):
@@ -150,7 +147,7 @@ def _groups(kinds: Sequence[Kind], kind: Places) -> list[Places]:
 
 
 def _query(
-    kinds: Sequence[Kind], rows: _Rows, group: Places, queued: Floats, clients: Clients
+    kinds: Sequence[Kind], rows: _Rows, group: Indices, queued: Floats, clients: Clients
 ) -> Query:
     one = kinds[rows.kind[group[0]]]
     mtbr = None
@@ -200,7 +197,7 @@ def _nobody(rows: int, clients: int) -> Clients:
     return Clients(np.ones(shape), np.ones(shape), np.zeros(shape))
 
 
-def _rates(kinds: Sequence[Kind], rows: _Rows, users: Places) -> Floats:
+def _rates(kinds: Sequence[Kind], rows: _Rows, users: Indices) -> Floats:
     """Return the rate that the memory stage allows, for rows that use the accelerator."""
     rates = np.zeros(len(rows.kind))
     for group in _groups(kinds, rows.kind[users]):

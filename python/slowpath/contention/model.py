@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slowpath.contention.accelerator.service import RequestTime, fit_request_time
 from slowpath.contention.accelerator.waiting import Waits, waits_by
@@ -27,8 +26,7 @@ from slowpath.contention.tables.profiles import (
     MemoryProfile,
     OwnContention,
 )
-
-Floats = NDArray[np.float64]
+from slowpath.core.arrays import Floats
 
 _UNKNOWN = 9.0
 

@@ -11,7 +11,6 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slowpath.contention.accelerator.round_robin import throughputs
 from slowpath.contention.accelerator.service import RequestTime
@@ -22,9 +21,8 @@ from slowpath.contention.memory.intervals import TOGETHER
 from slowpath.contention.model import FunctionModel
 from slowpath.contention.tables.columns import TRAFFIC_NAMES
 from slowpath.contention.tables.profiles import Clients, Mixes, OwnContention, Query
+from slowpath.core.arrays import Floats, Mask
 from slowpath.core.errors import InputError
-
-Floats = NDArray[np.float64]
 
 MEMORY = "memory"
 ACCELERATOR = "regex"
@@ -98,7 +96,7 @@ def _composed(model: FunctionModel, query: Query, confidence: float) -> Predicti
     )
 
 
-def _mark(outside: list[list[str]], rows: NDArray[np.bool_]) -> None:
+def _mark(outside: list[list[str]], rows: Mask) -> None:
     """Add the match ratio to `outside` in the given rows, where it may decide."""
     for row in np.flatnonzero(rows):
         outside[row] = [*(one for one in outside[row] if one != TOGETHER), "mtbr"]

@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from slowpath.core.arrays import Floats
 from slowpath.models.curves import Exponential, Hyperbola, Inverse, Logarithm
 from slowpath.models.polynomial import DEGREES, Polynomial
-from slowpath.models.template import Batch, Floats, Template
+from slowpath.models.template import Batch, Template
 
 _FAR = 5.0
 """Standard deviations by which the points of a side must differ from the other side, if the side

@@ -15,18 +15,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from slowpath.core.arrays import Floats, Indices, Mask
 from slowpath.models.metrics import Metric
-from slowpath.models.template import (
-    Batch,
-    Curve,
-    Floats,
-    Indices,
-    ParameterFloor,
-    Template,
-    pieces_of,
-)
+from slowpath.models.template import Batch, Curve, ParameterFloor, Template, pieces_of
 
 FEWEST = 3
 """Minimum number of points of a segment, unless all are in transition (`on_the_way`)."""
@@ -62,7 +54,7 @@ class Restrictions(NamedTuple):
         constant = template.rank == 1
         return np.maximum(values, 0.0) if self.non_negative and constant else values
 
-    def allows(self, batch: Batch, fitted: Floats) -> NDArray[np.bool_]:
+    def allows(self, batch: Batch, fitted: Floats) -> Mask:
         """Return a mask of the pieces whose values at the points are allowed."""
         good = np.ones(len(batch.starts), dtype=bool)
         if self.non_negative:
@@ -75,7 +67,7 @@ class Restrictions(NamedTuple):
         return good
 
 
-def enough(template: Template, batch: Batch, points: int) -> NDArray[np.bool_]:
+def enough(template: Template, batch: Batch, points: int) -> Mask:
     """Return a mask of the pieces with enough points for a template."""
     if template.rank == 1:
         return batch.lengths >= 1
@@ -86,7 +78,7 @@ def enough(template: Template, batch: Batch, points: int) -> NDArray[np.bool_]:
     return batch.lengths >= least
 
 
-def in_transition(curve: Curve) -> NDArray[np.bool_]:
+def in_transition(curve: Curve) -> Mask:
     """Return a mask of the points in transition: between the levels before and after them.
 
     Such points may form a segment by themselves. A change between two points is a transition, not

@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.models.template import Batch, Floats, Template
+from slowpath.core.arrays import Floats
+from slowpath.models.template import Batch, Template
 
 _STEPS = 6
 """Gauss-Newton steps after the grid search."""

@@ -4,15 +4,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from slowpath.core.arrays import Floats, Mask
 from slowpath.models.catalogue import BY_NAME
 from slowpath.models.costs import Piece
 from slowpath.models.documents import FittedModel, Segment
 from slowpath.models.parts import FittedSegment
 from slowpath.models.points import PointsError, check_sizes
 from slowpath.models.polynomial import Terms
-from slowpath.models.template import Floats
 
 _TABLE = 2  # dimensions
 
@@ -23,7 +22,7 @@ class Prediction(NamedTuple):
     y: Floats
     low: Floats  # lower end of the interval of a single measurement
     high: Floats
-    outside: NDArray[np.bool_]  # true if x is beyond the measured range
+    outside: Mask  # true if x is beyond the measured range
 
 
 def evaluate(model: FittedModel, x: Sequence[float] | Floats) -> Prediction:

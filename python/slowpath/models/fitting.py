@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from slowpath.core.arrays import Floats
 from slowpath.core.errors import UnavailableError
 from slowpath.models.derivation import Derived, derive
 from slowpath.models.documents import Errors, FittedModel, Parameter, Residuals, Segment
@@ -36,7 +37,6 @@ from slowpath.models.points import (
 )
 from slowpath.models.polynomial import Terms
 from slowpath.models.residuals import shares
-from slowpath.models.template import Floats
 
 _AS_WELL = 1.1
 """Ratio to the least error up to which an error is nearly as small."""

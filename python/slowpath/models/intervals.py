@@ -20,6 +20,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from slowpath.core.arrays import Floats
 from slowpath.models.costs import FINEST
 from slowpath.models.documents import Errors, FittedModel
 from slowpath.models.evaluation import Prediction, evaluate
@@ -28,7 +29,6 @@ from slowpath.models.options import Options
 from slowpath.models.outliers import usual_in
 from slowpath.models.parts import FittedSegment, at_points
 from slowpath.models.points import Points, Series
-from slowpath.models.template import Floats
 
 Derive: TypeAlias = Callable[[Points], FittedModel]
 FOLDS = 5

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from slowpath.models.template import Floats
+    from slowpath.core.arrays import Floats
 
 
 class Metric(Protocol):

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from slowpath.core.arrays import Floats
 from slowpath.models.points import Series
-from slowpath.models.template import Floats
 
 _FAR = 5.0
 """Number of standard deviations above which a point is an outlier."""

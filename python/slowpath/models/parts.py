@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from slowpath.core.arrays import Floats
 from slowpath.models.costs import Piece, Restrictions
 from slowpath.models.points import Series
 from slowpath.models.polynomial import Terms
-from slowpath.models.template import Batch, Curve, Floats, Template, pieces_of
+from slowpath.models.template import Batch, Curve, Template, pieces_of
 
 _BETWEEN = 8
 """Number of places between two points at which a function is checked."""

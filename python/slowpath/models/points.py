@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from slowpath.core.arrays import Floats, Indices, Mask
 from slowpath.models.costs import usual_spread
 from slowpath.models.polynomial import MOST_COLUMNS
 from slowpath.models.residuals import Noise
-from slowpath.models.template import Curve, Floats, Indices
+from slowpath.models.template import Curve
 
 FEWEST = 3
 """Minimum number of points with different x."""
@@ -50,7 +50,7 @@ class Points(NamedTuple):
     spread: Floats | None = None
     shared: Floats | None = None
 
-    def rows(self, which: NDArray[np.bool_] | Indices) -> "Points":
+    def rows(self, which: Mask | Indices) -> "Points":
         """Return some of the rows, or all in another order."""
         return self._replace(
             x=self.x[which],

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.models.template import Batch, Floats
+from slowpath.core.arrays import Floats
+from slowpath.models.template import Batch
 
 _TINY = 1e-12
 """Relative norm of an orthogonalised column below which it adds nothing: all its points are at one

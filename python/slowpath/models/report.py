@@ -6,13 +6,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from slowpath.core.arrays import Floats
 from slowpath.core.pictures import picture
 from slowpath.core.printable import csv_line, one_line
 from slowpath.core.terminal import Line, grid
 from slowpath.models.documents import Errors, FitDocument, FittedModel, Predicted, Segment
 from slowpath.models.evaluation import Prediction, bends, evaluate
 from slowpath.models.points import Points
-from slowpath.models.template import Floats
 
 _DIGITS = 4
 _WORDS = {"smape": "sMAPE", "mape": "MAPE", "rmse": "RMSE"}

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.models.template import Floats
+from slowpath.core.arrays import Floats
 
 FINEST = 1e-6
 """Least standard deviation of noise: measured or printed values are not more precise."""

@@ -29,10 +29,9 @@ from itertools import combinations, product
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from slowpath.core.arrays import Floats, Indices, Mask
 from slowpath.models.costs import Costs, Piece
-from slowpath.models.template import Floats, Indices
 
 
 class Segmentation(NamedTuple):
@@ -192,7 +191,7 @@ def best_by_f_test(costs: Costs) -> Segmentation:
     return Segmentation(float(losses[chosen]), (Piece(0, points, chosen),))
 
 
-def _least(losses: Floats, among: NDArray[np.bool_]) -> int:
+def _least(losses: Floats, among: Mask) -> int:
     return int(np.where(among, losses, np.inf).argmin())
 
 

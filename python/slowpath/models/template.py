@@ -13,14 +13,11 @@ limit does not depend on the units of the data.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
-Indices: TypeAlias = NDArray[np.intp]
-
+from slowpath.core.arrays import Floats, Indices
 
 _LONG = 100
 """Number of a piece's points that suffice to search for one parameter of its shape."""

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slowpath.contention.memory.features import Rows
 from slowpath.contention.memory.intervals import conformal
@@ -23,8 +22,7 @@ from slowpath.contention.memory.selection import (
     relative,
     select,
 )
-
-Floats = NDArray[np.float64]
+from slowpath.core.arrays import Floats
 
 FOLDS = 10
 _SEEDS = 1000

@@ -18,11 +18,11 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from slowpath.core.arrays import Floats, Indices, Mask
+
 Columns = Mapping[str, Floats]
-Which = NDArray[np.bool_] | NDArray[np.intp]
+Which = Mask | Indices
 
 
 def columns_of(columns: Columns, which: Which) -> dict[str, Floats]:

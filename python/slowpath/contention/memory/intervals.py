@@ -20,13 +20,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slowpath.contention.memory.features import Columns, Rows, columns_of, logarithm
 from slowpath.contention.memory.recipes import Kernels, MemoryStage, fit_stage
 from slowpath.contention.memory.selection import grouped_folds, groups
-
-Floats = NDArray[np.float64]
+from slowpath.core.arrays import Floats, Indices, Mask
 
 _FOLDS = 10
 
@@ -36,7 +34,7 @@ class Conformal(NamedTuple):
 
     whole: MemoryStage  # trained on all rows
     stages: tuple[MemoryStage, ...]  # one for each fold, trained without it
-    fold: NDArray[np.intp]  # index of the fold of each training row
+    fold: Indices  # index of the fold of each training row
     residuals: Floats  # |log measured - log predicted| when held out, divided by its spread
 
     def interval(self, columns: Columns, confidence: float) -> tuple[Floats, Floats]:
@@ -114,7 +112,7 @@ class Range(NamedTuple):
             found.append(named or ([TOGETHER] if far[row] else []))
         return found
 
-    def _far(self, columns: Columns) -> NDArray[np.bool_]:
+    def _far(self, columns: Columns) -> Mask:
         x = (_logarithms(columns, self.names) - self.centre) / self.scale
         far = np.zeros(len(x), dtype=bool)
         for start in range(0, len(x), _BATCH):

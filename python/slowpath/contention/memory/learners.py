@@ -19,9 +19,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from slowpath.core.arrays import Floats
+
 Roughness = float
 """Smoothness parameter nu of the Matern kernel: `ROUGH` (no derivative) or `SMOOTH` (one)."""
 ROUGH, SMOOTH = 0.5, 1.5

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slowpath.contention.memory.features import DEVICE_SETS, Columns, Rows, features
 from slowpath.contention.memory.learners import (
@@ -19,6 +18,7 @@ from slowpath.contention.memory.learners import (
     kernel_of,
     with_kernel,
 )
+from slowpath.core.arrays import Floats
 
 Target = Literal["throughput", "log throughput"]
 
@@ -106,9 +106,6 @@ RECIPES: Mapping[str, Recipe] = {
     )
 }
 """Recipes by name, in the order of evaluation; the first of equals is chosen."""
-
-
-Floats = NDArray[np.float64]
 
 
 Kernels = Sequence[Floats | None]

@@ -18,12 +18,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slowpath.contention.memory.features import Rows, accesses, columns_of
 from slowpath.contention.memory.recipes import RECIPES, Member, Recipe, fit_stage, training_key
-
-Floats = NDArray[np.float64]
+from slowpath.core.arrays import Floats, Indices, Mask
 
 
 class Errors(NamedTuple):
@@ -60,13 +58,12 @@ def errors_of(off: Floats | Sequence[Floats]) -> Errors:
     )
 
 
-Mask = NDArray[np.bool_]
 _TRAFFIC = {"flow_count", "packet_size_bytes"}
 _FEWEST = 5
 """Least number of groups, equal to the number of folds in a selection."""
 
 
-def groups(columns: Mapping[str, Floats]) -> NDArray[np.intp]:
+def groups(columns: Mapping[str, Floats]) -> Indices:
     """Return a group number for each row, the same for equal contention.
 
     With too few different values of contention to hold any out, each row is its own group: such a
@@ -79,7 +76,7 @@ def groups(columns: Mapping[str, Floats]) -> NDArray[np.intp]:
     return np.asarray(group.ravel())
 
 
-def grouped_folds(group: NDArray[np.intp], count: int, seed: int) -> Iterator[Mask]:
+def grouped_folds(group: Indices, count: int, seed: int) -> Iterator[Mask]:
     """Yield masks of held-out rows, fold by fold; each group is held out once, as a whole.
 
     Folds have about the same number of groups, drawn by `seed`. With fewer than `count` groups,

@@ -4,13 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slowpath.contention.mixes import Kind
+from slowpath.core.arrays import Floats, Indices
 from slowpath.core.errors import InputError
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.intp]
 
 
 class Function(NamedTuple):
@@ -46,7 +43,7 @@ class Fleet(NamedTuple):
 class Arrivals(NamedTuple):
     """Functions in order of arrival."""
 
-    function: Places  # indices of the functions in the fleet
+    function: Indices  # indices of the functions in the fleet
     sla: Floats  # promised share of solo throughput of each arrival
     rows: tuple[str, ...]  # names of the arrivals
 
@@ -87,7 +84,7 @@ def counts_of(mixes: Sequence[Mix], functions: int) -> Floats:
 MOST_MIXES = 200_000
 
 
-def possible_mixes(fleet: Fleet, counts: Places | None = None) -> list[Mix]:
+def possible_mixes(fleet: Fleet, counts: Indices | None = None) -> list[Mix]:
     """Return all mixes that fit on a NIC by their cores, with at most `counts` per function.
 
     Raises:
@@ -104,7 +101,7 @@ def possible_mixes(fleet: Fleet, counts: Places | None = None) -> list[Mix]:
     return found
 
 
-def _mixes(sizes: Sequence[int], counts: Places, first: int, free: int) -> Iterator[Mix]:
+def _mixes(sizes: Sequence[int], counts: Indices, first: int, free: int) -> Iterator[Mix]:
     yield ()
     for at in range(first, len(sizes)):
         if sizes[at] > free or not counts[at]:

@@ -16,14 +16,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slowpath.contention.placement.fleet import Arrivals, Fleet, possible_mixes
 from slowpath.contention.placement.prices import Demand, Prices
 from slowpath.contention.placement.shares import PredictedShares
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.intp]
+from slowpath.core.arrays import Floats, Indices
 
 _WAITING = 0.93
 """Value of a place used later, relative to one used now, with an unknown number of arrivals. On the
@@ -46,7 +43,7 @@ TURNED_AWAY = -1
 class Placement(NamedTuple):
     """NICs of all arrivals."""
 
-    nic: Places  # NIC of each arrival, or `TURNED_AWAY`
+    nic: Indices  # NIC of each arrival, or `TURNED_AWAY`
     nics: int  # number of NICs in use
 
 
@@ -77,11 +74,11 @@ class Nics:
         self._most_promised[:, nic] = np.nan
         self.count = max(self.count, nic + 1)
 
-    def with_room(self, function: int) -> Places:
+    def with_room(self, function: int) -> Indices:
         """Return the NICs in use with enough free cores."""
         return np.flatnonzero(self.free[: self.count] >= self._sizes[function])
 
-    def after(self, nics: Iterable[int], function: int) -> Places:
+    def after(self, nics: Iterable[int], function: int) -> Indices:
         """Return the mixes of NICs after adding a function; NICs not in use count as empty."""
         now = [int(self.mix[nic]) if nic < self.count else TURNED_AWAY for nic in nics]
         new = [at for at in dict.fromkeys(now) if (at, function) not in self._after]

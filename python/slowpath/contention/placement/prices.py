@@ -20,13 +20,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slowpath.contention.placement.fleet import Fleet, Mix, counts_of
 from slowpath.contention.placement.shares import Shares
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.intp]
+from slowpath.core.arrays import Floats, Indices, Mask
 
 NONE = -1
 """Level of a place that keeps no promise."""
@@ -35,11 +32,11 @@ NONE = -1
 class ExpectedArrivals(NamedTuple):
     """Expected arrivals by function and promise; promises of a function ascend."""
 
-    function: Places
+    function: Indices
     promise: Floats
     arrivals: Floats
 
-    def levels(self, kept: Floats) -> Places:
+    def levels(self, kept: Floats) -> Indices:
         """Return the row of the largest promise that a place keeps, or `NONE`.
 
         The result is by mix and function.
@@ -56,7 +53,7 @@ class Column(NamedTuple):
     """Places of a NIC, present or possible: their number and their level, by function."""
 
     places: Floats  # `[column, function]`
-    levels: Places  # rows of `ExpectedArrivals`
+    levels: Indices  # rows of `ExpectedArrivals`
 
 
 class Grown(NamedTuple):
@@ -123,10 +120,10 @@ def _handed_down(wanted: ExpectedArrivals) -> Any:  # noqa: ANN401 - SciPy has n
     return coo_array((values, where), shape=(len(wanted.function), len(taken)))
 
 
-def _keepable(wanted: ExpectedArrivals, mixes: Column) -> NDArray[np.bool_]:
+def _keepable(wanted: ExpectedArrivals, mixes: Column) -> Mask:
     """Return true for promises that some mix keeps."""
     highest = np.where(mixes.places > 0, mixes.levels, NONE).max(axis=0, initial=NONE)
-    kept: NDArray[np.bool_] = np.arange(len(wanted.function)) <= highest[wanted.function]
+    kept: Mask = np.arange(len(wanted.function)) <= highest[wanted.function]
     return kept
 
 
@@ -192,7 +189,7 @@ def _trust(declared: Floats, come: Floats) -> float:
 class Room(NamedTuple):
     """Larger mixes that a mix can become, with their additional places."""
 
-    rows: Places  # rows of the larger mixes
+    rows: Indices  # rows of the larger mixes
     more: Floats  # `[larger mix, function]`
 
 
@@ -209,7 +206,7 @@ class Prices:
         self._values = dict[int, Floats]()
         self._worth = np.zeros_like(self._counts)
 
-    def renew(self, futures: Sequence[ExpectedArrivals], rows: Places, promised: Floats) -> None:
+    def renew(self, futures: Sequence[ExpectedArrivals], rows: Indices, promised: Floats) -> None:
         """Compute prices for expected arrivals, given mixes and promises of the NICs in use.
 
         All futures have the same functions and promises. Their prices are averaged, because the
@@ -224,7 +221,7 @@ class Prices:
         self._worth = np.append(prices, 0.0)[levels]
         self._values.clear()
 
-    def _grown(self, levels: Places, rows: Places, promised: Floats) -> list[Grown]:
+    def _grown(self, levels: Indices, rows: Indices, promised: Floats) -> list[Grown]:
         """Return the mixes that NICs can become; equal NICs are grouped."""
         if not len(rows):
             return []
@@ -244,7 +241,7 @@ class Prices:
         """Return the value of all places of each mix, by function; at most one NIC in total."""
         return self._counts * self._worth
 
-    def values(self, rows: Places, promised: Floats) -> Floats:
+    def values(self, rows: Indices, promised: Floats) -> Floats:
         """Return the value of free places of NICs with these mixes and promises.
 
         The result has one value for each NIC.

@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slowpath.contention.placement.documents import (
     Placed,
@@ -40,11 +39,9 @@ from slowpath.contention.placement.fleet import (
 )
 from slowpath.contention.placement.policies import TURNED_AWAY, Placement, row_of
 from slowpath.contention.placement.shares import PredictedShares, Shares, measured_shares
+from slowpath.core.arrays import Floats, Indices, Mask
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.ordered import Pool
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.intp]
 
 _WORK = 20.0  # limit, in CP-SAT's deterministic seconds
 _ROUNDING = 1e-6
@@ -53,8 +50,8 @@ _ROUNDING = 1e-6
 class Plan(NamedTuple):
     """Mixes of NICs."""
 
-    mixes: Places  # rows of the table of shares
-    nics: Places  # number of NICs with each mix
+    mixes: Indices  # rows of the table of shares
+    nics: Indices  # number of NICs with each mix
     least: int  # lower bound on the number of NICs of any plan
 
     @property
@@ -71,11 +68,11 @@ class Plan(NamedTuple):
 class _Problem(NamedTuple):
     """Minimise the sum of integers `x`, with `equal @ x = wanted` and `places @ x >= needed`."""
 
-    mixes: Places
+    mixes: Indices
     equal: Floats
-    wanted: Places
+    wanted: Indices
     places: Floats
-    needed: Places
+    needed: Indices
 
 
 def fewest(shares: Shares, mixes: Sequence[Mix], arrivals: Arrivals) -> Plan | None:
@@ -204,7 +201,7 @@ class Judged(NamedTuple):
 
     kept: Floats  # share of its solo throughput; NaN if unknown
     throughput: Floats
-    broken: NDArray[np.bool_]  # true if the kept share is less than promised
+    broken: Mask  # true if the kept share is less than promised
 
     @property
     def violations(self) -> float | None:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slowpath.contention.mixes import Kind, predict_mixes
 from slowpath.contention.placement.fleet import Fleet, GroundTruth, Mix
@@ -20,10 +19,8 @@ from slowpath.contention.placement.measured import (
     MonotonicBounds,
     rows_of,
 )
+from slowpath.core.arrays import Floats, Indices
 from slowpath.core.jobs.ordered import Pool
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.intp]
 
 _TOGETHER = 512
 """Number of mixes in one prediction; the same in any pool."""
@@ -123,7 +120,7 @@ class PredictedShares:
         )
         return ErrorModel(mixes, off, variance, len(self._solo))
 
-    def places(self, mixes: Sequence[Mix]) -> Places:
+    def places(self, mixes: Sequence[Mix]) -> Indices:
         """Return the rows of mixes in the table, after predicting missing ones."""
         self.fill(mixes)
         return np.array([self.shares.place(mix) for mix in mixes], dtype=np.intp)
@@ -178,7 +175,7 @@ class _Predicted(NamedTuple):
 
     throughput: Floats
     kept: Floats  # throughput, or its lower end for the required probability
-    guesses: Places  # number of functions outside the training range, by mix
+    guesses: Indices  # number of functions outside the training range, by mix
 
     def of(self, rows: Sequence[int]) -> "_Predicted":
         """Return the given rows."""

@@ -11,14 +11,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slowpath.contention.placement.fleet import Fleet, Mix, counts_of, possible_mixes
 from slowpath.contention.placement.measured import Measured, MonotonicBounds
 from slowpath.contention.placement.prices import Column, Cover, Demand, cover
 from slowpath.contention.placement.shares import PredictedShares
-
-Floats = NDArray[np.float64]
+from slowpath.core.arrays import Floats
 
 ARRIVALS = 100.0
 """Number of arrivals in plans."""

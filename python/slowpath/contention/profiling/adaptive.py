@@ -28,7 +28,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slowpath.contention.profiling.sampling import (
     NO_CONTENTION,
@@ -42,6 +41,7 @@ from slowpath.contention.profiling.sampling import (
     point,
     spend,
 )
+from slowpath.core.arrays import Floats
 
 
 class Settings(NamedTuple):
@@ -166,9 +166,6 @@ def _at(run: _Run, level: int, values: Sequence[float]) -> Point:
     """Return a point with these values of relevant attributes, and default values of others."""
     traffic = {one.name: value for one, value in zip(run.relevant, values, strict=True)}
     return point(level, run.space.default() | traffic)
-
-
-Floats = NDArray[np.float64]
 
 
 class ActiveSettings(NamedTuple):

@@ -12,9 +12,8 @@ from statistics import fmean
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from slowpath.core.arrays import Floats
 
 NO_CONTENTION = 0
 """The level without competitors; by convention the first one."""

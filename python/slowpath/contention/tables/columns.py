@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slowpath.contention.tables.cells import Table
+from slowpath.core.arrays import Floats
 from slowpath.core.errors import InputError
 
 
@@ -108,9 +108,6 @@ ALL = (
     *(THROUGHPUT, ALONE, REQUEST_TIME, QUEUED, *CLIENTS),
 )
 """All columns."""
-
-
-Floats = NDArray[np.float64]
 
 
 def column_of(table: Table, column: Column) -> Floats:

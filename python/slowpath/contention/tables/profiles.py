@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from slowpath.core.arrays import Floats, Mask
 
 
 class Origin(NamedTuple):
@@ -124,7 +123,7 @@ class Mixes(NamedTuple):
             clients=self.clients,
         )
 
-    def where(self, rows: NDArray[np.bool_]) -> "Mixes":
+    def where(self, rows: Mask) -> "Mixes":
         """Return the mixes in the given rows."""
         return Mixes(
             self.origin,
