@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from slowpath.calibrate.experiments.reading import shipped_names
+from slowpath.calibrate.experiments.specification import shipped_names
 from slowpath.calibrate.testbeds import TESTBEDS
 from support import ROOT, heed_interrupts, slowpath
 from test_schema import check

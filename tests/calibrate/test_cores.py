@@ -21,7 +21,7 @@ from slowpath.calibrate.core_model.fitting import ends, fit
 from slowpath.calibrate.core_model.observations import Observation, observations
 from slowpath.calibrate.experiments.documents import Measurement, Sample
 from slowpath.calibrate.experiments.folder import ExperimentFolder
-from slowpath.calibrate.experiments.reading import shipped_experiment
+from slowpath.calibrate.experiments.specification import shipped_experiment
 from slowpath.core.engine import targets
 from slowpath.core.schema.derived import USUAL_ENDS
 

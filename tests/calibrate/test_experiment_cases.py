@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from slowpath.calibrate.experiments.bed import Job
-from slowpath.calibrate.experiments.reading import shipped_experiment
-from slowpath.calibrate.experiments.specification import swept_values, with_range
+from slowpath.calibrate.experiments.specification import (
+    shipped_experiment,
+    swept_values,
+    with_range,
+)
 from slowpath.calibrate.testbeds import linux_xdp
 from slowpath.calibrate.testbeds.linux_xdp import CaseBudget, Cases
 from slowpath.calibrate.testbeds.xdp_files import Compiler

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import oracles
 from calibrating import prepared
 from running_kernel import needs_kernel
-from slowpath.calibrate.experiments.reading import read_experiment
+from slowpath.calibrate.experiments.specification import read_experiment
 from slowpath.calibrate.programs.packet import address_of, prefix_of, prefix_shape
 from slowpath.calibrate.programs.xdp import xdp_program
 

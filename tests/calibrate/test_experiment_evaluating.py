@@ -8,7 +8,7 @@ from slowpath.calibrate.experiments import evaluation
 from slowpath.calibrate.experiments.documents import Measurement, Sample
 from slowpath.calibrate.experiments.evaluation import evaluate_all
 from slowpath.calibrate.experiments.folder import ExperimentFolder
-from slowpath.calibrate.experiments.reading import shipped_experiment
+from slowpath.calibrate.experiments.specification import shipped_experiment
 from slowpath.core.errors import InputError
 
 FILES = ("model.json", "points.csv", "plot.svg")

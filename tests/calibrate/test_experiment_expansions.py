@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from slowpath.calibrate.experiments.reading import shipped_experiment, shipped_names
+from slowpath.calibrate.experiments.specification import shipped_experiment, shipped_names
 from slowpath.calibrate.experiments.specification import (
     Experiment,
     settings_at,

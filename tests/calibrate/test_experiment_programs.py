@@ -9,12 +9,13 @@ import oracles
 from calibrating import prepared
 from running_kernel import needs_kernel
 from slowpath.calibrate.experiments.components import COMPONENTS
-from slowpath.calibrate.experiments.reading import (
+from slowpath.calibrate.experiments.specification import (
     read_experiment,
+    settings_at,
     shipped_experiment,
     shipped_names,
+    swept_values,
 )
-from slowpath.calibrate.experiments.specification import settings_at, swept_values
 from slowpath.calibrate.programs.template import TemplateError, expand
 from slowpath.calibrate.programs.xdp import xdp_program
 from slowpath.calibrate.testbeds.linux_xdp import BED

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from slowpath.calibrate.experiments.documents import Measurement, Sample
 from slowpath.calibrate.experiments.evaluation import evaluate
 from slowpath.calibrate.experiments.folder import ExperimentFolder, RunFolder
-from slowpath.calibrate.experiments.reading import shipped_experiment
 from slowpath.calibrate.experiments.samples import (
     joint_deviations,
     points_csv,
@@ -22,7 +21,7 @@ from slowpath.calibrate.experiments.samples import (
     standard_error,
     summarise,
 )
-from slowpath.calibrate.experiments.specification import swept_values
+from slowpath.calibrate.experiments.specification import shipped_experiment, swept_values
 from slowpath.core.errors import InputError
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)

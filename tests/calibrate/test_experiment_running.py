@@ -9,9 +9,8 @@ from typing import Any
 from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits, TestBed
 from slowpath.calibrate.experiments.documents import Sample
 from slowpath.calibrate.experiments.folder import RunFolder
-from slowpath.calibrate.experiments.reading import shipped_experiment
 from slowpath.calibrate.experiments.running import RunCallbacks, blocks_left, run, run_settings
-from slowpath.calibrate.experiments.specification import Experiment
+from slowpath.calibrate.experiments.specification import Experiment, shipped_experiment
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.measure import environment
 from slowpath.measure.bench import CpuSpeed

@@ -9,15 +9,13 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from slowpath.calibrate.experiments.components import COMPONENTS
-from slowpath.calibrate.experiments.reading import (
-    read_experiment,
-    shipped_experiment,
-    shipped_names,
-)
 from slowpath.calibrate.experiments.specification import (
     Scale,
     Sweep,
+    read_experiment,
     settings_at,
+    shipped_experiment,
+    shipped_names,
     swept_values,
     values_of,
     with_range,

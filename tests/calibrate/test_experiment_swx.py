@@ -10,12 +10,14 @@ import pytest
 import oracles
 from calibrating import calibrated, fewest_samples, needs_dpdk
 from slowpath.calibrate.experiments.components import COMPONENTS
-from slowpath.calibrate.experiments.reading import (
+from slowpath.calibrate.experiments.specification import (
     read_experiment,
+    settings_at,
     shipped_experiment,
     shipped_names,
+    swept_values,
+    with_range,
 )
-from slowpath.calibrate.experiments.specification import settings_at, swept_values, with_range
 from slowpath.calibrate.programs import swx
 from slowpath.calibrate.programs.swx import (
     Pipelines,

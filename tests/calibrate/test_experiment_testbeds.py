@@ -11,13 +11,14 @@ from calibrating import LIMITS, bed_of, calibrated, fewest_samples, needs_dpdk
 from running_kernel import needs_kernel
 from slowpath.calibrate.experiments.evaluation import evaluate
 from slowpath.calibrate.experiments.folder import RunFolder
-from slowpath.calibrate.experiments.reading import (
+from slowpath.calibrate.experiments.running import RunCallbacks, metric_on, run, run_settings
+from slowpath.calibrate.experiments.specification import (
+    Experiment,
     read_experiment,
     shipped_experiment,
     shipped_names,
+    with_range,
 )
-from slowpath.calibrate.experiments.running import RunCallbacks, metric_on, run, run_settings
-from slowpath.calibrate.experiments.specification import Experiment, with_range
 from slowpath.calibrate.programs import dpdk, xdp
 from slowpath.calibrate.testbeds import dpdk as dpdk_bed
 from slowpath.core.errors import InputError, UnavailableError

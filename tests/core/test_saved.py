@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from slowpath.core.errors import InputError
 from slowpath.core.schema.results import Result
-from slowpath.core.schema.saved import looks_saved, read_saved
 from slowpath.diff.columns import make_row
 from slowpath.diff.filters import Gate, failures, parse_comparison
 from slowpath.diff.lines import changed_lines
 from slowpath.diff.machine_readable import csv_lines, json_lines
-from slowpath.diff.pairs import match_programs
+from slowpath.diff.pairs import looks_saved, match_programs, read_saved
 from slowpath.diff.report import Report, markdown, table
 from support import make_bound, make_result, slowpath
 

@@ -4,8 +4,11 @@ from collections.abc import Iterator, Sequence
 
 from slowpath.calibrate.documents import Catalogue
 from slowpath.calibrate.experiments.bed import TestBed
-from slowpath.calibrate.experiments.reading import shipped_experiment, shipped_names
-from slowpath.calibrate.experiments.specification import Experiment
+from slowpath.calibrate.experiments.specification import (
+    Experiment,
+    shipped_experiment,
+    shipped_names,
+)
 from slowpath.calibrate.settings import is_supported
 from slowpath.calibrate.testbeds import TESTBEDS
 from slowpath.core.command import load

@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 from slowpath.calibrate.experiments.bed import Limits, TestBed
 from slowpath.calibrate.experiments.folder import RunFolder
-from slowpath.calibrate.experiments.reading import (
+from slowpath.calibrate.experiments.running import metric_on
+from slowpath.calibrate.experiments.specification import (
+    Experiment,
     load_experiment,
     shipped_experiment,
     shipped_names,
+    with_range,
 )
-from slowpath.calibrate.experiments.running import metric_on
-from slowpath.calibrate.experiments.specification import Experiment, with_range
 from slowpath.calibrate.testbeds import TESTBEDS
 from slowpath.core.command import load
 from slowpath.core.errors import InputError, OptionError

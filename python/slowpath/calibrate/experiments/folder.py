@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict, cast
 
 from slowpath.calibrate.experiments.documents import Measurement, Sample
-from slowpath.calibrate.experiments.reading import load_experiment
 from slowpath.calibrate.experiments.samples import read_samples, samples_csv
-from slowpath.calibrate.experiments.specification import Experiment
+from slowpath.calibrate.experiments.specification import Experiment, load_experiment
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_text, write_error, write_text
 from slowpath.core.spanned import yaml_text

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowpath.calibrate.experiments.components import SIZE, YES
-from slowpath.calibrate.experiments.reading import HEADERS
 from slowpath.calibrate.experiments.specification import (
+    HEADERS,
     Experiment,
     ParameterValues,
     numeric_value,

@@ -3,8 +3,12 @@
 from typing import NamedTuple, NoReturn
 
 from slowpath.calibrate.experiments.components import SIZE, YES
-from slowpath.calibrate.experiments.reading import HEADERS
-from slowpath.calibrate.experiments.specification import Experiment, ParameterValues, numeric_value
+from slowpath.calibrate.experiments.specification import (
+    HEADERS,
+    Experiment,
+    ParameterValues,
+    numeric_value,
+)
 from slowpath.core.errors import InputError
 
 TYPE = 0x1000
