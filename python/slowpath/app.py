@@ -6,7 +6,7 @@ Modules that are slow to import are imported only when a command runs.
 from argparse import ArgumentParser
 from collections.abc import Sequence
 
-from slowpath.core.command import Command, Group, load, option
+from slowpath.core.command import Command, Group, load
 from slowpath.core.errors import ExitCode
 from slowpath.core.parser import GENERAL, PrintAction, command_parser, group_parser, read
 from slowpath.core.terminal import error, note, tell
@@ -26,13 +26,8 @@ ROOT = Group(
         "packet that makes it slowest.",
     ),
     (
-        option(
-            GENERAL,
-            "--version",
-            action=PrintAction,
-            nargs=0,
-            const=_version,
-            help="Print the version and exit.",
+        GENERAL.option(
+            "--version", "Print the version and exit.", action=PrintAction, nargs=0, const=_version
         ),
     ),
     {

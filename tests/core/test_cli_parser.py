@@ -5,20 +5,21 @@ from argparse import Namespace
 
 import pytest
 
-from slowpath.core.command import Command, argument, option, within
+from slowpath.core.command import Command, Heading, argument, within
 from slowpath.core.parser import command_parser, read
 
+PLAIN, OUTPUT = Heading("Plain"), Heading("Output")
 COMMAND = Command(
     ("Summary.", "More."),
     (
         argument("FIRST", "One."),
-        argument("REST", "Others.", many=True),
-        option("Plain", "-s", "--section", metavar="GLOB", action="append", default=[], help="So."),
-        option("Plain", "--cores", metavar="N", type=within(int, 1, 8), help="A number."),
-        option("Output", "--time", metavar="SECONDS", type=within(float, 0), help="A number."),
-        option("Plain", "-v", "--verbose", action="store_true", help="A flag."),
-        option("Plain", "-q", "--quick", action="store_true", help="Another flag."),
-        option("Output", "--format", choices=("table", "json"), default="table", help="A word."),
+        argument("REST", "Others.", "+"),
+        PLAIN.option("-s, --section GLOB", "So.", action="append", default=[]),
+        PLAIN.option("--cores N", "A number.", type=within(int, 1, 8)),
+        OUTPUT.option("--time SECONDS", "A number.", type=within(float, 0)),
+        PLAIN.flag("-v, --verbose", "A flag."),
+        PLAIN.flag("-q, --quick", "Another flag."),
+        OUTPUT.option("--format", "A word.", choices=("table", "json"), default="table"),
     ),
     lambda _given: 0,
 )

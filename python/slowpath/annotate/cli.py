@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from slowpath.bounds.flags import ANALYSIS, FILES, written_options
-from slowpath.core.command import Command, option
+from slowpath.core.command import Command
 from slowpath.core.formats import OUTPUT, STABLE, Formats
 
 _FORMATS = Formats("slowpath.annotate.run", table="annotations_text", json="annotations_json")
@@ -29,12 +29,7 @@ ANNOTATE = Command(
     (
         FILES,
         *ANALYSIS,
-        option(
-            OUTPUT,
-            "--instructions",
-            action="store_true",
-            help="Show the instructions below each source line.",
-        ),
+        OUTPUT.flag("--instructions", "Show the instructions below each source line."),
         _FORMATS.option(STABLE),
     ),
     _annotate,

@@ -12,7 +12,7 @@ from slowpath.bounds.flags import (
     WHERE,
     written_options,
 )
-from slowpath.core.command import Command, option, within
+from slowpath.core.command import Command, within
 from slowpath.core.formats import OUTPUT, Formats
 
 FORMATS = Formats(
@@ -20,44 +20,27 @@ FORMATS = Formats(
 )
 """Formats of `bound` and `chain bound`, each with the place of a `MakeReporter`."""
 REPORTING = (
-    option(
-        GUARANTEE,
-        "--require",
-        metavar="RATE|'<=COUNT'",
-        help="Require that no packet exceeds a count ('<=4000 instructions', "
+    GUARANTEE.option(
+        "--require RATE|'<=COUNT'",
+        "Require that no packet exceeds a count ('<=4000 instructions', "
         "'<=300 memory-accesses'), or that the pessimistic end of the estimate reaches a rate "
         "(5Mpps); on a SmartNIC, that a rate is guaranteed (40Gbit/s, 10Mpps). Prints the "
         "assumptions that the guarantee relies on.",
     ),
-    option(
-        GUARANTEE,
+    GUARANTEE.flag(
         "--accept-assumptions",
-        action="store_true",
-        help="Let --require be met although --unroll N@LOCATION cuts loops that are known to "
+        "Let --require be met although --unroll N@LOCATION cuts loops that are known to "
         "run longer.",
     ),
-    option(
-        SEARCH,
-        "--paths",
-        metavar="K|all",
-        default="1",
-        help="Report the K slowest satisfiable paths (default: %(default)s). The format table "
+    SEARCH.option(
+        "--paths K|all",
+        "Report the K slowest satisfiable paths (default: %(default)s). The format table "
         "describes the first 100.",
+        default="1",
     ),
     FORMATS.option(),
-    option(
-        OUTPUT,
-        "--pcap",
-        metavar="FILE",
-        help="Write the witness packets of all reported paths.",
-    ),
-    option(
-        OUTPUT,
-        "-v",
-        "--verbose",
-        action="store_true",
-        help="Add the path's instructions and statistics.",
-    ),
+    OUTPUT.option("--pcap FILE", "Write the witness packets of all reported paths."),
+    OUTPUT.flag("-v, --verbose", "Add the path's instructions and statistics."),
 )
 """Options for requirements and reports."""
 
@@ -93,19 +76,14 @@ BOUND = Command(
         FILES,
         *(_OWN.get(one.names[-1], one) for one in ANALYSIS),
         *REPORTING,
-        option(
-            WHERE,
-            "--jobs",
-            metavar="N",
+        WHERE.option(
+            "--jobs N",
+            "Run N analyses in parallel on this machine; they share its free memory (default: 1).",
             type=within(int, 1, 1024),
-            help="Run N analyses in parallel on this machine; they share its free memory "
-            "(default: 1).",
         ),
-        option(
-            WHERE,
-            "--scheduler",
-            metavar="ADDRESS",
-            help="Run the analyses on the cluster of this Dask scheduler, such as "
+        WHERE.option(
+            "--scheduler ADDRESS",
+            "Run the analyses on the cluster of this Dask scheduler, such as "
             "tcp://host:8786, with the same results. Needs the extra `fleet`.",
         ),
     ),

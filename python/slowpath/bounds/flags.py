@@ -4,48 +4,37 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from slowpath.core.command import Option, argument, option, within
+from slowpath.core.command import Heading, Option, argument, within
 
 if TYPE_CHECKING:
     from slowpath.bounds.options import WrittenOptions
     from slowpath.core.programs.selection import Selection
 
 
-PROGRAMS = "Which programs"
-GUARANTEE = "What to guarantee"
-SEARCH = "How far to search"
-ASSUMED = "What to assume"
-WHERE = "Where to compute"
+PROGRAMS = Heading("Which programs")
+GUARANTEE = Heading("What to guarantee")
+SEARCH = Heading("How far to search")
+ASSUMED = Heading("What to assume")
+WHERE = Heading("Where to compute")
 
 FILES = argument(
     "FILE",
     "BPF objects (*.bpf.o), C sources (*.bpf.c), which clang compiles, and NFP listings (*.asm).",
-    many=True,
+    "+",
 )
 
-SECTION = option(
-    PROGRAMS,
-    "-s",
-    "--section",
-    metavar="GLOB",
+SECTION = PROGRAMS.option(
+    "-s, --section GLOB",
+    "Select programs of objects whose section matches GLOB.",
     action="append",
     default=[],
-    help="Select programs of objects whose section matches GLOB.",
 )
-PROG_NAME = option(
-    PROGRAMS,
-    "-n",
-    "--prog-name",
-    metavar="GLOB",
-    action="append",
-    default=[],
-    help="Select programs whose name matches GLOB.",
+PROG_NAME = PROGRAMS.option(
+    "-n, --prog-name GLOB", "Select programs whose name matches GLOB.", action="append", default=[]
 )
-CFLAGS = option(
-    PROGRAMS,
-    "--cflags",
-    metavar="FLAGS",
-    help="Pass FLAGS to clang ($CLANG, else the newest in PATH), which compiles files *.c with "
+CFLAGS = PROGRAMS.option(
+    "--cflags FLAGS",
+    "Pass FLAGS to clang ($CLANG, else the newest in PATH), which compiles files *.c with "
     "-O2 -g -target bpf -mcpu=v3: '-DHASHES=3 -Iinclude'.",
 )
 _DEVICE = (
@@ -54,123 +43,91 @@ _DEVICE = (
     "default if a file is a listing) guarantees rates on a SmartNIC, for which objects are "
     "compiled."
 )
-TARGET = option(GUARANTEE, "--target", metavar="NAME|FILE.toml", help=_DEVICE)
+TARGET = GUARANTEE.option("--target NAME|FILE.toml", _DEVICE)
 _METRIC = (
     "Guarantee this metric: instructions (the default) or memory-accesses; on a SmartNIC "
     "bitrate (the default) or packetrate."
 )
-METRIC = option(GUARANTEE, "--metric", metavar="NAME", help=_METRIC)
-TARGETS = option(
-    GUARANTEE,
-    "--target",
-    metavar="NAME|FILE.toml,...",
-    help=f"{_DEVICE} Separate several by commas to analyse programs on each.",
+METRIC = GUARANTEE.option("--metric NAME", _METRIC)
+TARGETS = GUARANTEE.option(
+    "--target NAME|FILE.toml,...",
+    f"{_DEVICE} Separate several by commas to analyse programs on each.",
 )
-METRICS = option(
-    GUARANTEE,
-    "--metric",
-    metavar="NAME",
-    help=f"{_METRIC} With several targets, it applies to those that have it.",
+METRICS = GUARANTEE.option(
+    "--metric NAME", f"{_METRIC} With several targets, it applies to those that have it."
 )
-CORES = option(
-    GUARANTEE,
-    "--cores",
-    metavar="N",
-    type=within(int, 1, 2**32 - 1),
-    help="Use N cores (default: all cores of the target).",
+CORES = GUARANTEE.option(
+    "--cores N", "Use N cores (default: all cores of the target).", type=within(int, 1, 2**32 - 1)
 )
-UNROLL = option(
-    SEARCH,
-    "--unroll",
-    metavar="N|N@LOCATION,...",
-    help="Limit the iterations of loops whose limit cannot be derived (0: no limit), or of the "
+UNROLL = SEARCH.option(
+    "--unroll N|N@LOCATION,...",
+    "Limit the iterations of loops whose limit cannot be derived (0: no limit), or of the "
     "loop at LOCATION: FILE:LINE or .INSTRUCTION; errors name the locations. A limit with a "
     "location also cuts a loop that is known to run longer; the result then says so.",
 )
-MTU = option(
-    GUARANTEE,
-    "--mtu",
-    metavar="BYTES",
-    type=within(int, 60, 65535),
-    help="Set the longest packet in bytes, with Ethernet header, without frame check sequence: up "
+MTU = GUARANTEE.option(
+    "--mtu BYTES",
+    "Set the longest packet in bytes, with Ethernet header, without frame check sequence: up "
     "to 65535 (default: the maximum of --receive); on a SmartNIC up to 16383 (default: 1500).",
+    type=within(int, 60, 65535),
 )
-ENTRIES = option(
-    GUARANTEE,
-    "--entries",
-    metavar="N",
-    type=within(int, 1, 2**32 - 1),
-    help="Estimate times with N entries in each map that has room for them, and packets spread "
+ENTRIES = GUARANTEE.option(
+    "--entries N",
+    "Estimate times with N entries in each map that has room for them, and packets spread "
     "over all entries (default: 1).",
+    type=within(int, 1, 2**32 - 1),
 )
-DEADLINE = option(
-    SEARCH,
-    "--deadline",
-    metavar="SECONDS",
-    type=float,
-    help="Stop the analysis of each program after this time with the bound reached so far "
+DEADLINE = SEARCH.option(
+    "--deadline SECONDS",
+    "Stop the analysis of each program after this time with the bound reached so far "
     "(default: 60; 0: none).",
-)
-TOTAL_DEADLINE = option(
-    SEARCH,
-    "--total-deadline",
-    metavar="SECONDS",
     type=float,
-    help="Stop all analyses together after this time; programs that have not started by then are "
-    "not analysed.",
 )
-MEMORY = option(
-    SEARCH,
-    "--memory",
-    metavar="SIZE",
-    help="Stop the analysis of a program that takes more memory than this (500M, 2G), with the "
+TOTAL_DEADLINE = SEARCH.option(
+    "--total-deadline SECONDS",
+    "Stop all analyses together after this time; programs that have not started by then are "
+    "not analysed.",
+    type=float,
+)
+MEMORY = SEARCH.option(
+    "--memory SIZE",
+    "Stop the analysis of a program that takes more memory than this (500M, 2G), with the "
     "bound reached so far (default: half of the memory that is free at the start).",
 )
-ASSUME = option(
-    ASSUMED,
-    "--assume",
-    metavar="FILE",
-    help="Read assumptions from FILE (TOML): prices that the target leaves open, and unsupported "
+ASSUME = ASSUMED.option(
+    "--assume FILE",
+    "Read assumptions from FILE (TOML): prices that the target leaves open, and unsupported "
     "helpers.",
 )
-MAPS = option(
-    ASSUMED,
-    "--maps",
-    metavar="FILE",
-    help="Read content of maps from FILE (TOML or JSON); maps that it does not name may have any "
+MAPS = ASSUMED.option(
+    "--maps FILE",
+    "Read content of maps from FILE (TOML or JSON); maps that it does not name may have any "
     "content.",
 )
-SET = option(
-    ASSUMED,
-    "--set",
-    metavar="NAME=VALUE",
-    action="append",
-    default=[],
-    help="Set a variable as a loader would: to an integer, true or false, a constant of an "
+SET = ASSUMED.option(
+    "--set NAME=VALUE",
+    "Set a variable as a loader would: to an integer, true or false, a constant of an "
     "enumeration, text in double quotes, hexadecimal digits of all bytes, or `any` for all values. "
     "NAME may have members and indices: cfg.ports[2]. Repeatable.",
+    action="append",
+    default=[],
 )
-MAP_ABI = option(
-    ASSUMED,
+MAP_ABI = ASSUMED.option(
     "--map-abi",
-    choices=("array-pointer", "call"),
-    help="Select the interface of compiled programs to maps: array-pointer (the default), that of "
+    "Select the interface of compiled programs to maps: array-pointer (the default), that of "
     "the firmware of the published measurements, or call, that of the stock firmware.",
+    choices=("array-pointer", "call"),
 )
-RECEIVE = option(
-    ASSUMED,
-    "--receive",
-    metavar="ENVIRONMENT",
-    help="Set the environment in which packets arrive at programs in a kernel: any (the default), "
+RECEIVE = ASSUMED.option(
+    "--receive ENVIRONMENT",
+    "Set the environment in which packets arrive at programs in a kernel: any (the default), "
     "native-page, veth, generic, test-run, or numbers: "
     "head=0..216,tail=0..3520,meta=0..32,length=60..1514,pieces=1. Properties that not every "
     "device has become conditions of the result.",
 )
-BTF = option(
-    ASSUMED,
-    "--btf",
-    metavar="FILE",
-    help="Read the types (BTF) of the kernel that objects are for (default: those of the running "
+BTF = ASSUMED.option(
+    "--btf FILE",
+    "Read the types (BTF) of the kernel that objects are for (default: those of the running "
     "kernel).",
 )
 
@@ -197,14 +154,12 @@ ANALYSIS = (
 """The options of all commands that analyse programs."""
 
 
-def cpu_option(group: str) -> Option:
+def cpu_option(group: Heading) -> Option:
     """Return the option for the CPU of measurements, under a heading."""
-    return option(
-        group,
-        "--cpu",
-        metavar="NUMBER",
+    return group.option(
+        "--cpu NUMBER",
+        "Measure on this CPU (default: the last one that this process may use).",
         type=within(int, 0, 1 << 20),
-        help="Measure on this CPU (default: the last one that this process may use).",
     )
 
 

@@ -3,11 +3,11 @@
 from argparse import Namespace
 
 from slowpath.bounds.flags import cpu_option
-from slowpath.core.command import ARGUMENTS, Command, option, within
+from slowpath.core.command import Command, Heading, argument, within
 from slowpath.core.formats import JSON, OUTPUT, STABLE, Formats
 
-_WHICH = "Selection of experiments"
-_HOW = "Measurement settings"
+_WHICH = Heading("Selection of experiments")
+_HOW = Heading("Measurement settings")
 _FORMATS = Formats("slowpath.calibrate.report", table="text_report", json=JSON)
 _CATALOGUE = Formats("slowpath.calibrate.listing", table="text_report", json=JSON)
 
@@ -35,87 +35,52 @@ CALIBRATE = Command(
         "machine lacks something, 4 stopped before all was measured.",
     ),
     (
-        option(
-            ARGUMENTS,
-            "spec",
-            metavar="SPEC.yaml",
-            nargs="*",
-            help="Run the experiments that these specifications describe.",
-        ),
-        option(
-            _WHICH,
-            "--component",
-            metavar="NAME",
+        argument("SPEC.yaml", "Run the experiments that these specifications describe.", "*"),
+        _WHICH.option(
+            "--component NAME",
+            "Run an experiment that comes with slowpath; can be given several times.",
             action="append",
             default=[],
-            help="Run an experiment that comes with slowpath; can be given several times.",
         ),
-        option(
-            _WHICH,
-            "--range",
-            metavar="FIRST:LAST",
-            help="Sweep the parameter over this range, such as 100:2e6; for one experiment only.",
+        _WHICH.option(
+            "--range FIRST:LAST",
+            "Sweep the parameter over this range, such as 100:2e6; for one experiment only.",
         ),
-        option(
-            _WHICH,
-            "--points",
-            metavar="N",
-            type=within(int, 1, 1000),
-            help="Measure N values of the swept parameter.",
+        _WHICH.option(
+            "--points N", "Measure N values of the swept parameter.", type=within(int, 1, 1000)
         ),
-        option(
-            _WHICH,
-            "--list",
-            action="store_true",
-            help="List test beds, components and experiments without running any.",
-        ),
-        option(
-            _HOW,
-            "--testbed",
-            metavar="NAME",
-            help="Select a test bed: linux-xdp, dpdk, dpdk-swx, ebpf, agilio-cx-2x40 or p4 "
+        _WHICH.flag("--list", "List test beds, components and experiments without running any."),
+        _HOW.option(
+            "--testbed NAME",
+            "Select a test bed: linux-xdp, dpdk, dpdk-swx, ebpf, agilio-cx-2x40 or p4 "
             "(default: linux-xdp).",
         ),
-        option(
-            _HOW,
-            "--precision",
-            metavar="PERCENT",
-            type=within(float, 0.01, 100),
-            help="Measure until the 95%% interval of each program's time is within this share of "
+        _HOW.option(
+            "--precision PERCENT",
+            "Measure until the 95%% interval of each program's time is within this share of "
             "the time, on either side (default: 1).",
+            type=within(float, 0.01, 100),
         ),
-        option(
-            _HOW,
-            "--seconds",
-            metavar="SECONDS",
+        _HOW.option(
+            "--seconds SECONDS",
+            "Limit the time for each experiment (default: 2.5).",
             type=within(float, 0.1, 86_400),
-            help="Limit the time for each experiment (default: 2.5).",
         ),
         cpu_option(_HOW),
-        option(
-            OUTPUT,
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="Write the run to this directory (default: calibration-TESTBED).",
+        OUTPUT.option(
+            "-o, --output DIR", "Write the run to this directory (default: calibration-TESTBED)."
         ),
-        option(
-            OUTPUT,
-            "--rerun",
-            metavar="DIR",
-            help="Resume the run in this directory where it stopped; repeat a complete run.",
+        OUTPUT.option(
+            "--rerun DIR",
+            "Resume the run in this directory where it stopped; repeat a complete run.",
         ),
-        option(
-            OUTPUT,
-            "--evaluate",
-            metavar="DIR",
-            help="Derive the models of a run again from its samples, without measuring.",
+        OUTPUT.option(
+            "--evaluate DIR",
+            "Derive the models of a run again from its samples, without measuring.",
         ),
-        option(
-            OUTPUT,
-            "--html",
-            metavar="FILE",
-            help="Write a report of the run as one self-contained page: figures, models, "
+        OUTPUT.option(
+            "--html FILE",
+            "Write a report of the run as one self-contained page: figures, models, "
             "residuals, machine.",
         ),
         _FORMATS.option(STABLE),

@@ -7,6 +7,7 @@ from slowpath.bounds.flags import (
     ANALYSIS,
     BTF,
     CFLAGS,
+    GUARANTEE,
     MAP_ABI,
     PROG_NAME,
     RECEIVE,
@@ -14,9 +15,19 @@ from slowpath.bounds.flags import (
     SET,
     written_options,
 )
-from slowpath.core.command import Command, Group, Option, argument, option, within
+from slowpath.core.command import (
+    Command,
+    Group,
+    Heading,
+    Option,
+    argument,
+    within,
+)
 from slowpath.core.formats import JSON, OUTPUT, STABLE, Formats
 
+KNOWLEDGE = Heading("What is known")
+REWRITING = Heading("How to rewrite")
+COMPARED = Heading("What is compared")
 _FACTS = Formats("slowpath.chain.report", table="facts_report", json=JSON)
 _OPTIMIZE = Formats("slowpath.chain.report", table="optimized_report", json=JSON)
 _PLAN = Formats("slowpath.chain.plan", table="plan_report", json=JSON)
@@ -50,53 +61,43 @@ _CHAIN_OR_PROGRAM = argument(
     "CHAIN",
     "Chain description (*.yaml), or a BPF object or C source, which is a chain of one program.",
 )
-_LIMITS = "How long to work"
+_LIMITS = Heading("How long to work")
 _WORK: tuple[Option, ...] = (
     CFLAGS,
     BTF,
-    option(
-        _LIMITS,
-        "--deadline",
-        metavar="SECONDS",
+    _LIMITS.option(
+        "--deadline SECONDS",
+        "Stop after this time with the results so far (default: 60; 0: no limit).",
         type=float,
-        help="Stop after this time with the results so far (default: 60; 0: no limit).",
     ),
-    option(
-        _LIMITS,
-        "--memory",
-        metavar="SIZE",
-        help="Stop if the command takes more memory than this (500M, 2G; default: half of the "
+    _LIMITS.option(
+        "--memory SIZE",
+        "Stop if the command takes more memory than this (500M, 2G; default: half of the "
         "memory that is free when the command starts).",
     ),
 )
-_HTML = option(
-    OUTPUT,
-    "--html",
-    metavar="FILE",
-    help="Write an HTML page with the control-flow graphs of programs, block by block, the facts "
+_HTML = OUTPUT.option(
+    "--html FILE",
+    "Write an HTML page with the control-flow graphs of programs, block by block, the facts "
     "and the branches that they decide. The page is one file and needs no network.",
 )
 
 
 _KNOWN: tuple[Option, ...] = (
-    option(
-        "What is known",
-        "--assume",
-        metavar="FACT",
-        action="append",
-        default=[],
-        help="Assume a fact about every packet that arrives at the first program, in the notation "
+    KNOWLEDGE.option(
+        "--assume FACT",
+        "Assume a fact about every packet that arrives at the first program, in the notation "
         "of slowpath chain facts: 'length >= 64', 'bytes 12-13 = 0800', 'byte 14 & f0 = 40'. "
         "Repeatable.",
+        action="append",
+        default=[],
     ),
-    option(
-        "What is known",
-        "--maps",
-        metavar="FILE",
-        help="Read content of maps (TOML or JSON) that no program writes. The control plane must "
+    KNOWLEDGE.option(
+        "--maps FILE",
+        "Read content of maps (TOML or JSON) that no program writes. The control plane must "
         "raise a generation before it changes this content.",
     ),
-    RECEIVE._replace(group="What is known"),
+    RECEIVE._replace(group=KNOWLEDGE),
     SET,
 )
 
@@ -153,46 +154,33 @@ OPTIMIZE = Command(
     (
         _CHAIN_OR_PROGRAM,
         *_WORK,
-        option(
-            "How to rewrite",
+        REWRITING.flag(
             "--trust",
-            action="store_true",
-            help="Omit the checks at the entry; the program is then correct behind this chain "
-            "only.",
+            "Omit the checks at the entry; the program is then correct behind this chain only.",
         ),
-        option(
-            "How to rewrite",
-            "--fuse",
-            action="store_true",
-            help="Fuse all programs into one, to be loaded instead of them; implies --trust.",
+        REWRITING.flag(
+            "--fuse", "Fuse all programs into one, to be loaded instead of them; implies --trust."
         ),
-        option(
-            "What to guarantee",
-            "--target",
-            metavar="NAMES",
-            help="Guarantee the cost of each rewritten program before and after, for packets that "
+        GUARANTEE.option(
+            "--target NAMES",
+            "Guarantee the cost of each rewritten program before and after, for packets that "
             "reach it in this chain, on these targets, separated by commas (default: none). A "
             "program on a device with a target in the description is analysed for that target "
             "instead.",
         ),
         *_KNOWN,
-        option(
-            OUTPUT,
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="Write the objects of rewritten programs to this folder, each named after its "
+        OUTPUT.option(
+            "-o, --output DIR",
+            "Write the objects of rewritten programs to this folder, each named after its "
             "program (default: not written).",
         ),
-        option(
-            "How to rewrite",
-            "--packets",
-            metavar="N",
-            type=int,
-            default=100_000,
-            help="Run N packets that earlier programs let through in the original and the "
+        REWRITING.option(
+            "--packets N",
+            "Run N packets that earlier programs let through in the original and the "
             "rewritten program, compare the results, and time both; needs the running kernel "
             "(default: %(default)s; 0: none).",
+            type=int,
+            default=100_000,
         ),
         _HTML,
         _OPTIMIZE.option(STABLE),
@@ -207,7 +195,7 @@ def _plan(given: Namespace) -> int:
     return plan(make_plan_options(given), _PLAN.reporter(given.format))
 
 
-_HOW = "How to plan"
+_HOW = Heading("How to plan")
 PLAN = Command(
     (
         "Find the program variants that are worthwhile on the paths of a network.",
@@ -223,55 +211,37 @@ PLAN = Command(
         argument("TOPOLOGY", "Topology description (*.yaml)."),
         CFLAGS,
         BTF,
-        option(
-            _LIMITS,
-            "--budget",
-            metavar="SECONDS",
+        _LIMITS.option(
+            "--budget SECONDS",
+            "Stop after this time with the best plan so far; nodes with most traffic come "
+            "first (default: %(default)s).",
             type=within(float, 0, 1e9),
             default=60.0,
-            help="Stop after this time with the best plan so far; nodes with most traffic come "
-            "first (default: %(default)s).",
         ),
         next(one for one in _WORK if "--memory" in one.names),
-        option(
-            _HOW,
+        _HOW.flag(
             "--trust",
-            action="store_true",
-            help="Omit the checks at the entry of variants; they are then correct on these paths "
-            "only.",
+            "Omit the checks at the entry of variants; they are then correct on these paths only.",
         ),
-        option(
-            _HOW,
-            "--variants",
-            metavar="K",
+        _HOW.option(
+            "--variants K",
+            "Generate at most K rewritten variants of a node's program (default: %(default)s).",
             type=within(int, 1, 64),
             default=2,
-            help="Generate at most K rewritten variants of a node's program (default: "
-            "%(default)s).",
         ),
-        option(
-            _HOW,
+        _HOW.flag(
             "--neighbours",
-            action="store_true",
-            help="Use only facts that the directly preceding program establishes for any input, "
+            "Use only facts that the directly preceding program establishes for any input, "
             "instead of facts of the whole path.",
         ),
-        option(
-            _HOW,
-            "--cache",
-            metavar="DIR",
-            help="Cache results in this folder (default: slowpath/plan in $XDG_CACHE_HOME or "
-            "~/.cache).",
+        _HOW.option(
+            "--cache DIR",
+            "Cache results in this folder (default: slowpath/plan in $XDG_CACHE_HOME or ~/.cache).",
         ),
-        option(
-            _HOW, "--no-cache", action="store_true", help="Neither read nor write cached results."
-        ),
-        option(
-            OUTPUT,
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="Write the objects of variants to this folder, as NODE.VARIANT.bpf.o (default: "
+        _HOW.flag("--no-cache", "Neither read nor write cached results."),
+        OUTPUT.option(
+            "-o, --output DIR",
+            "Write the objects of variants to this folder, as NODE.VARIANT.bpf.o (default: "
             "not written).",
         ),
         _PLAN.option(STABLE),
@@ -300,32 +270,26 @@ VERIFY = Command(
     (
         argument("FIRST", "BPF object or C source."),
         argument("SECOND", "BPF object or C source to compare with FIRST."),
-        option(
-            "What is compared",
-            "--program",
-            metavar="NAME",
-            help="Compare the programs with this name (default: the only XDP program). With "
+        COMPARED.option(
+            "--program NAME",
+            "Compare the programs with this name (default: the only XDP program). With "
             "--chain, the program of the chain that both replace (default: its last one).",
         ),
-        option(
-            "What is compared",
-            "--chain",
-            metavar="FILE",
-            help="Compare both as replacements for a program of this chain (*.yaml), for packets "
+        COMPARED.option(
+            "--chain FILE",
+            "Compare both as replacements for a program of this chain (*.yaml), for packets "
             "that pass the programs in front.",
         ),
         *_WORK,
-        option(
-            "What is known",
-            "--assume",
-            metavar="FACT",
-            action="append",
-            default=[],
-            help="Assume a fact about packets, in the notation of slowpath chain facts: 'length "
+        KNOWLEDGE.option(
+            "--assume FACT",
+            "Assume a fact about packets, in the notation of slowpath chain facts: 'length "
             ">= 64', 'bytes 12-13 = 0800', 'byte 14 & f0 = 40'. With --chain, about packets that "
             "arrive at its first program. Repeatable.",
+            action="append",
+            default=[],
         ),
-        RECEIVE._replace(group="What is known"),
+        RECEIVE._replace(group=KNOWLEDGE),
         _VERIFY.option(STABLE),
     ),
     _verify,

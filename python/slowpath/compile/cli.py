@@ -11,11 +11,11 @@ from slowpath.bounds.flags import (
     SECTION,
     written_options,
 )
-from slowpath.core.command import Command, argument, option
+from slowpath.core.command import Command, Heading, argument
 from slowpath.core.formats import JSON, OUTPUT, STABLE, Formats
 
-_CODE = "How to compile"
-_PROOF = "Verification"
+_CODE = Heading("How to compile")
+_PROOF = Heading("Verification")
 _FORMATS = Formats("slowpath.compile.report", listing="listing", json=JSON)
 
 
@@ -43,43 +43,32 @@ COMPILE = Command(
         SECTION,
         PROG_NAME,
         CFLAGS,
-        option(
-            _CODE,
-            "--target",
-            metavar="NAME|FILE.toml",
-            help="Compile for this target, a built-in one or a description (default: "
-            "agilio-cx-2x40).",
+        _CODE.option(
+            "--target NAME|FILE.toml",
+            "Compile for this target, a built-in one or a description (default: agilio-cx-2x40).",
         ),
         MAP_ABI._replace(group=_CODE),
         BTF._replace(group=_CODE),
-        option(
-            _PROOF,
+        _PROOF.flag(
             "--verify",
-            action="store_true",
-            help="Prove, path by path, that the program does the same on the card as in the "
+            "Prove, path by path, that the program does the same on the card as in the "
             "kernel. Ctrl-C, --deadline and --memory stop the proof.",
         ),
         MTU._replace(group=_PROOF),
-        option(
-            _PROOF,
-            "--deadline",
-            metavar="SECONDS",
+        _PROOF.option(
+            "--deadline SECONDS",
+            "Stop after this time, compilation and --verify together (default: 60; 0: none).",
             type=float,
-            help="Stop after this time, compilation and --verify together (default: 60; 0: none).",
         ),
-        option(
-            _PROOF,
-            "--memory",
-            metavar="SIZE",
-            help="Stop if the work takes more memory than this (500M, 2G; default: half of the "
+        _PROOF.option(
+            "--memory SIZE",
+            "Stop if the work takes more memory than this (500M, 2G; default: half of the "
             "memory that is free at the start).",
         ),
-        option(OUTPUT, "-o", "--output", metavar="FILE", help="Write the output to FILE."),
-        option(
-            OUTPUT,
+        OUTPUT.option("-o, --output FILE", "Write the output to FILE."),
+        OUTPUT.flag(
             "--source",
-            action="store_true",
-            help="Add source lines and BPF instructions as comments before the card instructions "
+            "Add source lines and BPF instructions as comments before the card instructions "
             "that were compiled from them.",
         ),
         _FORMATS.option(STABLE),

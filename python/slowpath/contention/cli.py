@@ -1,10 +1,16 @@
 """The command line of `slowpath contention`: train, predict, diagnose, evaluate."""
 
-from slowpath.core.command import ARGUMENTS, Command, Group, argument, option, within
+from slowpath.core.command import (
+    Command,
+    Group,
+    Heading,
+    argument,
+    within,
+)
 from slowpath.core.formats import JSON, OUTPUT, Formats
 
-PROFILES = "Profiles"
-MODEL = "Model"
+PROFILES = Heading("Profiles")
+MODEL = Heading("Model")
 FORMAT_HELP = "Select the format of standard output; json and csv are stable"
 _TRAIN = Formats(
     "slowpath.contention.report", table="model_text", json="model_json", csv="model_csv"
@@ -28,79 +34,60 @@ CODES = "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read, used or wri
 NEEDS = "Needs the extra `contention`: pip install slowpath[contention]."
 
 
-_MEMORY = option(
-    PROFILES,
-    "--memory",
-    metavar="FILE",
-    action="append",
-    help="Read throughput beside competitors for caches and memory from this table; repeat for "
+_MEMORY = PROFILES.option(
+    "--memory FILE",
+    "Read throughput beside competitors for caches and memory from this table; repeat for "
     "more rows of the same function.",
+    action="append",
 )
-_ACCELERATOR = option(
-    PROFILES,
-    "--accelerator",
-    metavar="FILE",
-    help="Read request times at the accelerator, by match ratio, from this table.",
+_ACCELERATOR = PROFILES.option(
+    "--accelerator FILE", "Read request times at the accelerator, by match ratio, from this table."
 )
-_RECIPE = option(
-    MODEL,
-    "--recipe",
-    metavar="NAME",
-    help="Use this memory model; `slowpath contention evaluate` lists all (default: the one with "
+_RECIPE = MODEL.option(
+    "--recipe NAME",
+    "Use this memory model; `slowpath contention evaluate` lists all (default: the one with "
     "the least error on held-out rows).",
 )
-_PATTERN = option(
-    MODEL,
+_PATTERN = MODEL.option(
     "--pattern",
-    choices=("pipeline", "run-to-completion"),
-    help="Set the execution pattern: stages, limited by the slowest one, or resources used one "
+    "Set the execution pattern: stages, limited by the slowest one, or resources used one "
     "after the other for each packet, so that times add up (default: detected from mixes with "
     "competitors for several resources, else from the record of the profile, else pipeline).",
+    choices=("pipeline", "run-to-completion"),
 )
-_QUEUES = option(
-    MODEL,
-    "--queues",
-    metavar="N",
+_QUEUES = MODEL.option(
+    "--queues N",
+    "Set the number of request queues of the function at the accelerator (default: 1).",
     type=within(int, 1, 4096),
-    help="Set the number of request queues of the function at the accelerator (default: 1).",
 )
-_METHOD = option(
-    MODEL,
+_METHOD = MODEL.option(
     "--method",
-    choices=("slowpath", "sum", "min", "slomo"),
-    default="slowpath",
-    help="Predict by this method. The baselines have no intervals: `sum` adds up the throughput "
+    "Predict by this method. The baselines have no intervals: `sum` adds up the throughput "
     "drops of all resources, `min` takes the largest drop, SLOMO models memory only "
     "(default: %(default)s).",
+    choices=("slowpath", "sum", "min", "slomo"),
+    default="slowpath",
 )
-_ALONE = option(
-    MODEL,
-    "--alone",
-    metavar="RATE",
-    type=within(float, 1e-13, 1e13),
-    help="Start predictions from this measured solo throughput under `--traffic`; it reflects the "
+_ALONE = MODEL.option(
+    "--alone RATE",
+    "Start predictions from this measured solo throughput under `--traffic`; it reflects the "
     "current state of the machine. A query has a column `alone` instead.",
+    type=within(float, 1e-13, 1e13),
 )
-CONFIDENCE = option(
-    MODEL,
-    "--confidence",
-    metavar="PERCENT",
+CONFIDENCE = MODEL.option(
+    "--confidence PERCENT",
+    "Set the share of measurements that intervals cover, in percent (default: %(default)s).",
     type=within(float, 50, 99),
     default=90.0,
-    help="Set the share of measurements that intervals cover, in percent (default: %(default)s).",
 )
-WITH = option(
-    PROFILES,
-    "--with",
+WITH = PROFILES.option(
+    "--with MODEL,...",
+    "Predict beside the functions of these models, separated by commas.",
     dest="beside",
-    metavar="MODEL,...",
-    help="Predict beside the functions of these models, separated by commas.",
 )
-TRAFFIC = option(
-    PROFILES,
-    "--traffic",
-    metavar="NAME=VALUE,...",
-    help="Set the traffic of all functions: flows, size (bytes) and mtbr (matches per MB).",
+TRAFFIC = PROFILES.option(
+    "--traffic NAME=VALUE,...",
+    "Set the traffic of all functions: flows, size (bytes) and mtbr (matches per MB).",
 )
 
 TRAIN = Command(
@@ -118,17 +105,14 @@ TRAIN = Command(
             "TABLE",
             "CSV, JSON or Parquet files with measurements of one function, or the folder of a "
             "profile.",
-            many=True,
+            "+",
         ),
         _RECIPE,
         _PATTERN,
         _QUEUES,
-        option(
-            OUTPUT,
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Write the model as JSON: the rows and the chosen model, no executable code.",
+        OUTPUT.option(
+            "-o, --output FILE",
+            "Write the model as JSON: the rows and the chosen model, no executable code.",
         ),
         _TRAIN.option(FORMAT_HELP),
     ),
@@ -146,20 +130,12 @@ PREDICT = Command(
         CODES,
     ),
     (
-        option(
-            ARGUMENTS,
-            "model",
-            metavar="MODEL",
-            nargs="?",
-            help="A model from `slowpath contention train`.",
-        ),
+        argument("MODEL", "A model from `slowpath contention train`.", "?"),
         _MEMORY,
         _ACCELERATOR,
-        option(
-            PROFILES,
-            "--query",
-            metavar="FILE",
-            help="Predict the rows of this table: traffic, and total counters of all competitors.",
+        PROFILES.option(
+            "--query FILE",
+            "Predict the rows of this table: traffic, and total counters of all competitors.",
         ),
         WITH,
         TRAFFIC,
@@ -169,12 +145,9 @@ PREDICT = Command(
         _METHOD,
         _ALONE,
         CONFIDENCE,
-        option(
-            OUTPUT,
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Write the predictions to this file instead of standard output; it ends in .csv, "
+        OUTPUT.option(
+            "-o, --output FILE",
+            "Write the predictions to this file instead of standard output; it ends in .csv, "
             ".json or .parquet (extra `parquet`).",
         ),
         _PREDICT.option(FORMAT_HELP),
@@ -209,34 +182,25 @@ DIAGNOSE = Command(
         argument("MODEL", "A model from `slowpath contention train`."),
         WITH,
         TRAFFIC,
-        option(
-            MODEL,
-            "--sweep",
-            metavar="NAME=A:B[:N]",
-            help="Sweep flows, size or mtbr from A to B at N values (default: 101), and locate the "
+        MODEL.option(
+            "--sweep NAME=A:B[:N]",
+            "Sweep flows, size or mtbr from A to B at N values (default: 101), and locate the "
             "changes of the bottleneck between them.",
         ),
-        option(
-            MODEL,
-            "--what-if",
-            dest="what_if",
-            metavar="CHANGE",
-            action="append",
-            help="Predict the effect of one change: 'regex queues x2', 'regex time x0.5', "
+        MODEL.option(
+            "--what-if CHANGE",
+            "Predict the effect of one change: 'regex queues x2', 'regex time x0.5', "
             "'flows x10', 'mtbr =300', 'without fw.model.json'; may be repeated.",
+            dest="what_if",
+            action="append",
         ),
         CONFIDENCE,
-        option(
-            OUTPUT,
-            "--plot",
-            metavar="FILE",
-            help="Draw the curve of the sweep, coloured by bottleneck; FILE ends in .svg or .png.",
+        OUTPUT.option(
+            "--plot FILE",
+            "Draw the curve of the sweep, coloured by bottleneck; FILE ends in .svg or .png.",
         ),
-        option(
-            OUTPUT,
-            "--html",
-            metavar="FILE",
-            help="Write an HTML page with the curve of the sweep, coloured by bottleneck.",
+        OUTPUT.option(
+            "--html FILE", "Write an HTML page with the curve of the sweep, coloured by bottleneck."
         ),
         _DIAGNOSE.option(FORMAT_HELP),
     ),
@@ -253,36 +217,23 @@ EVALUATE = Command(
         CODES,
     ),
     (
-        argument("TABLE", "Tables of throughput beside competitors.", many=True),
-        option(
-            MODEL,
-            "--recipe",
-            metavar="NAME",
-            action="append",
-            help="Evaluate only this model; may be repeated.",
+        argument("TABLE", "Tables of throughput beside competitors.", "+"),
+        MODEL.option(
+            "--recipe NAME", "Evaluate only this model; may be repeated.", action="append"
         ),
-        option(
-            MODEL,
-            "--repetitions",
-            metavar="N",
+        MODEL.option(
+            "--repetitions N",
+            "Draw the folds N times (default: %(default)s).",
             type=within(int, 1, 100),
             default=1,
-            help="Draw the folds N times (default: %(default)s).",
         ),
         CONFIDENCE,
-        option(
-            OUTPUT,
-            "--plot",
-            metavar="FILE",
-            help="Draw predicted against measured throughput with intervals, of the chosen model "
+        OUTPUT.option(
+            "--plot FILE",
+            "Draw predicted against measured throughput with intervals, of the chosen model "
             "or of those named by --recipe; FILE ends in .svg or .png.",
         ),
-        option(
-            OUTPUT,
-            "--html",
-            metavar="FILE",
-            help="Write an HTML page with the table and the same figures.",
-        ),
+        OUTPUT.option("--html FILE", "Write an HTML page with the table and the same figures."),
         _EVALUATE.option(FORMAT_HELP),
     ),
     _EVALUATE.call("slowpath.contention.predict:run"),

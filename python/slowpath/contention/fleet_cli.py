@@ -4,12 +4,12 @@ from slowpath.bounds.flags import WHERE
 from slowpath.contention.cli import CODES, FORMAT_HELP, NEEDS
 from slowpath.contention.options import LENGTH, MIXES, POLICIES, POLICY, SURE
 from slowpath.contention.profiling.setup import PLANS
-from slowpath.core.command import Command, argument, option, within
+from slowpath.core.command import Command, Heading, argument, within
 from slowpath.core.formats import JSON, OUTPUT, Formats
 
-ARRIVALS = "Arrivals"
-PLACING = "How to place"
-KNOWN = "What was measured"
+ARRIVALS = Heading("Arrivals")
+PLACING = Heading("How to place")
+KNOWN = Heading("What was measured")
 _PLACE = Formats(
     "slowpath.contention.placement.report", table="placement_text", json=JSON, csv="placement_csv"
 )
@@ -17,20 +17,16 @@ _SUGGEST = Formats(
     "slowpath.contention.placement.report", table="suggestion_text", json=JSON, csv="suggestion_csv"
 )
 _PROFILE = Formats("slowpath.contention.profiling.run", table="profile_text", json=JSON)
-MEASURED = option(
-    KNOWN,
-    "--measured",
-    metavar="FILE",
-    help="Use measured mixes from this table (`mix`, `function`, `throughput`) instead of "
+MEASURED = KNOWN.option(
+    "--measured FILE",
+    "Use measured mixes from this table (`mix`, `function`, `throughput`) instead of "
     "predictions; repeated measurements have several rows.",
 )
-NOISE = option(
-    KNOWN,
-    "--noise",
-    metavar="SHARE",
-    type=within(float, 0, 1),
-    help="Set the standard deviation of one such measurement (0.01: 1 %%; default: learnt from "
+NOISE = KNOWN.option(
+    "--noise SHARE",
+    "Set the standard deviation of one such measurement (0.01: 1 %%; default: learnt from "
     "repeated measurements).",
+    type=within(float, 0, 1),
 )
 
 
@@ -45,85 +41,58 @@ PLACE = Command(
     ),
     (
         argument("FLEET", "A description of a fleet, in YAML."),
-        option(
-            ARRIVALS,
-            "--arrivals",
-            metavar="FILE",
-            help="Read the arrivals in order from this table: `function`, and `sla` unless the "
+        ARRIVALS.option(
+            "--arrivals FILE",
+            "Read the arrivals in order from this table: `function`, and `sla` unless the "
             "fleet's applies.",
         ),
-        option(
-            ARRIVALS,
-            "--sequences",
-            metavar="N",
+        ARRIVALS.option(
+            "--sequences N",
+            "Place N random sequences of arrivals instead of a table.",
             type=within(int, 1, 100_000),
-            help="Place N random sequences of arrivals instead of a table.",
         ),
-        option(
-            ARRIVALS,
-            "--length",
-            metavar="N",
+        ARRIVALS.option(
+            "--length N",
+            f"Set the number of arrivals in a random sequence (default: {LENGTH}).",
             type=within(int, 1, 1_000_000),
-            help=f"Set the number of arrivals in a random sequence (default: {LENGTH}).",
         ),
-        option(
-            ARRIVALS,
-            "--expect",
-            metavar="N",
-            type=within(int, 1, 1_000_000),
-            help="Set the expected number of arrivals; bid-price plans for those still to come "
+        ARRIVALS.option(
+            "--expect N",
+            "Set the expected number of arrivals; bid-price plans for those still to come "
             "(default: unknown).",
+            type=within(int, 1, 1_000_000),
         ),
-        option(
-            ARRIVALS,
-            "--seed",
-            metavar="N",
-            type=within(int, 0),
-            help="Seed the random sequences (default: 0).",
-        ),
-        option(
-            PLACING,
-            "--policy",
-            metavar="NAME",
+        ARRIVALS.option("--seed N", "Seed the random sequences (default: 0).", type=within(int, 0)),
+        PLACING.option(
+            "--policy NAME",
+            f"Use this policy: {', '.join(POLICIES)}; may be repeated (default: {POLICY}).",
             choices=POLICIES,
             action="append",
-            help=f"Use this policy: {', '.join(POLICIES)}; may be repeated (default: {POLICY}).",
         ),
-        option(
-            PLACING,
-            "--sure",
-            metavar="SHARE",
-            type=within(float, 0.51, 0.999),
-            help="Keep promises with this probability (such as 0.9); without it, placement uses "
+        PLACING.option(
+            "--sure SHARE",
+            "Keep promises with this probability (such as 0.9); without it, placement uses "
             "predicted or measured values, which functions miss in half of all cases.",
+            type=within(float, 0.51, 0.999),
         ),
         MEASURED,
         NOISE,
-        option(
-            PLACING,
-            "--truth",
-            metavar="FILE",
-            help="Judge promises by the measured or simulated throughput of mixes in this table "
+        PLACING.option(
+            "--truth FILE",
+            "Judge promises by the measured or simulated throughput of mixes in this table "
             "(`mix`, `function`, `throughput`; default: judge by the models).",
         ),
-        option(
-            PLACING,
-            "--no-reference",
-            action="store_true",
-            help="Skip the search for the best plan; wastage is then unknown.",
+        PLACING.flag(
+            "--no-reference", "Skip the search for the best plan; wastage is then unknown."
         ),
-        option(
-            WHERE,
-            "--jobs",
-            metavar="N",
+        WHERE.option(
+            "--jobs N",
+            "Use N processes on this machine (default: one for each CPU).",
             type=within(int, 1, 1024),
-            help="Use N processes on this machine (default: one for each CPU).",
         ),
-        option(
-            WHERE,
-            "--scheduler",
-            metavar="ADDRESS",
-            help="Compute on the cluster of this Dask scheduler, such as tcp://host:8786; results "
+        WHERE.option(
+            "--scheduler ADDRESS",
+            "Compute on the cluster of this Dask scheduler, such as tcp://host:8786; results "
             "are the same.",
         ),
         _PLACE.option(FORMAT_HELP),
@@ -132,7 +101,7 @@ PLACE = Command(
 )
 
 
-SUGGESTING = "What to measure"
+SUGGESTING = Heading("What to measure")
 
 
 SUGGEST = Command(
@@ -147,24 +116,20 @@ SUGGEST = Command(
     ),
     (
         argument("FLEET", "A description of a fleet, in YAML."),
-        option(
-            SUGGESTING,
-            "--mixes",
-            metavar="N",
+        SUGGESTING.option(
+            "--mixes N",
+            "Suggest at most N mixes (default: %(default)s).",
             type=within(int, 1, 10_000),
             default=MIXES,
-            help="Suggest at most N mixes (default: %(default)s).",
         ),
         MEASURED,
         NOISE,
-        option(
-            SUGGESTING,
-            "--sure",
-            metavar="SHARE",
+        SUGGESTING.option(
+            "--sure SHARE",
+            "Set the probability with which later placements have to keep promises "
+            "(default: %(default)s).",
             type=within(float, 0.51, 0.999),
             default=SURE,
-            help="Set the probability with which later placements have to keep promises "
-            "(default: %(default)s).",
         ),
         _SUGGEST.option(FORMAT_HELP),
     ),
@@ -172,7 +137,7 @@ SUGGEST = Command(
 )
 
 
-_MEASURING = "Measuring"
+_MEASURING = Heading("Measuring")
 
 
 PROFILE = Command(
@@ -188,34 +153,24 @@ PROFILE = Command(
     ),
     (
         argument("FILE", "The description, such as examples/contention/flow-monitor.yaml."),
-        option(
-            _MEASURING,
-            "--mixes",
-            metavar="N",
+        _MEASURING.option(
+            "--mixes N",
+            "Measure N mixes of traffic and competitors (default: as in the file).",
             type=within(int, 1, 100_000),
-            help="Measure N mixes of traffic and competitors (default: as in the file).",
         ),
-        option(
-            _MEASURING,
+        _MEASURING.option(
             "--plan",
-            choices=PLANS,
-            help="Choose mixes at random, on a grid, adaptively where traffic makes a difference "
+            "Choose mixes at random, on a grid, adaptively where traffic makes a difference "
             "(the paper's Algorithm 1), or where a model is least sure (default: as in the file).",
+            choices=PLANS,
         ),
-        option(
-            _MEASURING,
-            "--deadline",
-            metavar="SECONDS",
+        _MEASURING.option(
+            "--deadline SECONDS",
+            "Stop after this time, and keep the measurements made by then.",
             type=within(float, 0),
-            help="Stop after this time, and keep the measurements made by then.",
         ),
-        option(
-            OUTPUT,
-            "-o",
-            "--output",
-            metavar="FOLDER",
-            required=True,
-            help="Write the tables and the record to this folder.",
+        OUTPUT.option(
+            "-o, --output FOLDER", "Write the tables and the record to this folder.", required=True
         ),
         _PROFILE.option("Select the format of standard output; json is the record"),
     ),

@@ -69,15 +69,30 @@ def load(place: str) -> Any:  # noqa: ANN401 - the caller knows the type
     return getattr(import_module(module), name)
 
 
-def option(group: str, *names: str, **settings: object) -> Option:
-    """Return an option with the parameters of `argparse.add_argument`, under a heading."""
-    return Option(group, names, settings)
+class Heading(str):
+    """A heading in the help, which creates the options below it."""
+
+    __slots__ = ()
+
+    def option(self, usage: str, help_text: str, **settings: object) -> Option:
+        """Return an option that takes a value, with parameters of `argparse.add_argument`.
+
+        `usage` has the names and the value's name, as in the help: `-o, --output FILE`.
+        """
+        *short, last = usage.split(", ")
+        name, _, metavar = last.partition(" ")
+        value = {"metavar": metavar} if metavar else {}
+        return Option(self, (*short, name), {**value, "help": help_text, **settings})
+
+    def flag(self, usage: str, help_text: str) -> Option:
+        """Return an option without a value."""
+        return self.option(usage, help_text, action="store_true")
 
 
-def argument(metavar: str, help_text: str, *, many: bool = False) -> Option:
-    """Return a positional argument; with `many`, one that takes one or more values."""
-    number = "+" if many else None
-    return option(ARGUMENTS, metavar.lower(), metavar=metavar, help=help_text, nargs=number)
+def argument(metavar: str, help_text: str, number: str | None = None) -> Option:
+    """Return a positional argument; `number` is its `nargs`, such as `+` for one or more values."""
+    name = metavar.partition(".")[0].lower()
+    return Option(ARGUMENTS, (name,), {"metavar": metavar, "help": help_text, "nargs": number})
 
 
 def within(

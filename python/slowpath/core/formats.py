@@ -7,11 +7,11 @@ from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from slowpath.core.command import Option, load, option
+from slowpath.core.command import Heading, Option, load
 from slowpath.core.printable import aligned_line, json_line
 from slowpath.core.terminal import Line, out, out_lines
 
-OUTPUT = "Output"
+OUTPUT = Heading("Output")
 """Heading of the options for the output."""
 JSON = f"{__name__}:json_report"
 """Place of the reporter for commands whose report is the JSON document itself."""
@@ -62,7 +62,7 @@ class Formats:
         """Return the option `--format`."""
         forms = tuple(self._places)
         about = f"{help_text} (default: %(default)s)."
-        return option(OUTPUT, "--format", choices=forms, default=forms[0], help=about)
+        return OUTPUT.option("--format", about, choices=forms, default=forms[0])
 
     def reporter(self, form: str) -> Reporter:
         """Return the reporter of a format."""

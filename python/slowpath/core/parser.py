@@ -8,7 +8,7 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
-from slowpath.core.command import ARGUMENTS, Command, Group, Option, load, option
+from slowpath.core.command import ARGUMENTS, Command, Group, Heading, Option, load
 from slowpath.core.errors import ExitCode
 from slowpath.core.printable import one_line
 from slowpath.core.terminal import out_lines, tell
@@ -16,7 +16,7 @@ from slowpath.core.terminal import out_lines, tell
 # Argparse looks up translations of its texts. This package has none, and gettext takes a
 # millisecond in every run and would even use the catalogue of another program.
 vars(argparse)["_"] = lambda text: text
-GENERAL = "General"
+GENERAL = Heading("General")
 _TAKES_OPTIONS = "--cflags"
 """The option whose value consists of another program's options."""
 _FIRST_COLUMN = 34
@@ -73,14 +73,12 @@ class _Formatter(argparse.HelpFormatter):
         return f"{', '.join(action.option_strings)} {self._format_args(action, '')}"
 
 
-_HELP = option(
-    GENERAL,
-    "-h",
-    "--help",
+_HELP = GENERAL.option(
+    "-h, --help",
+    "Show this message and exit.",
     action=PrintAction,
     nargs=0,
     const=Parser.format_help,
-    help="Show this message and exit.",
 )
 
 

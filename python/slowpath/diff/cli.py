@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from slowpath.bounds.flags import ANALYSIS, written_options
-from slowpath.core.command import Command, argument, option, within
+from slowpath.core.command import Command, argument, within
 from slowpath.core.formats import OUTPUT, Formats
 
 _FORMATS = Formats(
@@ -43,56 +43,42 @@ DIFF = Command(
         argument("OLD", "Object, C source, listing, or output of bound --format json."),
         argument("NEW", "The same kinds of file, to compare with OLD."),
         *ANALYSIS,
-        option(
-            OUTPUT,
-            "-f",
-            "--filter",
-            metavar="EXPR",
-            action="append",
-            default=[],
-            help="Show only programs that match EXPR: 'instructions_pct > 5', 'verdict_b == "
+        OUTPUT.option(
+            "-f, --filter EXPR",
+            "Show only programs that match EXPR: 'instructions_pct > 5', 'verdict_b == "
             "bound', or a glob on names such as 'lb_*'. A leading ! excludes programs that match. "
             "Repeatable: any match suffices.",
-        ),
-        option(
-            OUTPUT,
-            "--sort",
-            metavar="COLUMN,...",
-            help="Sort programs by these columns; append ^ for ascending or v for descending "
-            "order, write |COLUMN| to sort by magnitude.",
-        ),
-        option(
-            OUTPUT,
-            "--fail-on",
-            metavar="EXPR",
             action="append",
             default=[],
-            help="Exit with 1 if EXPR holds for a program or depends on an N/A value: "
+        ),
+        OUTPUT.option(
+            "--sort COLUMN,...",
+            "Sort programs by these columns; append ^ for ascending or v for descending "
+            "order, write |COLUMN| to sort by magnitude.",
+        ),
+        OUTPUT.option(
+            "--fail-on EXPR",
+            "Exit with 1 if EXPR holds for a program or depends on an N/A value: "
             "'instructions_pct > 5', or 'bitrate_pct < -5' on a SmartNIC. This covers all "
             "programs, including those not shown.",
+            action="append",
+            default=[],
         ),
-        option(
-            OUTPUT,
+        OUTPUT.flag(
             "--allow-new",
-            action="store_true",
-            help="Let programs that exist only in NEW pass each --fail-on that needs a value of "
+            "Let programs that exist only in NEW pass each --fail-on that needs a value of "
             "OLD. Conditions on NEW alone ('instructions_b > 4000') still apply to them.",
         ),
-        option(
-            OUTPUT,
+        OUTPUT.flag(
             "--allow-gone",
-            action="store_true",
-            help="Let programs that exist only in OLD pass each --fail-on that needs a value of "
-            "NEW.",
+            "Let programs that exist only in OLD pass each --fail-on that needs a value of NEW.",
         ),
-        option(
-            OUTPUT,
-            "--lines",
-            metavar="N",
+        OUTPUT.option(
+            "--lines N",
+            "Show at most N lines whose cost rose, and N whose cost fell, per program "
+            "(default: %(default)s).",
             type=within(int, 0),
             default=10,
-            help="Show at most N lines whose cost rose, and N whose cost fell, per program "
-            "(default: %(default)s).",
         ),
         _FORMATS.option(),
     ),

@@ -2,7 +2,7 @@
 
 from argparse import ArgumentTypeError
 
-from slowpath.core.command import Command, Group, argument, option, within
+from slowpath.core.command import Command, Group, Heading, argument, within
 from slowpath.core.formats import JSON, OUTPUT, Formats
 from slowpath.insights.options import (
     BLOCK_LIMIT,
@@ -50,13 +50,9 @@ _PLACEMENT = Formats(
 _ADVICE = Formats(
     "slowpath.insights.advice.report", text="advice_text", json=JSON, csv="advice_csv"
 )
-PREDICTIONS = option(
-    OUTPUT,
-    "-o",
-    "--output",
-    metavar="FILE",
-    help="Write the predictions to FILE, whose name ends in .csv or .json, instead of standard "
-    "output.",
+PREDICTIONS = OUTPUT.option(
+    "-o, --output FILE",
+    "Write the predictions to FILE, whose name ends in .csv or .json, instead of standard output.",
 )
 
 INSIGHTS = Group(
@@ -97,7 +93,7 @@ ACCELERATORS = Command(
 )
 
 
-_ANALYSIS = "Analysis"
+_ANALYSIS = Heading("Analysis")
 
 
 BLOCKS = Command(
@@ -119,22 +115,20 @@ BLOCKS = Command(
             "programs; without any, the element, or all functions that no other function calls)."
         ),
         CFLAGS,
-        option(
-            _ANALYSIS,
+        _ANALYSIS.option(
             "--model",
-            choices=("auto", "exact", "learnt"),
-            default="auto",
-            help="Count in generated code (exact), predict from LLVM IR with a model trained on "
+            "Count in generated code (exact), predict from LLVM IR with a model trained on "
             "synthetic programs (learnt), or count where possible and predict the rest (auto, the "
             "default).",
+            choices=("auto", "exact", "learnt"),
+            default="auto",
         ),
-        option(
-            _ANALYSIS,
+        _ANALYSIS.option(
             "--map-abi",
+            "Access maps on the card by calls of the stock firmware (call, the default), or "
+            "as the firmware of the published measurements does, with one array (array-pointer).",
             choices=("array-pointer", "call"),
             default="call",
-            help="Access maps on the card by calls of the stock firmware (call, the default), or "
-            "as the firmware of the published measurements does, with one array (array-pointer).",
         ),
         DEADLINE.saying("Stop after SECONDS and report the results so far (default: none)."),
         MEMORY,
@@ -144,7 +138,7 @@ BLOCKS = Command(
 )
 
 
-LAYOUT = "Layout"
+LAYOUT = Heading("Layout")
 _LARGEST = 4096
 
 
@@ -167,13 +161,11 @@ COALESCING = Command(
     ),
     (
         argument("FILE", "Variables and blocks, as JSON."),
-        option(
-            LAYOUT,
-            "--width",
-            metavar="BYTES",
-            type=_width,
-            help="Fetch BYTES per access, from an address that is a multiple of BYTES; a power of "
+        LAYOUT.option(
+            "--width BYTES",
+            "Fetch BYTES per access, from an address that is a multiple of BYTES; a power of "
             "two (default: access_bytes of FILE, else 16).",
+            type=_width,
         ),
         _COALESCING.option(f"{_STABLE}, c prints only the structs"),
     ),
@@ -181,7 +173,7 @@ COALESCING = Command(
 )
 
 
-GROUPS = "Groups"
+GROUPS = Heading("Groups")
 
 
 COLOCATION = Command(
@@ -195,19 +187,12 @@ COLOCATION = Command(
         CODES,
     ),
     (
-        option(
-            GROUPS,
-            "--query",
-            metavar="FILE",
+        GROUPS.option(
+            "--query FILE",
+            "Predict for the groups in FILE, one JSON object per line; gzip is accepted.",
             required=True,
-            help="Predict for the groups in FILE, one JSON object per line; gzip is accepted.",
         ),
-        option(
-            GROUPS,
-            "--train",
-            metavar="FILE",
-            help="Train on the groups in FILE, measured alone and in pairs.",
-        ),
+        GROUPS.option("--train FILE", "Train on the groups in FILE, measured alone and in pairs."),
         PREDICTIONS,
         _COLOCATION.option(_STABLE),
     ),
@@ -215,7 +200,7 @@ COLOCATION = Command(
 )
 
 
-FUNCTIONS = "Functions"
+FUNCTIONS = Heading("Functions")
 _TRAFFIC = ("hit", "miss")
 
 
@@ -230,35 +215,28 @@ CORES = Command(
         CODES,
     ),
     (
-        option(
-            FUNCTIONS,
-            "--query",
-            metavar="FILE",
-            required=True,
-            help="Predict for the functions and numbers of cores in FILE, a CSV table; gzip is "
+        FUNCTIONS.option(
+            "--query FILE",
+            "Predict for the functions and numbers of cores in FILE, a CSV table; gzip is "
             "accepted.",
+            required=True,
         ),
-        option(
-            FUNCTIONS,
-            "--train",
-            metavar="FILE",
-            help="Train on the functions in FILE, a table of measurements at 24, 30, ... 60 cores.",
+        FUNCTIONS.option(
+            "--train FILE",
+            "Train on the functions in FILE, a table of measurements at 24, 30, ... 60 cores.",
         ),
-        option(
-            FUNCTIONS,
+        FUNCTIONS.option(
             "--traffic",
-            choices=_TRAFFIC,
-            help="Without --train: assume that accesses to external memory mostly hit its cache "
+            "Without --train: assume that accesses to external memory mostly hit its cache "
             f"(few large flows) or miss it (many small flows) (default: {_TRAFFIC[0]}).",
+            choices=_TRAFFIC,
         ),
-        option(
-            FUNCTIONS,
-            "--confidence",
-            metavar="PERCENT",
+        FUNCTIONS.option(
+            "--confidence PERCENT",
+            "Set the probability that the interval contains the number of cores that "
+            "measurements would recommend (default: %(default)s).",
             type=within(float, 50, 99),
             default=90.0,
-            help="Set the probability that the interval contains the number of cores that "
-            "measurements would recommend (default: %(default)s).",
         ),
         PREDICTIONS,
         _CORES.option(_STABLE),
@@ -280,12 +258,10 @@ COUNTS = Command(
     ),
     (
         SOURCE,
-        option(
-            TRAFFIC,
-            "--traffic",
-            metavar="FILE",
+        TRAFFIC.option(
+            "--traffic FILE",
+            "Read the trace from FILE: Ethernet frames as pcap or pcapng.",
             required=True,
-            help="Read the trace from FILE: Ethernet frames as pcap or pcapng.",
         ),
         PACKETS,
         STRIP,
@@ -300,18 +276,13 @@ COUNTS = Command(
             "(default: none; each packet has its own limit)."
         ),
         MEMORY,
-        option(
-            OUTPUT,
-            "--placement-out",
-            metavar="FILE",
-            help="Write the structures with their accesses, as input of slowpath insights "
-            "placement.",
+        OUTPUT.option(
+            "--placement-out FILE",
+            "Write the structures with their accesses, as input of slowpath insights placement.",
         ),
-        option(
-            OUTPUT,
-            "--coalescing-out",
-            metavar="FILE",
-            help="Write variables and the blocks that access them, as input of slowpath insights "
+        OUTPUT.option(
+            "--coalescing-out FILE",
+            "Write variables and the blocks that access them, as input of slowpath insights "
             "coalescing.",
         ),
         _COUNTS.option(_STABLE),
@@ -320,7 +291,7 @@ COUNTS = Command(
 )
 
 
-PLACING = "How to place"
+PLACING = Heading("How to place")
 
 
 PLACEMENT = Command(
@@ -336,29 +307,25 @@ PLACEMENT = Command(
     ),
     (
         argument("FILE", "Memories, structures and accesses, as JSON."),
-        option(
-            PLACING,
+        PLACING.option(
             "--unpriced",
+            "Forbid levels without a price for an access of the structure, or let such an "
+            "access cost nothing there (free) (default: %(default)s).",
             choices=("forbidden", "free"),
             default="forbidden",
-            help="Forbid levels without a price for an access of the structure, or let such an "
-            "access cost nothing there (free) (default: %(default)s).",
         ),
-        option(
-            PLACING,
+        PLACING.option(
             "--objective",
-            choices=("cost", "throughput"),
-            help="Minimise the cost of all accesses, or maximise packets per second and then "
+            "Minimise the cost of all accesses, or maximise packets per second and then "
             "minimise cost (default: throughput for cases with cores, cost for others).",
+            choices=("cost", "throughput"),
         ),
-        option(
-            PLACING,
-            "--deadline",
-            metavar="SECONDS",
+        PLACING.option(
+            "--deadline SECONDS",
+            "Stop the search after SECONDS and report the best placement so far with a bound "
+            "(default: 10; 0: none).",
             type=within(float, 0),
             default=10.0,
-            help="Stop the search after SECONDS and report the best placement so far with a bound "
-            "(default: 10; 0: none).",
         ),
         _PLACEMENT.option(_STABLE),
     ),
@@ -379,11 +346,9 @@ ADVICE = Command(
     ),
     (
         SOURCE,
-        option(
-            TRAFFIC,
-            "--traffic",
-            metavar="TRACE",
-            help="Run the function on the Ethernet frames in TRACE, pcap or pcapng (default: none; "
+        TRAFFIC.option(
+            "--traffic TRACE",
+            "Run the function on the Ethernet frames in TRACE, pcap or pcapng (default: none; "
             "then nothing is counted).",
         ),
         TRACE_ENTRY,
@@ -393,38 +358,29 @@ ADVICE = Command(
         PACKETS,
         STRIP,
         BLOCK_LIMIT,
-        option(
-            "Analysis",
-            "--target",
-            metavar="NAME",
+        _ANALYSIS.option(
+            "--target NAME",
+            "Advise for this card: agilio-cx-2x40, the only one with known memories.",
             choices=("agilio-cx-2x40",),
             default="agilio-cx-2x40",
-            help="Advise for this card: agilio-cx-2x40, the only one with known memories.",
         ),
-        option(
-            "Analysis",
-            "--beside",
-            metavar="FILE",
-            action="append",
-            help="Consider sharing the card with the functions in FILE: a report on another source "
+        _ANALYSIS.option(
+            "--beside FILE",
+            "Consider sharing the card with the functions in FILE: a report on another source "
             "(--traffic TRACE --format json), a table (.csv) as for insights cores, or groups as "
             "for insights colocation. Can be repeated (default: itself and typical functions).",
+            action="append",
         ),
-        option(
-            "Analysis",
-            "--placement",
-            metavar="FILE",
-            help='Read the current memory of structures as JSON: {"NAT::_flows": "imem"}. Others '
+        _ANALYSIS.option(
+            "--placement FILE",
+            'Read the current memory of structures as JSON: {"NAT::_flows": "imem"}. Others '
             "are in the farthest memory (default: all are).",
         ),
         CFLAGS,
         DEADLINE.saying("Stop after SECONDS and report the results so far (default: none)."),
         MEMORY,
-        option(
-            OUTPUT,
-            "--html",
-            metavar="FILE",
-            help="Also write an HTML page with the advice and the annotated source.",
+        OUTPUT.option(
+            "--html FILE", "Also write an HTML page with the advice and the annotated source."
         ),
         _ADVICE.option(_STABLE),
     ),

@@ -5,7 +5,7 @@ import time
 from argparse import Namespace
 from typing import TYPE_CHECKING, NamedTuple
 
-from slowpath.core.command import argument, option, within
+from slowpath.core.command import Heading, argument, within
 from slowpath.core.errors import OptionError
 
 if TYPE_CHECKING:
@@ -15,67 +15,51 @@ if TYPE_CHECKING:
     from slowpath.insights.trace.request import RunSettings
 
 
-TRAFFIC = "Traffic"
+TRAFFIC = Heading("Traffic")
 _MOST = 1_000_000_000
 """Largest value of options that count something."""
-TRACE_ENTRY = option(
-    TRAFFIC,
-    "--entry",
-    metavar="FUNCTION",
-    help="Pass the packets to FUNCTION: 'NAT::push' (default: push, simple_action or pull of the "
+TRACE_ENTRY = TRAFFIC.option(
+    "--entry FUNCTION",
+    "Pass the packets to FUNCTION: 'NAT::push' (default: push, simple_action or pull of the "
     "element that the source exports, else the only function that no other calls).",
 )
-CONFIG = option(
-    TRAFFIC,
-    "--config",
-    metavar="TEXT",
-    default="",
-    help="Configure the element with TEXT: 'ADDRESS 192.0.2.1, TIMEOUT 60'.",
+CONFIG = TRAFFIC.option(
+    "--config TEXT", "Configure the element with TEXT: 'ADDRESS 192.0.2.1, TIMEOUT 60'.", default=""
 )
-PACKETS = option(
-    TRAFFIC,
-    "--packets",
-    metavar="COUNT",
+PACKETS = TRAFFIC.option(
+    "--packets COUNT",
+    "Run only the first COUNT packets of the trace (default: %(default)s).",
     type=within(int, 1, _MOST),
     default=100_000,
-    help="Run only the first COUNT packets of the trace (default: %(default)s).",
 )
-STRIP = option(
-    TRAFFIC,
-    "--strip",
-    metavar="BYTES",
+STRIP = TRAFFIC.option(
+    "--strip BYTES",
+    "Remove BYTES from the front of each packet before the function, as earlier elements "
+    "would: 14 for Ethernet (default: %(default)s).",
     type=within(int, 0, 2048),
     default=0,
-    help="Remove BYTES from the front of each packet before the function, as earlier elements "
-    "would: 14 for Ethernet (default: %(default)s).",
 )
-BLOCK_LIMIT = option(
-    TRAFFIC,
-    "--blocks",
-    metavar="COUNT",
+BLOCK_LIMIT = TRAFFIC.option(
+    "--blocks COUNT",
+    "Stop with an error if one packet executes more than COUNT basic blocks (treated as an "
+    "endless loop) (default: %(default)s).",
     type=within(int, 1, _MOST),
     default=1_000_000,
-    help="Stop with an error if one packet executes more than COUNT basic blocks (treated as an "
-    "endless loop) (default: %(default)s).",
 )
-MAPS = option(
-    TRAFFIC,
-    "--maps",
-    metavar="FILE",
-    default=None,
-    help="Fill maps of an XDP program from FILE (TOML or JSON) before the first packet: rules of a "
+MAPS = TRAFFIC.option(
+    "--maps FILE",
+    "Fill maps of an XDP program from FILE (TOML or JSON) before the first packet: rules of a "
     "firewall, routes of a router. Maps that FILE does not name start empty, and program arrays as "
     "in the object.",
-)
-SETUP = option(
-    TRAFFIC,
-    "--setup",
-    metavar="FUNCTION|CODE",
-    action="append",
     default=None,
-    help="Call FUNCTION of the source before the first packet, with zeros as arguments, to create "
+)
+SETUP = TRAFFIC.option(
+    "--setup FUNCTION|CODE",
+    "Call FUNCTION of the source before the first packet, with zeros as arguments, to create "
     "tables for example. Or run CODE, compiled after the source: 'make(2); conf[0].queues = 1'. "
     "Can be repeated; functions run first.",
+    action="append",
+    default=None,
 )
 _NAME = re.compile(r"[\w:.$~]+")
 
@@ -137,37 +121,28 @@ def run_settings(given: Namespace, maps: "MapsFile | None") -> "RunSettings":
     )
 
 
-_ANALYSIS = "Analysis"
+_ANALYSIS = Heading("Analysis")
 SOURCE = argument(
     "FILE",
     "A source in C or C++ (.c, .h, .cc, .cpp), compiled by clang with -O1 -g, or LLVM IR "
     "(.ll, .bc).",
 )
-CFLAGS = option(
-    _ANALYSIS,
-    "--cflags",
-    metavar="FLAGS",
-    help="Pass FLAGS to clang ($CLANG, else the one in PATH): '-Iinclude -DNDEBUG'.",
+CFLAGS = _ANALYSIS.option(
+    "--cflags FLAGS", "Pass FLAGS to clang ($CLANG, else the one in PATH): '-Iinclude -DNDEBUG'."
 )
-ENTRY = option(
-    _ANALYSIS,
-    "--entry",
-    metavar="FUNCTION",
-    help="Examine only FUNCTION and its callees (default: all functions that the file defines).",
+ENTRY = _ANALYSIS.option(
+    "--entry FUNCTION",
+    "Examine only FUNCTION and its callees (default: all functions that the file defines).",
 )
-DEADLINE = option(
-    _ANALYSIS,
-    "--deadline",
-    metavar="SECONDS",
-    type=within(float, 0.1),
-    help="Stop after SECONDS and report the results so far (default: none; each function has its "
+DEADLINE = _ANALYSIS.option(
+    "--deadline SECONDS",
+    "Stop after SECONDS and report the results so far (default: none; each function has its "
     "own limits).",
+    type=within(float, 0.1),
 )
-MEMORY = option(
-    _ANALYSIS,
-    "--memory",
-    metavar="SIZE",
-    help="Stop when more than SIZE of memory is used: 500M, 2G (default: half of the free memory).",
+MEMORY = _ANALYSIS.option(
+    "--memory SIZE",
+    "Stop when more than SIZE of memory is used: 500M, 2G (default: half of the free memory).",
 )
 
 

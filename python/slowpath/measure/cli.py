@@ -19,11 +19,11 @@ from slowpath.bounds.flags import (
     cpu_option,
     written_options,
 )
-from slowpath.core.command import Command, option, within
+from slowpath.core.command import Command, Heading, within
 from slowpath.core.formats import JSON, OUTPUT, Formats
 
-MEASUREMENT = "How to measure"
-TRACE = "Packets of one's own"
+MEASUREMENT = Heading("How to measure")
+TRACE = Heading("Packets of one's own")
 _LOOK = 3.0
 """Default time limit of the path search in seconds, as there can be very many paths."""
 MODES = ("test-run", "live")
@@ -86,121 +86,94 @@ MEASURE = Command(
         SECTION,
         PROG_NAME,
         CFLAGS,
-        option(
-            MEASUREMENT,
-            "--paths",
-            metavar="K",
-            type=within(int, 1, 100_000),
-            help="Measure the K slowest paths, by instructions (default: the slowest, the fastest "
+        MEASUREMENT.option(
+            "--paths K",
+            "Measure the K slowest paths, by instructions (default: the slowest, the fastest "
             "and some between).",
+            type=within(int, 1, 100_000),
         ),
-        option(
-            MEASUREMENT,
-            "--precision",
-            metavar="PERCENT",
+        MEASUREMENT.option(
+            "--precision PERCENT",
+            "Measure until the 95%% interval of each time extends at most PERCENT of the "
+            "time to either side (default: %(default)s).",
             type=within(float, 0.01, 100),
             default=1.0,
-            help="Measure until the 95%% interval of each time extends at most PERCENT of the "
-            "time to either side (default: %(default)s).",
         ),
-        option(
-            MEASUREMENT,
-            "--seconds",
-            metavar="SECONDS",
+        MEASUREMENT.option(
+            "--seconds SECONDS",
+            "Measure each program for at most this long (default: %(default)s).",
             type=within(float, 0.1, 86_400),
             default=10.0,
-            help="Measure each program for at most this long (default: %(default)s).",
         ),
-        option(
-            MEASUREMENT,
+        MEASUREMENT.option(
             "--mode",
-            choices=MODES,
-            default=MODES[0],
-            help="Run packets in the kernel's test-run loop, or live, so that their actions are "
+            "Run packets in the kernel's test-run loop, or live, so that their actions are "
             "carried out through virtual devices in a private network namespace (default: "
             "%(default)s).",
+            choices=MODES,
+            default=MODES[0],
         ),
-        option(
-            MEASUREMENT,
-            "--batch",
-            metavar="N",
+        MEASUREMENT.option(
+            "--batch N",
+            "Let the kernel send N packets at a time with --mode live (default: %(default)s).",
             type=within(int, 1, 256),
             default=64,
-            help="Let the kernel send N packets at a time with --mode live (default: %(default)s).",
         ),
-        option(
-            MEASUREMENT,
+        MEASUREMENT.option(
             "--cache",
-            choices=("hot", "cold", "both"),
-            default="both",
-            help="Choose the state of the caches. `hot`: one packet repeatedly. `cold`: also many "
+            "Choose the state of the caches. `hot`: one packet repeatedly. `cold`: also many "
             "flows in turn, whose map entries exceed the caches, for each path with look-ups. "
             "`both`: as `cold`, but shown only if it differs from `hot` by more than the spread "
             "(default: %(default)s).",
+            choices=("hot", "cold", "both"),
+            default="both",
         ),
-        option(
-            MEASUREMENT,
+        MEASUREMENT.flag(
             "--no-stretches",
-            action="store_true",
-            help="Skip the breakdown of the slowest path's time, which takes up to 2.5 s per "
-            "program.",
+            "Skip the breakdown of the slowest path's time, which takes up to 2.5 s per program.",
         ),
         cpu_option(MEASUREMENT),
-        option(
-            MEASUREMENT,
-            "--fail-on",
-            metavar="'ratio > LIMIT'",
-            action="append",
-            default=[],
-            help="Fail if the slowest path of the new file takes more than LIMIT times as long as "
+        MEASUREMENT.option(
+            "--fail-on 'ratio > LIMIT'",
+            "Fail if the slowest path of the new file takes more than LIMIT times as long as "
             "that of the old one. The whole 95%% interval of the ratio must exceed the limit; if "
             "the interval contains the limit after --seconds, the result is undecided. A program "
             "that exists in only one file also fails.",
+            action="append",
+            default=[],
         ),
-        option(
-            TRACE,
-            "--pcap",
-            metavar="FILE",
-            help="Run the packets of a capture file (pcap or pcapng) through each program, in "
+        TRACE.option(
+            "--pcap FILE",
+            "Run the packets of a capture file (pcap or pcapng) through each program, in "
             "order and with the map content that earlier packets leave. Reports the path of each "
             "packet, the time of each path, and the mean cost per packet.",
         ),
-        option(
-            TRACE,
-            "--plot",
-            metavar="FILE",
-            help="Plot the distribution of the times of these packets; FILE ends in .svg or .png. "
+        TRACE.option(
+            "--plot FILE",
+            "Plot the distribution of the times of these packets; FILE ends in .svg or .png. "
             "Requires the extra `models`.",
         ),
         MTU,
         UNROLL,
-        option(
-            SEARCH,
-            "--deadline",
-            metavar="SECONDS",
-            type=float,
-            help="Search for paths of each program for at most this long (default: 3, with "
+        SEARCH.option(
+            "--deadline SECONDS",
+            "Search for paths of each program for at most this long (default: 3, with "
             "--paths 60; 0: no limit).",
+            type=float,
         ),
         MEMORY,
         ASSUME,
         MAPS,
-        option(
-            ASSUMED,
-            "--receive",
-            metavar="ENVIRONMENT",
-            help="Assume that packets arrive as in a test run (test-run, the default) or in "
+        ASSUMED.option(
+            "--receive ENVIRONMENT",
+            "Assume that packets arrive as in a test run (test-run, the default) or in "
             "another environment of slowpath bound. Paths that no test run takes are not measured.",
         ),
         SET,
         BTF,
         _FORMATS.option(),
-        option(
-            OUTPUT,
-            "-v",
-            "--verbose",
-            action="store_true",
-            help="Also print the repetition method of each path, and the environment.",
+        OUTPUT.flag(
+            "-v, --verbose", "Also print the repetition method of each path, and the environment."
         ),
     ),
     _measure,

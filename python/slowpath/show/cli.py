@@ -11,7 +11,7 @@ from slowpath.bounds.flags import (
     cflags,
     selection,
 )
-from slowpath.core.command import Command, argument, option, within
+from slowpath.core.command import Command, argument, within
 from slowpath.core.errors import OptionError
 from slowpath.core.formats import OUTPUT, STABLE, Formats
 
@@ -55,34 +55,25 @@ SHOW = Command(
             "FILE",
             "BPF objects (*.bpf.o), and C sources (*.bpf.c), which clang compiles; or target files "
             "(*.toml) of slowpath calibrate.",
-            many=True,
+            "+",
         ),
         SECTION,
         PROG_NAME,
         CFLAGS,
         BTF._replace(group=PROGRAMS),
-        option(
-            OUTPUT,
-            "--deadline",
-            metavar="SECONDS",
+        OUTPUT.option(
+            "--deadline SECONDS",
+            "Stop the search for the loop bounds of a program after this time (default: "
+            "%(default)s).",
             type=within(float, 0),
             default=5,
-            help="Stop the search for the loop bounds of a program after this time (default: "
-            "%(default)s).",
         ),
-        option(
-            OUTPUT,
-            "--memory",
-            metavar="SIZE",
-            help="Give up on an object that takes more memory than this (500M, 2G; default: half "
+        OUTPUT.option(
+            "--memory SIZE",
+            "Give up on an object that takes more memory than this (500M, 2G; default: half "
             "of the memory that is free at the start).",
         ),
-        option(
-            OUTPUT,
-            "--listing",
-            action="store_true",
-            help="Add the instructions, with their source lines.",
-        ),
+        OUTPUT.flag("--listing", "Add the instructions, with their source lines."),
         _FORMATS.option(STABLE),
     ),
     _show,

@@ -1,23 +1,19 @@
 """The command line of `slowpath sweep`."""
 
 from slowpath.bounds.flags import ANALYSIS, GUARANTEE, cpu_option
-from slowpath.core.command import Command, argument, option, within
+from slowpath.core.command import Command, Heading, argument, within
 from slowpath.core.formats import JSON, OUTPUT, Formats
 
-_SWEEP = "What to sweep"
-_MEASURE = "What to measure"
+_SWEEP = Heading("What to sweep")
+_MEASURE = Heading("What to measure")
 _FORMATS = Formats("slowpath.sweep.report", table="text_report", json=JSON, csv="csv_report")
-_TARGETS = option(
-    GUARANTEE,
-    "--target",
-    metavar="NAME|FILE.toml,...",
-    help="Targets, separated by commas: built-in names or description files (default: linux-xdp).",
+_TARGETS = GUARANTEE.option(
+    "--target NAME|FILE.toml,...",
+    "Targets, separated by commas: built-in names or description files (default: linux-xdp).",
 )
-_METRIC = option(
-    GUARANTEE,
-    "--metric",
-    metavar="NAME",
-    help="Metric to guarantee on targets that have it: instructions (the default) or "
+_METRIC = GUARANTEE.option(
+    "--metric NAME",
+    "Metric to guarantee on targets that have it: instructions (the default) or "
     "memory-accesses; on a SmartNIC packetrate (the default) or bitrate.",
 )
 _OWN = {"--target": _TARGETS, "--metric": _METRIC}
@@ -36,38 +32,29 @@ SWEEP = Command(
     ),
     (
         argument("FILE", "C source (*.bpf.c), which clang compiles."),
-        option(
-            _SWEEP,
-            "-D",
-            "--define",
-            metavar="NAME=VALUES",
-            action="append",
-            required=True,
-            help="Definition to sweep, with its values: 1..20, 1..20:2 (every second one), 1,2,4, "
+        _SWEEP.option(
+            "-D, --define NAME=VALUES",
+            "Definition to sweep, with its values: 1..20, 1..20:2 (every second one), 1,2,4, "
             "or any words separated by commas. With several definitions, all combinations are "
             "swept.",
+            action="append",
+            required=True,
         ),
         *(_OWN.get(one.names[-1], one) for one in ANALYSIS),
-        option(
-            _MEASURE,
+        _MEASURE.flag(
             "--measure",
-            action="store_true",
-            help="Measure the slowest path of each program, by BPF instructions, in the running "
+            "Measure the slowest path of each program, by BPF instructions, in the running "
             "kernel; programs take turns. Has the same requirements as slowpath measure.",
         ),
-        option(
-            _MEASURE,
-            "--seconds",
-            metavar="SECONDS",
+        _MEASURE.option(
+            "--seconds SECONDS",
+            "Measure all programs for at most this long in total (default: 20).",
             type=within(float, 0.1, 86_400),
-            help="Measure all programs for at most this long in total (default: 20).",
         ),
         cpu_option(_MEASURE),
-        option(
-            OUTPUT,
-            "--plot",
-            metavar="FILE",
-            help="Plot the results over the first definition; FILE ends in .svg or .png. Requires "
+        OUTPUT.option(
+            "--plot FILE",
+            "Plot the results over the first definition; FILE ends in .svg or .png. Requires "
             "the extra `models`: pip install slowpath[models].",
         ),
         _FORMATS.option(),

@@ -46,7 +46,7 @@ MODELS = Command(
 )
 CHECK = Command(
     ("Check target descriptions. Exit code 3 if one is invalid.",),
-    (argument("FILE", "Target descriptions (*.toml).", many=True),),
+    (argument("FILE", "Target descriptions (*.toml).", "+"),),
     _check,
 )
 TARGETS = Group(
