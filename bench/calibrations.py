@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.calibrate.core_model.observations import observations
 from slowpath.calibrate.experiments.documents import ModelDocument
 from slowpath.calibrate.experiments.evaluation import evaluate as evaluated
 from slowpath.calibrate.experiments.folder import RunFolder
+from slowpath.calibrate.observations import observations
 from slowpath.core.engine import targets as engine
 from slowpath.core.engine.targets import described_target
 from slowpath.models.documents import FittedModel

@@ -28,8 +28,8 @@ import estimates
 import llvm_mca
 from estimation import simpler, stored
 
-from slowpath.calibrate.core_model.observations import observations
 from slowpath.calibrate.experiments.folder import ExperimentFolder, RunFolder
+from slowpath.calibrate.observations import observations
 from slowpath.calibrate.programs.xdp import ENTRY
 from slowpath.calibrate.testbeds.xdp_files import FLAGS
 from slowpath.core.programs.clang import compile_c

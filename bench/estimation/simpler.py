@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
-from slowpath.calibrate.core_model.observations import observations
 from slowpath.calibrate.experiments.folder import RunFolder
+from slowpath.calibrate.observations import observations
 
 Model = Callable[[str], float]
 """Nanoseconds of a path, by the text of its flow."""

@@ -8,8 +8,8 @@ import pytest
 
 from slowpath.bounds.default_target import calibration, keep_calibration
 from slowpath.calibrate import run
-from slowpath.calibrate.core_model.derivation import Derived
-from slowpath.calibrate.core_model.description import Quality, quality
+from slowpath.calibrate.derivation import Derived
+from slowpath.calibrate.description import Quality, quality
 from slowpath.calibrate.experiments.documents import IMPRECISE
 from slowpath.calibrate.run import StageLine
 from slowpath.core import terminal

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("scipy", reason="the extra `models` is not installed")
 
-from slowpath.calibrate.core_model.description import (
+from slowpath.calibrate.description import (
     PARAMETERS,
     Machine,
     clipped,
@@ -17,11 +17,11 @@ from slowpath.calibrate.core_model.description import (
     target_text,
     timing_text,
 )
-from slowpath.calibrate.core_model.fitting import ends, fit
-from slowpath.calibrate.core_model.observations import Observation, observations
 from slowpath.calibrate.experiments.documents import Measurement, Sample
 from slowpath.calibrate.experiments.folder import ExperimentFolder
 from slowpath.calibrate.experiments.specification import shipped_experiment
+from slowpath.calibrate.fitting import ends, fit
+from slowpath.calibrate.observations import Observation, observations
 from slowpath.core.engine import targets
 from slowpath.core.schema.derived import USUAL_ENDS
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowpath.calibrate.core_model.derivation import models_text
+from slowpath.calibrate.derivation import models_text
 from slowpath.core.arrays import Floats
 from slowpath.core.errors import InputError
 from slowpath.models.documents import FittedModel

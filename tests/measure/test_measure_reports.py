@@ -10,7 +10,7 @@ from slowpath.core.terminal import Line
 from slowpath.measure.conclusions import conclude_trace
 from slowpath.measure.documents import MeasuredPath, MeasuredProgram, MeasuredTrace
 from slowpath.measure.report import csv_report, text_report
-from slowpath.measure.report_live import live_csv_report
+from slowpath.measure.report_document import live_csv_report
 
 WHERE: Any = {"processor": {"cpu": 1, "model": "A"}, "kernel": {"release": "6.18"}}
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from slowpath.calibrate.core_model.derivation import Derived
+from slowpath.calibrate.derivation import Derived
 from slowpath.calibrate.documents import CalibrateDocument
 from slowpath.calibrate.experiments.documents import CalibratedExperiment, Point
 from slowpath.core.terminal import Line, grid

@@ -12,7 +12,7 @@ from slowpath.bounds.default_target import (
     keep_calibration,
 )
 from slowpath.bounds.options import check_valid
-from slowpath.calibrate.core_model.derivation import Derived, derive
+from slowpath.calibrate.derivation import Derived, derive
 from slowpath.calibrate.documents import CalibrateDocument
 from slowpath.calibrate.experiments.documents import CalibratedExperiment
 from slowpath.calibrate.experiments.evaluation import evaluate_all

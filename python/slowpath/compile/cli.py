@@ -20,8 +20,7 @@ _FORMATS = Formats("slowpath.compile.report", listing="listing", json=JSON)
 
 
 def _compile(given: Namespace) -> int:
-    from slowpath.compile.options import Output, make_job
-    from slowpath.compile.run import compile_object
+    from slowpath.compile.run import Output, compile_object, make_job
 
     written = written_options(given, [given.file])
     reporter = _FORMATS.reporter(given.format)

@@ -2,8 +2,18 @@
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import PurePath
 from typing import NamedTuple
 
+from slowpath.bounds.default_target import CARD
+from slowpath.bounds.options import (
+    WrittenOptions,
+    check_not_a_program,
+    choose_target,
+    memory_or_share,
+    read_option,
+    read_options,
+)
 from slowpath.compile.report import judge, undecided, verdict
 from slowpath.core.engine import analyses, identity, objects, targets
 from slowpath.core.errors import ExitCode, InputError, OptionError
@@ -174,3 +184,38 @@ def _document(job: Job, compiled: Compiled, verification: Verification | None) -
         **compiled,
         "verification": verification,
     }
+
+
+class Output(NamedTuple):
+    """Format and destination of the output."""
+
+    file: str | None
+    report: Reporter
+    source: bool  # true: add source lines to the listing
+    verify: bool
+
+
+def make_job(file: str, written: WrittenOptions, output: Output) -> Job:
+    """Turn options into a job.
+
+    Raises:
+        OptionError: if an option is invalid.
+        InputError: if a file that an option names cannot be read.
+    """
+    if output.file is not None:
+        read_option("--output", lambda path: check_not_a_program(path, [file]), output.file)
+    if output.source and output.report.form == "json":
+        raise OptionError("--source", "--format json has the source lines anyway")
+    memory = memory_or_share(written.memory)
+    return Job(
+        file=file,
+        selection=written.selection,
+        target=read_option("--target", choose_target, written.target or CARD),
+        btf=written.btf,
+        output=None if output.file is None else str(PurePath(output.file)),
+        report=output.report,
+        source=output.source,
+        options=read_options(written)._replace(memory_bytes=memory),
+        verify=output.verify,
+        cflags=written.cflags,
+    )

@@ -1,14 +1,221 @@
-"""Text and CSV reports of the whole document of a measurement."""
+"""Text and CSV reports of measurements on live packets, of traces, and of the whole document."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from slowpath.core.printable import csv_line
 from slowpath.core.schema.provenance import provenance_lines
-from slowpath.core.terminal import Line
-from slowpath.measure.documents import MeasureDocument
-from slowpath.measure.report import comparison_csv, comparison_report, csv_report, text_report
-from slowpath.measure.report_live import live_csv_report, live_text_report
-from slowpath.measure.report_traces import trace_csv, trace_report
+from slowpath.core.terminal import Line, grid
+from slowpath.measure.conclusions import rest_of, started_with
+from slowpath.measure.documents import (
+    LivePath,
+    MeasureDocument,
+    MeasuredPath,
+    MeasuredProgram,
+    MeasuredTrace,
+    TracePath,
+)
+from slowpath.measure.environment import Environment
+from slowpath.measure.report import (
+    comparison_csv,
+    comparison_report,
+    csv_report,
+    errors_of,
+    text_report,
+    why_not,
+)
 from slowpath.measure.settings import Settings
+
+_LIVE_COLUMNS = (
+    "path",
+    "action",
+    "program ns",
+    "spread",
+    "baseline ns",
+    "Mpps",
+    "dropping",
+    "lost",
+)
+_LIVE_RIGHT = {"program ns", "spread", "baseline ns", "Mpps", "dropping", "lost"}
+_HEAD = ("rank", "instructions", "action", "packet")
+_LIVE = (
+    "program_ns", "program_spread_ns", "low_ns", "high_ns", "run_ns", "baseline_ns",
+    "baseline_action", "receiver_pps", "receiver_drop_pps", "batch", "frames", "arrived", "lost",
+)  # fmt: skip
+
+
+def live_text_report(
+    records: Sequence[MeasuredProgram], where: Environment, *, verbose: bool
+) -> Iterator[Line | str]:
+    """Yield a table and a conclusion for each program."""
+    for number, record in enumerate(records):
+        if number:
+            yield ""
+        yield from _live_program(record, verbose=verbose)
+    cpu = where["processor"]["cpu"]
+    model = where["processor"]["model"] or "a CPU of unknown model"
+    yield ""
+    yield Line(f"measured on CPU {cpu} ({model}), Linux {where['kernel']['release']}", "dim")
+
+
+def _live_program(record: MeasuredProgram, *, verbose: bool) -> Iterator[Line | str]:
+    named = record["file"] if record["program"] is None else f"{record['file']}:{record['program']}"
+    known = [(path, path["live"]) for path in record["paths"] if path["live"] is not None]
+    if not known:
+        yield Line(f"{named}: not measured", "bold")
+        yield from errors_of(record)
+        return
+    found = f"{record['found']}" if record["complete"] else f"{record['found']} found so far"
+    batch = known[0][1]["batch"]
+    heading = f"{named}: {len(known)} of {found} paths, live packets, {batch} at a time"
+    yield Line(heading, "bold")
+    rows = [_live_row(path, live) for path, live in known]
+    yield from grid(_LIVE_COLUMNS, rows, right=_LIVE_RIGHT)
+    yield ""
+    yield (
+        "  program ns: beyond a minimal program of the same action, the baseline. Mpps: million "
+        "packets a second that a virtual Ethernet device of this machine receives with the program "
+        "in its driver, and with one that drops all; sending them is part of it, and no network "
+        "card is: it is not a card's rate."
+    )
+    yield (
+        f"  {record['loads']:,} loads, {record['samples']:,} samples, "
+        f"{record['discarded'] / max(record['samples'], 1):.0%} of them disturbed, "
+        f"{record['seconds']:.1f} s."
+    )
+    if record["conclusion"] is not None:
+        yield Line(f"  {record['conclusion']}", "bold")
+    yield from errors_of(record)
+    for warning in record["warnings"]:
+        yield Line(f"  warning: {warning}", "yellow")
+    for path, live in known:
+        for note in live["notes"] if verbose else ():
+            yield f"  path {path['rank']}: {note}"
+
+
+def _live_row(path: MeasuredPath, live: LivePath) -> list[str]:
+    return [
+        str(path["rank"]),
+        live["baseline_action"],
+        f"{live['program_ns']:.1f}",
+        f"± {live['program_spread_ns']:.1f}",
+        f"{live['baseline_ns']:.1f}",
+        _millions(live["receiver_pps"]),
+        _millions(live["receiver_drop_pps"]),
+        f"{live['lost']:,}",
+    ]
+
+
+def _millions(rate: float | None) -> str:
+    return "-" if rate is None else f"{rate / 1e6:.3f}"
+
+
+def live_csv_report(records: Sequence[MeasuredProgram]) -> Iterator[str]:
+    """Yield a header and a row for each path, or one with the error of a program without any."""
+    yield csv_line(("file", "section", "program", *_HEAD, *_LIVE, "error"))
+    for record in records:
+        names = [record["file"], record["section"], record["program"]]
+        for path in record["paths"]:
+            head = [path[name] for name in _HEAD]  # type: ignore[literal-required]
+            live = path["live"]
+            told = [None if live is None else live[name] for name in _LIVE]  # type: ignore[literal-required]
+            error = why_not(record, path, measured=live is not None)
+            yield csv_line([*names, *head, *told, error])
+        if not record["paths"]:
+            yield csv_line([*names, *[None] * (len(_HEAD) + len(_LIVE)), record["error"]])
+
+
+_SHOWN = 31
+"""Maximum number of paths in the table."""
+_TRACE_COLUMNS = (
+    "path", "packets", "share", "instructions", "action", "ns/packet", "spread", "first", "",
+)  # fmt: skip
+_TRACE_RIGHT = {"path", "packets", "share", "instructions", "ns/packet", "spread", "first"}
+_CSV = (
+    "file", "section", "program", "trace", "number", "path", "rank", "packets", "share",
+    "instructions", "action", "first", "measured_packet", "measured_ns", "spread_ns", "low_ns",
+    "high_ns", "program_ns", "runs", "arrangement", "drained", "error",
+)  # fmt: skip
+_OF_PROGRAM = 4
+
+
+def trace_report(records: Sequence[MeasuredProgram]) -> Iterator[Line | str]:
+    """Yield a table of paths and a conclusion for each program."""
+    for record in records:
+        trace = record["trace"]
+        if trace is not None and trace["count"]:
+            yield ""
+            yield from _trace(record, trace)
+
+
+def _trace(record: MeasuredProgram, trace: MeasuredTrace) -> Iterator[Line | str]:
+    whole = "" if trace["complete"] else " read so far"
+    paths = trace["paths"]
+    yield Line(
+        f"{trace['file']} through {record['program']}: {trace['count']:,} packets{whole}, "
+        f"{len(paths)} paths",
+        "bold",
+    )
+    started = started_with(trace)
+    if started is not None:
+        yield f"  {started}"
+    shown = paths[:_SHOWN]
+    slowest = trace["slowest"]
+    if slowest is not None and slowest["path"] > _SHOWN:
+        shown = [*shown, paths[slowest["path"] - 1]]
+    rows = [_trace_row(path, trace) for path in shown]
+    yield from grid(_TRACE_COLUMNS, rows, right=_TRACE_RIGHT)
+    if len(paths) > len(shown):
+        rest = sum(path["packets"] for path in paths) - sum(path["packets"] for path in shown)
+        yield f"  {len(paths) - len(shown)} more paths have {rest:,} packets."
+    yield ""
+    mix = trace["mix"]
+    if mix is not None:
+        low, high = mix["low_ns"], mix["high_ns"]
+        between = "" if low is None or high is None else f" ({low:.1f} to {high:.1f})"
+        rate = mix["packetrate_pps"] / 1e6
+        yield f"  mean: {mix['mean_ns']:.1f} ns{between}, {rate:.2f} Mpps on one core"
+    if trace["conclusion"] is not None:
+        yield Line(f"  {trace['conclusion']}", "bold")
+    for path in paths:
+        if path["error"] is not None:
+            yield f"  path {path['number']} was not timed: {path['error']}"
+    rest_said = rest_of(trace)
+    for warning in [*trace["warnings"], *([] if rest_said is None else [rest_said])]:
+        yield Line(f"  warning: {warning}", "yellow")
+
+
+def _trace_row(path: TracePath, trace: MeasuredTrace) -> list[str]:
+    value, spread = path["measured_ns"], path["spread_ns"]
+    slowest = trace["slowest"]
+    marks = [] if path["rank"] is None else [f"the analysis has it as path {path['rank']}"]
+    if slowest is not None and slowest["path"] == path["number"] and len(trace["paths"]) > 1:
+        marks.insert(0, "most instructions")
+    return [
+        str(path["number"]),
+        f"{path['packets']:,}",
+        f"{path['share']:.2%}",
+        str(path["instructions"]),
+        path["action"],
+        "" if value is None else f"{value:.1f}",
+        "" if not value or spread is None else f"± {spread:.1f} ({spread / value:.1%})",
+        f"{path['first']:,}",
+        ", ".join(marks),
+    ]
+
+
+def trace_csv(records: Sequence[MeasuredProgram]) -> Iterator[str]:
+    """Yield a header and a row for each path, or one with the error of a program without any."""
+    yield csv_line(_CSV)
+    for record in records:
+        trace = record["trace"]
+        name = None if trace is None else trace["file"]
+        head = [record["file"], record["section"], record["program"], name]
+        paths = [] if trace is None else trace["paths"]
+        for path in paths:
+            yield csv_line([*head, *(path[key] for key in _CSV[_OF_PROGRAM:])])  # type: ignore[literal-required]
+        if not paths:
+            why = record["error"] if trace is None else trace["error"] or record["error"]
+            yield csv_line([*head, *[None] * (len(_CSV) - _OF_PROGRAM - 1), why])
 
 
 def document_text(document: MeasureDocument, settings: Settings, _old: str) -> Iterator[Line | str]:

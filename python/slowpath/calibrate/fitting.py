@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
-from slowpath.calibrate.core_model.description import (
+from slowpath.calibrate.description import (
     PARAMETERS,
     CallPrice,
     Machine,
@@ -26,14 +26,13 @@ from slowpath.calibrate.core_model.description import (
     target_text,
     timing_text,
 )
-from slowpath.calibrate.core_model.observations import Observation, PriceModel
+from slowpath.calibrate.observations import Observation, PriceModel
 from slowpath.core.engine import targets
 from slowpath.core.schema.derived import USUAL_ENDS
 from slowpath.measure.statistics import quantile
 
 if TYPE_CHECKING:
     import numpy as np
-
 
 _USUAL_ERROR = 0.03
 """Errors above this share of the time count less than their square."""

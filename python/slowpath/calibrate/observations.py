@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from slowpath.calibrate.core_model.description import CallPrice
+from slowpath.calibrate.description import CallPrice
 from slowpath.calibrate.experiments.documents import Sample
 from slowpath.calibrate.experiments.folder import ExperimentFolder
 from slowpath.core.engine import targets
@@ -13,7 +13,6 @@ from slowpath.measure.statistics import quantile
 
 if TYPE_CHECKING:
     import numpy as np
-
 
 _QUICK, _ALONE = 0.08, 1.12
 """The `_QUICK` quantile of a program's times is its time on an unshared core. A sample is disturbed

@@ -5,17 +5,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from slowpath.calibrate.core_model.description import NAME, Machine, Quality, quality, quoted
-from slowpath.calibrate.core_model.fitting import Fitted, fit
-from slowpath.calibrate.core_model.observations import Observation, observations
+from slowpath.calibrate.description import NAME, Machine, Quality, quality, quoted
 from slowpath.calibrate.experiments.documents import ModelDocument
 from slowpath.calibrate.experiments.folder import ExperimentFolder, RunFolder, write
+from slowpath.calibrate.fitting import Fitted, fit
+from slowpath.calibrate.observations import Observation, observations
 from slowpath.core.engine import targets
 from slowpath.models.documents import Segment
 
 if TYPE_CHECKING:
     from slowpath.measure.environment import Environment
-
 
 _BY_KEY = ("map_lookup_elem", "map_update_elem", "map_delete_elem")
 """Helpers that look up an entry by its key."""

@@ -1,1 +1,0 @@
-"""Fit of core parameters to measurements on this machine."""
