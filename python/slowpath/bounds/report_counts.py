@@ -22,7 +22,7 @@ from slowpath.bounds.report_path import (
     style_of,
     witness_lines,
 )
-from slowpath.bounds.report_rates import exact_cell, failed_row, label_width
+from slowpath.bounds.report_rates import NotedTable, exact_cell, failed_row
 from slowpath.core.printable import one_line
 from slowpath.core.schema.derived import condition, counted, estimate_notes, is_found, program_label
 from slowpath.core.schema.results import Bound, Detail, PathDetail, PathResult, Result
@@ -137,12 +137,11 @@ def _instructions(path: PathResult, detail: PathDetail) -> Iterator[Line]:
         yield detail_line("instructions", format_ranges(detail["ranges"]))
 
 
-class CountTable:
+class CountTable(NotedTable):
     """A table with one row per program, and notes about conditions below it."""
 
     def __init__(self, labels: Sequence[str]) -> None:
-        self._label_width = label_width(labels)
-        self._notes: list[str] = []
+        super().__init__(labels)
         self._others: list[str] = []
         self._measured = ""
         self._estimates = False  # true if the target estimates times
@@ -185,8 +184,7 @@ class CountTable:
                 remarks.append(f"estimate stopped: {estimate['stopped']}")
         texts = [f"if {condition(text)}" for text in result["assumptions"]]
         texts += [f"{_ESTIMATED}: {text}" for text in estimate_notes(result)]
-        marks = sorted({self._note(text) for text in texts})
-        remarks += [f"[{','.join(map(str, marks))}]"] if marks else []
+        remarks += self._marks(texts)
         return Line(self._row(one_line(label), cells, *remarks))
 
     def notes(self) -> list[Line]:
@@ -209,9 +207,3 @@ class CountTable:
             widths.append(len(_ESTIMATED))
         padded = (f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
         return "  ".join([f"{label:<{self._label_width}}", *padded, *remarks]).rstrip()
-
-    def _note(self, assumption: str) -> int:
-        text = one_line(assumption)
-        if text not in self._notes:
-            self._notes.append(text)
-        return self._notes.index(text) + 1

@@ -4,7 +4,7 @@ The guarantee is for the rate of the metric. The other rate is that of the path 
 guarantee; other paths can have a lower one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from slowpath.bounds.report_path import (
     LABEL,
@@ -185,12 +185,26 @@ def notes_of(assumptions: Sequence[str]) -> list[str]:
     return [f"[{i}] if {condition(text)}" for i, text in enumerate(assumptions, start=1)]
 
 
-class CompactTable:
+class NotedTable:
+    """A table with one row per program, and numbered notes below it."""
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        self._label_width = label_width(labels)
+        self._notes: list[str] = []
+
+    def _marks(self, texts: Iterable[str]) -> list[str]:
+        """Return the mark at the end of a row that refers to the notes with these texts, if any."""
+        lines = [one_line(text) for text in texts]
+        self._notes += [line for line in dict.fromkeys(lines) if line not in self._notes]
+        marks = sorted({self._notes.index(line) + 1 for line in lines})
+        return [f"[{','.join(map(str, marks))}]"] if marks else []
+
+
+class CompactTable(NotedTable):
     """A table with one row per program; remarks end a row, assumptions become notes below."""
 
     def __init__(self, labels: Sequence[str]) -> None:
-        self._file_width = label_width(labels)
-        self._notes: list[str] = []
+        super().__init__(labels)
         self._capped: set[str] = set()
 
     def header(self, result: Result) -> Line:
@@ -220,9 +234,8 @@ class CompactTable:
             format_rate(base, metric),
             format_improvement(rate, base),
         )
-        marks = sorted({self._note(text) for text in result["assumptions"]})
         remarks = [f"stopped: {guarantee['stopped']}"] if guarantee["stopped"] else []
-        remarks += [f"[{','.join(map(str, marks))}]"] if marks else []
+        remarks += self._marks(result["assumptions"])
         return Line(self._row(file, cells, *remarks))
 
     def notes(self) -> list[Line]:
@@ -235,10 +248,4 @@ class CompactTable:
 
     def _row(self, file: str, cells: Sequence[str], *remarks: str) -> str:
         padded = (f"{cell:<{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))
-        return "  ".join([f"{file:<{self._file_width}}", *padded, *remarks]).rstrip()
-
-    def _note(self, assumption: str) -> int:
-        text = one_line(assumption)
-        if text not in self._notes:
-            self._notes.append(text)
-        return self._notes.index(text) + 1
+        return "  ".join([f"{file:<{self._label_width}}", *padded, *remarks]).rstrip()
