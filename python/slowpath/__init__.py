@@ -33,9 +33,9 @@ __all__ = ["InputError", "Model", "OptionError", "Program", "Results", "bound", 
 def __getattr__(name: str) -> object:
     """Import a public name on first use (PEP 562)."""
     if name == "__version__":
-        from slowpath.core.engine import identity
+        from slowpath.core import engine
 
-        return identity.version()
+        return engine.version()
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

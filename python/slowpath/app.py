@@ -15,9 +15,9 @@ _HELP = ("-h", "--help")
 
 
 def _version(_parser: ArgumentParser) -> str:
-    from slowpath.core.engine import identity
+    from slowpath.core import engine
 
-    return f"slowpath {identity.version()}"
+    return f"slowpath {engine.version()}"
 
 
 ROOT = Group(

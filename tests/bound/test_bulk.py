@@ -20,7 +20,7 @@ from slowpath.bounds.analyst import Session
 from slowpath.bounds.bulk import Answer, Item, analyse_all
 from slowpath.bounds.multi_target import named_targets, read_requests
 from slowpath.bounds.options import WrittenOptions
-from slowpath.core.engine import identity
+from slowpath.core import engine
 from slowpath.core.errors import ExitCode, OptionError, UnavailableError
 from slowpath.core.jobs.local_pool import LocalPool
 from slowpath.core.jobs.memory import default_limit
@@ -322,7 +322,7 @@ def said(answers: Sequence[Answer | Unfinished]) -> list[Any]:
 
 
 def test_who_takes_workers_down_is_named_and_the_others_have_results() -> None:
-    died, fine = said([Unfinished(died=True), answer(identity.version())])
+    died, fine = said([Unfinished(died=True), answer(engine.version())])
     assert died.result["program"] == "count_min"
     assert died.result["error"].startswith("the processes that analysed it died, each time")
     assert died.detail["failure"]["kind"] == "stopped"

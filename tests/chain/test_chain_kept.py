@@ -10,7 +10,7 @@ from slowpath.chain.run import ChainOptions, optimize
 from slowpath.core.engine import chains
 from slowpath.core.errors import ExitCode
 from slowpath.core.formats import JSON, Reporter
-from slowpath.core.jobs.job import Message
+from slowpath.core.jobs import Message
 from slowpath.core.jobs.stopping import Stopping
 from support import ROOT
 from test_schema import check

@@ -12,8 +12,8 @@ from slowpath.bounds import progress
 from slowpath.bounds.progress import Watch
 from slowpath.core.engine.analyses import Run
 from slowpath.core.errors import InputError
+from slowpath.core.jobs import JobWorker, Message, Send
 from slowpath.core.jobs.isolated_job import IsolatedJob
-from slowpath.core.jobs.job import JobWorker, Message, Send
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.jobs.supervision import EarlyEnd, ProcessWorker, await_job
 from slowpath.core.jobs.thread_worker import ThreadWorker

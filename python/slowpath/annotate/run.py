@@ -8,12 +8,11 @@ from slowpath.annotate.rows import annotation, find_sources
 from slowpath.bounds.analyst import RunContext, Session
 from slowpath.bounds.outcomes import Complaints, Unmatched, note_remarks
 from slowpath.bounds.plan import Request
-from slowpath.core.engine import identity
+from slowpath.core import engine
 from slowpath.core.errors import ExitCode, worst
 from slowpath.core.formats import Reporter, json_items, stream_lines
 from slowpath.core.jobs.stopping import heeding_signals
-from slowpath.core.programs.sources import is_c, provenance
-from slowpath.core.schema.provenance import provenance_lines
+from slowpath.core.programs.sources import is_c, provenance, provenance_lines
 from slowpath.core.schema.results import Result
 from slowpath.core.terminal import Line, note
 
@@ -42,7 +41,7 @@ def annotate(request: Request, reporter: Reporter, *, instructions: bool) -> Exi
                 codes.append(complaints.add(each))
 
         compiled = any(is_c(file) for file in request.files)
-        head = {"slowpath": identity.version(), **provenance(compiled=compiled)}
+        head = {"slowpath": engine.version(), **provenance(compiled=compiled)}
         stream_lines(reporter(head, annotated(), instructions=instructions))
         return worst([*codes, unmatched.complain()])
 

@@ -14,7 +14,7 @@ from slowpath.bounds.plan import Plan, Request, Task, make_plan, retarget
 from slowpath.bounds.progress import Watch, Watching
 from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.errors import InputError
-from slowpath.core.jobs.job import Job, JobWorker, Message, Send
+from slowpath.core.jobs import Job, JobWorker, Message, Send
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.jobs.supervision import EarlyEnd, await_job
 from slowpath.core.printable import json_line

@@ -13,8 +13,8 @@ from slowpath.bounds.plan import Request
 from slowpath.bounds.progress import Watcher
 from slowpath.bounds.report import text_reporter
 from slowpath.bounds.requirement import Decision, Judgement, judge
+from slowpath.core.engine import version
 from slowpath.core.engine.analyses import Progress, Run
-from slowpath.core.engine.identity import version
 from slowpath.core.html.elements import preformatted
 from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.core.printable import one_line

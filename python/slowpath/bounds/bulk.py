@@ -24,7 +24,8 @@ from slowpath.bounds.analyst import (
 from slowpath.bounds.outcomes import Analysed
 from slowpath.bounds.plan import Request, Task
 from slowpath.bounds.progress import ProgressLines, Watcher
-from slowpath.core.engine import analyses, identity, objects, targets
+from slowpath.core import engine
+from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.engine.analyses import Run
 from slowpath.core.errors import UnavailableError
 from slowpath.core.jobs.ordered import Pool, PoolObserver, StopRequested, Unfinished
@@ -102,7 +103,7 @@ def analyse(common: Common, item: Item, asked: StopRequested) -> Answer:
     audience = RunContext(stopping, lambda *_: _Heeding(asked, stopping))
     with Analyst([task], target, options, _btf(common.btf), audience, apart=True) as analyst:
         outcome = analyst.analyse(0, options.deadline_seconds)
-    return Answer(identity.version(), outcome.text, json.dumps(outcome.detail))
+    return Answer(engine.version(), outcome.text, json.dumps(outcome.detail))
 
 
 class _Heeding(Watcher):
@@ -256,7 +257,7 @@ class _Ends:
 
 
 def _check_version(version: str) -> None:
-    own = identity.version()
+    own = engine.version()
     if version != own:
         reason = f"the cluster's workers have slowpath {version}, this is {own}"
         raise UnavailableError(f"{reason}; install the same there")

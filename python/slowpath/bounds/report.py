@@ -7,11 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from slowpath.core.engine import identity
+from slowpath.core import engine
 from slowpath.core.formats import json_start
 from slowpath.core.printable import json_ascii, one_line
+from slowpath.core.programs.sources import provenance_lines
 from slowpath.core.schema.derived import DESCRIBED_PATHS, is_count
-from slowpath.core.schema.provenance import provenance_lines
 from slowpath.core.schema.rates import as_metric
 from slowpath.core.schema.results import Detail, Result
 from slowpath.core.terminal import Line
@@ -19,7 +19,7 @@ from slowpath.core.terminal import Line
 if TYPE_CHECKING:
     from slowpath.bounds.report_counts import CountTable
     from slowpath.bounds.report_rates import CompactTable
-    from slowpath.core.schema.provenance import Provenance
+    from slowpath.core.programs.sources import Provenance
 
 
 class Reporter(ABC):
@@ -73,7 +73,7 @@ class JsonReporter(Reporter):
 
     def start(self) -> Iterable[Line]:
         """Return the head of the document."""
-        head = {"slowpath": identity.version(), **self.provenance}
+        head = {"slowpath": engine.version(), **self.provenance}
         return [Line(json_start(head, "results"))]
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002

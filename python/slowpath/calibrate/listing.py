@@ -11,8 +11,8 @@ from slowpath.calibrate.experiments.specification import (
 )
 from slowpath.calibrate.settings import is_supported
 from slowpath.calibrate.testbeds import TESTBEDS
+from slowpath.core import engine
 from slowpath.core.command import load
-from slowpath.core.engine import identity
 from slowpath.core.errors import ExitCode
 from slowpath.core.formats import Reporter
 from slowpath.core.terminal import Line
@@ -32,7 +32,7 @@ def list_all(reporter: Reporter) -> ExitCode:
 
 def _catalogue(beds: Sequence[TestBed], experiments: Sequence[Experiment]) -> Catalogue:
     return {
-        "slowpath": identity.version(),
+        "slowpath": engine.version(),
         "testbeds": [
             {
                 "name": bed.name,

@@ -7,7 +7,7 @@ from slowpath.calibrate.experiments.documents import CalibratedExperiment, Model
 from slowpath.calibrate.experiments.folder import ExperimentFolder
 from slowpath.calibrate.page_figures import figures, small
 from slowpath.calibrate.report import cost_text, model_text
-from slowpath.core.engine import identity
+from slowpath.core import engine
 from slowpath.core.errors import InputError
 from slowpath.core.html.chart import colour
 from slowpath.core.html.elements import Column, Content, Html, element, join, prose, table
@@ -337,7 +337,7 @@ def _row(number: int, found: CalibratedExperiment) -> list[Content]:
 def _foot() -> Html:
     return element(
         "footer",
-        f"Written by slowpath {identity.version()}. Costs are of a packet, beyond a baseline "
+        f"Written by slowpath {engine.version()}. Costs are of a packet, beyond a baseline "
         "program; error is the mean distance of points from the model (sMAPE). The page needs no "
         "network, and the links to data are data in it.",
     )

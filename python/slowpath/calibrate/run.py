@@ -19,8 +19,8 @@ from slowpath.calibrate.experiments.evaluation import evaluate_all
 from slowpath.calibrate.experiments.folder import write
 from slowpath.calibrate.experiments.running import RunCallbacks, blocks_left, run, run_settings
 from slowpath.calibrate.settings import Settings
-from slowpath.core import terminal
-from slowpath.core.engine import identity, targets
+from slowpath.core import engine, terminal
+from slowpath.core.engine import targets
 from slowpath.core.errors import ExitCode, worst
 from slowpath.core.formats import Reporter
 from slowpath.core.jobs.stopping import heeding_signals
@@ -183,7 +183,7 @@ def _document(
     settings: Settings, found: list[CalibratedExperiment], derived: Derived | None
 ) -> CalibrateDocument:
     return {
-        "slowpath": identity.version(),
+        "slowpath": engine.version(),
         "directory": str(settings.folder.path),
         "target_file": None if derived is None else derived.file,
         "experiments": found,

@@ -13,18 +13,18 @@ from slowpath.bounds.options import memory_or_share
 from slowpath.bounds.progress import WorkWatch, ending
 from slowpath.chain.documents import AsIs, GreatestCost, HotSpot, PlanReport
 from slowpath.chain.loading import load_members
-from slowpath.core.engine import chains, identity
+from slowpath.core import engine
+from slowpath.core.engine import chains
 from slowpath.core.engine.current_stage import StageProgress
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import read_program, read_text, write_bytes, write_error
+from slowpath.core.jobs import Message
 from slowpath.core.jobs.isolated_job import IsolatedJob
-from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.printable import one_line
 from slowpath.core.programs.loading import KernelBtf
-from slowpath.core.programs.sources import Clang, is_c, provenance
-from slowpath.core.schema.provenance import provenance_lines
+from slowpath.core.programs.sources import Clang, is_c, provenance, provenance_lines
 from slowpath.core.terminal import Line, error, grid
 
 _SHOWN = 20  # maximum number of lines of a kind
@@ -191,7 +191,7 @@ def _planned(asked: PlanOptions) -> tuple[PlanReport, list[bytes]] | None:
         asked.variants,
         len(os.sched_getaffinity(0)),
         asked.cache,
-        f"{identity.build()} {types}",
+        f"{engine.build()} {types}",
         _digest(os.fsencode(os.path.realpath(asked.file))),
         asked.budget_seconds,
         asked.memory_bytes,
@@ -221,7 +221,7 @@ def _planned(asked: PlanOptions) -> tuple[PlanReport, list[bytes]] | None:
         return None
     (_, text, written) = found[0]
     compiled = any(is_c(place) for _, place, _ in topology.members)
-    head = {"slowpath": identity.version(), **provenance(compiled=compiled)}
+    head = {"slowpath": engine.version(), **provenance(compiled=compiled)}
     report: PlanReport = json.loads(text) | head
     return report, written
 

@@ -27,7 +27,7 @@ from slowpath.chain.facts import (
 )
 from slowpath.chain.guarantees import guarantee_lines
 from slowpath.core.printable import aligned_line, one_line
-from slowpath.core.schema.provenance import provenance_lines
+from slowpath.core.programs.sources import provenance_lines
 from slowpath.core.terminal import Line, grid
 
 _BRANCHES = 20  # maximum number shown per program

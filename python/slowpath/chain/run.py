@@ -15,14 +15,15 @@ from slowpath.chain.documents import ChainReport, Fused, must_not_load
 from slowpath.chain.guarantees import GuaranteeRequest, find_guarantees, known_facts
 from slowpath.chain.loading import LoadedChain, conditions_of, load_chain, plans_of, targets_of
 from slowpath.chain.rehearsal import RehearsalOptions, RewrittenPrograms, rehearse
-from slowpath.core.engine import chains, identity
+from slowpath.core import engine
+from slowpath.core.engine import chains
 from slowpath.core.engine.current_stage import StageProgress
 from slowpath.core.engine.errors import MapsFile
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, read_text, write_bytes, write_error, write_text
+from slowpath.core.jobs import Message
 from slowpath.core.jobs.isolated_job import IsolatedJob
-from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.loading import KernelBtf
 from slowpath.core.programs.sources import Clang, provenance
@@ -174,7 +175,7 @@ def _rewritten(job: ChainOptions, loaded: LoadedChain) -> _Rewritten | None:
             error(job.file, stopped or "nothing is known")
             return None
         (_, text, objects, fused, covers, graphs) = found[-1]
-        head = {"slowpath": identity.version(), **provenance(compiled=loaded.compiled)}
+        head = {"slowpath": engine.version(), **provenance(compiled=loaded.compiled)}
         report: ChainReport = json.loads(text) | head
         # A killed job reports nothing more; keep the report that it sent before.
         report["stopped"] = report["stopped"] or stopped

@@ -7,11 +7,12 @@ from typing import NamedTuple
 from slowpath.bounds.progress import WorkWatch, ending
 from slowpath.chain.documents import FinalState, VerifyReport
 from slowpath.chain.loading import LoadedChain, load_chain
-from slowpath.core.engine import chains, identity, objects
+from slowpath.core import engine
+from slowpath.core.engine import chains, objects
 from slowpath.core.errors import ExitCode, InputError
 from slowpath.core.formats import Reporter
+from slowpath.core.jobs import Message
 from slowpath.core.jobs.isolated_job import IsolatedJob
-from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.printable import one_line
 from slowpath.core.programs.loading import KernelBtf, load_program
@@ -90,7 +91,7 @@ def compare(comparing: VerifyOptions) -> VerifyReport:
         watch.close()
     known = json.loads(said[0][1]) if said else _nothing(stopped)
     report: VerifyReport = {
-        "slowpath": identity.version(),
+        "slowpath": engine.version(),
         "first": comparing.first,
         "second": comparing.second,
         "facts": list(comparing.assumed),

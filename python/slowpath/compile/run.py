@@ -15,11 +15,12 @@ from slowpath.bounds.options import (
     read_options,
 )
 from slowpath.compile.report import judge, undecided, verdict
-from slowpath.core.engine import analyses, identity, objects, targets
+from slowpath.core import engine
+from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.errors import ExitCode, InputError, OptionError
 from slowpath.core.formats import Reporter, write_lines
+from slowpath.core.jobs import Message
 from slowpath.core.jobs.isolated_job import IsolatedJob
-from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.loading import KernelBtf, load_program
 from slowpath.core.programs.selection import (
@@ -30,9 +31,8 @@ from slowpath.core.programs.selection import (
     nothing_to_choose,
     remark_on,
 )
-from slowpath.core.programs.sources import Clang, is_c, provenance
+from slowpath.core.programs.sources import Clang, is_c, provenance, provenance_lines
 from slowpath.core.schema.compiled import Compiled, Verification
-from slowpath.core.schema.provenance import provenance_lines
 from slowpath.core.terminal import error, note
 
 
@@ -178,7 +178,7 @@ def _one_program(job: Job, found: objects.Object) -> objects.ProgramInfo:
 
 def _document(job: Job, compiled: Compiled, verification: Verification | None) -> dict[str, object]:
     return {
-        "slowpath": identity.version(),
+        "slowpath": engine.version(),
         **provenance(compiled=is_c(job.file)),
         "target": job.target.name,
         **compiled,

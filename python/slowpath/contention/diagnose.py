@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from slowpath.contention.options import Traffic, quiet_libraries, read_beside, read_traffic
 from slowpath.contention.saved import need
 from slowpath.contention.tables.columns import ATTRIBUTES as COLUMNS
-from slowpath.core.engine import identity
+from slowpath.core import engine
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, check_page, write_error, write_text
@@ -97,7 +97,7 @@ def _diagnosed(given: Namespace, traffic: Traffic, swept: "Swept | None") -> "Di
     model = setting.target.model
     origin = model.memory.origin
     return {
-        "slowpath": identity.version(),
+        "slowpath": engine.version(),
         "function": origin.function,
         "device": origin.device,
         "unit": origin.unit,

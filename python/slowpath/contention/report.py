@@ -11,7 +11,7 @@ from slowpath.contention.prediction import Predictions
 from slowpath.contention.saved import written
 from slowpath.contention.tables.parquet import write_columns
 from slowpath.contention.tables.profiles import Query
-from slowpath.core.engine import identity
+from slowpath.core import engine
 from slowpath.core.printable import csv_line, json_line, one_line
 from slowpath.core.terminal import Line, grid
 
@@ -71,7 +71,7 @@ def _said(answer: PredictionReport) -> dict[str, str | None]:
     """Return the properties that all predictions have in common."""
     origin = answer.model.memory.origin
     return {
-        "slowpath": identity.version(),
+        "slowpath": engine.version(),
         "function": origin.function,
         "device": origin.device,
         "unit": origin.unit,

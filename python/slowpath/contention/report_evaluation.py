@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.contention.memory.evaluation import Evaluated
 from slowpath.contention.tables.profiles import MemoryProfile
-from slowpath.core.engine import identity
+from slowpath.core import engine
 from slowpath.core.formats import Lines, json_report
 from slowpath.core.html.chart import Chart, Curve, Points, draw
 from slowpath.core.html.elements import Column, Html, element, table
@@ -58,7 +58,7 @@ class Evaluation(NamedTuple):
 def evaluation_json(report: Evaluation) -> Lines:
     """Return the JSON document."""
     document = {
-        "slowpath": identity.version(),
+        "slowpath": engine.version(),
         "files": [*report.memory.origin.files],
         "rows": len(report.memory.rows),
         "repetitions": report.repetitions,
@@ -141,7 +141,7 @@ def evaluation_page(report: Evaluation) -> str:
     device = f" on {origin.device}" if origin.device else ""
     columns = [Column(COLUMNS[0]), *(Column(one, number=True) for one in COLUMNS[1:])]
     about = f"Throughput in {origin.unit or 'the unit of the profile'}; "
-    about += f"slowpath {identity.version()}."
+    about += f"slowpath {engine.version()}."
     return page(
         f"{name}: predicted against measured",
         element("h1", f"{name}{device}: predicted against measured"),

@@ -50,7 +50,7 @@ from slowpath.contention.tables.profiles import (
     OwnContention,
 )
 from slowpath.contention.tables.reading import FEWEST, FEWEST_REQUESTS, SAME
-from slowpath.core.engine import identity
+from slowpath.core import engine
 from slowpath.core.errors import InputError, UnavailableError
 from slowpath.core.inputs import read_text
 from slowpath.core.printable import json_line
@@ -207,7 +207,7 @@ _LARGEST = 100.0
 def written(model: FunctionModel) -> str:
     """Return the model as a JSON document on one line."""
     document: SavedModel = {
-        "slowpath": identity.version(),
+        "slowpath": engine.version(),
         "version": VERSION,
         "pattern": model.pattern,
         "queues": model.queues,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from slowpath.core.engine import identity
+from slowpath.core import engine
 from slowpath.core.formats import json_items
 from slowpath.core.printable import csv_line
 from slowpath.core.schema.results import Result
@@ -32,7 +32,7 @@ CSV_COLUMNS = (
 
 def json_lines(report: Report) -> Iterator[str]:
     """Return one JSON document with a line for each program."""
-    head = {"slowpath": identity.version(), "old": report.old, "new": report.new}
+    head = {"slowpath": engine.version(), "old": report.old, "new": report.new}
     programs = map(_program, report.rows, report.changes)
     failures: list[StoppedProgram] = [
         {

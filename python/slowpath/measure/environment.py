@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypedDict
 
-from slowpath.core.engine import identity
+from slowpath.core import engine
 from slowpath.measure.bench import CpuSpeed
 from slowpath.measure.counters import Counters, RunFacts, between, read_counters, without_pause
 from slowpath.measure.host import Host, KernelFacts, host, kernel_facts
@@ -91,7 +91,7 @@ class Watch:
         after = self._read() if self._paused is None else self._paused
         where, kernel = processor(self._files, self._cpu), kernel_facts(self._files)
         return {
-            "slowpath": identity.version(),
+            "slowpath": engine.version(),
             "kernel": kernel,
             "processor": where,
             "host": host(self._files, self._cpu),

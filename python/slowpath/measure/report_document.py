@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from slowpath.core.printable import csv_line
-from slowpath.core.schema.provenance import provenance_lines
+from slowpath.core.programs.sources import provenance_lines
 from slowpath.core.terminal import Line, grid
 from slowpath.measure.conclusions import rest_of, started_with
 from slowpath.measure.documents import (

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from slowpath.bounds.analyst import RunContext, Session
 from slowpath.bounds.outcomes import Analysed, Complaints, Unmatched, note_remarks
 from slowpath.bounds.plan import Request
-from slowpath.core import terminal
-from slowpath.core.engine import identity, kernel
+from slowpath.core import engine, terminal
+from slowpath.core.engine import kernel
 from slowpath.core.engine.kernel import open_kernel, open_station
 from slowpath.core.errors import ExitCode, InputError, worst
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
@@ -248,7 +248,7 @@ def report(found: Found, settings: Settings) -> ExitCode:
     if settings.plot is not None:
         code = draw_traces(settings.plot, found.records)
     document: MeasureDocument = {
-        "slowpath": identity.version(),
+        "slowpath": engine.version(),
         **provenance(compiled=any(is_c(file) for file in found.files)),
         "environment": found.where,
         "disturbances": disturbances.of(found.where),

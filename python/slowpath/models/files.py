@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from slowpath.core.engine import identity
+from slowpath.core import engine
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_text
 from slowpath.core.schema.validation import ShapeError, check_shape, schema
@@ -118,7 +118,7 @@ def document_of(
 ) -> FitDocument:
     """Return the document of a model with its predictions."""
     return {
-        "slowpath": identity.version(),
+        "slowpath": engine.version(),
         "file": file,
         "model": model,
         "predictions": predictions,

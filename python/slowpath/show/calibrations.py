@@ -7,7 +7,8 @@ from typing import Any
 from slowpath.bounds.default_target import CALIBRATED, calibration
 from slowpath.bounds.options import check_valid
 from slowpath.bounds.report_path import labelled
-from slowpath.core.engine import identity, targets
+from slowpath.core import engine
+from slowpath.core.engine import targets
 from slowpath.core.errors import ExitCode, InputError
 from slowpath.core.formats import Lines, Reporter, json_report
 from slowpath.core.inputs import read_text
@@ -29,7 +30,7 @@ def show_calibrations(files: Sequence[str], reporter: Reporter) -> ExitCode:
 
 def calibrations_json(found: list[Calibration]) -> Lines:
     """Return the JSON document."""
-    document: CalibrationDocument = {"slowpath": identity.version(), "calibrations": found}
+    document: CalibrationDocument = {"slowpath": engine.version(), "calibrations": found}
     return json_report(document)
 
 

@@ -4,16 +4,16 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from slowpath.core.engine import identity, objects
+from slowpath.core import engine
+from slowpath.core.engine import objects
 from slowpath.core.errors import ExitCode, InputError, worst
 from slowpath.core.formats import Reporter, json_items, stream_lines
+from slowpath.core.jobs import Message
 from slowpath.core.jobs.isolated_job import IsolatedJob
-from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.loading import KernelBtf, load_program
 from slowpath.core.programs.selection import Selection, list_programs, no_match
-from slowpath.core.programs.sources import Clang, is_c, provenance
-from slowpath.core.schema.provenance import provenance_lines
+from slowpath.core.programs.sources import Clang, is_c, provenance, provenance_lines
 from slowpath.core.schema.shown import BpfObject
 from slowpath.core.terminal import Line, error, note
 from slowpath.show.report import object_report
@@ -64,7 +64,7 @@ def _show(
             codes.append(_judge(choice.file, shown))
 
     compiled = any(is_c(choice.file) for choice in chosen)
-    head = {"slowpath": identity.version(), **provenance(compiled=compiled)}
+    head = {"slowpath": engine.version(), **provenance(compiled=compiled)}
     stream_lines(options.report(head, objects(), listing=options.listing))
     return worst(codes)
 

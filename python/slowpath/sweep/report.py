@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from slowpath.bounds.report_rates import notes_of
 from slowpath.core.pictures import picture, plain
 from slowpath.core.printable import csv_line
+from slowpath.core.programs.sources import provenance_lines
 from slowpath.core.schema.derived import counted, metric_words
-from slowpath.core.schema.provenance import provenance_lines
 from slowpath.core.schema.rates import as_metric, format_rate
 from slowpath.core.terminal import Line, grid
 from slowpath.sweep.definitions import Definition

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from slowpath.bounds.options import check_not_a_program, read_option
-from slowpath.core.engine import identity
+from slowpath.core import engine
 from slowpath.core.errors import ExitCode, InputError, OptionError, UnavailableError, worst
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import read_program, write_error
@@ -68,7 +68,7 @@ class _Run:
         self._points = list(points(asked.definitions))
         self._codes: list[ExitCode] = [] if why is None else [ExitCode.INPUT]
         self.document: Sweep = {
-            "slowpath": identity.version(),
+            "slowpath": engine.version(),
             **provenance(compiled=True),
             "file": asked.file,
             "definitions": [

@@ -14,7 +14,7 @@ from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits, TestBed
 from slowpath.calibrate.experiments.documents import State
 from slowpath.calibrate.experiments.folder import Block, Record, RunFolder, RunSettings, read_record
 from slowpath.calibrate.experiments.specification import Experiment, Metric, swept_values
-from slowpath.core.engine import identity
+from slowpath.core import engine
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.sources import provenance
@@ -197,7 +197,7 @@ class _Running:
         state = _state(bed, record, complete=complete and blocks == bed.blocks)
         self._into.keep(
             {
-                "slowpath": identity.version(),
+                "slowpath": engine.version(),
                 **provenance(compiled=any(self._job.folder.glob("*.bpf.c"))),
                 "testbed": bed.name,
                 "target": bed.target,

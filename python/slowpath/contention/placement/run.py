@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from slowpath.contention.options import LENGTH, POLICY, check_noise, quiet_libraries
 from slowpath.contention.saved import need, need_solver
-from slowpath.core.engine import identity
+from slowpath.core import engine
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.jobs.pool import check_place
@@ -76,7 +76,7 @@ def _placed(given: Namespace, policies: tuple[str, ...]) -> "PlacementReport":
     fleets = SequenceInputs(fleet, predicted, truth, policies, not given.no_reference, given.expect)
     found = _drawn(given, fleets) if arrivals is None else [run(fleets, arrivals)]
     return {
-        "slowpath": identity.version(),
+        "slowpath": engine.version(),
         "fleet": given.fleet,
         "device": fleet.device,
         "measured": given.measured,
@@ -125,7 +125,7 @@ def _suggested(given: Namespace) -> "SuggestionReport":
         measured = read_measured(given.measured, fleet, given.noise)
     found = suggest(fleet, given.mixes, given.sure, measured)
     return {
-        "slowpath": identity.version(),
+        "slowpath": engine.version(),
         "fleet": given.fleet,
         "device": fleet.device,
         "measured": given.measured,

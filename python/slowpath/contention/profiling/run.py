@@ -20,7 +20,8 @@ from slowpath.contention.profiling.setup import (
     Setup,
 )
 from slowpath.contention.saved import need
-from slowpath.core.engine import identity, neighbours
+from slowpath.core import engine
+from slowpath.core.engine import neighbours
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.jobs.stopping import heeding_signals
@@ -135,7 +136,7 @@ def _setup(given: Namespace) -> Setup:
 def _record(setup: Setup, machine: Machine, found: Found, left_out: list[str]) -> ProfileRecord:
     probed, noise = found.probed, found.noise
     return {
-        "slowpath": identity.version(),
+        "slowpath": engine.version(),
         "function": setup.function.name,
         "pattern": setup.function.pattern,
         "device": machine.name,

@@ -1,1 +1,47 @@
-"""Supervised work: worker processes, memory limits, signals, pools."""
+"""Worker processes, pools and threads: the interface of supervised jobs."""
+
+import signal
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from slowpath.core.jobs.stopping import Stopping
+
+Message = tuple[Any, ...]
+"""A message of a job; its values have types that `marshal` can write."""
+Send = Callable[[Message], None]
+Job = Callable[[float | None, Send, Stopping], None]
+"""Work with a limit in seconds that sends messages; its owner recognises the last message."""
+
+
+class WorkerLostError(Exception):
+    """The worker ended in the middle of a job."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status  # exit code of the process, as in `os.waitstatus_to_exitcode`
+        self.text = text  # standard error of the process
+
+    @property
+    def is_memory(self) -> bool:
+        """Return true if the process ran out of memory, or the system killed it for that."""
+        return self.status == -signal.SIGKILL or "memory allocation of" in self.text
+
+
+class JobWorker(Protocol):
+    """A worker that runs jobs one after the other."""
+
+    def start(self, number: int, seconds: float | None) -> None:
+        """Start a job; the caller has to receive all its messages."""
+
+    def receive(self, seconds: float) -> Message | None:
+        """Return the next message of the job; None if none arrives within `seconds`.
+
+        Raises:
+            Lost: if the job has ended without its last message.
+        """
+
+    def stop(self) -> None:
+        """Ask the job to end with its results so far."""
+
+    def kill(self) -> None:
+        """Abandon the job in any state."""

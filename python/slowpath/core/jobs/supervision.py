@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from types import FrameType
 
-from slowpath.core.jobs.job import Job, JobWorker, Message, WorkerLostError
+from slowpath.core.jobs import Job, JobWorker, Message, WorkerLostError
 from slowpath.core.jobs.stopping import Stopping
 
 _LENGTH = 8  # bytes of the length that precedes each message

@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 
-from slowpath.core.jobs.job import Job, Message, WorkerLostError
+from slowpath.core.jobs import Job, Message, WorkerLostError
 from slowpath.core.jobs.stopping import Stopping
 
 

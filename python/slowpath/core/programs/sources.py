@@ -6,10 +6,12 @@ that, all unknown files would be reported as invalid listings.
 
 import re
 import shlex
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from typing import NamedTuple, NotRequired, TypedDict
 
-from slowpath.core.schema.provenance import Provenance
+from slowpath.core.printable import one_line
+from slowpath.core.terminal import Line
 
 HEAD = 1 << 16
 """Number of bytes at the beginning of a file that determine its kind."""
@@ -127,6 +129,13 @@ def is_c(file: str) -> bool:
     return file.endswith(".c")
 
 
+class Provenance(TypedDict):
+    """Versions of the tools that built the programs of a document."""
+
+    compiler: NotRequired[str]
+    """Version line of the compiler; absent if no source was compiled."""
+
+
 def provenance(*, compiled: bool) -> Provenance:
     """Return a document's keys about the compiler; none if no source was compiled."""
     if compiled:
@@ -135,3 +144,10 @@ def provenance(*, compiled: bool) -> Provenance:
         with suppress(CompilerError):
             return {"compiler": find_compiler().banner}
     return {}
+
+
+def provenance_lines(document: Mapping[str, object]) -> Iterator[Line]:
+    """Yield the version of the compiler, if a source was compiled."""
+    if "compiler" in document:
+        yield Line("")
+        yield Line(one_line(f"compiled by {document['compiler']}"))

@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterator
 from time import monotonic
 from typing import Any
 
-from slowpath.core.engine import identity
+from slowpath.core import engine
 from slowpath.core.errors import ExitCode
 from slowpath.core.formats import Reporter
-from slowpath.core.jobs.job import Message
+from slowpath.core.jobs import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.sources import provenance
 from slowpath.insights.accelerators.documents import (
@@ -66,7 +66,7 @@ def examine(  # noqa: PLR0913, PLR0917 - the work, and its limits
         InputError: if the file cannot be read, or the entry does not exist or cannot be followed.
     """
     report: AcceleratorsReport = {
-        "slowpath": identity.version(),
+        "slowpath": engine.version(),
         **provenance(compiled=is_source(source.file)),
         "file": source.file,
         "llvm": "",

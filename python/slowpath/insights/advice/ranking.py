@@ -5,7 +5,7 @@ Advice on code that no packet of the trace reached comes last.
 
 from collections.abc import Callable, Sequence
 
-from slowpath.core.engine import identity
+from slowpath.core import engine
 from slowpath.core.programs.sources import provenance
 from slowpath.insights.advice.advice import (
     Advice,
@@ -76,7 +76,7 @@ def report_on(evidence: Evidence, target: str) -> AdviceReport:
     whole = 0.0 if traced is None else cycles(traced)
     advice = sorted((_given(one, whole) for one in said if isinstance(one, Advice)), key=_order)
     return {
-        "slowpath": identity.version(),
+        "slowpath": engine.version(),
         **provenance(compiled=is_source(evidence.file)),
         "file": evidence.file,
         "target": target,

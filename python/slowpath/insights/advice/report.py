@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from slowpath.core.printable import csv_line, one_line
-from slowpath.core.schema.provenance import provenance_lines
+from slowpath.core.programs.sources import provenance_lines
 from slowpath.core.terminal import Line, grid
 from slowpath.insights.advice.documents import AdviceGiven, AdviceReport
 from slowpath.insights.advice.statics import StaticLoop, StaticStructure

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from slowpath.core.printable import csv_line, one_line
-from slowpath.core.schema.provenance import provenance_lines
+from slowpath.core.programs.sources import provenance_lines
 from slowpath.core.terminal import Line, grid
 from slowpath.insights.blocks.documents import (
     BlocksReport,

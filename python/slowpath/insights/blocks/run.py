@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
 
-from slowpath.core.engine import identity
+from slowpath.core import engine
 from slowpath.core.errors import ExitCode, InputError, StoppedError
 from slowpath.core.formats import Reporter
-from slowpath.core.jobs.job import Message
+from slowpath.core.jobs import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.sources import provenance
 from slowpath.insights.blocks.counted import counted_programs
@@ -234,7 +234,7 @@ def examine(
         StoppedError: when the work stopped before the first result.
     """
     report: BlocksReport = {
-        "slowpath": identity.version(),
+        "slowpath": engine.version(),
         **provenance(compiled=is_source(question.file)),
         "file": question.file,
         "target": TARGET,

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from slowpath.core.errors import InputError
-from slowpath.core.jobs.job import Message
+from slowpath.core.jobs import Message
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.blocks.documents import PredictedProgram, Question

@@ -60,13 +60,13 @@ def _model(given: Namespace) -> "CoresModel":
 
 
 def _report(given: Namespace, asked: "Query", model: "CoresModel") -> "CoresReport":
-    from slowpath.core.engine import identity
+    from slowpath.core import engine
     from slowpath.insights.cores.documents import functions_of, points_of
     from slowpath.insights.cores.model import TRAFFIC
 
     confidence = given.confidence / 100
     return {
-        "slowpath": identity.version(),
+        "slowpath": engine.version(),
         "query": given.query,
         "train": given.train,
         "traffic": None if given.train else given.traffic or TRAFFIC[0],
@@ -166,11 +166,11 @@ def _pairs_model(given: Namespace) -> "PairsModel":
 
 
 def _pairs_report(given: Namespace, groups: "Groups", model: "PairsModel") -> "ColocationReport":
-    from slowpath.core.engine import identity
+    from slowpath.core import engine
     from slowpath.insights.cores.documents import groups_of
 
     return {
-        "slowpath": identity.version(),
+        "slowpath": engine.version(),
         "query": given.query,
         "train": given.train,
         "learnt_from": model.groups,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from slowpath.core.engine import identity
+from slowpath.core import engine
 from slowpath.core.errors import ExitCode
 from slowpath.core.formats import Reporter
 from slowpath.insights.layout import exact
@@ -184,7 +184,7 @@ def _report(given: Namespace) -> "CoalescingReport":
     found = read_elements(given.file)
     width = given.width or found.width or WIDTH
     return {
-        "slowpath": identity.version(),
+        "slowpath": engine.version(),
         "file": given.file,
         "width": width,
         "elements": [advise(one, width) for one in found.elements],

@@ -5,7 +5,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from slowpath.core.engine import identity
+from slowpath.core import engine
 from slowpath.core.errors import ExitCode, InputError
 from slowpath.core.formats import Reporter
 from slowpath.insights.placement.costs import (
@@ -332,7 +332,7 @@ def _report(given: Namespace) -> "StatePlacement":
 
     rules = Rules(given.unpriced == "free", given.objective, given.deadline or None)
     return {
-        "slowpath": identity.version(),
+        "slowpath": engine.version(),
         "file": given.file,
         "without_price": given.unpriced,
         "cases": [advise(given.file, one, rules) for one in read_cases(given.file)],

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Mapping
 
 from slowpath.core.errors import InputError, UnavailableError
+from slowpath.core.jobs import Message
 from slowpath.core.jobs.isolated_job import IsolatedJob, Work
-from slowpath.core.jobs.job import Message
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.insights.source.calls import find_entry
 from slowpath.insights.source.entry import pointer_target_variables, uses_dpdk

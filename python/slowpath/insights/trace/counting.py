@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from slowpath.core.engine import identity
+from slowpath.core import engine
 from slowpath.core.engine.objects import Captured
 from slowpath.core.programs.sources import provenance
 from slowpath.insights.source.entry import Entry
@@ -82,7 +82,7 @@ class Counted:
         elsewhere = self._elsewhere()
         fate = self._fate()
         return {
-            "slowpath": identity.version(),
+            "slowpath": engine.version(),
             **provenance(compiled=is_source(file)),
             "file": file,
             "entry": self.entry.function.shown,

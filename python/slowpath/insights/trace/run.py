@@ -9,7 +9,7 @@ from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, write_text
 from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.core.printable import csv_line, one_line
-from slowpath.core.schema.provenance import provenance_lines
+from slowpath.core.programs.sources import provenance_lines
 from slowpath.core.terminal import Line, grid
 from slowpath.insights.options import read_maps, read_work, run_settings
 from slowpath.insights.output import number, warn
