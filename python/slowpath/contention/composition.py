@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from slowpath.contention.tables.columns import TRAFFIC_NAMES
 from slowpath.contention.tables.profiles import OwnContention
 from slowpath.core.arrays import Floats, Indices
 
@@ -64,11 +65,11 @@ def contention_at(own: OwnContention, flows: float, size: float) -> dict[str, fl
 
     The distance is between logarithms. Values are neither interpolated nor extrapolated.
     """
-    names = ("flow_count", "packet_size_bytes")
     wanted = np.log([flows, size])
-    known = np.log(np.column_stack([own.columns[name] for name in names]))
+    known = np.log(np.column_stack([own.columns[name] for name in TRAFFIC_NAMES]))
     nearest = int(np.abs(known - wanted).sum(axis=1).argmin())
-    return {name: float(v[nearest]) for name, v in own.columns.items() if name not in names}
+    others = [name for name in own.columns if name not in TRAFFIC_NAMES]
+    return {name: float(own.columns[name][nearest]) for name in others}
 
 
 def total_contention(

@@ -14,10 +14,9 @@ from slowpath.contention.accelerator.round_robin import throughputs
 from slowpath.contention.composition import contention_at, together_by_row
 from slowpath.contention.model import FunctionModel
 from slowpath.contention.prediction import check_compatible, contention_of, predict
+from slowpath.contention.tables.columns import TRAFFIC_NAMES
 from slowpath.contention.tables.profiles import Clients, Query
 from slowpath.core.arrays import Floats, Indices
-
-_TRAFFIC = ("flow_count", "packet_size_bytes")
 
 
 class Kind(NamedTuple):
@@ -117,8 +116,8 @@ def _rows(kinds: Sequence[Kind], mixes: Sequence[tuple[int, ...]]) -> _Rows:
     others = counts[mix]
     others[np.arange(len(kind)), kind] -= 1
     traffic = np.array([(one.flows, one.size) for one in kinds]).reshape(-1, 2)
-    columns = {name: traffic[kind, at] for at, name in enumerate(_TRAFFIC)}
-    names = [name for name in kinds[0].model.memory.columns if name not in _TRAFFIC]
+    columns = {name: traffic[kind, at] for at, name in enumerate(TRAFFIC_NAMES)}
+    names = [name for name in kinds[0].model.memory.columns if name not in TRAFFIC_NAMES]
     own = _own(kinds, names, {place for one in mixes if len(one) > 1 for place in one})
     return _Rows(mixes, mix, kind, columns | together_by_row(others, own, names))
 

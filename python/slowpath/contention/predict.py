@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from slowpath.contention.options import quiet_libraries, read_beside, read_recipe, read_traffic
 from slowpath.contention.saved import need, need_parquet
+from slowpath.contention.tables.parquet import SUFFIX
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, check_page, write_error, write_text
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from slowpath.contention.tables.profiles import Query
 
 
-_PARQUET = ".parquet"
-_WRITTEN = (".csv", ".json", _PARQUET)
+_WRITTEN = (".csv", ".json", SUFFIX)
 _SHOWN = 3
 _SLOMO = "slomo"
 
@@ -38,7 +38,7 @@ def predict(given: Namespace, reporter: Reporter) -> ExitCode:
     """
     _check(given)
     need()
-    if given.output is not None and given.output.endswith(_PARQUET):
+    if given.output is not None and given.output.endswith(SUFFIX):
         need_parquet()
     with quiet_libraries():
         if given.model is None:
@@ -149,7 +149,7 @@ def _report(
     from slowpath.contention.report import PredictionReport, predictions_parquet
 
     answer = PredictionReport(model, given.method, query, found, given.confidence)
-    if given.output is not None and given.output.endswith(_PARQUET):
+    if given.output is not None and given.output.endswith(SUFFIX):
         predictions_parquet(given.output, answer)
     else:
         reporter.write_to(given.output, answer)

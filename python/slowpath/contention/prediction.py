@@ -168,9 +168,7 @@ def query_with_competitors(
     """
     file, model = target
     flows, size, mtbr = traffic
-    names = [
-        name for name in model.memory.columns if name not in ("flow_count", "packet_size_bytes")
-    ]
+    names = [name for name in model.memory.columns if name not in TRAFFIC_NAMES]
     parts = []
     for other_file, other in others:
         own_contention = contention_of(other, other_file)
@@ -235,7 +233,7 @@ def contention_of(model: FunctionModel, file: str) -> OwnContention:
 
 def _columns(flows: float, size: float, contention: Mapping[str, float]) -> dict[str, Floats]:
     """Return the columns of a single row."""
-    row = {"flow_count": flows, "packet_size_bytes": size, **contention}
+    row = {**dict(zip(TRAFFIC_NAMES, (flows, size), strict=True)), **contention}
     return {name: np.array([value]) for name, value in row.items()}
 
 
