@@ -28,14 +28,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.contention.accelerator.waiting import co_runs_of
+from slowpath.contention.accelerators import co_runs_of
+from slowpath.contention.cells import Table, read_cells
+from slowpath.contention.columns import MemoryProfile, Query
 from slowpath.contention.memory.recipes import RECIPES
 from slowpath.contention.methods import METHODS, predict_by, widening
 from slowpath.contention.model import FunctionModel, Profiles, choose, learn
 from slowpath.contention.prediction import Predictions
-from slowpath.contention.tables.cells import Table, read_cells
-from slowpath.contention.tables.profiles import MemoryProfile, Query
-from slowpath.contention.tables.reading import FEWEST, read_accelerator, read_memory, read_mixes
+from slowpath.contention.reading import FEWEST, read_accelerator, read_memory, read_mixes
 
 Floats = NDArray[np.float64]
 

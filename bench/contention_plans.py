@@ -24,11 +24,11 @@ import figures
 import numpy as np
 from contention_host import CONFIDENCE, FUNCTIONS, PATTERN, PROGRAMS, description
 
+from slowpath.contention.columns import MemoryProfile, Query
 from slowpath.contention.memory.recipes import RECIPES
 from slowpath.contention.model import FunctionModel, Profiles, choose, learn
 from slowpath.contention.prediction import predict
-from slowpath.contention.tables.profiles import MemoryProfile, Query
-from slowpath.contention.tables.reading import read_memory
+from slowpath.contention.reading import read_memory
 
 PLANS = ("random", "adaptive", "active")
 _TESTS_SEED = 1000

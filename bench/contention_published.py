@@ -27,7 +27,7 @@ from slowpath.contention.memory.selection import (
     select,
 )
 from slowpath.contention.model import rows_of
-from slowpath.contention.tables.reading import read_memory
+from slowpath.contention.reading import read_memory
 
 MEMORY, SLOMO = "memory-train.csv", "slomo-train.csv"
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.contention.accelerator.service import CoRun, IdentificationError
+from slowpath.contention.accelerators import CoRun, IdentificationError
 
 _TWO = 2
 _WHOLE = 0.15

@@ -10,7 +10,7 @@ which serve other clients in that time. The model assumes:
 - A request takes `least`, plus `grain` for each match; the number of matches is random.
 - The function is away for its own requests, its waits at other accelerators, and the rest of its
   time. The latter has a normal distribution with the relative deviation `scatter`.
-- The function waits for clients that pause as often as in `contention/accelerator/waiting.py`.
+- The function waits for clients that pause as often as in `contention/accelerators.py`.
 
 Co-runs with clients that always have a request identify these parameters, one accelerator at a
 time. `scatter` is the value that best explains the slowdown of the function there. Further delay in
@@ -25,8 +25,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.contention.accelerator.service import CoRun, IdentificationError
-from slowpath.contention.accelerator.waiting import (
+from slowpath.contention.accelerators import (
+    CoRun,
+    IdentificationError,
     Others,
     Waits,
     others_round_time,

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.contention.tables.profiles import MemoryProfile, Origin
+from slowpath.contention.columns import MemoryProfile, Origin
 
 Floats = NDArray[np.float64]
 COUNTERS = ("ipc", "irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb")

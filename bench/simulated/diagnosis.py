@@ -24,9 +24,9 @@ from simulated.functions import DEFAULT
 from simulated.kept import Kept
 from simulated.learnt import Known, learnt
 from simulated.resources import Level, queued, regex_bench, request_time
+from slowpath.contention.columns import Query
 from slowpath.contention.composition import total_contention
 from slowpath.contention.prediction import ACCELERATOR, MEMORY, predict
-from slowpath.contention.tables.profiles import Query
 
 PAPER = {
     "FlowStats": (100.0, 100.0),

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from simulated.asked import Mix
 from simulated.functions import TRAFFIC
 from simulated.learnt import Known
+from slowpath.contention.columns import Query
 from slowpath.contention.methods import Method, predict_by
 from slowpath.contention.prediction import query_with_competitors
-from slowpath.contention.tables.profiles import Query
 
 Floats = NDArray[np.float64]
 

@@ -9,8 +9,8 @@ from simulated.profiled import ROWS, Profile, profile, solo
 from slowpath.contention.memory.recipes import RECIPES
 from slowpath.contention.methods import Slomo, fit_slomo
 from slowpath.contention.model import FunctionModel, Profiles, choose, learn
+from slowpath.contention.reading import read_accelerator, read_memory, read_own_contention
 from slowpath.contention.saved import read, written
-from slowpath.contention.tables.reading import read_accelerator, read_memory, read_own_contention
 from slowpath.core.errors import InputError
 
 

@@ -24,13 +24,11 @@ from nic_simulation import SimulatedClient
 from run_to_completion import Accelerator, beside, beside_all, completion
 from simulated.functions import DEFAULT
 from simulated.kept import Kept
-from slowpath.contention.accelerator.round_robin import throughputs
-from slowpath.contention.accelerator.service import CoRun
-from slowpath.contention.accelerator.waiting import Others, measured_waits
+from slowpath.contention.accelerators import CoRun, Others, measured_waits, throughputs
 from slowpath.contention.composition import COMPOSITIONS, Composition, Pattern
 from slowpath.contention.memory.recipes import fit_stage
 from slowpath.contention.model import choose, rows_of
-from slowpath.contention.tables.reading import read_memory
+from slowpath.contention.reading import read_memory
 
 Floats = NDArray[np.float64]
 

@@ -15,12 +15,12 @@ from simulated.functions import CORES, DEFAULT
 from simulated.kept import Kept
 from simulated.learnt import Known
 from simulated.measuring import Campaign, campaign
+from slowpath.contention.columns import Query
 from slowpath.contention.mixes import Kind
 from slowpath.contention.placement.fleet import Fleet, Function, GroundTruth, Mix
 from slowpath.contention.placement.running import Drawn, SequenceInputs, run_drawn, summary
 from slowpath.contention.placement.shares import PredictedShares, Shares, measured_shares
 from slowpath.contention.prediction import query_with_competitors
-from slowpath.contention.tables.profiles import Query
 from slowpath.core.jobs.local_pool import LocalPool
 from slowpath.core.jobs.ordered import Pool
 

@@ -21,10 +21,9 @@ from simulated.functions import DEFAULT, REGEX
 from simulated.judged import COLUMNS, PAPER_COLUMNS, Row, judged, summary
 from simulated.kept import Kept
 from simulated.learnt import Known
-from slowpath.contention.accelerator.round_robin import throughputs
-from slowpath.contention.accelerator.service import RequestTime, fit_request_time
+from slowpath.contention.accelerators import RequestTime, fit_request_time, throughputs
+from slowpath.contention.columns import AcceleratorProfile, Origin, Query
 from slowpath.contention.composition import total_contention
-from slowpath.contention.tables.profiles import AcceleratorProfile, Origin, Query
 
 PAPER = {"NIDS": (21.4, 4.3), "FlowMonitor": (49.3, 5.1)}
 """MAPE of SLOMO and Tomur there, in %."""

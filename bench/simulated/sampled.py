@@ -43,7 +43,7 @@ from slowpath.contention.profiling.sampling import (
     point,
     random,
 )
-from slowpath.contention.tables.reading import read_memory
+from slowpath.contention.reading import read_memory
 
 Floats = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ from slowpath.contention.memory.intervals import conformal
 from slowpath.contention.memory.recipes import RECIPES, fit_stage
 from slowpath.contention.memory.selection import grouped_folds, relative
 from slowpath.contention.model import rows_of
-from slowpath.contention.tables.reading import read_memory
+from slowpath.contention.reading import read_memory
 
 Floats = NDArray[np.float64]
 

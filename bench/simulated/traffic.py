@@ -10,7 +10,7 @@ from simulated.functions import REGEX
 from simulated.judged import COLUMNS, PAPER_COLUMNS, Row, judged, summary
 from simulated.kept import Kept
 from simulated.learnt import Known
-from slowpath.contention.tables.profiles import Query
+from slowpath.contention.columns import Query
 
 PAPER = {
     "NIDS": (2.5, 1.1), "FlowClassifier": (10.4, 2.9), "NAT": (9.5, 3.1),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accelerator_queues import identify
-from slowpath.contention.accelerator.service import CoRun, IdentificationError
+from slowpath.contention.accelerators import CoRun, IdentificationError
 
 FEW = st.integers(1, 4)
 TIME = st.floats(0.05, 20)

@@ -21,7 +21,7 @@ from simulated.kept import Kept
 from simulated.learnt import learnt
 
 from nic_profiles import MemBench, Settings, levels_of
-from slowpath.contention.tables.reading import read_memory
+from slowpath.contention.reading import read_memory
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels
 

@@ -17,8 +17,8 @@ from nic_profiles import (
     run_all,
 )
 from nic_simulation import simulate
-from slowpath.contention.tables.profiles import Origin
-from slowpath.contention.tables.reading import read_accelerator, read_memory, read_own_contention
+from slowpath.contention.columns import Origin
+from slowpath.contention.reading import read_accelerator, read_memory, read_own_contention
 from slowpath.core.errors import InputError
 
 QUICK = Settings(warm_up_ms=4.0, measured_ms=4.0)

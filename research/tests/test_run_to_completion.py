@@ -15,8 +15,7 @@ from run_to_completion import (
     beside_all,
     completion,
 )
-from slowpath.contention.accelerator.service import CoRun, IdentificationError
-from slowpath.contention.accelerator.waiting import Others, measured_waits
+from slowpath.contention.accelerators import CoRun, IdentificationError, Others, measured_waits
 from time_distributions import (
     STEPS,
     convolved,

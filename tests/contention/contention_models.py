@@ -3,11 +3,11 @@
 import numpy as np
 
 from contention_tables import columns, profile
+from slowpath.contention.columns import AcceleratorProfile, Origin, OwnContention
 from slowpath.contention.composition import Pattern
 from slowpath.contention.memory.recipes import RECIPES
 from slowpath.contention.mixes import Kind
 from slowpath.contention.model import FunctionModel, Profiles, choose, learn
-from slowpath.contention.tables.profiles import AcceleratorProfile, Origin, OwnContention
 
 FLOWS, SIZE, MTBR = 10_000.0, 1500.0, 400.0
 

@@ -21,14 +21,14 @@ from contention_tables import (
     write_regex,
 )
 from slowpath.contention import saved
+from slowpath.contention.columns import MemoryProfile, Query
 from slowpath.contention.memory.evaluation import Protocol, evaluate
 from slowpath.contention.memory.recipes import RECIPES
 from slowpath.contention.model import Profiles, choose, learn
 from slowpath.contention.model import rows_of as memory_rows
 from slowpath.contention.options import read_traffic
 from slowpath.contention.prediction import predict
-from slowpath.contention.tables.profiles import MemoryProfile, Query
-from slowpath.contention.tables.reading import (
+from slowpath.contention.reading import (
     read_accelerator,
     read_memory,
     read_own_contention,

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from slowpath.contention.accelerator.round_robin import throughputs
-from slowpath.contention.accelerator.service import fit_request_time
-from slowpath.contention.tables.profiles import AcceleratorProfile, Origin
+from slowpath.contention.accelerators import fit_request_time, throughputs
+from slowpath.contention.columns import AcceleratorProfile, Origin
 from slowpath.core.errors import InputError
 
 Floats = NDArray[np.float64]

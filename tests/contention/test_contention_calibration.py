@@ -9,12 +9,12 @@ import pytest
 from contention_mixes import mixes, only_memory, write_folder, write_mixes
 from contention_wrong import FAST, ran
 from slowpath.contention import saved
+from slowpath.contention.columns import Mixes
 from slowpath.contention.composition import Pattern
 from slowpath.contention.methods import widening
 from slowpath.contention.model import FunctionModel
 from slowpath.contention.prediction import predict
-from slowpath.contention.tables.profiles import Mixes
-from slowpath.contention.tables.reading import read_mixes
+from slowpath.contention.reading import read_mixes
 from slowpath.core.errors import InputError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels

@@ -7,17 +7,18 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from contention_tables import profile
+from slowpath.contention.columns import OwnContention
 from slowpath.contention.composition import (
     COMPOSITIONS,
+    Detected,
+    better_of,
     bottleneck,
     contention_at,
     pipeline,
     run_to_completion,
     total_contention,
 )
-from slowpath.contention.execution_pattern import Detected, better_of
 from slowpath.contention.methods import fit_slomo
-from slowpath.contention.tables.profiles import OwnContention
 
 Floats = NDArray[np.float64]
 

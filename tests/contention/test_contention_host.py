@@ -37,7 +37,7 @@ from slowpath.contention.profiling.mixes import (
 from slowpath.contention.profiling.profiler import RequestRow, request_time
 from slowpath.contention.profiling.reading import load_setup, read_setup
 from slowpath.contention.profiling.setup import Function, Program
-from slowpath.contention.tables.reading import (
+from slowpath.contention.reading import (
     read_accelerator,
     read_memory,
     read_own_contention,

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from contention_tables import profile, write_memory, write_query
-from slowpath.contention.tables import parquet as ours
-from slowpath.contention.tables.cells import read_cells
-from slowpath.contention.tables.reading import read_memory
+from slowpath.contention import cells as ours
+from slowpath.contention.cells import read_cells
+from slowpath.contention.reading import read_memory
 from slowpath.core.errors import InputError, UnavailableError
 from support import slowpath
 

@@ -19,10 +19,9 @@ from contention_models import MTBR, model
 from contention_tables import profile, write_memory
 from contention_wrong import FAST, ran, said_by
 from slowpath.contention import saved
-from slowpath.contention.composition import Pattern
-from slowpath.contention.execution_pattern import Detected, Reason
+from slowpath.contention.composition import Detected, Pattern, Reason
 from slowpath.contention.prediction import choose_pattern, detect_pattern
-from slowpath.contention.tables.reading import read_memory, read_mixes
+from slowpath.contention.reading import read_memory, read_mixes
 from slowpath.core.errors import InputError
 from support import GOLDEN, check_golden
 

@@ -10,9 +10,9 @@ from contention_tables import profile, write_memory
 from slowpath.contention.memory.evaluation import Protocol, evaluate
 from slowpath.contention.memory.recipes import RECIPES
 from slowpath.contention.model import rows_of
+from slowpath.contention.reading import read_memory
 from slowpath.contention.report_diagnosis import COLOURS
 from slowpath.contention.report_evaluation import Evaluation, draw_evaluation
-from slowpath.contention.tables.reading import read_memory
 from support import ROOT, refuses_pictures, slowpath
 from test_html import parsed, texts
 

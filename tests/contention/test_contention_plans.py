@@ -38,7 +38,7 @@ from slowpath.contention.profiling.setup import (
     Span,
     TrafficRange,
 )
-from slowpath.contention.tables.reading import read_memory
+from slowpath.contention.reading import read_memory
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.jobs.stopping import Stopping
 from support import ROOT, slowpath

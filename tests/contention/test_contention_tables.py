@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from contention_tables import MEMORY, profile, write, write_memory, write_query, write_regex
-from slowpath.contention.tables.reading import (
+from slowpath.contention.reading import (
     kind_of,
     read_accelerator,
     read_memory,

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from slowpath.contention.accelerator.service import CoRun, IdentificationError
-from slowpath.contention.accelerator.waiting import (
+from slowpath.contention.accelerators import (
+    CoRun,
+    IdentificationError,
     Others,
     Waits,
     measured_waits,

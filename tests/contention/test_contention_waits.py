@@ -21,13 +21,13 @@ from contention_models import kind, model
 from contention_tables import MEMORY, columns
 from contention_wrong import FAST, ran, said_by
 from slowpath.contention import saved
-from slowpath.contention.accelerator.waiting import co_runs_of, waits_by
+from slowpath.contention.accelerators import co_runs_of, waits_by
+from slowpath.contention.columns import Clients, CoRuns, Origin, Query
 from slowpath.contention.composition import Pattern
 from slowpath.contention.mixes import predict_mixes
 from slowpath.contention.model import FunctionModel, Profiles, learn
 from slowpath.contention.prediction import predict, query_with_competitors
-from slowpath.contention.tables.profiles import Clients, CoRuns, Origin, Query
-from slowpath.contention.tables.reading import read_memory, read_mixes
+from slowpath.contention.reading import read_memory, read_mixes
 from slowpath.core.errors import InputError
 from support import GOLDEN, check_golden
 

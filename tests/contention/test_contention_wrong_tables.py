@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from contention_wrong import FAST, PLACED, PREDICTED, TRAINED, folder_of_good_files, said_by
-from slowpath.contention.tables.reading import reciprocal
+from slowpath.contention.reading import reciprocal
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels
 

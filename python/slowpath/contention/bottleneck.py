@@ -23,6 +23,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from slowpath.contention.columns import ATTRIBUTES as COLUMNS
 from slowpath.contention.documents import (
     Crossing,
     Diagnosed,
@@ -32,7 +33,6 @@ from slowpath.contention.documents import (
 )
 from slowpath.contention.mixes import Kind, MixPredictions, predict_mixes
 from slowpath.contention.prediction import ACCELERATOR, ACCELERATOR_SPREAD, MEMORY
-from slowpath.contention.tables.columns import ATTRIBUTES as COLUMNS
 
 
 class Setting(NamedTuple):

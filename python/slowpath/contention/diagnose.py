@@ -3,9 +3,9 @@
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from slowpath.contention.columns import ATTRIBUTES as COLUMNS
 from slowpath.contention.options import Traffic, quiet_libraries, read_beside, read_traffic
 from slowpath.contention.saved import need
-from slowpath.contention.tables.columns import ATTRIBUTES as COLUMNS
 from slowpath.core import engine
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter

@@ -22,14 +22,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from slowpath.contention.accelerator.waiting import co_runs_of, waits_by
+from slowpath.contention.accelerators import co_runs_of, waits_by
+from slowpath.contention.columns import TRAFFIC_NAMES, MemoryProfile, Mixes, Query
 from slowpath.contention.composition import COMPOSITIONS, bottleneck
 from slowpath.contention.memory.features import Columns
 from slowpath.contention.memory.recipes import RECIPES, MemoryStage, fit_stage
 from slowpath.contention.model import FunctionModel, rows_of
 from slowpath.contention.prediction import ACCELERATOR, MEMORY, Predictions, predict
-from slowpath.contention.tables.columns import TRAFFIC_NAMES
-from slowpath.contention.tables.profiles import MemoryProfile, Mixes, Query
 from slowpath.core.arrays import Floats, Indices
 from slowpath.core.errors import InputError
 

@@ -10,12 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.contention.accelerator.round_robin import throughputs
+from slowpath.contention.accelerators import throughputs
+from slowpath.contention.columns import TRAFFIC_NAMES, Clients, Query
 from slowpath.contention.composition import contention_at, together_by_row
 from slowpath.contention.model import FunctionModel
 from slowpath.contention.prediction import check_compatible, contention_of, predict
-from slowpath.contention.tables.columns import TRAFFIC_NAMES
-from slowpath.contention.tables.profiles import Clients, Query
 from slowpath.core.arrays import Floats, Indices
 
 

@@ -5,10 +5,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.contention.accelerator.service import RequestTime, fit_request_time
-from slowpath.contention.accelerator.waiting import Waits, waits_by
-from slowpath.contention.composition import Pattern
-from slowpath.contention.execution_pattern import Reason
+from slowpath.contention.accelerators import RequestTime, Waits, fit_request_time, waits_by
+from slowpath.contention.columns import (
+    TRAFFIC_NAMES,
+    AcceleratorProfile,
+    CoRuns,
+    MemoryProfile,
+    OwnContention,
+)
+from slowpath.contention.composition import Pattern, Reason
 from slowpath.contention.memory.features import CACHE_MB, Columns, Rows
 from slowpath.contention.memory.intervals import (
     Conformal,
@@ -19,13 +24,6 @@ from slowpath.contention.memory.intervals import (
 )
 from slowpath.contention.memory.recipes import Kernels, MemoryStage, Recipe, fit_stage
 from slowpath.contention.memory.selection import Score, select
-from slowpath.contention.tables.columns import TRAFFIC_NAMES
-from slowpath.contention.tables.profiles import (
-    AcceleratorProfile,
-    CoRuns,
-    MemoryProfile,
-    OwnContention,
-)
 from slowpath.core.arrays import Floats
 
 _UNKNOWN = 9.0

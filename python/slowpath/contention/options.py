@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from slowpath.core.errors import OptionError
 
 if TYPE_CHECKING:
-    from slowpath.contention.tables.columns import Column
+    from slowpath.contention.columns import Column
 
 
 class Traffic(NamedTuple):
@@ -30,7 +30,7 @@ def read_traffic(text: str) -> Traffic:
     Raises:
         OptionError: if a key or value is wrong, or flows or size is missing.
     """
-    from slowpath.contention.tables.columns import ATTRIBUTES
+    from slowpath.contention.columns import ATTRIBUTES
 
     found = dict[str, float]()
     for part in text.split(","):

@@ -6,9 +6,9 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from slowpath.contention.cells import SUFFIX
 from slowpath.contention.options import quiet_libraries, read_beside, read_recipe, read_traffic
 from slowpath.contention.saved import need, need_parquet
-from slowpath.contention.tables.parquet import SUFFIX
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, check_page, write_error, write_text
@@ -16,11 +16,11 @@ from slowpath.core.pictures import check_picture
 from slowpath.core.terminal import is_terminal, note, tell
 
 if TYPE_CHECKING:
+    from slowpath.contention.columns import Query
     from slowpath.contention.memory.evaluation import Evaluated
     from slowpath.contention.memory.features import Rows
     from slowpath.contention.model import FunctionModel
     from slowpath.contention.prediction import Predictions
-    from slowpath.contention.tables.profiles import Query
 
 
 _WRITTEN = (".csv", ".json", SUFFIX)
@@ -89,9 +89,9 @@ def _check(given: Namespace) -> None:
 
 def _of_tables(given: Namespace) -> "tuple[FunctionModel, Query]":
     """Return a model trained on published or own tables, and the query."""
-    from slowpath.contention.tables.cells import read_cells
-    from slowpath.contention.tables.columns import REQUEST_TIME, THROUGHPUT, missing_column_error
-    from slowpath.contention.tables.reading import kind_of, read_query
+    from slowpath.contention.cells import read_cells
+    from slowpath.contention.columns import REQUEST_TIME, THROUGHPUT, missing_column_error
+    from slowpath.contention.reading import kind_of, read_query
     from slowpath.contention.train import learned
 
     for file in given.memory:
@@ -103,7 +103,7 @@ def _of_tables(given: Namespace) -> "tuple[FunctionModel, Query]":
             raise missing_column_error(read_cells(given.accelerator), REQUEST_TIME)
         tables.append(given.accelerator)
     # Errors in the query should show before the slow choice of the model.
-    from slowpath.contention.tables.reading import read_memory
+    from slowpath.contention.reading import read_memory
 
     query = read_query(
         given.query,
@@ -118,8 +118,8 @@ def _of_tables(given: Namespace) -> "tuple[FunctionModel, Query]":
 def _of_models(given: Namespace) -> "tuple[FunctionModel, Query]":
     """Return a saved model, and the query built from files or options."""
     from slowpath.contention.prediction import query_with_competitors
+    from slowpath.contention.reading import read_query
     from slowpath.contention.saved import read
-    from slowpath.contention.tables.reading import read_query
 
     model = read(given.model)
     if given.query is not None:
@@ -212,7 +212,7 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
     need()
     names = [read_recipe(name) for name in given.recipe or ()]
     from slowpath.contention.model import rows_of
-    from slowpath.contention.tables.reading import read_memory
+    from slowpath.contention.reading import read_memory
 
     memory = read_memory(given.table)
     with quiet_libraries():

@@ -2,7 +2,7 @@
 
 The execution pattern is detected from mixes with competitors for memory and for the accelerator at
 once (paper, 4.2). For each pattern, models of the single resources predict these mixes, as a share
-of the solo throughput measured beside the mix. `execution_pattern.py` compares the errors of both
+of the solo throughput measured beside the mix. `composition.better_of` compares the errors of both
 patterns.
 """
 
@@ -12,15 +12,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.contention.accelerator.round_robin import throughputs
-from slowpath.contention.accelerator.service import RequestTime
-from slowpath.contention.accelerator.waiting import waits_in
-from slowpath.contention.composition import Pattern, contention_at, total_contention
-from slowpath.contention.execution_pattern import Detected, Reason, better_of
+from slowpath.contention.accelerators import RequestTime, throughputs, waits_in
+from slowpath.contention.columns import TRAFFIC_NAMES, Clients, Mixes, OwnContention, Query
+from slowpath.contention.composition import (
+    Detected,
+    Pattern,
+    Reason,
+    better_of,
+    contention_at,
+    total_contention,
+)
 from slowpath.contention.memory.intervals import TOGETHER
 from slowpath.contention.model import FunctionModel
-from slowpath.contention.tables.columns import TRAFFIC_NAMES
-from slowpath.contention.tables.profiles import Clients, Mixes, OwnContention, Query
 from slowpath.core.arrays import Floats, Mask
 from slowpath.core.errors import InputError
 

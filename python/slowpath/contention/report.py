@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from slowpath.contention.execution_pattern import Reason
+from slowpath.contention.cells import write_columns
+from slowpath.contention.columns import Query
+from slowpath.contention.composition import Reason
 from slowpath.contention.memory.recipes import RECIPES, Recipe
 from slowpath.contention.methods import METHODS, Method
 from slowpath.contention.model import FunctionModel
 from slowpath.contention.prediction import Predictions
 from slowpath.contention.saved import written
-from slowpath.contention.tables.parquet import write_columns
-from slowpath.contention.tables.profiles import Query
 from slowpath.core import engine
 from slowpath.core.printable import csv_line, json_line, one_line
 from slowpath.core.terminal import Line, grid

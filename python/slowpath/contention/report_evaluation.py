@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from slowpath.contention.columns import MemoryProfile
 from slowpath.contention.memory.evaluation import Evaluated
-from slowpath.contention.tables.profiles import MemoryProfile
 from slowpath.core import engine
 from slowpath.core.formats import Lines, json_report
 from slowpath.core.html.chart import Chart, Curve, Points, draw

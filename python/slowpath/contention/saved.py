@@ -14,19 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from slowpath.contention.documents import (
-    Checked,
-    SavedDetection,
-    SavedModel,
-    SavedOrigin,
-    SavedReason,
-    SavedRows,
-)
-from slowpath.contention.execution_pattern import Detected, Reason
-from slowpath.contention.memory.recipes import RECIPES, Kernels
-from slowpath.contention.memory.selection import Score
-from slowpath.contention.model import FunctionModel, ModelChoice, Profiles, learn
-from slowpath.contention.tables.columns import (
+from slowpath.contention.columns import (
     ALL,
     ALONE,
     CLIENT_QUEUES,
@@ -40,16 +28,26 @@ from slowpath.contention.tables.columns import (
     THROUGHPUT,
     TRAFFIC,
     WORKING_SET,
-    invalid_reason,
-)
-from slowpath.contention.tables.profiles import (
     AcceleratorProfile,
     CoRuns,
     MemoryProfile,
     Origin,
     OwnContention,
+    invalid_reason,
 )
-from slowpath.contention.tables.reading import FEWEST, FEWEST_REQUESTS, SAME
+from slowpath.contention.composition import Detected, Reason
+from slowpath.contention.documents import (
+    Checked,
+    SavedDetection,
+    SavedModel,
+    SavedOrigin,
+    SavedReason,
+    SavedRows,
+)
+from slowpath.contention.memory.recipes import RECIPES, Kernels
+from slowpath.contention.memory.selection import Score
+from slowpath.contention.model import FunctionModel, ModelChoice, Profiles, learn
+from slowpath.contention.reading import FEWEST, FEWEST_REQUESTS, SAME
 from slowpath.core import engine
 from slowpath.core.errors import InputError, UnavailableError
 from slowpath.core.inputs import read_text

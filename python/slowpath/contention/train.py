@@ -14,10 +14,9 @@ from slowpath.core.inputs import check_output, write_text
 from slowpath.core.terminal import note
 
 if TYPE_CHECKING:
-    from slowpath.contention.composition import Pattern
-    from slowpath.contention.execution_pattern import Reason
+    from slowpath.contention.columns import MemoryProfile, Mixes
+    from slowpath.contention.composition import Pattern, Reason
     from slowpath.contention.model import FunctionModel, Profiles
-    from slowpath.contention.tables.profiles import MemoryProfile, Mixes
 
 
 _HAVE = {
@@ -106,7 +105,7 @@ def learned(
         InputError: if a table cannot be used, or two tables are of the same kind.
         OptionError: if an option has a wrong value.
     """
-    from slowpath.contention.accelerator.service import fit_request_time
+    from slowpath.contention.accelerators import fit_request_time
     from slowpath.contention.memory.recipes import RECIPES
     from slowpath.contention.methods import widening
     from slowpath.contention.model import choose, learn
@@ -133,10 +132,10 @@ def _measured(tables: Sequence[str]) -> "tuple[Profiles, Mixes | None]":
     Raises:
         InputError: if a table cannot be used, or two tables are of the same kind.
     """
-    from slowpath.contention.accelerator.waiting import co_runs_of
+    from slowpath.contention import reading
+    from slowpath.contention.accelerators import co_runs_of
     from slowpath.contention.model import Profiles
-    from slowpath.contention.tables import reading
-    from slowpath.contention.tables.reading import read_mixes
+    from slowpath.contention.reading import read_mixes
 
     kinds = {file: reading.kind_of(file) for file in dict.fromkeys(tables)}
     memory_files = [file for file in tables if kinds[file] == "memory"]

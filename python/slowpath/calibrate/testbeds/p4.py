@@ -38,6 +38,9 @@ class P4(TestBed):
         yield _Writer(stopping)
 
 
+BED = P4()
+
+
 class _Writer:
     def __init__(self, stopping: Stopping) -> None:
         self._stopping = stopping

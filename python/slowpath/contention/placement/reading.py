@@ -12,13 +12,13 @@ from collections.abc import Iterable
 import numpy as np
 
 from slowpath.contention import saved
+from slowpath.contention.cells import Table, read_cells
+from slowpath.contention.columns import ATTRIBUTES, THROUGHPUT, Column, column_of, has
 from slowpath.contention.mixes import Kind
 from slowpath.contention.model import FunctionModel
 from slowpath.contention.placement.fleet import Arrivals, Fleet, Function, GroundTruth, Mix
 from slowpath.contention.placement.measured import Measured, measured
 from slowpath.contention.prediction import check_compatible, contention_of
-from slowpath.contention.tables.cells import Table, read_cells
-from slowpath.contention.tables.columns import ATTRIBUTES, THROUGHPUT, Column, column_of, has
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_text
 from slowpath.core.spanned import Place, Spanned, decimal, mapping, read_spanned, table, text

@@ -148,7 +148,7 @@ def queued_time(own: float, client: Client, took: float) -> float:
 
     For a client below saturation, it follows from the round-robin equilibrium (docs/contention.md).
     """
-    from slowpath.contention.accelerator.round_robin import throughputs
+    from slowpath.contention.accelerators import throughputs
 
     if client.rate is None:
         return client.queues * took

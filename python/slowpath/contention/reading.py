@@ -20,8 +20,8 @@ from typing import Literal
 
 import numpy as np
 
-from slowpath.contention.tables.cells import Table, read_cells
-from slowpath.contention.tables.columns import (
+from slowpath.contention.cells import Table, read_cells
+from slowpath.contention.columns import (
     ALL,
     ALONE,
     CLIENT_QUEUES,
@@ -37,19 +37,17 @@ from slowpath.contention.tables.columns import (
     THROUGHPUT,
     TRAFFIC,
     WORKING_SET,
-    Column,
-    column_of,
-    columns_of,
-    has,
-    optional_column,
-)
-from slowpath.contention.tables.profiles import (
     AcceleratorProfile,
+    Column,
     MemoryProfile,
     Mixes,
     Origin,
     OwnContention,
     Query,
+    column_of,
+    columns_of,
+    has,
+    optional_column,
 )
 from slowpath.core.errors import InputError
 

@@ -1,1 +1,0 @@
-"""Models of contention for accelerators that serve their clients round-robin."""

@@ -1,0 +1,386 @@
+"""Clients of an accelerator: request times, throughput, and waiting times.
+
+**Request time**, a line over the match ratio (Eq. 5). The accelerator reads each byte and reports
+each match; their number is match ratio x bytes. For rows with several packet sizes, t0 and a are
+lines over the size; the paper has one size.
+
+**Throughput of clients of round-robin accelerators.** Queues are visited in turn. A visit serves
+one request; a visit to an empty queue takes no time. Let x be the number of rounds per unit of time
+while a request waits. A queue whose requests arrive more slowly than x never builds up: it is
+served at the rate of its arrivals. Any other queue is served once in each round. If such a queue
+exists, the accelerator is always busy, so x is the solution of
+
+    sum over clients j of  n_j t_j min(rate_j / n_j, x)  =  1
+
+Otherwise the accelerator has enough time, and each client gets the rate of its arrivals. The left
+side is continuous, increasing and piecewise linear, so sorting finds x. Long-term means depend only
+on mean rates and times (as in polling systems with one request per visit). With infinite rates this
+is Eq. 2 of the paper; with one finite rate below x, its Eq. 8.
+
+Times are of one request, in any unit; throughputs are in its reciprocal. The paper writes the last
+form of Eq. 2, and Eq. 6, with squares of queue numbers. Its Eq. 1 (a round takes sum n_j t_j, and
+serves each queue once) implies them only without the squares, since T_solo = 1 / t for any n. With
+one queue each, as in all measurements of the paper, both are equal. We use Eq. 1.
+
+**Waiting time of run-to-completion functions.** A queue that is never empty waits for all others in
+each round (Eq. 1). A function with other work between its requests overlaps some of this work with
+service of the others, and waits for the rest. While others are served, it waits for a share k of
+the time, for any load. With rho the share of time in which the accelerator serves others,
+
+    T  =  T_solo (1 - k rho)
+
+This line ends where others get all the time that the function leaves, rho = 1 - T t (with t the
+time of its own request). The share k depends on the length of the others' requests. It is measured
+in co-runs with clients that always have a request. The paper has such a line (Figure 4), but uses
+Eq. 2 for its end.
+
+Mixes with one client that always has a request, and no other competitor, show the added time of a
+packet. Their traffic differs, so the added time is taken to be the same. Neighbouring co-runs are
+averaged, as waits scatter more than throughputs. If these waits predict left-out mixes no better
+than a whole round of the client's requests does (Eq. 1), the whole round is used.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from slowpath.contention.columns import (
+    TRAFFIC_NAMES,
+    AcceleratorProfile,
+    Clients,
+    CoRuns,
+    Mixes,
+    Query,
+)
+from slowpath.core.arrays import Floats, Mask
+from slowpath.core.errors import InputError
+
+
+def throughputs(queues: Floats, request_time: Floats, rate: Floats) -> Floats:
+    """Return the throughput of each client.
+
+    Args:
+        queues: number of queues of each client, > 0; clients are the last axis.
+        request_time: time of one request of each client, > 0.
+        rate: arrival rate of each client, >= 0; infinite if it always has a request.
+
+    Returns:
+        Requests per unit of time, in the common shape of the arguments.
+    """
+    queues, request_time, rate = np.broadcast_arrays(queues, request_time, rate)
+    level = rounds(queues, request_time, rate)[..., None]
+    return np.asarray(np.minimum(rate, queues * level))
+
+
+def rounds(queues: Floats, request_time: Floats, rate: Floats) -> Floats:
+    """Return the rounds per unit of time, without the client axis; infinite if no client waits."""
+    weight = queues * request_time  # time of a client in a round
+    each = rate / queues  # arrivals at each queue
+    order = np.argsort(each, axis=-1, kind="stable")
+    weight = np.take_along_axis(weight, order, axis=-1)
+    each = np.take_along_axis(each, order, axis=-1)
+    finite = np.where(np.isfinite(each), each, 0.0)
+    taken = np.cumsum(weight * finite, axis=-1)
+    below = np.concatenate([np.zeros_like(taken[..., :1]), taken[..., :-1]], axis=-1)
+    above = np.cumsum(weight[..., ::-1], axis=-1)[..., ::-1]
+    # If the clients from k on wait, they share the time that the others leave.
+    slower = np.concatenate([np.zeros_like(each[..., :1]), finite[..., :-1]], axis=-1)
+    levels = np.maximum((1 - below) / above, slower)  # waiting queues are served at least as often
+    waits = levels < each
+    first = np.argmax(waits, axis=-1)[..., None]
+    found = np.take_along_axis(levels, first, axis=-1)[..., 0]
+    return np.asarray(np.where(waits.any(axis=-1), found, np.inf))
+
+
+_ROUNDING = 1e-9
+_CONFIDENCE = 0.95
+"""Confidence for falling request times: noise alone makes them fall in at most one of 20 cases."""
+
+
+class RequestTime(NamedTuple):
+    """Request time of a function at an accelerator."""
+
+    base: float  # time without matches
+    per_match: float  # time for each match per MB
+    lowest: float  # lowest measured match ratio
+    highest: float  # highest measured match ratio
+    spread: float | None  # standard deviation of relative residuals; None without residuals
+    per_byte: float = 0.0  # per byte of the packet; this and the next are 0 with a single size
+    per_match_and_byte: float = 0.0
+    sizes: tuple[float, float] = (0.0, math.inf)  # least and greatest measured packet size
+
+    def at(self, mtbr: Floats, size: Floats) -> Floats:
+        """Return the time at match ratios in matches per MB, and packet sizes in bytes.
+
+        Sizes outside the measured range are clipped to it.
+        """
+        size = np.clip(size, *self.sizes)
+        base = self.base + self.per_byte * size
+        return np.asarray(base + (self.per_match + self.per_match_and_byte * size) * mtbr)
+
+    def outside(self, mtbr: Floats) -> Mask:
+        """Return true for match ratios outside the measured range."""
+        return np.asarray((mtbr < self.lowest) | (mtbr > self.highest))
+
+    def scaled(self, factor: float) -> "RequestTime":
+        """Return the request time multiplied by a factor."""
+        return self._replace(
+            base=self.base * factor,
+            per_match=self.per_match * factor,
+            per_byte=self.per_byte * factor,
+            per_match_and_byte=self.per_match_and_byte * factor,
+        )
+
+    def words(self) -> str:
+        """Return the formula."""
+        if not self.per_byte and not self.per_match_and_byte:
+            return f"{self.base:.4g} + {self.per_match:.4g} x matches/MB"
+        base = f"{self.base:.4g} + {self.per_byte:.4g} x bytes"
+        return (
+            f"{base} + ({self.per_match:.4g} + {self.per_match_and_byte:.4g} x bytes) x matches/MB"
+        )
+
+
+def fit_request_time(profile: AcceleratorProfile) -> RequestTime:
+    """Fit the lines by least squares of relative differences.
+
+    If times fall with the match ratio by no more than noise explains, the time is constant. If the
+    times of an accelerator do not depend on matches, half of all fitted lines fall.
+
+    Raises:
+        InputError: if times fall with the match ratio, the time without matches is negative, or
+            there are too few different sizes and match ratios.
+    """
+    mtbr, size = profile.mtbr, profile.size
+    ones = np.ones(len(mtbr))
+    sized = size is not None and float(np.ptp(size)) > 0
+    terms = [ones, mtbr] if size is None or not sized else [ones, mtbr, size, mtbr * size]
+    design = np.column_stack(terms) / profile.request_time[:, None]
+    file = profile.origin.files[0]
+    scale = np.abs(design).max(axis=0, initial=0.0)
+    scale[scale == 0] = 1.0
+    found, _, rank, _ = np.linalg.lstsq(design / scale, ones, rcond=None)
+    if sized and rank < len(terms):
+        reason = "request times of several sizes take two match ratios of each of two sizes"
+        raise InputError(file, f"{reason} at least")
+    found = found / scale
+    if not sized and found[1] < 0 and not _falls(design, found):
+        design = design[:, :1]
+        found = np.array([design[:, 0].sum() / (design[:, 0] @ design[:, 0])])
+    rest = design @ found - 1
+    free = len(rest) - len(found)
+    base, per_match, per_byte, both = (*found.tolist(), 0.0, 0.0, 0.0)[:4]
+    time = RequestTime(
+        base,
+        per_match,
+        float(mtbr.min()),
+        float(mtbr.max()),
+        math.sqrt(float(rest @ rest) / free) if free > 0 else None,
+        per_byte,
+        both,
+    )
+    sizes = np.zeros(1)
+    if sized and size is not None:
+        sizes = np.unique(size)
+        time = time._replace(sizes=(float(sizes[0]), float(sizes[-1])))
+    without, slope = time.at(np.zeros(1), sizes), per_match + both * sizes
+    slack = _ROUNDING * float(profile.request_time.min())
+    if slope.min() * mtbr.max() < -slack:
+        raise InputError(file, "requests with more matches take less time; are the columns right?")
+    if without.min() < -slack:
+        reason = "the line through the request times is below zero without matches"
+        raise InputError(file, f"{reason}; measure smaller match ratios")
+    if sized:
+        return time
+    return time._replace(base=max(base, 0.0), per_match=max(per_match, 0.0))
+
+
+def _falls(design: Floats, found: Floats) -> bool:
+    """Return true if a line falls by more than its scatter explains (t test of its slope)."""
+    from scipy.special import stdtrit
+
+    rest = design @ found - 1
+    free = len(rest) - len(found)
+    if free <= 0:
+        return True
+    variance = float(rest @ rest) / free * np.linalg.inv(design.T @ design)[1, 1]
+    return bool(-found[1] > stdtrit(free, _CONFIDENCE) * math.sqrt(variance))
+
+
+class IdentificationError(ValueError):
+    """Co-runs that do not identify the function; the text gives the reason."""
+
+
+class CoRun(NamedTuple):
+    """A function beside a client that always has a request; both saturate the accelerator."""
+
+    queues: float  # queues of the client
+    request_time: float  # request time of the client
+    throughput: float  # throughput of the function
+
+
+_TWO = 2
+_HALVINGS = 50
+
+
+class Waits(NamedTuple):
+    """Waiting time of a request, by the round time of clients that always have a request."""
+
+    taken: Floats  # round time of these clients, ascending
+    wait: Floats
+
+    def at(self, taken: Floats) -> Floats:
+        """Return the wait, interpolated between measured values, constant outside their range."""
+        return np.asarray(np.interp(taken, self.taken, self.wait))
+
+
+class Others(NamedTuple):
+    """Other clients of an accelerator, on the last axis."""
+
+    queues: Floats
+    request_time: Floats
+    rate: Floats  # requests per unit of time; infinite if always pending, 0 for no client
+
+
+def measured_waits(solo: float, runs: Sequence[CoRun]) -> Waits:
+    """Return the waits of requests, from co-runs with clients that always have a request.
+
+    Raises:
+        IdentificationError: if co-runs are all alike, or the function does not wait.
+    """
+    taken, wait = waits_of(solo, runs)
+    if len(np.unique(taken)) < _TWO:
+        raise IdentificationError("two co-runs with different request times are needed")
+    if wait[-1] <= max(wait[0], 0.0):
+        reason = "longer requests of the other do not slow the function"
+        raise IdentificationError(f"{reason}: it does not wait for the accelerator")
+    # Waits increase with the round time; any decrease is noise.
+    return Waits(taken, np.maximum.accumulate(np.maximum(wait, 0.0)))
+
+
+def waits_of(solo: float, runs: Sequence[CoRun]) -> Waits:
+    """Return the measured time that clients with pending requests add to a packet, by round time.
+
+    Raises:
+        IdentificationError: if a time or throughput is not positive.
+    """
+    if solo <= 0 or any(min(run) <= 0 for run in runs):
+        raise IdentificationError("queues, request times and throughputs have to be above zero")
+    found = sorted((run.queues * run.request_time, 1 / run.throughput - 1 / solo) for run in runs)
+    taken, wait = np.array(found).reshape(-1, 2).T
+    return Waits(taken, wait)
+
+
+def others_round_time(others: Others) -> Floats:
+    """Return the time that others take in a round in which all of them have a request, by row."""
+    there = np.where(others.rate > 0, others.queues * others.request_time, 0.0)
+    return np.asarray(there.sum(axis=-1))
+
+
+def wait_per_packet(alone: Floats, request_time: Floats, wait: Floats, others: Others) -> Floats:
+    """Return the time per packet in which a function waits for its requests.
+
+    Args:
+        alone: time of a packet without waits here, by row.
+        request_time: time of its own requests, by row.
+        wait: waiting time if others always had a request, by row.
+        others: other clients, by row.
+    """
+    solo, full = 1 / alone, 1 / (alone + wait)
+    share = (1 - full / solo) / (1 - full * request_time)
+    least, most = np.zeros_like(solo), solo.copy()
+    for _ in range(_HALVINGS):
+        middle = (least + most) / 2
+        possible = solo * (1 - share * _busy(middle, request_time, others))
+        least = np.where(possible >= middle, middle, least)
+        most = np.where(possible >= middle, most, middle)
+    return np.asarray(2 / (least + most) - alone)
+
+
+def _busy(throughput: Floats, request_time: Floats, others: Others) -> Floats:
+    """Return the share of time in which others are served, at this throughput of the function."""
+    queues = np.concatenate([np.ones_like(others.queues[..., :1]), others.queues], axis=-1)
+    time = np.concatenate([request_time[..., None], others.request_time], axis=-1)
+    rate = np.concatenate([throughput[..., None], others.rate], axis=-1)
+    # Others cannot take the function's own share: its requests wait, but are never rejected.
+    left = np.maximum(1 - throughput * request_time, 0.0)
+    served = throughputs(queues, time, rate)[..., 1:] * others.request_time
+    return np.asarray(np.minimum(served.sum(axis=-1), left))
+
+
+_POINTS = 8
+"""Maximum number of groups of averaged co-runs."""
+_JUDGED = 4
+"""Least number of different round times to judge waits; all but the ends are left out in turn."""
+_TINY = 1e-300
+_MOST = 0.999
+"""Maximum share of a packet's time for its own request."""
+
+
+def co_runs_of(mixes: Mixes) -> CoRuns | None:
+    """Return the mixes that show waiting times; None without such mixes."""
+    contention = [values for name, values in mixes.columns.items() if name not in TRAFFIC_NAMES]
+    alone = ~np.any(contention, axis=0)
+    some = mixes.where(alone & (mixes.queues > 0) & np.isinf(mixes.rate))
+    if not some.rows:
+        return None
+    return CoRuns(
+        some.origin, some.rows, some.queues, some.request_time, some.alone, some.throughput
+    )
+
+
+def waits_by(runs: CoRuns) -> Waits | None:
+    """Return the waits in co-runs; None without waits, or if whole rounds predict better."""
+    round_time, added = runs.queues * runs.request_time, 1 / runs.throughput - 1 / runs.alone
+    found = _waits(round_time, added)
+    if found is None or len(np.unique(round_time)) < _JUDGED:
+        return found
+    inside = (round_time > round_time.min()) & (round_time < round_time.max())
+    off, whole = np.zeros(0), np.zeros(0)
+    for at in np.flatnonzero(inside):
+        others = round_time != round_time[at]
+        without = _waits(round_time[others], added[others])
+        if without is None:
+            return None
+        said = np.array([float(without.at(round_time[at])), round_time[at]])
+        errors = np.abs(1 / (1 / runs.alone[at] + said) / runs.throughput[at] - 1)
+        off, whole = np.append(off, errors[0]), np.append(whole, errors[1])
+    return found if off.mean() < whole.mean() else None
+
+
+def _waits(round_time: Floats, added: Floats) -> Waits | None:
+    """Return the waits by round time, from the added times."""
+    order = np.argsort(round_time, kind="stable")
+    groups = np.array_split(order, min(len(order), _POINTS))
+    # Only the added time matters; the solo time of a packet is arbitrary here.
+    packet = 2 * max(float(np.abs(added).max()), _TINY)
+    runs = [
+        CoRun(1.0, float(round_time[one].mean()), 1 / (packet + float(added[one].mean())))
+        for one in groups
+    ]
+    try:
+        return measured_waits(1 / packet, runs)
+    except IdentificationError:
+        return None
+
+
+def waits_in(waits: Waits, query: Query, alone: Floats, own: Floats) -> Floats:
+    """Return the waiting time per packet, by row.
+
+    Args:
+        waits: waiting times of the function.
+        query: the other clients of the accelerator.
+        alone: solo time of a packet.
+        own: time of its own request.
+    """
+    clients = query.clients
+    if clients is None:
+        queued = np.zeros(len(alone)) if query.queued is None else query.queued
+        rate = np.where(queued > 0, np.inf, 0.0)[:, None]
+        clients = Clients(np.ones_like(rate), np.maximum(queued, _TINY)[:, None], rate)
+    others = Others(*clients)
+    there = others_round_time(others)
+    found = wait_per_packet(alone, np.minimum(own, _MOST * alone), waits.at(there), others)
+    return np.where(there > 0, np.maximum(found, 0.0), 0.0)

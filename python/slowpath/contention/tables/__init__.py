@@ -1,1 +1,0 @@
-"""Tables with profiles, queries and mixes."""
