@@ -12,19 +12,16 @@ import marshal
 import os
 import select
 import signal
-import threading
 import time
 from collections.abc import Callable, Sequence
 from types import FrameType
 
 from slowpath.core.jobs import Job, JobWorker, Message, WorkerLostError
+from slowpath.core.jobs.child import SIGNALS, Child
 from slowpath.core.jobs.stopping import Stopping
 
 _LENGTH = 8  # bytes of the length that precedes each message
 _CHUNK = 1 << 20
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_FORKING = threading.Lock()
-"""Lock around forks: a process that inherits the pipes of another one hides its death."""
 _SIGNAL_SECONDS = 0.5
 """Seconds between two checks of the process that its owner is alive."""
 _STACKS = (2 * 512 + 128) << 20
@@ -82,24 +79,16 @@ class _Process:
     def __init__(self, jobs: Sequence[Job], memory: Memory) -> None:
         self._buffer = bytearray()
         self._poll = select.poll()
-        with _FORKING:  # a cluster worker has several threads that fork
-            self._fork(jobs, memory)
-        self._poll.register(self._answers, select.POLLIN)
-
-    def _fork(self, jobs: Sequence[Job], memory: Memory) -> None:
         theirs, self._requests = os.pipe()
-        self._answers, answers = os.pipe()
         self._errors = os.memfd_create("errors") if hasattr(os, "memfd_create") else -1
-        # Block signals until the new process has its handlers.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-        self._pid = os.fork()
-        if self._pid == 0:
+
+        def serve(answers: int) -> int:
             os.close(self._requests)
-            os.close(self._answers)
-            _serve(jobs, theirs, answers, self._errors, memory)  # does not return
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            return _serve(jobs, theirs, answers, self._errors, memory)
+
+        self._child = Child(serve)
         os.close(theirs)
-        os.close(answers)
+        self._poll.register(self._child.output, select.POLLIN)
 
     def ask(self, number: int, seconds: float | None) -> None:
         try:
@@ -115,7 +104,7 @@ class _Process:
             # Wait without a limit for the rest of a partial message: its sender is alive.
             if not self._poll.poll(None if self._buffer else max(0, round(1000 * seconds))):
                 return None
-            data = os.read(self._answers, _CHUNK)
+            data = os.read(self._child.output, _CHUNK)
             if not data:
                 raise self._lost()
             self._buffer += data
@@ -132,7 +121,7 @@ class _Process:
         return message
 
     def _lost(self) -> WorkerLostError:
-        status = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+        status, _ = self._child.wait()
         text = ""
         if self._errors >= 0:
             text = os.pread(self._errors, _CHUNK, 0).decode(errors="replace").strip()
@@ -140,29 +129,27 @@ class _Process:
         return WorkerLostError(status, text)
 
     def signal(self, number: int) -> None:
-        os.kill(self._pid, number)
+        os.kill(self._child.pid, number)
 
     def kill(self) -> None:
-        os.kill(self._pid, signal.SIGKILL)
-        os.waitpid(self._pid, 0)
+        self._child.kill()
         self._close()
 
     def _close(self) -> None:
-        for descriptor in (self._requests, self._answers, self._errors):
+        for descriptor in (self._requests, self._errors):
             if descriptor >= 0:
                 os.close(descriptor)
 
 
-def _serve(jobs: Sequence[Job], requests: int, answers: int, errors: int, memory: Memory) -> None:
+def _serve(jobs: Sequence[Job], requests: int, answers: int, errors: int, memory: Memory) -> int:
     """Run requested jobs in the forked process until the owner closes the pipe."""
-    status = 1
     try:
         stopping = Stopping()
         # A terminal signals both processes. Only the owner handles that; it then sends SIGINT.
         signal.signal(signal.SIGINT, lambda *_: stopping.ask())
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         _watch(os.getppid())
         if errors >= 0:
             os.dup2(errors, 2)
@@ -174,13 +161,12 @@ def _serve(jobs: Sequence[Job], requests: int, answers: int, errors: int, memory
             request = os.read(requests, int.from_bytes(length))
             number, seconds = marshal.loads(request)  # noqa: S302 - our own
             jobs[number](seconds, lambda message: _write(answers, message), stopping)
-        status = 0
+        return 0
     except MemoryError:
         os.write(2, b"memory allocation of Python failed")
     except BaseException as defect:  # noqa: BLE001 - the owner reports it
         os.write(2, f"{type(defect).__name__}: {defect}".encode(errors="backslashreplace"))
-    finally:
-        os._exit(status)  # skips cleanup, which is up to the owner
+    return 1
 
 
 def _watch(owner: int) -> None:

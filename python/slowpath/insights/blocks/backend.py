@@ -3,15 +3,15 @@
 If the back end rejects a function, its body is removed, and the rest is compiled again.
 """
 
-import os
 import re
-import selectors
-import signal
 import time
-from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 from slowpath.core.errors import StoppedError
+from slowpath.core.jobs.job import Send, WorkerLostError
+from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs.supervision import ProcessWorker
 from slowpath.insights.source.bpf_steps import CPU, TRIPLE
 
 _REFUSED = re.compile(r"in function ([\w.$-]+)|In function: ([\w.$-]+)")
@@ -22,7 +22,6 @@ _SECONDS = 20.0
 """Time limit of one attempt in seconds."""
 _ALL_SECONDS = 60.0
 """Time limit for compiling functions one by one, in seconds."""
-_CHUNK = 1 << 16
 
 
 class Assembler(NamedTuple):
@@ -96,74 +95,34 @@ def _reason(said: str) -> str:
 
 def _attempt(text: str, file: str, until: float | None) -> tuple[str | None, str]:
     """Return the assembly, or None, and the messages of the child process."""
-    end = time.monotonic() + _SECONDS
-    if until is not None and until <= time.monotonic():
+    left = _SECONDS if until is None else min(_SECONDS, until - time.monotonic())
+    if left <= 0:
         raise StoppedError(file, "total deadline before it was lowered to BPF")
-    made, made_end = os.pipe()
-    said, said_end = os.pipe()
-    child = os.fork()
-    if child == 0:
-        _emit(text, made_end, said_end)  # does not return
-    os.close(made_end)
-    os.close(said_end)
+    worker = ProcessWorker([partial(_emit, text)], lambda: None)
+    worker.start(0, None)
     try:
-        parts = _read((made, said), end if until is None else min(end, until))
+        message = worker.receive(left)
+    except WorkerLostError as lost:
+        return None, lost.text
     finally:
-        with suppress(ProcessLookupError):
-            os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-    if parts is None:
-        if until is not None and time.monotonic() >= until:
-            raise StoppedError(file, "total deadline while it was lowered to BPF")
-        return None, "error: LLVM's back end for BPF takes too long"
-    text, words = (part.decode(errors="replace") for part in parts)
-    complete = os.waitstatus_to_exitcode(status) in (0, -signal.SIGKILL) and text.endswith(_DONE)
-    return (text.removesuffix(_DONE) if complete else None), words
+        worker.kill()
+    if message is not None:
+        made, said = message
+        return made, said
+    if until is not None and time.monotonic() >= until:
+        raise StoppedError(file, "total deadline while it was lowered to BPF")
+    return None, "error: LLVM's back end for BPF takes too long"
 
 
-_DONE = "\n# done\n"
+def _emit(text: str, _seconds: float | None, send: Send, _stopping: Stopping) -> None:
+    """Compile in the other process, and send the assembly, or None, and an error message."""
+    import llvmlite.binding as llvm
 
-
-def _read(pipes: tuple[int, int], end: float) -> list[bytes] | None:
-    """Read two pipes until both are closed; return None if the time is over before."""
-    found = {pipe: bytearray() for pipe in pipes}
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=CPU, opt=2)
+    machine.set_asm_verbosity(True)  # prints names of blocks
     try:
-        with selectors.DefaultSelector() as selector:
-            for pipe in pipes:
-                selector.register(pipe, selectors.EVENT_READ)
-            while selector.get_map():
-                left = end - time.monotonic()
-                ready = selector.select(left) if left > 0 else []
-                if not ready:
-                    return None
-                for key, _ in ready:
-                    data = os.read(key.fd, _CHUNK)
-                    found[key.fd] += data
-                    if not data:
-                        selector.unregister(key.fd)
-    finally:
-        for pipe in pipes:
-            os.close(pipe)
-    return [bytes(one) for one in found.values()]
-
-
-def _emit(text: str, made: int, said: int) -> None:
-    """Compile in the child process, and write assembly and messages to pipes."""
-    code = 1
-    try:
-        os.dup2(said, 2)
-        import llvmlite.binding as llvm
-
-        llvm.initialize_all_targets()
-        llvm.initialize_all_asmprinters()
-        machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=CPU, opt=2)
-        machine.set_asm_verbosity(True)  # prints names of blocks
-        module = llvm.parse_assembly(text)
-        data = (machine.emit_assembly(module) + _DONE).encode()
-        while data:
-            data = data[os.write(made, data) :]
-        code = 0
-    except BaseException as problem:  # noqa: BLE001 - the parent gets the message
-        os.write(said, f"error: {str(problem)[:400]}\n".encode())
-    finally:
-        os._exit(code)
+        send((machine.emit_assembly(llvm.parse_assembly(text)), ""))
+    except RuntimeError as problem:
+        send((None, f"error: {problem}"))

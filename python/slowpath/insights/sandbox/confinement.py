@@ -12,6 +12,8 @@ import struct
 from contextlib import suppress
 from functools import cache
 
+from slowpath.core.jobs.child import Child
+
 _NETWORK = 0x40000000  # CLONE_NEWNET
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2  # of prctl(2)
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | 1  # SECCOMP_RET_ALLOW; SECCOMP_RET_ERRNO with EPERM
@@ -119,7 +121,5 @@ def can_refuse_calls() -> bool:
     """Return true if the kernel lets a process refuse system calls; a child process tries it."""
     # Fill the caches before the fork; all later children inherit them.
     _libc(), _filter(os.uname().machine)
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if refuse_calls() else 1)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    code, _ = Child(lambda _: 0 if refuse_calls() else 1).wait()
+    return code == 0

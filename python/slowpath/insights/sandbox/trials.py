@@ -9,9 +9,9 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
+from slowpath.core.jobs.child import SIGNALS, Child
 from slowpath.insights.sandbox.confinement import limit, refuse_calls
 
 Attempt = Callable[[], dict[str, Any] | None]
@@ -133,68 +133,52 @@ class _Fork:
         """CPU seconds of the process."""
 
     def __enter__(self) -> "_Fork":
-        self._answers, answers = os.pipe()
-        self._pid = os.fork()
-        if self._pid == 0:
-            _try(self._attempts, self._start, self._prepare, self._most, answers)  # does not return
-        os.close(answers)
+        self._child = Child(self._try)
         return self
 
     def __exit__(self, *_ended: object) -> None:
-        with suppress(ProcessLookupError):
-            os.kill(self._pid, signal.SIGKILL)
-        _, status, used = os.wait4(self._pid, 0)
-        self.seconds = used.ru_utime + used.ru_stime
-        self.code = os.waitstatus_to_exitcode(status)
+        self.code, self.seconds = self._child.kill()
         self.hung = self.code == -signal.SIGPROF
-        os.close(self._answers)
 
     def messages(self, end: float) -> Iterator[dict[str, Any]]:
         """Yield the messages of the process until it exits or its time is up."""
         poll = select.poll()
-        poll.register(self._answers, select.POLLIN)
+        poll.register(self._child.output, select.POLLIN)
         buffer = b""
         while True:
             left = min(end - time.monotonic(), _SILENT)
             if left <= 0 or not poll.poll(1000 * left):
                 return
-            data = os.read(self._answers, _CHUNK)
+            data = os.read(self._child.output, _CHUNK)
             if not data:
                 return
             *lines, buffer = (buffer + data).split(b"\n")
             for line in lines:
                 yield json.loads(line)
 
-
-def _try(
-    given: tuple[Sequence[Attempt], CrashRecord],
-    start: int,
-    prepare: Callable[[], None],
-    seconds: int,
-    answers: int,
-) -> None:
-    """Run the attempts in the child process."""
-    (attempts, fates), at = given, start
-    try:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGPROF):
-            signal.signal(number, signal.SIG_DFL)
-        os.closerange(0, answers)
-        os.closerange(answers + 1, answers + 64)
-        limit(seconds, _MEMORY)
-        refuse_calls()
-        prepare()
-        for at in range(start, len(attempts)):
-            if fates.doomed(attempts[at]):
-                continue
-            _say(answers, {"at": at})
-            found = attempts[at]()
-            if found is not None:
-                _say(answers, {"at": at, "found": found})
-    except BaseException:  # noqa: BLE001 - after any exception, the attempt has failed
-        if "SLOWPATH_TRIALS" in os.environ:  # for debugging
-            _say(answers, {"at": at, "defect": traceback.format_exc()})
-    finally:
-        os._exit(0)
+    def _try(self, answers: int) -> int:
+        """Run the attempts in the child process."""
+        (attempts, fates), at = self._attempts, self._start
+        try:
+            for number in (*SIGNALS, signal.SIGALRM, signal.SIGPROF):
+                signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+            os.closerange(0, answers)
+            os.closerange(answers + 1, answers + 64)
+            limit(self._most, _MEMORY)
+            refuse_calls()
+            self._prepare()
+            for at in range(self._start, len(attempts)):
+                if fates.doomed(attempts[at]):
+                    continue
+                _say(answers, {"at": at})
+                found = attempts[at]()
+                if found is not None:
+                    _say(answers, {"at": at, "found": found})
+        except BaseException:  # noqa: BLE001 - after any exception, the attempt has failed
+            if "SLOWPATH_TRIALS" in os.environ:  # for debugging
+                _say(answers, {"at": at, "defect": traceback.format_exc()})
+        return 0
 
 
 def _say(answers: int, message: dict[str, Any]) -> None:
