@@ -7,12 +7,15 @@ import os
 import socket
 import time
 import zlib
+from collections.abc import Callable
 from functools import partial
 from itertools import product
 
+import llvmlite.binding as llvm
 import pytest
 from accelerated.learning import frequent_patterns
 
+from slowpath.core.jobs.child import Child
 from slowpath.insights.accelerators.groups import sensible
 from slowpath.insights.accelerators.harness.bench import noise_of
 from slowpath.insights.accelerators.proofs.crc import kernel_and_solution, prove_crc
@@ -37,10 +40,12 @@ from slowpath.insights.accelerators.references.sums import (
     reverse,
 )
 from slowpath.insights.accelerators.sequences import GAP, occurs
+from slowpath.insights.sandbox import trials
 from slowpath.insights.sandbox.confinement import can_refuse_calls, limit, refuse_calls
-from slowpath.insights.sandbox.native import SIZE, Region
+from slowpath.insights.sandbox.native import SIZE, CompiledModule, Native, Region
 from slowpath.insights.sandbox.trials import Attempt, CrashRecord, Series
-from slowpath.insights.source.functions import Function
+from slowpath.insights.source.functions import Function, functions_of
+from slowpath.insights.source.modules import machine
 
 TEXT = b"123456789"
 FOX = b"The quick brown fox jumps over the lazy dog"
@@ -344,6 +349,61 @@ def test_attempts_that_die_are_passed_over() -> None:
     assert [at for at, _ in found] == [1, 5]
     assert os.getpid() not in {one["pid"] for _, one in found}
     assert Series([dies, lambda: None], 30, time.monotonic() + 60).first() is None
+
+
+_FAULTY = """
+define i8 @bad(ptr %from) {
+  %read = load i8, ptr %from
+  ret i8 %read
+}
+define void @copies(ptr %from) {
+  call ptr @memcpy(ptr %from, ptr %from, i64 64)
+  ret void
+}
+define i16 @adds(i8 signext %one, i8 zeroext %other, i64 %rest) {
+  %a = sext i8 %one to i64
+  %b = zext i8 %other to i64
+  %c = add i64 %a, %b
+  %d = add i64 %c, %rest
+  %e = trunc i64 %d to i16
+  ret i16 %e
+}
+declare ptr @memcpy(ptr, ptr, i64)
+"""
+
+
+def test_a_process_survives_faults_and_another_one_confirms_what_it_finds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module = llvm.parse_assembly(_FAULTY)
+    module.triple, module.data_layout = machine().triple, str(machine().target_data)
+    functions = functions_of(module)
+    code = CompiledModule(module, guarded=True)
+    bad, copies, adds = (code.native(functions[name]) for name in ("bad", "copies", "adds"))
+    assert bad is not None
+    assert copies is not None
+    assert adds is not None
+    assert adds([0xFF, 0xFF, 1 << 40 | 0x1_0003]) == 0x101
+    started, faults = list[int](), list[int]()
+
+    def start(work: Callable[[int], int]) -> Child:
+        started.append(1)
+        return Child(work)
+
+    monkeypatch.setattr(trials, "Child", start)
+
+    def dies(function: Native) -> None:
+        faults.append(1)
+        function([8])
+
+    def finds() -> dict[str, int]:
+        return {"sum": adds([1, 2, 3]), "faults": len(faults)}
+
+    tried: list[Attempt] = [*[partial(dies, bad)] * 20, finds, finds, partial(dies, copies), finds]
+    found = list(Series(tried, 30, time.monotonic() + 60).successes())
+    assert found == [(at, {"sum": 6, "faults": 0}) for at in (20, 21, 23)]
+    # Sixteen faults; four faults; what is found up to the fault in the C library; the rest.
+    assert len(started) == 4
 
 
 def test_what_calls_the_same_as_one_that_died_is_not_tried() -> None:

@@ -5,11 +5,12 @@ import mmap
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 
 from slowpath.insights.sandbox.externals import bind_externals
+from slowpath.insights.sandbox.faults import ARGUMENTS, guard
 from slowpath.insights.source.functions import Function
 from slowpath.insights.source.modules import Module, machine
 
@@ -31,8 +32,8 @@ class Region:
         libc = ctypes.CDLL(None, use_errno=True)
         protect = libc.mprotect
         protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-        for guard in (start, self.address + SIZE):
-            if protect(guard, _PAGE, _NONE):
+        for page in (start, self.address + SIZE):
+            if protect(page, _PAGE, _NONE):
                 raise MemoryError("pages cannot be protected")
 
     def write(self, data: bytes, offset: int = 0) -> None:
@@ -93,10 +94,12 @@ class CompiledModule:
         module: Module,
         *,
         hasty: bool = False,
+        guarded: bool = False,
         instead: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         """Take over and compile the module; `hasty` skips optimisation, for short runs.
 
+        The process survives faults of `guarded` functions, if this kind of machine is known.
         `instead` has, by the name of a C library function, the address of its replacement.
         """
         self._outside = bind_externals(module, instead)
@@ -116,6 +119,9 @@ class CompiledModule:
                 value.linkage = llvm.Linkage.external
         self._engine = llvm.create_mcjit_compiler(module, machine(0 if hasty else 1))
         self._engine.finalize_object()
+        self._guard = guard() if guarded else None
+        if self._guard is not None:
+            self._guard.renew()
         self._sizes = {name: size for name, size in sizes.items() if name not in constant}
         self._sizes |= {name: one.size for name, one in self._outside.items()}
         self.changeable = frozenset(self._sizes)
@@ -157,19 +163,31 @@ class CompiledModule:
         return [one for one in found if one is not None]
 
     def native(self, function: Function) -> Native | None:
-        """Return a callable for a function; None if its types are unsupported or it has no code."""
-        prototype = _prototype(function)
+        """Return a callable for a function; None if its types are unsupported or it has no code.
+
+        The callable raises `FaultError` for a fault that the process survives.
+        """
+        types = _types(function)
         address = self._engine.get_function_address(function.name)
-        if prototype is None or not address:
+        if types is None or not address:
             return None
-        called = prototype(address)
+        result, kinds = types
+        around = self._guard if len(kinds) <= ARGUMENTS else None
+        first, rest = tuple[int, ...](), tuple[int, ...]()
+        if around is not None:
+            first, rest = (address,), (0,) * (ARGUMENTS - len(kinds))
+            kinds = [ctypes.c_uint64, *kinds, *[ctypes.c_uint64] * len(rest)]
+            address = around.address
+        called = ctypes.CFUNCTYPE(result, *kinds)(address)
 
         def call(arguments: Sequence[int]) -> int:
             signal.setitimer(signal.ITIMER_PROF, CALL_SECONDS)
             try:
-                result = called(*arguments)
+                result = called(*first, *arguments, *rest)
             finally:
                 signal.setitimer(signal.ITIMER_PROF, 0)
+            if around is not None:
+                around.check()
             return result or 0
 
         return call
@@ -177,11 +195,12 @@ class CompiledModule:
 
 def has_callable_prototype(function: Function) -> bool:
     """Return true if the arguments and the result are numbers or addresses."""
-    return _prototype(function) is not None
+    return _types(function) is not None
 
 
-def _prototype(function: Function) -> Callable[[int], Callable[..., int | None]] | None:
-    results: Mapping[str, object] = {
+def _types(function: Function) -> tuple[Any, list[Any]] | None:
+    """Return the types of result and parameters for `ctypes`; None if one is unsupported."""
+    results: Mapping[str, Any] = {
         "void": None,
         "pointer": ctypes.c_uint64,
         **{f"i{bits}": kind for bits, kind in _UNSIGNED.items()},
@@ -189,7 +208,7 @@ def _prototype(function: Function) -> Callable[[int], Callable[..., int | None]]
     }
     if function.variadic or function.result not in results:
         return None
-    kinds = list[object]()
+    kinds = list[Any]()
     for one in function.parameters:
         address = one.kind == "pointer" and one.plain
         if address or (one.kind == "integer" and one.bits == 64):  # noqa: PLR2004 - a register
@@ -199,4 +218,4 @@ def _prototype(function: Function) -> Callable[[int], Callable[..., int | None]]
             kinds.append(widths[one.bits])
         else:
             return None
-    return ctypes.CFUNCTYPE(results[function.result], *kinds)  # type: ignore[arg-type]
+    return results[function.result], kinds

@@ -13,6 +13,7 @@ from typing import Any
 
 from slowpath.core.jobs.child import SIGNALS, Child
 from slowpath.insights.sandbox.confinement import limit, refuse_calls
+from slowpath.insights.sandbox.faults import FaultError
 
 Attempt = Callable[[], dict[str, Any] | None]
 """A function to try; it returns a finding in terms of JSON, or None."""
@@ -20,7 +21,9 @@ _SILENT = 60.0
 """Seconds without a message after which a process is killed, even if it only waits."""
 _MEMORY = 512 << 20
 _DEATHS, _HANGING = 128, 6
-"""Limit on processes of one series that die, and on those of them whose call took too long."""
+"""Limit on attempts of one series that die, and on those of them whose call took too long."""
+_SURVIVED = 16
+"""Limit on faults that a process survives: a call that ends early may have allocated memory."""
 _CHUNK = 1 << 16
 
 
@@ -81,20 +84,29 @@ class Series:
 
     def successes(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield number and finding of each attempt that succeeds."""
-        start, hanging, left = 0, 0, self._seconds
-        for _ in range(_DEATHS):
+        start, hanging, dead, left = 0, 0, 0, self._seconds
+        while dead < _DEATHS:
             start = self._next(start)
             if start >= len(self._attempts):
                 return
-            last = None
+            last, told = None, False
             with _Fork((self._attempts, self._fates), start, self._prepare, left) as fork:
                 for message in fork.messages(self._until):
+                    last = message["at"]
+                    start = last + 1
                     if "defect" in message:
                         sys.stderr.write(message["defect"])
                     if "found" in message:
-                        yield message["at"], message["found"]
-                    last = message["at"]
-                    start = last + 1
+                        yield last, message["found"]
+                    if "fault" in message:
+                        self._fates.died(self._attempts[last])
+                        dead += 1
+                    if "again" in message:
+                        start = last
+                    told = "fault" in message or "again" in message
+                    if dead == _DEATHS:
+                        break
+            dead += not told
             hanging += fork.hung
             self.ended = fork.code
             left -= fork.seconds
@@ -157,7 +169,10 @@ class _Fork:
                 yield json.loads(line)
 
     def _try(self, answers: int) -> int:
-        """Run the attempts in the child process."""
+        """Run the attempts in the child process.
+
+        What is found after a fault is tried again by another process, whose memory is undamaged.
+        """
         (attempts, fates), at = self._attempts, self._start
         try:
             for number in (*SIGNALS, signal.SIGALRM, signal.SIGPROF):
@@ -168,11 +183,23 @@ class _Fork:
             limit(self._most, _MEMORY)
             refuse_calls()
             self._prepare()
+            survived = 0
             for at in range(self._start, len(attempts)):
                 if fates.doomed(attempts[at]):
                     continue
                 _say(answers, {"at": at})
-                found = attempts[at]()
+                try:
+                    found = attempts[at]()
+                except FaultError:
+                    _say(answers, {"at": at, "fault": True})
+                    fates.died(attempts[at])
+                    survived += 1
+                    if survived == _SURVIVED:
+                        break
+                    continue
+                if found is not None and survived:
+                    _say(answers, {"at": at, "again": True})
+                    break
                 if found is not None:
                     _say(answers, {"at": at, "found": found})
         except BaseException:  # noqa: BLE001 - after any exception, the attempt has failed

@@ -38,7 +38,7 @@ class Bench:
     def __init__(self, module: Module, functions: Mapping[str, Function]) -> None:
         """Take over the module."""
         self.functions = functions
-        self.code = CompiledModule(module)
+        self.code = CompiledModule(module, guarded=True)
         self.regions = [Region() for _ in range(REGIONS)]
         noise = noise_of(_SEED)
         self.noise = [noise.randbytes(SIZE) for _ in range(REGIONS)]
