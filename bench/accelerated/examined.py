@@ -16,7 +16,7 @@ from slowpath.insights.accelerators.sequences import sequences
 from slowpath.insights.sandbox.confinement import leave_network
 from slowpath.insights.source.calls import reachable_functions
 from slowpath.insights.source.sources import load_source
-from slowpath.insights.source.unit import Program
+from slowpath.insights.source.unit import CompiledUnit
 
 _SECONDS = 420.0
 
@@ -24,8 +24,8 @@ _SECONDS = 420.0
 class Labelled(Identification):
     """An identification that gives its time to functions whose answer will be compared."""
 
-    def __init__(self, program: Program, until: float, only: Collection[str]) -> None:
-        super().__init__(program, until)
+    def __init__(self, unit: CompiledUnit, until: float, only: Collection[str]) -> None:
+        super().__init__(unit, until)
         self._only = only
 
     def _computes(self, name: str) -> bool:
@@ -38,10 +38,10 @@ def examined(
     """What is known of a file's functions, or why it cannot be used; proofs of `only` some."""
     started = time.monotonic()
     try:
-        program = Program(load_source(file, Clang(flags)))
+        unit = CompiledUnit(load_source(file, Clang(flags)), crc_loops=False)
+        functions = unit.functions
     except InputError as problem:
         return {"error": problem.reason}
-    functions = program.functions
     names = own(functions)
     rows = {
         name: {
@@ -59,7 +59,7 @@ def examined(
     if only is not None:
         leave_network()
         until = time.monotonic() + seconds
-        identification = Labelled(program, until, only)
+        identification = Labelled(unit, until, only)
         for found in identification.run():
             row = rows.get(found["function"])  # none of those of headers
             if row is not None and row["found"] is None:

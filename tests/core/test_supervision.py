@@ -156,9 +156,36 @@ def test_errands_say_what_is_wrong() -> None:
         raise InputError("a.bpf.o", "no object")
 
     messages = list[Message]()
-    with IsolatedJob(work, None) as errand, pytest.raises(InputError, match="no object"):
+    with IsolatedJob(None, work) as errand, pytest.raises(InputError, match="no object"):
         errand.run(None, Stopping(), messages.append)
     assert messages == [("begun",)]
+
+
+def test_works_share_a_process_until_one_dies() -> None:
+    made = list[int]()
+
+    def make(_seconds: float | None, _stopping: Stopping, number: int) -> Iterator[Message]:
+        made.append(number)
+        yield "made", os.getpid(), list(made)
+
+    def die(_seconds: float | None, _stopping: Stopping) -> Iterator[Message]:
+        os._exit(3)
+        yield ()
+
+    messages = list[Message]()
+    with IsolatedJob(None, make, die) as job:
+
+        def do_work(number: int, *given: object) -> str | None:
+            job.start(number, None, *given)
+            return job.wait(None, Stopping(), messages.append)
+
+        assert do_work(0, 1) is None
+        assert do_work(0, 2) is None
+        assert do_work(1) == "internal error: exit status 3; please report it"
+        assert do_work(0, 3) is None
+    (_, first, _), (_, second, both), (_, third, new) = messages
+    assert first == second != third
+    assert (made, both, new) == ([], [1, 2], [3])
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -12,7 +12,7 @@ from slowpath.core.engine.objects import Captured
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.accelerators.harness.bench import noise_of
 from slowpath.insights.source.entry import choose_entry
-from slowpath.insights.source.unit import Program
+from slowpath.insights.source.unit import CompiledUnit
 from slowpath.insights.trace.execution import Execution
 from slowpath.insights.trace.request import RunSettings
 from slowpath.insights.trace.xdp_map_contents import InitialContent, tail_call_targets
@@ -54,12 +54,10 @@ def ran(
 
 def _ran(source: Path, packets: Sequence[bytes], maps: MapsFile | None, entry: str | None) -> Ran:
     read = load_runnable(str(source), Clang(), filled=maps is not None)
-    program = Program(read)
+    unit = CompiledUnit(read)
     start = InitialContent(read.object, read.lacking, maps)
-    chosen = choose_entry(
-        str(source), program.functions, entry, tail_call_targets(str(source), start)
-    )
-    execution = Execution(str(source), program.module, program.functions, chosen, start)
+    chosen = choose_entry(str(source), unit.functions, entry, tail_call_targets(str(source), start))
+    execution = Execution(unit, chosen, start)
     arena, store = execution.arena, execution.store
     assert arena is not None
     results = execution.each(packets_of(packets), RunSettings())

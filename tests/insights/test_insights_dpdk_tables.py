@@ -12,7 +12,7 @@ from slowpath.core.engine.objects import Captured
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.source.entry import choose_entry
 from slowpath.insights.source.sources import load_source
-from slowpath.insights.source.unit import Program
+from slowpath.insights.source.unit import CompiledUnit
 from slowpath.insights.trace.execution import Execution
 from slowpath.insights.trace.request import RunSettings
 from support import ROOT
@@ -88,9 +88,9 @@ _OPERATIONS = st.lists(
 def tables_run() -> Execution:
     """`touch`, ready to run; forks of this process run it, each with tables of its own."""
     source = load_source(str(FOLDER / "tables.cc"), Clang(()))
-    program = Program(source)
-    chosen = choose_entry(source.file, program.functions, None)
-    return Execution(source.file, program.module, program.functions, chosen)
+    unit = CompiledUnit(source)
+    chosen = choose_entry(source.file, unit.functions, None)
+    return Execution(unit, chosen)
 
 
 def results_of(sent: list[bytes]) -> list[int | None]:

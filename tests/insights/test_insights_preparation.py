@@ -55,7 +55,7 @@ uint16_t all(const struct context *c, uint16_t *out, int16_t change, size_t n) {
 def program(tmp_path: Path) -> object:
     file = tmp_path / "nf.c"
     file.write_text(SOURCE)
-    return preparation.Program(load_source(str(file), Clang()))
+    return preparation.CompiledUnit(load_source(str(file), Clang()))
 
 
 def test_functions_have_what_the_source_says(program: object, tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_what_is_the_source_s_own_is_known_wherever_it_lies(
     file.parent.mkdir(parents=True)
     beside.write_text("static int beside(int x) { return x * 3; }\n")
     file.write_text('#include "beside.h"\nint own(int x) { return beside(x) + 1; }\n')
-    functions = preparation.Program(load_source(str(file), Clang())).functions
+    functions = preparation.CompiledUnit(load_source(str(file), Clang())).functions
     assert {name: one.own for name, one in functions.items()} == {"own": True, "beside": False}
     assert {name: one.supports for name, one in functions.items()} == {"own": False, "beside": True}
     monkeypatch.setattr(candidates, "_SYSTEM", (str(tmp_path),))
@@ -109,7 +109,7 @@ def test_names_that_are_not_ascii_are_refused_with_their_line(tmp_path: Path) ->
     file.write_text("static int zähler;\n\nint prüfe(int x) { return x + zähler; }\n")
     source = load_source(str(file), Clang())
     with pytest.raises(InputError) as caught:
-        preparation.Program(source)
+        _ = preparation.CompiledUnit(source).functions
     assert caught.value.reason == f"{file}:3: names of functions are ASCII here: prüfe"
 
 
@@ -247,4 +247,4 @@ def test_calls_are_followed() -> None:
 def test_a_module_of_another_machine_is_refused() -> None:
     text = b'target triple = "bpf"\ndefine void @f() {\n  ret void\n}\n'
     with pytest.raises(InputError, match="is for bpf, and this machine is"):
-        preparation.Program(Source("x.ll", text, "text", compiled=False))
+        _ = preparation.CompiledUnit(Source("x.ll", text, "text", compiled=False)).module

@@ -211,7 +211,7 @@ def _planned(asked: PlanOptions) -> tuple[PlanReport, list[bytes]] | None:
                 found.append(message)
 
     try:
-        with heeding_signals() as stopping, IsolatedJob(work, asked.memory_bytes) as errand:
+        with heeding_signals() as stopping, IsolatedJob(asked.memory_bytes, work) as errand:
             seconds = asked.budget_seconds + _GRACE
             stopped = errand.run(seconds, stopping, take, watch.look)
     finally:

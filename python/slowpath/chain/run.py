@@ -168,7 +168,7 @@ def _rewritten(job: ChainOptions, loaded: LoadedChain) -> _Rewritten | None:
 
     with heeding_signals() as stopping, ExitStack() as stack:
         stack.callback(watch.close)
-        with IsolatedJob(work, job.memory_bytes) as errand:
+        with IsolatedJob(job.memory_bytes, work) as errand:
             stopped = errand.run(job.deadline_seconds, stopping, take, watch.look)
         if not found:
             watch.close()

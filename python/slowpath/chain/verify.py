@@ -85,7 +85,7 @@ def compare(comparing: VerifyOptions) -> VerifyReport:
 
     watch = WorkWatch(comparing.second, ending(comparing.deadline_seconds, "--deadline"))
     try:
-        with heeding_signals() as stopping, IsolatedJob(work, comparing.memory_bytes) as errand:
+        with heeding_signals() as stopping, IsolatedJob(comparing.memory_bytes, work) as errand:
             stopped = errand.run(comparing.deadline_seconds, stopping, said.append, watch.look)
     finally:
         watch.close()

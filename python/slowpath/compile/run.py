@@ -132,7 +132,7 @@ def _work(
             subject, job.target, job.options, stopping, verify=job.verify
         )
 
-    with IsolatedJob(work, job.options.memory_bytes) as errand:
+    with IsolatedJob(job.options.memory_bytes, work) as errand:
         return errand.run(job.options.deadline_seconds, stopping, take)
 
 

@@ -131,7 +131,7 @@ def _shown(choice: _Chosen, options: ShowOptions, btf: KernelBtf, stopping: Stop
 
     shown = list[BpfObject]()
     try:
-        with IsolatedJob(work, options.memory) as errand:
+        with IsolatedJob(options.memory, work) as errand:
             stopped = errand.run(None, stopping, lambda message: shown.append(_read(message)))
     except InputError as problem:
         return _failed(choice.file, problem.reason)

@@ -1,4 +1,4 @@
-"""A single job in a worker process, for work other than analyses."""
+"""Work other than analyses in a worker process."""
 
 from collections.abc import Callable, Iterator
 from types import TracebackType
@@ -8,16 +8,23 @@ from slowpath.core.jobs import Message, Send
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.jobs.supervision import ProcessWorker, await_job
 
-Work = Callable[[float | None, Stopping], Iterator[Message]]
-"""A function that works within a number of seconds, if limited, and yields messages."""
+Work = Callable[..., Iterator[Message]]
+"""A function that works within a number of seconds, if limited, and yields messages.
+
+It gets the seconds, a `Stopping`, and the arguments of `IsolatedJob.start`.
+"""
 
 
 class IsolatedJob:
-    """Work in a process with limits on time and memory; a crash does not affect the command."""
+    """Work in a process with limits on time and memory; a crash does not affect the command.
 
-    def __init__(self, work: Work, memory: int | None) -> None:
+    Several pieces of work have one process, and find there what earlier ones have made. After a
+    crash, the next one gets a new process.
+    """
+
+    def __init__(self, memory: int | None, *works: Work) -> None:
         """Prepare the process; `memory` is its limit in bytes."""
-        self._worker = ProcessWorker([_job(work)], lambda: memory)
+        self._worker = ProcessWorker(list(map(_job, works)), lambda: memory)
 
     def __enter__(self) -> "IsolatedJob":
         return self
@@ -34,13 +41,28 @@ class IsolatedJob:
         take: Callable[[Message], None],
         look: Callable[[], None] = lambda: None,
     ) -> str | None:
-        """Run the work and return the reason if it ended early.
+        """Do the first or only work, and return the reason if it ended early.
 
         `take` gets the messages; `look` is called ten times a second.
 
         Raises:
             InputError: if the work cannot be done.
         """
+        self.start(0, seconds)
+        return self.wait(seconds, stopping, take, look)
+
+    def start(self, number: int, seconds: float | None, *given: object) -> None:
+        """Start the work of this number with further arguments; the caller then has to wait."""
+        self._worker.start(number, seconds, given)
+
+    def wait(
+        self,
+        seconds: float | None,
+        stopping: Stopping,
+        take: Callable[[Message], None],
+        look: Callable[[], None] = lambda: None,
+    ) -> str | None:
+        """Wait for the end of the started work, as `run` does."""
         failed = list[InputError]()
         stopped = list[str]()
 
@@ -57,7 +79,6 @@ class IsolatedJob:
             take(message)
             return False
 
-        self._worker.start(0, seconds)
         ending = await_job(self._worker, seconds, stopping, taken, look)
         if failed:
             raise failed[0]
@@ -68,10 +89,10 @@ class IsolatedJob:
         return stopped[0] if stopped else None
 
 
-def _job(work: Work) -> Callable[[float | None, Send, Stopping], None]:
-    def job(seconds: float | None, send: Send, stopping: Stopping) -> None:
+def _job(work: Work) -> Callable[..., None]:
+    def job(seconds: float | None, send: Send, stopping: Stopping, *given: object) -> None:
         try:
-            for message in work(seconds, stopping):
+            for message in work(seconds, stopping, *given):
                 send(message)
             send(("done",))
         except StoppedError as problem:

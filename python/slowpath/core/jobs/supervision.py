@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from types import FrameType
 
-from slowpath.core.jobs import Job, JobWorker, Message, WorkerLostError
+from slowpath.core.jobs import JobWorker, Message, WorkerLostError
 from slowpath.core.jobs.child import SIGNALS, Child
 from slowpath.core.jobs.stopping import Stopping
 
@@ -35,17 +35,17 @@ Memory = Callable[[], int | None]
 class ProcessWorker:
     """A worker that runs jobs in another process; if that dies, the next job gets a new one."""
 
-    def __init__(self, jobs: Sequence[Job], memory: Memory) -> None:
+    def __init__(self, jobs: Sequence[Callable[..., None]], memory: Memory) -> None:
         """Store the jobs; `memory` returns the hard limit of the process in bytes."""
         self._jobs = jobs
         self._memory = memory
         self._process: _Process | None = None
 
-    def start(self, number: int, seconds: float | None) -> None:
-        """Start a job; the caller has to receive all its messages."""
+    def start(self, number: int, seconds: float | None, given: Message = ()) -> None:
+        """Start a job, with further arguments; the caller has to receive all its messages."""
         if self._process is None:
             self._process = _Process(self._jobs, self._memory)
-        self._process.ask(number, seconds)
+        self._process.ask((number, seconds, given))
 
     def receive(self, seconds: float) -> Message | None:
         """Return the next message of the job; None if none arrives within `seconds`.
@@ -76,7 +76,7 @@ class ProcessWorker:
 class _Process:
     """The owner's view of a forked process."""
 
-    def __init__(self, jobs: Sequence[Job], memory: Memory) -> None:
+    def __init__(self, jobs: Sequence[Callable[..., None]], memory: Memory) -> None:
         self._buffer = bytearray()
         self._poll = select.poll()
         theirs, self._requests = os.pipe()
@@ -90,9 +90,9 @@ class _Process:
         os.close(theirs)
         self._poll.register(self._child.output, select.POLLIN)
 
-    def ask(self, number: int, seconds: float | None) -> None:
+    def ask(self, request: Message) -> None:
         try:
-            _write(self._requests, (number, seconds))
+            _write(self._requests, request)
         except BrokenPipeError:
             return  # `receive` reports it
 
@@ -141,7 +141,9 @@ class _Process:
                 os.close(descriptor)
 
 
-def _serve(jobs: Sequence[Job], requests: int, answers: int, errors: int, memory: Memory) -> int:
+def _serve(
+    jobs: Sequence[Callable[..., None]], requests: int, answers: int, errors: int, memory: Memory
+) -> int:
     """Run requested jobs in the forked process until the owner closes the pipe."""
     try:
         stopping = Stopping()
@@ -158,9 +160,11 @@ def _serve(jobs: Sequence[Job], requests: int, answers: int, errors: int, memory
             _limit(most)
 
         while length := os.read(requests, _LENGTH):
-            request = os.read(requests, int.from_bytes(length))
-            number, seconds = marshal.loads(request)  # noqa: S302 - our own
-            jobs[number](seconds, lambda message: _write(answers, message), stopping)
+            request, left = bytearray(), int.from_bytes(length)
+            while len(request) < left:  # a long request comes in pieces
+                request += os.read(requests, left - len(request))
+            number, seconds, given = marshal.loads(request)  # noqa: S302 - our own
+            jobs[number](seconds, lambda message: _write(answers, message), stopping, *given)
         return 0
     except MemoryError:
         os.write(2, b"memory allocation of Python failed")

@@ -28,8 +28,7 @@ from slowpath.insights.accelerators.proofs.stream_ciphers import rc4_attempts
 from slowpath.insights.accelerators.singles import attempts, left_out, unfound, unproved
 from slowpath.insights.sandbox.trials import Attempt, CrashRecord, Series
 from slowpath.insights.source.calls import reachable_functions
-from slowpath.insights.source.metadata import Metadata
-from slowpath.insights.source.unit import Program
+from slowpath.insights.source.unit import CompiledUnit
 
 _SECONDS = 8.0
 """CPU seconds for all attempts on one function."""
@@ -48,22 +47,18 @@ Found = dict[str, Any]
 class Identification:
     """Examination of a module, function by function."""
 
-    def __init__(self, program: Program, until: float, begun: Collection[str] = ()) -> None:
-        """Take over the module; an entry limits the work to the functions that it reaches.
+    def __init__(self, unit: CompiledUnit, until: float, begun: Collection[str] = ()) -> None:
+        """Take over the module; `begun` limits the work to the functions that these reach.
 
-        So does `begun`: symbols of functions that packets are known to reach. Functions that
-        prepare tables or keys for these run too, wherever they are called from.
+        Functions that prepare tables or keys for these run too, wherever they are called from.
         """
-        self.functions = program.functions
+        self.functions = unit.functions
         users = [name for name in own(self.functions) if not self.functions[name].supports]
         roots = [one for one in begun if one in self.functions]
-        if program.entry is not None:
-            roots = [program.entry]
         inside = {name for one in roots for name in reachable_functions(self.functions, one)}
         asked = [name for name in users if not roots or name in inside]
         needed = bool(roots) or len(users) < len(self.functions)
-        metadata = Metadata(str(program.module) if needed else "")
-        self.uses = uses(self.functions, metadata, asked) if needed else []
+        self.uses = uses(self.functions, unit.metadata, asked) if needed else []
         # Inlined functions have no visible caller.
         inside |= {name for use in self.uses for name in use.within}
         self.own = [name for name in users if not roots or name in inside]
@@ -77,7 +72,7 @@ class Identification:
             name: reason for name in named if (reason := why_not(self.functions, name)) is not None
         }
         self._until = until
-        self._bench = Bench(program.module, self.functions)
+        self._bench = Bench(unit.module, self.functions)
         self._able = [name for name in users if name not in self.refused]
         self._proved = dict[str, Found]()
         self._hopeless = set[str]()

@@ -1,7 +1,8 @@
 """The command `slowpath insights accelerators`."""
 
 from argparse import Namespace
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -21,7 +22,7 @@ from slowpath.insights.accelerators.documents import (
 from slowpath.insights.options import read_work
 from slowpath.insights.output import warn
 from slowpath.insights.source.sources import Source, is_source
-from slowpath.insights.source.unit import require_llvmlite, run_in_worker
+from slowpath.insights.source.unit import CompiledUnit, UnitWorker, require_llvmlite
 
 
 def run(given: Namespace, reporter: Reporter) -> ExitCode:
@@ -35,8 +36,13 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
     require_llvmlite()
     work = read_work(given)
 
-    with heeding_signals() as stopping:
-        report = examine(work.source, given.entry, work.seconds, work.memory, stopping)
+    examine = partial(examine_unit, CompiledUnit(work.source), given.entry)
+    with (
+        heeding_signals() as stopping,
+        UnitWorker(given.file, work.memory, stopping, examine) as worker,
+    ):
+        worker.start(examine, work.seconds, [])
+        report = examined(work.source, worker, work.seconds)
     reporter.write(report)
     if report["stopped"] is not None:
         warn(given.file, f"stopped ({report['stopped']}) before all was examined")
@@ -49,18 +55,8 @@ _ALIKE = 0.5
 """Least confidence at which a function without proof is reported."""
 
 
-def examine(  # noqa: PLR0913, PLR0917 - the work, and its limits
-    source: Source,
-    entry: str | None,
-    seconds: float | None,
-    memory: int | None,
-    stopping: Stopping,
-    begun: Collection[str] = (),
-) -> AcceleratorsReport:
-    """Find the functions of a file that accelerators could replace.
-
-    Functions that an entry reaches are examined, else those that functions in `begun` reach.
-    `begun` are symbols of functions that packets are known to reach.
+def examined(source: Source, worker: UnitWorker, seconds: float | None) -> AcceleratorsReport:
+    """Return the result of `examine_unit`, which a worker has started.
 
     Raises:
         InputError: if the file cannot be read, or the entry does not exist or cannot be followed.
@@ -97,38 +93,36 @@ def examine(  # noqa: PLR0913, PLR0917 - the work, and its limits
             case ("unexamined", record):
                 report["unexamined"].append(record)
 
-    def work(seconds: float | None, stopping: Stopping) -> Iterator[Message]:
-        return _work(source, (entry, begun), seconds, stopping)
-
-    stopped = run_in_worker(source.file, work, (seconds, memory), stopping, take)
-    report["stopped"] = stopped
+    report["stopped"] = worker.wait(seconds, take)
     report["proved"].sort(key=lambda one: order.get(one["symbol"], 0))
     report["alike"].sort(key=lambda one: -one["confidence"])
     return report
 
 
-def _work(
-    source: Source,
-    within: tuple[str | None, Collection[str]],
+def examine_unit(
+    unit: CompiledUnit,
+    entry: str | None,
     seconds: float | None,
     stopping: Stopping,
+    begun: Sequence[str],
 ) -> Iterator[Message]:
-    """Examine the source in the other process, and yield messages for the report."""
+    """Find the functions of a unit that accelerators could replace, in the worker process.
+
+    Functions that an entry reaches are examined, else those that functions in `begun` reach.
+    `begun` are symbols of functions that packets are known to reach.
+    """
     from slowpath.insights.accelerators.candidates import keep_inlined, without
     from slowpath.insights.accelerators.classifier import classify
     from slowpath.insights.accelerators.identify import Identification
     from slowpath.insights.accelerators.library_calls import settled
     from slowpath.insights.sandbox.confinement import can_refuse_calls, leave_network
-    from slowpath.insights.source.metadata import Metadata
     from slowpath.insights.source.modules import llvm_version
-    from slowpath.insights.source.unit import Program
 
     until = monotonic() + (_ENDLESS if seconds is None else seconds)
     network = leave_network()
-    entry, begun = within
-    program = Program(source, entry, keep_inlined)
-    text = str(program.module)
-    identification = Identification(program, until, begun)
+    alone = unit.variant(keep_inlined, crc_loops=False)
+    root = alone.find_entry(entry)
+    identification = Identification(alone, until, begun if root is None else [root])
     yield "begun", llvm_version(), network, can_refuse_calls(), identification.names
     likely = {name: classify(identification.functions[name]) for name in identification.own}
     proved = dict[str, str | None]()
@@ -151,14 +145,13 @@ def _work(
         for name, (kind, confidence) in likely.items()
         if name not in proved and kind != "none" and confidence >= _ALIKE
     ]
-    metadata = Metadata(text if suspected else "")
     along = {one for use in identification.uses for one in use.symbols}
     alike = set[str]()
     for name in suspected:
         # A loop that was inlined from a proved function is reported with that function. Loops that
         # were inlined from a header do not belong to the source.
-        own = without(identification.functions[name], metadata, proved.keys())
-        if own is None or without(own, metadata, along) is None:
+        own = without(identification.functions[name], alone.metadata, proved.keys())
+        if own is None or without(own, alone.metadata, along) is None:
             continue
         kind, confidence = likely[name]
         if own is not identification.functions[name]:

@@ -1,25 +1,32 @@
 """Collection of evidence with the other commands of insights.
 
-Numerical packages are imported after all runs of code. Functions are tried in hundreds of forked
-processes, and a fork takes longer the more its parent has imported.
+All that may crash is the work of one worker process, which compiles the source once.
 """
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.core.errors import InputError, StoppedError
+from slowpath.core.jobs.isolated_job import Work
 from slowpath.core.jobs import Message
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.accelerators.library_calls import LibraryUse
-from slowpath.insights.accelerators.run import examine
+from slowpath.insights.accelerators.run import examine_unit, examined
 from slowpath.insights.advice.advice import Evidence, Placed, Traced
 from slowpath.insights.advice.card import work_of
 from slowpath.insights.advice.pointers import Unknown
 from slowpath.insights.advice.statics import Statics, first_functions, statics_of
-from slowpath.insights.blocks.traced import Executed, Trace, executed, in_llvm
+from slowpath.insights.blocks.traced import (
+    CardCounting,
+    Executed,
+    card_counting,
+    executed,
+    in_llvm,
+)
 from slowpath.insights.demands.documents import CardUse
 from slowpath.insights.layout.documents import ElementLayout
 from slowpath.insights.layout.reading import elements_of
@@ -28,10 +35,10 @@ from slowpath.insights.layout.run import advise as arrange
 from slowpath.insights.placement.reading import Standing, cases_of, read_standing
 from slowpath.insights.source.calls import reachable_from, source_functions
 from slowpath.insights.source.sources import Source, is_xdp
-from slowpath.insights.source.unit import run_in_worker
+from slowpath.insights.source.unit import CompiledUnit, UnitWorker
 from slowpath.insights.trace.problems import CAPACITIES
-from slowpath.insights.trace.request import RunLimits, RunSettings
-from slowpath.insights.trace.running import Run, run_source
+from slowpath.insights.trace.request import RunSettings
+from slowpath.insights.trace.running import Run, counted, run_unit
 from slowpath.insights.trace.xdp_sources import load_runnable
 
 if TYPE_CHECKING:
@@ -41,7 +48,7 @@ if TYPE_CHECKING:
 _PLACING = 10.0
 """Default time limit for the placement in seconds."""
 _EXAMINING = 0.9
-"""Share of the remaining time for the search for accelerators; the placement gets the rest."""
+"""Share of the remaining time for the search for accelerators, so that a report is made in time."""
 
 
 class AdviceRequest(NamedTuple):
@@ -71,28 +78,39 @@ def gather(asked: AdviceRequest, stopping: Stopping) -> Evidence:
     until = None if asked.seconds is None else monotonic() + asked.seconds
     others = _neighbours(asked) if asked.beside else []
     whole, asked = asked, _runnable(asked)
-    statics, first = _statics(asked, _left(until), stopping)
-    standing = _standing(asked, statics)
-    run: Run | None = None
+    unit = CompiledUnit(asked.source)
+    apart = unit if whole is asked else CompiledUnit(whole.source)
+    read = partial(_read, unit, asked.setting.entry)
+    examine = partial(examine_unit, apart, None)
+    works: list[Work] = [read, examine]
     if asked.traffic is not None:
-        allowed = RunLimits(_left(until), asked.memory)
-        run = run_source(asked.source, asked.traffic, asked.setting, allowed, stopping)
-        ran = _executed(asked, asked.traffic, run, _left(until), stopping)
-        first = [one["symbol"] for one in run.report["functions"]]
-        counted = {one["structure"]: one["size_bytes"] for one in run.report["structures"]}
-        for one in statics.structures:  # the run has the size of allocated state
-            one["size_bytes"] = counted.get(one["structure"], one["size_bytes"])
-    # Examine targets of pointers, too; without known first functions, examine all.
-    first = sorted(reachable_from(statics.calls, first, statics.through)) if first else []
-    left = _left(until)
-    seconds = left if left is None or run is None else _EXAMINING * left
-    accelerators = examine(whole.source, None, seconds, asked.memory, stopping, first)
-    traced, use = None, None
-    if run is not None:
-        levels = standing, _room(standing, statics, run)
-        traced = _traced(asked.source.file, run, ran, levels, _left(until))
-        use = None if statics.floating is not None else _card(traced, others)
-    return Evidence(asked.source.file, accelerators, statics, traced, use)
+        count = partial(run_unit, unit, asked.traffic, asked.setting)
+        card = card_counting(asked.source, asked.clang, asked.traffic, asked.setting)
+        works += [count, card.costs, card.runs]
+    with UnitWorker(unit.file, asked.memory, stopping, *works) as worker:
+        statics, first = _statics(unit.file, worker, read, _left(until))
+        standing = _standing(asked, statics)
+        run: Run | None = None
+        if asked.traffic is not None:
+            run = counted(unit.file, worker, count, _left(until))
+            ran = _executed(card, worker, run, _left(until))
+            first = [one["symbol"] for one in run.report["functions"]]
+            sizes = {one["structure"]: one["size_bytes"] for one in run.report["structures"]}
+            for one in statics.structures:  # the run has the size of allocated state
+                one["size_bytes"] = sizes.get(one["structure"], one["size_bytes"])
+        # Examine targets of pointers, too; without known first functions, examine all.
+        first = sorted(reachable_from(statics.calls, first, statics.through)) if first else []
+        left = _left(until)
+        seconds = left if left is None or run is None else _EXAMINING * left
+        end = None if seconds is None else monotonic() + seconds
+        worker.start(examine, seconds, first)
+        traced, use = None, None
+        if run is not None:  # meanwhile, in this process
+            levels = standing, _room(standing, statics, run)
+            traced = _traced(unit.file, run, ran, levels, left)
+            use = None if statics.floating is not None else _card(traced, others)
+        accelerators = examined(whole.source, worker, _left(end))
+    return Evidence(unit.file, accelerators, statics, traced, use)
 
 
 def _neighbours(asked: AdviceRequest) -> "list[Neighbour]":
@@ -121,13 +139,24 @@ def _left(until: float | None) -> float | None:
     return None if until is None else max(until - monotonic(), 0.1)
 
 
-def _statics(
-    asked: AdviceRequest, seconds: float | None, stopping: Stopping
-) -> tuple[Statics, list[str]]:
-    """Read static facts of the source, and the symbols of functions that packets reach first.
+def _read(
+    unit: CompiledUnit, entry: str | None, _seconds: float | None, _stopping: Stopping
+) -> Iterator[Message]:
+    """Read static facts of the source, and the symbols of functions that packets reach first."""
+    symbol = unit.find_entry(entry)
+    if not source_functions(unit.functions):
+        raise InputError(unit.file, "has no function of its own")
+    said = statics_of(unit, symbol)
+    # Messages must consist of plain tuples.
+    plain = said._asdict() | {"uses": [tuple(one) for one in said.uses]}
+    plain["unknown"] = [tuple(one) for one in said.unknown]
+    yield "read", first_functions(unit.file, unit.functions, symbol), plain
 
-    A worker process reads the source, as it may crash.
-    """
+
+def _statics(
+    file: str, worker: UnitWorker, read: Work, seconds: float | None
+) -> tuple[Statics, list[str]]:
+    """Return the result of `_read` in a worker."""
     found = list[tuple[Statics, list[str]]]()
 
     def take(message: Message) -> None:
@@ -137,34 +166,16 @@ def _statics(
                 said["unknown"] = [Unknown(*one) for one in said["unknown"]]
                 found.append((Statics(**said), first))
 
-    def work(_seconds: float | None, _stopping: Stopping) -> Iterator[Message]:
-        from slowpath.insights.source.modules import keep_crc_loops
-        from slowpath.insights.source.unit import Program
-
-        keep_crc_loops()
-        program = Program(asked.source, asked.setting.entry)
-        if not source_functions(program.functions):
-            raise InputError(asked.source.file, "has no function of its own")
-        said = statics_of(program.module, program.functions, program.entry)
-        # Messages must consist of plain tuples.
-        plain = said._asdict() | {"uses": [tuple(one) for one in said.uses]}
-        plain["unknown"] = [tuple(one) for one in said.unknown]
-        yield "read", first_functions(asked.source.file, program.functions, program.entry), plain
-
-    stopped = run_in_worker(asked.source.file, work, (seconds, asked.memory), stopping, take)
+    stopped = worker.run(read, seconds, take)
     if not found:
-        raise StoppedError(asked.source.file, f"{stopped or 'it'} before the source was read")
+        raise StoppedError(file, f"{stopped or 'it'} before the source was read")
     return found[0]
 
 
-def _executed(
-    asked: AdviceRequest, traffic: str, run: Run, seconds: float | None, stopping: Stopping
-) -> Executed:
+def _executed(card: CardCounting, worker: UnitWorker, run: Run, seconds: float | None) -> Executed:
     """Return the blocks that ran, with card instructions, or else LLVM instructions."""
-    allowed = RunLimits(None if seconds is None else seconds / 2, asked.memory)
     try:
-        trace = Trace(traffic, asked.setting, allowed, run.report)
-        return executed(asked.source, asked.clang, trace, stopping)
+        return executed(card, worker, None if seconds is None else seconds / 2, run.report)
     except InputError as problem:  # or StoppedError: go on without it
         return in_llvm(run.report, problem.reason)
 

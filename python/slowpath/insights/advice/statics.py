@@ -8,7 +8,7 @@ here.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 from slowpath.core.errors import InputError
 from slowpath.insights.accelerators.library_calls import LibraryUse, uses
@@ -17,9 +17,10 @@ from slowpath.insights.source.calls import reachable_from, recursive, source_fun
 from slowpath.insights.source.entry import choose_entry
 from slowpath.insights.source.framework import is_ours
 from slowpath.insights.source.functions import Function, loops
-from slowpath.insights.source.layouts import Layouts, Variable
+from slowpath.insights.source.layouts import Variable
 from slowpath.insights.source.metadata import Line, Metadata
 from slowpath.insights.source.operands import accesses
+from slowpath.insights.source.unit import CompiledUnit
 from slowpath.insights.trace.allocations import Allocations
 from slowpath.insights.trace.memory import Structure, memory_map
 from slowpath.insights.trace.xdp_maps import tables_of
@@ -111,21 +112,15 @@ class Statics(NamedTuple):
     """Symbols of functions whose own code has many bit operations, or some in loops."""
 
 
-def statics_of(
-    module: Any,  # noqa: ANN401 - a module of llvmlite
-    functions: Mapping[str, Function],
-    entry: str | None,
-) -> Statics:
-    """Return the static facts of a module; with an entry, only of functions that it reaches."""
+def statics_of(unit: CompiledUnit, entry: str | None) -> Statics:
+    """Return the static facts of a unit; with an entry, only of functions that it reaches."""
     from slowpath.insights.source.modules import variables_of
 
-    text = str(module)
-    metadata = Metadata(text)
-    layouts = Layouts(text, metadata)
+    text, functions, metadata, layouts = unit.text, unit.functions, unit.metadata, unit.layouts
     symbols, at = list[tuple[str, int, int, Variable | None]](), 0
     tables = {one.map.name: one for one in tables_of("", text, metadata, layouts)}
     notes = {one.strip('"') for one in _NOTES.findall(text)}
-    for name, size in variables_of(module):
+    for name, size in variables_of(unit.module):
         if name in notes:
             continue
         if name in tables:
@@ -140,7 +135,7 @@ def statics_of(
     those = set(functions) if entry is None else reachable_from(calls, [entry], through)
     own = [one for name, one in functions.items() if name in those and not one.supports]
     structures = [one for one in memory_map(symbols, []).structures if not _comes_along(one)]
-    made = {one.name: one for one in Allocations(text, functions, metadata).all()}
+    made = {one.name: one for one in Allocations(unit).all()}
     structures += [
         Structure(name, one.type, 0 if one.type is None else one.type.size, one.line, "")
         for name, one in made.items()

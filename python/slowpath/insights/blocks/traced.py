@@ -6,10 +6,12 @@ Blocks therefore need no mapping between compilations.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from time import monotonic
 from typing import NamedTuple
 
 from slowpath.core.errors import InputError
+from slowpath.core.jobs.isolated_job import Work
 from slowpath.core.jobs import Message
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.sources import Clang
@@ -18,10 +20,10 @@ from slowpath.insights.source.framework import is_support
 from slowpath.insights.source.functions import Block, Function
 from slowpath.insights.source.metadata import Metadata
 from slowpath.insights.source.sources import Source
-from slowpath.insights.source.unit import run_in_worker
+from slowpath.insights.source.unit import CompiledUnit, UnitWorker
 from slowpath.insights.trace.documents import CountsReport
-from slowpath.insights.trace.request import RunLimits, RunSettings
-from slowpath.insights.trace.running import run_source
+from slowpath.insights.trace.request import RunSettings
+from slowpath.insights.trace.running import counted, run_unit
 
 _DIGITS = 6
 
@@ -134,53 +136,69 @@ _Blocks = tuple[
 """Lists for a function's blocks: instructions, shares of functions, and shares of lines."""
 
 
-class Trace(NamedTuple):
-    """A packet trace, with the settings and limits of the run."""
+class CardCounting(NamedTuple):
+    """The pieces of work that `executed` needs, for a worker."""
 
-    file: str
-    setting: RunSettings
-    allowed: RunLimits
-    usual: CountsReport
-    """Counts of a run of the source as compiled for this machine."""
+    source: Source
+    costs: Work
+    """Counts the instructions of the card: `_count`, or for XDP programs `_count_programs`."""
+    runs: Work
+    """Runs the module whose instructions were counted: `_run`."""
 
 
-def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> Executed:
+def card_counting(source: Source, clang: Clang, traffic: str, setting: RunSettings) -> CardCounting:
+    """Prepare counting on the card; `clang` are the compiler settings of the source."""
+    if source.support:
+        count = partial(_count_programs, Question(source.file, None, "call", clang, "exact"))
+    else:
+        count = partial(_count, Question(source.file, setting.entry, "call", clang, "exact"))
+    return CardCounting(source, count, partial(_run, source.file, traffic, setting))
+
+
+def executed(
+    card: CardCounting, worker: UnitWorker, seconds: float | None, usual: CountsReport
+) -> Executed:
     """Run a function, and return its blocks with their card instructions.
+
+    `usual` are the counts of a run of the source as compiled for this machine.
 
     Raises:
         InputError: when the function cannot be counted, or does not run.
         StoppedError: when the time was too short.
     """
-    setting, allowed = trace.setting, trace.allowed
+    source = card.source
     programs = bool(source.support)
     if not source.compiled and not programs:
         raise InputError(source.file, "it is no source that clang compiles for BPF")
-    until = None if allowed.seconds is None else monotonic() + allowed.seconds
+    until = None if seconds is None else monotonic() + seconds
     found = list[Message]()
-
-    def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
-        if programs:
-            ran = frozenset(one["symbol"] for one in trace.usual["functions"])
-            every = Question(source.file, None, "call", clang, "exact")
-            return _count_programs(every, ran, stopping)
-        return _count(Question(source.file, setting.entry, "call", clang, "exact"), stopping)
-
-    limits = (allowed.seconds, allowed.memory)
-    stopped = run_in_worker(source.file, work, limits, stopping, found.append)
+    ran = [one["symbol"] for one in usual["functions"]]
+    stopped = worker.run(card.costs, seconds, found.append, *([ran] if programs else []))
     if stopped is not None or not found:
         raise InputError(source.file, f"{stopped or 'stopped'} before it was counted")
     _, symbol, text, said, refused = found[0]
     if programs:  # the module that ran is the counted one
-        return Executed(_rows(trace.usual, said), True, "", refused)
-    same = Source(source.file, text.encode(), "text", compiled=False)
+        return Executed(_rows(usual, said), True, "", refused)
     left = None if until is None else max(until - monotonic(), 0.1)
-    again = setting._replace(entry=symbol)
-    run = run_source(same, trace.file, again, allowed._replace(seconds=left), stopping)
-    same_packets = run.report["traffic"] == trace.usual["traffic"]
-    if same_packets and run.report["fate"] != trace.usual["fate"]:
+    report = counted(source.file, worker, card.runs, left, symbol, text).report
+    if report["traffic"] == usual["traffic"] and report["fate"] != usual["fate"]:
         reason = "as it is compiled for BPF, it does something else with these packets"
         raise InputError(source.file, f"{reason}: C leaves undefined what it relies on")
-    return Executed(_rows(run.report, said), True, "", refused)
+    return Executed(_rows(report, said), True, "", refused)
+
+
+def _run(  # noqa: PLR0913, PLR0917 - the work, its limits, and what was counted
+    file: str,
+    traffic: str,
+    setting: RunSettings,
+    seconds: float | None,
+    stopping: Stopping,
+    symbol: str,
+    text: str,
+) -> Iterator[Message]:
+    """Run a function of the counted module over the packets, in the worker process."""
+    same = CompiledUnit(Source(file, text.encode(), "text", compiled=False))
+    return run_unit(same, traffic, setting._replace(entry=symbol), seconds, stopping)
 
 
 def in_llvm(counts: CountsReport, why: str) -> Executed:
@@ -215,7 +233,9 @@ def _rows(counts: CountsReport, said: dict[str, _Blocks]) -> list[ExecutedBlock]
     return found
 
 
-def _count_programs(asked: Question, ran: frozenset[str], stopping: Stopping) -> Iterator[Message]:
+def _count_programs(
+    asked: Question, _seconds: float | None, stopping: Stopping, ran: Sequence[str]
+) -> Iterator[Message]:
     """Count the XDP programs that `ran` (by symbol) in the worker process, like `_count`."""
     from slowpath.insights.blocks.block_map import linked
     from slowpath.insights.blocks.counted import count, load
@@ -227,9 +247,9 @@ def _count_programs(asked: Question, ran: frozenset[str], stopping: Stopping) ->
     for program in module.programs:
         if program.name not in ran:
             continue
-        counted = count(asked, module, program, stopping)
+        costed = count(asked, module, program, stopping)
         symbols = [name for name, _ in linked(program.name, module.layout)]
-        said, refused = _costs(counted, symbols, functions, module.language.metadata)
+        said, refused = _costs(costed, symbols, functions, module.language.metadata)
         costs.update(said)
         lacks.update(dict.fromkeys(refused))
     if not costs:
@@ -237,7 +257,7 @@ def _count_programs(asked: Question, ran: frozenset[str], stopping: Stopping) ->
     yield "counted", "", "", costs, list(lacks)
 
 
-def _count(asked: Question, stopping: Stopping) -> Iterator[Message]:
+def _count(asked: Question, _seconds: float | None, stopping: Stopping) -> Iterator[Message]:
     """Count in the worker process: yield the entry's symbol, the module to run, and costs."""
     from slowpath.insights.blocks.functions import count_entry, load_plain
     from slowpath.insights.source.bpf_steps import for_host
@@ -247,9 +267,9 @@ def _count(asked: Question, stopping: Stopping) -> Iterator[Message]:
         reasons = [one["reason"] for _, one in plain.others]
         raise InputError(asked.file, reasons[0] if reasons else "it has several entries")
     [entry] = plain.entries
-    counted = count_entry(asked, plain, entry, stopping)
+    costed = count_entry(asked, plain, entry, stopping)
     functions, metadata = plain.language.functions, plain.language.metadata
-    said, refused = _costs(counted.program, counted.symbols, functions, metadata)
+    said, refused = _costs(costed.program, costed.symbols, functions, metadata)
     text = for_host(plain.read)
     yield "counted", entry.function.name, text, said, refused
 

@@ -43,8 +43,12 @@ _CALLS = {
 """By machine: its audit number (`AUDIT_ARCH_*`), and the numbers of the allowed system calls."""
 
 
+@cache
 def leave_network() -> bool:
-    """Enter a network namespace with only an unused loopback; return true if that was allowed."""
+    """Enter a network namespace with only an unused loopback; return true if that was allowed.
+
+    A process whose parent has done so does nothing.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     return bool(libc.unshare(_NETWORK) == 0)
 
@@ -113,7 +117,7 @@ def _step(code: int, true: int, false: int, value: int) -> bytes:
 
 
 def _address_space() -> int:
-    with open("/proc/self/statm", encoding="ascii") as stream:  # noqa: PTH123 - in a fork
+    with open("/proc/self/statm", "rb") as stream:  # noqa: PTH123 - in a fork
         return int(stream.read().split()[0]) * resource.getpagesize()
 
 

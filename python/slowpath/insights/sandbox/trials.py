@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 from slowpath.core.jobs.child import SIGNALS, Child
-from slowpath.insights.sandbox.confinement import limit, refuse_calls
+from slowpath.insights.sandbox.confinement import leave_network, limit, refuse_calls
 from slowpath.insights.sandbox.faults import FaultError
 
 Attempt = Callable[[], dict[str, Any] | None]
@@ -180,6 +180,7 @@ class _Fork:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
             os.closerange(0, answers)
             os.closerange(answers + 1, answers + 64)
+            leave_network()
             limit(self._most, _MEMORY)
             refuse_calls()
             self._prepare()

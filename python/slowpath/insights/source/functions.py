@@ -90,14 +90,18 @@ class Function(NamedTuple):
         return is_support(self.name, self.line.file if self.line else "", own=self.own)
 
 
-def functions_of(module: Module) -> dict[str, Function]:
+def functions_of(
+    module: Module, text: str | None = None, metadata: Metadata | None = None
+) -> dict[str, Function]:
     """Return the functions with bodies by symbol, in the order of the module.
+
+    `text` is the module as LLVM writes it, and `metadata` that of the text, where they are known.
 
     Raises:
         InputError: if the name of a function is not ASCII.
     """
-    text = str(module)
-    metadata = Metadata(text)
+    text = str(module) if text is None else text
+    metadata = metadata or Metadata(text)
     bodies = dict(_bodies(text))
     names = {function.name for function in module.functions}
     found = {}

@@ -144,14 +144,14 @@ def prevent_inlining(module: Module, apart: Callable[[str], bool]) -> None:
             function.add_function_attribute("noinline")
 
 
-def keep_crc_loops() -> None:
-    """Make all later passes of this process keep loops that compute a CRC bit by bit.
+def keep_crc_loops(*, keep: bool = True) -> None:
+    """Make all later passes of this process keep loops that compute a CRC bit by bit, or not.
 
     LLVM 22 replaces such loops by table lookups, which the source does not contain and a card's
     compiler does not make.
     """
     if llvm.llvm_version_info[0] >= _TABLES_SINCE:
-        llvm.set_option("", "-disable-loop-idiom-hashrecognize")
+        llvm.set_option("", f"-disable-loop-idiom-hashrecognize={str(keep).lower()}")
 
 
 def variables_of(module: Module) -> list[tuple[str, int]]:

@@ -1,11 +1,13 @@
 """A prepared source: its module after the passes, and its functions.
 
-Sources are untrusted, so this module runs in a worker process that may crash (`attempt`).
+Sources are untrusted, so all of this is made in a worker process that may crash.
 """
 
 import importlib.util
 import re
 from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
 
 from slowpath.core.errors import InputError, UnavailableError
 from slowpath.core.jobs import Message
@@ -14,10 +16,10 @@ from slowpath.core.jobs.stopping import Stopping
 from slowpath.insights.source.calls import find_entry
 from slowpath.insights.source.entry import pointer_target_variables, uses_dpdk
 from slowpath.insights.source.framework import is_ours
-from slowpath.insights.source.functions import functions_of
+from slowpath.insights.source.functions import Function, functions_of
 from slowpath.insights.source.layouts import Layouts
 from slowpath.insights.source.metadata import Metadata
-from slowpath.insights.source.modules import Module, optimise, read_module
+from slowpath.insights.source.modules import Module, keep_crc_loops, optimise, read_module
 from slowpath.insights.source.sources import Source
 
 _STATE = re.compile(
@@ -26,30 +28,72 @@ _STATE = re.compile(
 """Definitions of static variables that are not constant."""
 
 
-class Program:
-    """A module, its functions, and the requested one (`entry`)."""
+class CompiledUnit:
+    """A compiled source after the passes, and what is derived from it.
+
+    Each part is made when it is first used, and kept. The first use of most raises `InputError`
+    when LLVM cannot read the source.
+    """
 
     def __init__(
         self,
         source: Source,
-        entry: str | None = None,
-        before: Callable[[Module], None] | None = None,
+        *,
+        before: Callable[[Module], None] = lambda _: None,
+        crc_loops: bool = True,
     ) -> None:
-        """Read a source; `entry` is the name of a function in the source, or its symbol.
+        """Take a source.
 
-        `before` changes the module before the passes run.
+        `before` changes the module before the passes run; `crc_loops` are kept as they are written.
+        """
+        self.source, self.file = source, source.file
+        self._before, self._crc_loops = before, crc_loops
+        self._needed: set[str] | None = None
+
+    def variant(self, before: Callable[[Module], None], *, crc_loops: bool) -> "CompiledUnit":
+        """Return a unit of the same source with another module."""
+        other = CompiledUnit(self.source, before=before, crc_loops=crc_loops)
+        other._needed = self._needed
+        return other
+
+    @cached_property
+    def module(self) -> Module:
+        """The module after the passes."""
+        module = read_module(self.source)
+        self._before(module)
+        if self._needed is None:
+            self._needed = _kept(self.source, module)
+        keep_crc_loops(keep=self._crc_loops)
+        optimise(module, compiled=self.source.compiled, kept=self._needed)
+        return module
+
+    @cached_property
+    def text(self) -> str:
+        """The module as LLVM writes it."""
+        return str(self.module)
+
+    @cached_property
+    def metadata(self) -> Metadata:
+        """The debug information."""
+        return Metadata(self.text)
+
+    @cached_property
+    def layouts(self) -> Layouts:
+        """The types of variables."""
+        return Layouts(self.text, self.metadata)
+
+    @cached_property
+    def functions(self) -> dict[str, Function]:
+        """The functions with bodies by symbol, in the order of the module."""
+        return functions_of(self.module, self.text, self.metadata)
+
+    def find_entry(self, name: str | None) -> str | None:
+        """Return the symbol of a function, given by its name in the source or its symbol.
 
         Raises:
-            InputError: when LLVM cannot read the source, or the entry does not exist or has inline
-                assembly or recursion.
+            InputError: when it does not exist, or has inline assembly or recursion.
         """
-        self.file = source.file
-        self.module = read_module(source)
-        if before is not None:
-            before(self.module)
-        optimise(self.module, compiled=source.compiled, kept=_kept(source, self.module))
-        self.functions = functions_of(self.module)
-        self.entry = None if entry is None else find_entry(source.file, self.functions, entry)
+        return None if name is None else find_entry(self.file, self.functions, name)
 
 
 def _kept(source: Source, module: Module) -> set[str]:
@@ -76,6 +120,45 @@ def _state(text: str) -> set[str]:
     return {name for name, line in places.items() if line is not None and not is_ours(line.file)}
 
 
+class UnitWorker:
+    """A worker process for a source, which does several pieces of work on it."""
+
+    def __init__(self, file: str, memory: int | None, stopping: Stopping, *works: Work) -> None:
+        """Prepare the process; `memory` is its limit in bytes."""
+        self._file, self._stopping = file, stopping
+        self._works, self._job = works, IsolatedJob(memory, *works)
+
+    def __enter__(self) -> "UnitWorker":
+        return self
+
+    def __exit__(self, *raised: Any) -> None:  # noqa: ANN401 - passed on
+        self._job.__exit__(*raised)
+
+    def run(
+        self, work: Work, seconds: float | None, take: Callable[[Message], None], *given: object
+    ) -> str | None:
+        """Do one piece of work; return the reason if it ended early.
+
+        `take` receives the messages of the work; `given` are its further arguments.
+
+        Raises:
+            InputError: when the work fails, or a defect of slowpath ends it.
+        """
+        self.start(work, seconds, *given)
+        return self.wait(seconds, take)
+
+    def start(self, work: Work, seconds: float | None, *given: object) -> None:
+        """Start a piece of work; the caller then has to `wait`."""
+        self._job.start(self._works.index(work), seconds, *given)
+
+    def wait(self, seconds: float | None, take: Callable[[Message], None]) -> str | None:
+        """Wait for the end of the started work, as `run` does."""
+        stopped = self._job.wait(seconds, self._stopping, take)
+        if stopped is not None and stopped.startswith("internal error"):
+            raise InputError(self._file, stopped)
+        return stopped
+
+
 def run_in_worker(
     file: str,
     work: Work,
@@ -83,19 +166,14 @@ def run_in_worker(
     stopping: Stopping,
     take: Callable[[Message], None],
 ) -> str | None:
-    """Do the work in a worker process; return the reason if it ended early.
-
-    `allowed` are the limits in seconds and bytes, `take` receives the messages of the work.
+    """Do the only piece of work in a worker process; `allowed` are limits in seconds and bytes.
 
     Raises:
-        InputError: when the work fails, or a defect of slowpath ends it.
+        InputError: as for `UnitWorker.run`.
     """
     seconds, memory = allowed
-    with IsolatedJob(work, memory) as errand:
-        stopped = errand.run(seconds, stopping, take)
-    if stopped is not None and stopped.startswith("internal error"):
-        raise InputError(file, stopped)
-    return stopped
+    with UnitWorker(file, memory, stopping, work) as worker:
+        return worker.run(work, seconds, take)
 
 
 _NUMBERS = {"numpy": "numpy", "scipy": "scipy"}

@@ -1,13 +1,13 @@
 """Allocation sites of a source, with the allocated types."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from slowpath.insights.source.functions import Function
-from slowpath.insights.source.layouts import Layouts, Type
-from slowpath.insights.source.metadata import Line, Metadata
+from slowpath.insights.source.layouts import Type
+from slowpath.insights.source.metadata import Line
 from slowpath.insights.source.operands import callee_of
+from slowpath.insights.source.unit import CompiledUnit
 
 ALLOCATORS = frozenset(
     ["malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "_Znwm", "_Znam"]
@@ -29,11 +29,10 @@ class Allocation(NamedTuple):
 class Allocations:
     """The allocating calls of a module."""
 
-    def __init__(self, text: str, functions: Mapping[str, Function], metadata: Metadata) -> None:
-        self._functions, self._metadata = functions, metadata
-        self._layouts = Layouts(text, metadata)
+    def __init__(self, unit: CompiledUnit) -> None:
+        self._functions, self._metadata, self._layouts = unit.functions, unit.metadata, unit.layouts
         self._nodes, self._bound = dict[str, int](), dict[tuple[str, str], int]()
-        self._read(text)
+        self._read(unit.text)
         self.wrappers = self._wrapping()
         """Functions that return allocated memory as `void *`; their callers decide its type."""
 

@@ -7,7 +7,7 @@ import struct
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
@@ -21,10 +21,9 @@ from slowpath.insights.sandbox.trials import Series
 from slowpath.insights.source.calls import find_entry
 from slowpath.insights.source.entry import Entry, with_pointer_targets
 from slowpath.insights.source.framework import ELEMENT, SUPPORT, is_ours
-from slowpath.insights.source.functions import Function
-from slowpath.insights.source.layouts import Layouts
-from slowpath.insights.source.metadata import Line, Metadata
-from slowpath.insights.source.modules import Module, variables_of
+from slowpath.insights.source.metadata import Line
+from slowpath.insights.source.modules import variables_of
+from slowpath.insights.source.unit import CompiledUnit
 from slowpath.insights.trace.allocations import Allocations
 from slowpath.insights.trace.buffers import Buffers, ParameterMemory
 from slowpath.insights.trace.failure import (
@@ -120,9 +119,7 @@ class Execution:
 
     def __init__(
         self,
-        file: str,
-        module: Module,
-        functions: Mapping[str, Function],
+        unit: CompiledUnit,
         entry: Entry,
         start: InitialContent = NOTHING,
     ) -> None:
@@ -131,12 +128,12 @@ class Execution:
         Raises:
             InputError: when a variable is thread-local, or parameters or maps cannot be set up.
         """
-        self._file, self._functions, self._entry = file, functions, entry
-        text = str(module)
+        self._file, self._functions, self._entry = unit.file, unit.functions, entry
+        file, functions, text, layouts = unit.file, unit.functions, unit.text, unit.layouts
         if found := _THREADS.search(text):
             reason = f"{found[1]} is a variable of each thread, which has no place on the card"
             raise InputError(file, f"{reason}; declare it static")
-        self._metadata = Metadata(text)
+        self._metadata = unit.metadata
         self._shared = mmap.mmap(-1, _HEAD + _ROOM * RECORD)
         begin = ctypes.addressof(ctypes.c_char.from_buffer(self._shared))
         self._drain: Callable[[], None] = self._forget
@@ -146,7 +143,7 @@ class Execution:
         at = Addresses(
             begin + _HEAD, _ROOM, begin, begin + 8, begin + 16, begin + 20, begin + 40, drain
         )
-        allocations = Allocations(text, functions, self._metadata)
+        allocations = Allocations(unit)
         self.stated = instrument(text, functions, allocations, self._is_support, is_allowed, at)
         self._heap = Heap(self.stated.allocations, at.site)
         try:
@@ -158,7 +155,6 @@ class Execution:
         variables = variables_of(stated)
         # Recording takes most of the time, so better code would not pay off.
         self._code = CompiledModule(stated, hasty=True, instead=self._heap.functions())
-        layouts = Layouts(text, self._metadata)
         entry = with_pointer_targets(file, text, functions, entry)
         self._lent = ParameterMemory(file, entry, layouts, self._code.address)
         self._ending = FailureReport(

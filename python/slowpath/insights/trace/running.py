@@ -8,17 +8,19 @@ for one in found.report["structures"]:
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 from time import monotonic
 from typing import NamedTuple
 
 from slowpath.core.engine.objects import Captured, captured
 from slowpath.core.errors import InputError, StoppedError
+from slowpath.core.jobs.isolated_job import Work
 from slowpath.core.jobs import Message
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.source.sources import Source
-from slowpath.insights.source.unit import run_in_worker
+from slowpath.insights.source.unit import CompiledUnit, UnitWorker
 from slowpath.insights.trace.documents import CountsReport
 from slowpath.insights.trace.request import RunLimits, RunSettings
 from slowpath.insights.trace.xdp_sources import load_runnable
@@ -65,6 +67,20 @@ def run_source(
         InputError: as for `run`.
         StoppedError: when the run stopped before anything was counted.
     """
+    work = partial(run_unit, CompiledUnit(source), traffic, setting)
+    with UnitWorker(source.file, allowed.memory, stopping, work) as worker:
+        return counted(source.file, worker, work, allowed.seconds)
+
+
+def counted(
+    file: str, worker: UnitWorker, work: Work, seconds: float | None, *given: object
+) -> Run:
+    """Return the result of `run_unit` in a worker.
+
+    Raises:
+        InputError: as for `run`.
+        StoppedError: when the run stopped before anything was counted.
+    """
     found = list[Run]()
 
     def take(message: Message) -> None:
@@ -72,23 +88,21 @@ def run_source(
             case ("counted", report, placement, coalescing):
                 found.append(Run(report, placement, coalescing))
 
-    def work(seconds: float | None, _stopping: Stopping) -> Iterator[Message]:
-        return _work(source, traffic, setting, seconds)
-
-    stopped = run_in_worker(source.file, work, (allowed.seconds, allowed.memory), stopping, take)
+    stopped = worker.run(work, seconds, take, *given)
     if stopped is not None:
-        raise StoppedError(source.file, f"{stopped} before anything was counted")
+        raise StoppedError(file, f"{stopped} before anything was counted")
     return found[0]
 
 
-def _work(
-    source: Source, traffic: str, setting: RunSettings, seconds: float | None
+def run_unit(
+    unit: CompiledUnit,
+    traffic: str,
+    setting: RunSettings,
+    seconds: float | None,
+    _stopping: Stopping,
 ) -> Iterator[Message]:
-    """Do the work of the worker process."""
-    from slowpath.insights.sandbox.confinement import leave_network
+    """Run a function of a unit over the packets of a capture file, in the worker process."""
     from slowpath.insights.source.entry import choice_note, choose_entry
-    from slowpath.insights.source.modules import keep_crc_loops
-    from slowpath.insights.source.unit import Program
     from slowpath.insights.trace.counting import Counted
     from slowpath.insights.trace.execution import Execution
     from slowpath.insights.trace.problems import coalescing_problem, placement_problem
@@ -96,28 +110,26 @@ def _work(
 
     until = monotonic() + (_ENDLESS if seconds is None else seconds)
     arriving, more = _packets(traffic, setting.packets)
-    keep_crc_loops()
-    program = Program(source)
+    source, functions = unit.source, unit.functions
     start = InitialContent(source.object, source.lacking, setting.maps)
     behind = tail_call_targets(source.file, start)
-    chosen = choose_entry(source.file, program.functions, setting.entry, behind)
-    leave_network()
-    execution = Execution(source.file, program.module, program.functions, chosen, start)
+    chosen = choose_entry(source.file, functions, setting.entry, behind)
+    execution = Execution(unit, chosen, start)
     outcome = execution.run(arriving, setting, until)
-    counted = Counted(execution, outcome, program.functions, chosen)
+    counts = Counted(execution, outcome, functions, chosen)
     ran = arriving[: outcome.packets]
-    report = counted.report(source.file, traffic, ran, more=more or len(ran) < len(arriving))
+    report = counts.report(source.file, traffic, ran, more=more or len(ran) < len(arriving))
     if outcome.returned and len(ran) < len(arriving):
         ended = f"{chosen.function.shown} has ended after {len(ran):,} packets"
         report["notes"].append(f"{ended}, and asked for no more")
     elif len(ran) < len(arriving):
         report["notes"].append("the time (--deadline) was over before more packets had run")
     report["notes"] += _short(ran, setting.strip)
-    guess = choice_note(program.functions, chosen, setting.entry)
+    guess = choice_note(functions, chosen, setting.entry)
     report["notes"] += [] if guess is None else [guess]
     report["notes"] += outcome.notes
     placement = placement_problem(report)
-    yield "counted", dict(report), placement, coalescing_problem(counted, report)
+    yield "counted", dict(report), placement, coalescing_problem(counts, report)
 
 
 def _short(packets: Sequence[Captured], strip: int) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cache
+from itertools import accumulate
 from typing import Literal
 
 _ROUNDS = {16: 10, 24: 12, 32: 14}
@@ -25,9 +26,12 @@ def _times(one: int, other: int) -> int:
 @cache
 def _boxes() -> tuple[bytes, bytes]:
     """Return the S-box and its inverse."""
+    # The powers of 3 are all numbers but 0, and the inverse of 3 ** n is 3 ** (255 - n).
+    powers = list(accumulate(range(254), lambda one, _: one ^ _double(one), initial=1))
+    inverses = dict(zip(powers, [1, *powers[:0:-1]], strict=True))
     forward = bytearray(256)
     for value in range(256):
-        inverse = next((one for one in range(256) if _times(value, one) == 1), 0)
+        inverse = inverses.get(value, 0)
         result = 0x63
         for by in range(5):
             result ^= (inverse << by | inverse >> (8 - by)) & 0xFF
