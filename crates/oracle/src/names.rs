@@ -59,7 +59,7 @@ impl Oracle {
         NAMES.iter().find(|(_, known)| *known == name).map(|&(oracle, _)| oracle)
     }
 
-    /// Returns the name that [`REQUIRE`] uses.
+    /// Returns the name that [`REQUIRE`](crate::REQUIRE) uses.
     pub fn name(self) -> &'static str {
         NAMES.iter().find(|&&(oracle, _)| oracle == self).map_or("", |&(_, name)| name)
     }

@@ -9,7 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from slowpath.core.errors import StoppedError
-from slowpath.core.jobs.job import Send, WorkerLostError
+from slowpath.core.jobs import Send, WorkerLostError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.jobs.supervision import ProcessWorker
 from slowpath.insights.source.bpf_steps import CPU, TRIPLE
