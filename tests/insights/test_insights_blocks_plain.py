@@ -15,6 +15,7 @@ from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.blocks import run as blocks_run
 from slowpath.insights.blocks.documents import Question
+from slowpath.insights.source.unit import UnitWorker
 from support import slowpath
 from test_insights_blocks import blocks_of, predicted
 
@@ -340,7 +341,7 @@ def test_inline_assembly_is_named(tmp_path: Path) -> None:
 
 def test_without_time_for_any_program_the_command_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the process that predicts, nothing came."""
-    monkeypatch.setattr(blocks_run, "run_in_worker", lambda *_: "total deadline")
+    monkeypatch.setattr(UnitWorker, "run", lambda *_: "total deadline")
     asked = Question("f.c", None, "call", Clang(), "auto")
     with pytest.raises(StoppedError, match="deadline before any of it was predicted"):
         blocks_run.examine(asked, 1.0, None, Stopping())

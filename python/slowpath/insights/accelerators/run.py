@@ -41,7 +41,7 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
         heeding_signals() as stopping,
         UnitWorker(given.file, work.memory, stopping, examine) as worker,
     ):
-        worker.start(examine, work.seconds, [])
+        worker.start(examine, work.seconds)
         report = examined(work.source, worker, work.seconds)
     reporter.write(report)
     if report["stopped"] is not None:
@@ -104,7 +104,7 @@ def examine_unit(
     entry: str | None,
     seconds: float | None,
     stopping: Stopping,
-    begun: Sequence[str],
+    begun: Sequence[str] = (),
 ) -> Iterator[Message]:
     """Find the functions of a unit that accelerators could replace, in the worker process.
 

@@ -1,6 +1,7 @@
 """Collection of evidence with the other commands of insights.
 
-All that may crash is the work of one worker process, which compiles the source once.
+One worker process parses the source, runs it and looks for accelerators. Beside it, another one
+counts instructions of the card, in a module of its own, and this process places state.
 """
 
 import json
@@ -20,13 +21,7 @@ from slowpath.insights.advice.advice import Evidence, Placed, Traced
 from slowpath.insights.advice.card import work_of
 from slowpath.insights.advice.pointers import Unknown
 from slowpath.insights.advice.statics import Statics, first_functions, statics_of
-from slowpath.insights.blocks.traced import (
-    CardCounting,
-    Executed,
-    card_counting,
-    executed,
-    in_llvm,
-)
+from slowpath.insights.blocks.traced import Executed, Trace, executed, in_llvm
 from slowpath.insights.demands.documents import CardUse
 from slowpath.insights.layout.documents import ElementLayout
 from slowpath.insights.layout.reading import elements_of
@@ -37,7 +32,7 @@ from slowpath.insights.source.calls import reachable_from, source_functions
 from slowpath.insights.source.sources import Source, is_xdp
 from slowpath.insights.source.unit import CompiledUnit, UnitWorker
 from slowpath.insights.trace.problems import CAPACITIES
-from slowpath.insights.trace.request import RunSettings
+from slowpath.insights.trace.request import RunLimits, RunSettings
 from slowpath.insights.trace.running import Run, counted, run_unit
 from slowpath.insights.trace.xdp_sources import load_runnable
 
@@ -85,15 +80,13 @@ def gather(asked: AdviceRequest, stopping: Stopping) -> Evidence:
     works: list[Work] = [read, examine]
     if asked.traffic is not None:
         count = partial(run_unit, unit, asked.traffic, asked.setting)
-        card = card_counting(asked.source, asked.clang, asked.traffic, asked.setting)
-        works += [count, card.costs, card.runs]
+        works.append(count)
     with UnitWorker(unit.file, asked.memory, stopping, *works) as worker:
         statics, first = _statics(unit.file, worker, read, _left(until))
         standing = _standing(asked, statics)
         run: Run | None = None
         if asked.traffic is not None:
             run = counted(unit.file, worker, count, _left(until))
-            ran = _executed(card, worker, run, _left(until))
             first = [one["symbol"] for one in run.report["functions"]]
             sizes = {one["structure"]: one["size_bytes"] for one in run.report["structures"]}
             for one in statics.structures:  # the run has the size of allocated state
@@ -105,9 +98,10 @@ def gather(asked: AdviceRequest, stopping: Stopping) -> Evidence:
         end = None if seconds is None else monotonic() + seconds
         worker.start(examine, seconds, first)
         traced, use = None, None
-        if run is not None:  # meanwhile, in this process
+        if run is not None and asked.traffic is not None:  # meanwhile, beside the worker
+            ran = _executed(asked, asked.traffic, run, left, stopping)
             levels = standing, _room(standing, statics, run)
-            traced = _traced(unit.file, run, ran, levels, left)
+            traced = _traced(unit.file, run, ran, levels, _left(until))
             use = None if statics.floating is not None else _card(traced, others)
         accelerators = examined(whole.source, worker, _left(end))
     return Evidence(unit.file, accelerators, statics, traced, use)
@@ -172,10 +166,14 @@ def _statics(
     return found[0]
 
 
-def _executed(card: CardCounting, worker: UnitWorker, run: Run, seconds: float | None) -> Executed:
+def _executed(
+    asked: AdviceRequest, traffic: str, run: Run, seconds: float | None, stopping: Stopping
+) -> Executed:
     """Return the blocks that ran, with card instructions, or else LLVM instructions."""
+    allowed = RunLimits(None if seconds is None else seconds / 2, asked.memory)
     try:
-        return executed(card, worker, None if seconds is None else seconds / 2, run.report)
+        trace = Trace(traffic, asked.setting, allowed, run.report)
+        return executed(asked.source, asked.clang, trace, stopping)
     except InputError as problem:  # or StoppedError: go on without it
         return in_llvm(run.report, problem.reason)
 

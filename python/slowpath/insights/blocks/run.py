@@ -33,7 +33,7 @@ from slowpath.insights.options import read_limits
 from slowpath.insights.output import warn
 from slowpath.insights.source.bpf_steps import compile_to_ir, programs
 from slowpath.insights.source.sources import CPLUSPLUS, is_source, may_have_programs
-from slowpath.insights.source.unit import require_llvmlite, run_in_worker
+from slowpath.insights.source.unit import UnitWorker, require_llvmlite
 
 
 def run(given: Namespace, reporter: Reporter) -> ExitCode:
@@ -252,11 +252,11 @@ def examine(
                 report["uncounted"].append(one)
 
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
-
         for one in predictions(question, stopping):
             yield ("program" if "functions" in one else "uncounted"), one
 
-    stopped = run_in_worker(question.file, work, (seconds, memory), stopping, take)
+    with UnitWorker(question.file, memory, stopping, work) as worker:
+        stopped = worker.run(work, seconds, take)
     if stopped is not None and not report["programs"] and not report["uncounted"]:
         raise StoppedError(question.file, f"{stopped} before any of it was predicted")
     report["stopped"] = stopped

@@ -11,7 +11,6 @@ from time import monotonic
 from typing import NamedTuple
 
 from slowpath.core.errors import InputError
-from slowpath.core.jobs.isolated_job import Work
 from slowpath.core.jobs import Message
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.sources import Clang
@@ -22,7 +21,7 @@ from slowpath.insights.source.metadata import Metadata
 from slowpath.insights.source.sources import Source
 from slowpath.insights.source.unit import CompiledUnit, UnitWorker
 from slowpath.insights.trace.documents import CountsReport
-from slowpath.insights.trace.request import RunSettings
+from slowpath.insights.trace.request import RunLimits, RunSettings
 from slowpath.insights.trace.running import counted, run_unit
 
 _DIGITS = 6
@@ -136,69 +135,58 @@ _Blocks = tuple[
 """Lists for a function's blocks: instructions, shares of functions, and shares of lines."""
 
 
-class CardCounting(NamedTuple):
-    """The pieces of work that `executed` needs, for a worker."""
+class Trace(NamedTuple):
+    """A packet trace, with the settings and limits of the run."""
 
-    source: Source
-    costs: Work
-    """Counts the instructions of the card: `_count`, or for XDP programs `_count_programs`."""
-    runs: Work
-    """Runs the module whose instructions were counted: `_run`."""
-
-
-def card_counting(source: Source, clang: Clang, traffic: str, setting: RunSettings) -> CardCounting:
-    """Prepare counting on the card; `clang` are the compiler settings of the source."""
-    if source.support:
-        count = partial(_count_programs, Question(source.file, None, "call", clang, "exact"))
-    else:
-        count = partial(_count, Question(source.file, setting.entry, "call", clang, "exact"))
-    return CardCounting(source, count, partial(_run, source.file, traffic, setting))
+    file: str
+    setting: RunSettings
+    allowed: RunLimits
+    usual: CountsReport
+    """Counts of a run of the source as compiled for this machine."""
 
 
-def executed(
-    card: CardCounting, worker: UnitWorker, seconds: float | None, usual: CountsReport
-) -> Executed:
+def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> Executed:
     """Run a function, and return its blocks with their card instructions.
-
-    `usual` are the counts of a run of the source as compiled for this machine.
 
     Raises:
         InputError: when the function cannot be counted, or does not run.
         StoppedError: when the time was too short.
     """
-    source = card.source
+    seconds, memory = trace.allowed
     programs = bool(source.support)
     if not source.compiled and not programs:
         raise InputError(source.file, "it is no source that clang compiles for BPF")
     until = None if seconds is None else monotonic() + seconds
+    if programs:
+        ran = frozenset(one["symbol"] for one in trace.usual["functions"])
+        count = partial(_count_programs, Question(source.file, None, "call", clang, "exact"), ran)
+    else:
+        count = partial(_count, Question(source.file, trace.setting.entry, "call", clang, "exact"))
+    run = partial(_run, source.file, trace)
     found = list[Message]()
-    ran = [one["symbol"] for one in usual["functions"]]
-    stopped = worker.run(card.costs, seconds, found.append, *([ran] if programs else []))
-    if stopped is not None or not found:
-        raise InputError(source.file, f"{stopped or 'stopped'} before it was counted")
-    _, symbol, text, said, refused = found[0]
-    if programs:  # the module that ran is the counted one
-        return Executed(_rows(usual, said), True, "", refused)
-    left = None if until is None else max(until - monotonic(), 0.1)
-    report = counted(source.file, worker, card.runs, left, symbol, text).report
-    if report["traffic"] == usual["traffic"] and report["fate"] != usual["fate"]:
+    with UnitWorker(source.file, memory, stopping, count, run) as worker:
+        stopped = worker.run(count, seconds, found.append)
+        if stopped is not None or not found:
+            raise InputError(source.file, f"{stopped or 'stopped'} before it was counted")
+        _, symbol, text, said, refused = found[0]
+        if programs:  # the module that ran is the counted one
+            return Executed(_rows(trace.usual, said), True, "", refused)
+        left = None if until is None else max(until - monotonic(), 0.1)
+        report = counted(source.file, worker, run, left, symbol, text).report
+    if report["traffic"] == trace.usual["traffic"] and report["fate"] != trace.usual["fate"]:
         reason = "as it is compiled for BPF, it does something else with these packets"
         raise InputError(source.file, f"{reason}: C leaves undefined what it relies on")
     return Executed(_rows(report, said), True, "", refused)
 
 
-def _run(  # noqa: PLR0913, PLR0917 - the work, its limits, and what was counted
-    file: str,
-    traffic: str,
-    setting: RunSettings,
-    seconds: float | None,
-    stopping: Stopping,
-    symbol: str,
-    text: str,
+def _run(
+    file: str, trace: Trace, seconds: float | None, stopping: Stopping, *counted: str
 ) -> Iterator[Message]:
     """Run a function of the counted module over the packets, in the worker process."""
-    same = CompiledUnit(Source(file, text.encode(), "text", compiled=False))
-    return run_unit(same, traffic, setting._replace(entry=symbol), seconds, stopping)
+    symbol, text = counted
+    unit = CompiledUnit(Source(file, text.encode(), "text", compiled=False))
+    setting = trace.setting._replace(entry=symbol)
+    return run_unit(unit, trace.file, setting, seconds, stopping)
 
 
 def in_llvm(counts: CountsReport, why: str) -> Executed:
@@ -234,7 +222,7 @@ def _rows(counts: CountsReport, said: dict[str, _Blocks]) -> list[ExecutedBlock]
 
 
 def _count_programs(
-    asked: Question, _seconds: float | None, stopping: Stopping, ran: Sequence[str]
+    asked: Question, ran: frozenset[str], _seconds: float | None, stopping: Stopping
 ) -> Iterator[Message]:
     """Count the XDP programs that `ran` (by symbol) in the worker process, like `_count`."""
     from slowpath.insights.blocks.block_map import linked

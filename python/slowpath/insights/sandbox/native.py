@@ -3,7 +3,7 @@
 import ctypes
 import mmap
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -126,6 +126,8 @@ class CompiledModule:
         self._sizes |= {name: one.size for name, one in self._outside.items()}
         self.changeable = frozenset(self._sizes)
         """Names of the mutable variables."""
+        found = map(self._found, self._sizes)
+        self._variables = {name: one for name, one in zip(self._sizes, found, strict=True) if one}
 
     def construct(self) -> None:
         """Run the static constructors of C++; call it in a process that may die."""
@@ -133,7 +135,15 @@ class CompiledModule:
 
     def variable(self, name: str) -> Variable | None:
         """Return a mutable variable by its name; None if unknown or too large to be restored."""
-        size = self._sizes.get(name, 0)
+        return self._variables.get(name)
+
+    @property
+    def variables(self) -> Collection[Variable]:
+        """All mutable variables that are small enough to be restored."""
+        return self._variables.values()
+
+    def _found(self, name: str) -> Variable | None:
+        size = self._sizes[name]
         if not 0 < size <= _LARGEST:
             return None
         outside = self._outside.get(name)
@@ -156,11 +166,6 @@ class CompiledModule:
             (name.removeprefix("slowpath.outside."), one.address, one.size, None)
             for name, one in self._outside.items()
         ]
-
-    def variables(self) -> list[Variable]:
-        """Return all mutable variables that are small enough to be restored."""
-        found = map(self.variable, self._sizes)
-        return [one for one in found if one is not None]
 
     def native(self, function: Function) -> Native | None:
         """Return a callable for a function; None if its types are unsupported or it has no code.

@@ -74,7 +74,7 @@ class Series:
         self._fates = fates or CrashRecord()
         self._seconds, self._until = seconds, until
         self.given_up = False
-        """True if the series stopped early: its time was up, or too many processes died or hung."""
+        """True if the series stopped early: its time was up, or too many attempts died or hung."""
         self.ended = 0
         """Exit code of the last process, or minus the signal that killed it."""
 

@@ -86,6 +86,7 @@ class Metadata:
         self._written = dict(_written(text))
         self._nodes = dict[int, Node | None]()
         self._arguments = dict[int, dict[int, Node]]()
+        self._paths = dict[int | None, Path | None]()
         units = self._of_kind("DICompileUnit")
         files = (self.node(one.reference("file")) for one in units)
         self._folder = next((one.text("directory") for one in files if one is not None), "")
@@ -191,8 +192,11 @@ class Metadata:
         return self._path(node.reference("file")) == self._path(unit.reference("file"))
 
     def _path(self, file: int | None) -> Path | None:
-        node = self.node(file)
-        return None if node is None else Path(node.text("directory"), node.text("filename"))
+        if file not in self._paths:
+            node = self.node(file)
+            known = None if node is None else Path(node.text("directory"), node.text("filename"))
+            self._paths[file] = known
+        return self._paths[file]
 
     def parameters(self, function: int) -> list[DeclaredParameter]:
         """Return the parameters of a function in order; none if debug information lacks them."""

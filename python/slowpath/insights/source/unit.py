@@ -159,23 +159,6 @@ class UnitWorker:
         return stopped
 
 
-def run_in_worker(
-    file: str,
-    work: Work,
-    allowed: tuple[float | None, int | None],
-    stopping: Stopping,
-    take: Callable[[Message], None],
-) -> str | None:
-    """Do the only piece of work in a worker process; `allowed` are limits in seconds and bytes.
-
-    Raises:
-        InputError: as for `UnitWorker.run`.
-    """
-    seconds, memory = allowed
-    with UnitWorker(file, memory, stopping, work) as worker:
-        return worker.run(work, seconds, take)
-
-
 _NUMBERS = {"numpy": "numpy", "scipy": "scipy"}
 _COMPILER = {"llvmlite": "llvmlite"}
 

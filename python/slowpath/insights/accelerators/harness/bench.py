@@ -44,7 +44,8 @@ class Bench:
         self.noise = [noise.randbytes(SIZE) for _ in range(REGIONS)]
         for region, text in zip(self.regions, self.noise, strict=True):
             region.write(text)
-        self._natives = dict[str, Native | None]()
+        # Addresses are looked up here once, and not in each process that runs attempts.
+        self._natives = {name: self.code.native(one) for name, one in functions.items()}
         self.image = dict[int, bytes]()
         """Content of variables before each call, by address; set by `prepare`."""
         self.fresh = dict[int, bytes]()
@@ -61,14 +62,10 @@ class Bench:
         self.image = self._now()
 
     def _now(self) -> dict[int, bytes]:
-        return {
-            one.address: ctypes.string_at(one.address, one.size) for one in self.code.variables()
-        }
+        return {one.address: ctypes.string_at(one.address, one.size) for one in self.code.variables}
 
     def native(self, name: str) -> Native | None:
         """Return a callable for a function; None if it cannot be called."""
-        if name not in self._natives:
-            self._natives[name] = self.code.native(self.functions[name])
         return self._natives[name]
 
     def changeable(self, name: str) -> set[str]:
