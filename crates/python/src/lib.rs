@@ -46,6 +46,18 @@ fn target_text(name: &str) -> Option<&'static str> {
     slowpath::target_text(name)
 }
 
+/// Returns the names of the kernel's helpers by number, from number 1 on.
+#[pyfunction]
+fn helper_names() -> &'static [&'static str] {
+    slowpath::helper_names()
+}
+
+/// Returns the names of the kernel's map types with their numbers, by number.
+#[pyfunction]
+fn map_kinds() -> Vec<(u32, &'static str)> {
+    slowpath::MapKind::ALL.iter().filter_map(|kind| Some((kind.0, kind.name()?))).collect()
+}
+
 #[pymodule]
 mod _core {
     #[pymodule_export]
@@ -87,5 +99,5 @@ mod _core {
     #[pymodule_export]
     use super::worker::Stop;
     #[pymodule_export]
-    use super::{target_names, target_text, version};
+    use super::{helper_names, map_kinds, target_names, target_text, version};
 }

@@ -12,6 +12,11 @@ pub fn helper_name(number: i32) -> Option<&'static str> {
     NAMES.get(index).copied()
 }
 
+/// Returns the names of all helpers by number, from number 1 on.
+pub fn helper_names() -> &'static [&'static str] {
+    &NAMES
+}
+
 /// Returns the number of the helper with this name.
 ///
 /// # Panics

@@ -11,6 +11,9 @@ macro_rules! kinds {
         impl MapKind {
             $(#[doc = concat!("`", $text, "`")] pub const $name: MapKind = MapKind($number);)*
 
+            /// All types.
+            pub const ALL: &[MapKind] = &[$(MapKind::$name),*];
+
             /// Returns the name that `bpftool` prints; `None` for an unknown type.
             pub fn name(self) -> Option<&'static str> {
                 match self.0 {

@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from slowpath.core.engine import analyses, objects, targets
+from slowpath.core.engine.bpf import HELPER_NUMBERS
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.schema.compiled import Compiled
@@ -23,7 +24,8 @@ _INSTRUCTION = struct.Struct("<BBhi")
 _LOAD_WIDE, _LOAD, _STORE_CONSTANT, _STORE, _ALU32, _ALU64 = 0, 1, 2, 3, 4, 7
 _ADDRESS = 0x18
 _MODE, _ATOMIC, _FETCH = 0xE0, 0xC0, 1
-_CALL, _RANDOM, _TAIL = 0x85, 7, 12
+_CALL, _TAIL_CALL = 0x85, "bpf_tail_call"
+_RANDOM, _TAIL = HELPER_NUMBERS["bpf_get_prandom_u32"], HELPER_NUMBERS[_TAIL_CALL]
 _MOVE64, _ADD, _TO_BIG = 0xBF, 0x07, 0xDC
 _FRAME = 10
 _STACK = 512
@@ -106,8 +108,6 @@ OF_ANY_KIND = "a pointer whose kind is not the same on all ways to the instructi
 (`crates/nfp/src/codegen/subset.rs`)."""
 _OF_NO_KIND = "a pointer of unknown kind: from memory, from a call, or not of one kind on all ways"
 """Reason to report instead if there are stand-ins, or if a verifier would reject the code."""
-
-_TAIL_CALL = "bpf_tail_call"
 
 
 class Refused(NamedTuple):

@@ -8,21 +8,18 @@ array of N elements) and by `struct bpf_map_def`.
 import re
 from typing import NamedTuple
 
+from slowpath.core.engine.bpf import MAP_KIND_NAMES, MAP_KINDS
 from slowpath.insights.source.metadata import Metadata, Node
 
-_HASH, _ARRAY = 1, 2
-_INSTEAD = {_HASH: _HASH, _ARRAY: _ARRAY, 5: _HASH, 6: _ARRAY, 9: _HASH, 10: _HASH, 11: _HASH}
-"""Replacement of each map type, by `enum bpf_map_type`. Maps of other types serve other helpers and
-stay as they are."""
-_NAMES = {
-    _HASH: "hash",
-    _ARRAY: "array",
-    5: "percpu_hash",
-    6: "percpu_array",
-    9: "lru_hash",
-    10: "lru_percpu_hash",
-    11: "lpm_trie",
+_INSTEAD = {
+    MAP_KINDS[name]: MAP_KINDS[instead]
+    for instead, names in {
+        "hash": ("hash", "percpu_hash", "lru_hash", "lru_percpu_hash", "lpm_trie"),
+        "array": ("array", "percpu_array"),
+    }.items()
+    for name in names
 }
+"""Replacement of each map type. Maps of other types serve other helpers and stay as they are."""
 DEFINED = re.compile(r'^@(\S+) = .*?section "(\.maps|maps)".*?!dbg !(\d+)', re.MULTILINE)
 OLD = re.compile(
     r'^(@(\S+) = [^\n]*?\{ i32 )(\d+)((?:, i32 \d+){3}, i32 )(\d+)(\b[^\n]*section "maps")',
@@ -71,7 +68,8 @@ def with_known_maps(text: str) -> ReplacedMaps:
 
 def _reason(name: str, kind: int, flags: int) -> str:
     if _INSTEAD[kind] != kind:
-        return f"map {name} is of type {_NAMES[kind]}; counted as {_NAMES[_INSTEAD[kind]]}"
+        names = MAP_KIND_NAMES[kind], MAP_KIND_NAMES[_INSTEAD[kind]]
+        return f"map {name} is of type {names[0]}; counted as {names[1]}"
     return f"map {name} has flags {flags:#x}; counted without"
 
 

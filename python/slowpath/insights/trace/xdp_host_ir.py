@@ -15,7 +15,9 @@ import re
 from collections.abc import Iterator
 from itertools import count
 
+from slowpath.core.engine.bpf import HELPER_NUMBERS, HELPERS
 from slowpath.insights.source.bpf_steps import TARGET_ATTRIBUTES, USED, for_host
+from slowpath.insights.source.framework import HEADERS
 from slowpath.insights.source.modules import bracketed_prefix, split_at_commas
 from slowpath.insights.trace.xdp_maps import (
     ARRAY,
@@ -32,71 +34,20 @@ from slowpath.insights.trace.xdp_maps import (
     kinds_of,
 )
 
-SUPPORTED_HELPERS = {
-    1: "bpf_map_lookup_elem",
-    2: "bpf_map_update_elem",
-    3: "bpf_map_delete_elem",
-    5: "bpf_ktime_get_ns",
-    6: "bpf_trace_printk",
-    7: "bpf_get_prandom_u32",
-    8: "bpf_get_smp_processor_id",
-    12: "bpf_tail_call",
-    23: "bpf_redirect",
-    25: "bpf_perf_event_output",
-    28: "bpf_csum_diff",
-    42: "bpf_get_numa_node_id",
-    44: "bpf_xdp_adjust_head",
-    51: "bpf_redirect_map",
-    54: "bpf_xdp_adjust_meta",
-    65: "bpf_xdp_adjust_tail",
-    87: "bpf_map_push_elem",
-    88: "bpf_map_pop_elem",
-    89: "bpf_map_peek_elem",
-    93: "bpf_spin_lock",
-    94: "bpf_spin_unlock",
-    118: "bpf_jiffies64",
-    125: "bpf_ktime_get_boot_ns",
-    130: "bpf_ringbuf_output",
-    131: "bpf_ringbuf_reserve",
-    132: "bpf_ringbuf_submit",
-    133: "bpf_ringbuf_discard",
-    134: "bpf_ringbuf_query",
-    160: "bpf_ktime_get_coarse_ns",
-    164: "bpf_for_each_map_elem",
-    177: "bpf_trace_vprintk",
-    181: "bpf_loop",
-    188: "bpf_xdp_get_buff_len",
-    189: "bpf_xdp_load_bytes",
-    190: "bpf_xdp_store_bytes",
-    195: "bpf_map_lookup_percpu_elem",
-    208: "bpf_ktime_get_tai_ns",
-}
-_OTHERS = {
-    69: "bpf_fib_lookup",
-    84: "bpf_sk_lookup_tcp",
-    85: "bpf_sk_lookup_udp",
-    86: "bpf_sk_release",
-    99: "bpf_skc_lookup_tcp",
-    100: "bpf_tcp_check_syncookie",
-    110: "bpf_tcp_gen_syncookie",
-    163: "bpf_check_mtu",
-    169: "bpf_timer_init",
-    170: "bpf_timer_set_callback",
-    171: "bpf_timer_start",
-}
-
 
 def name_of(number: int) -> str:
     """Return the name of a helper by its number."""
-    return SUPPORTED_HELPERS.get(number) or _OTHERS.get(number) or f"helper {number} of the kernel"
+    return HELPERS.get(number) or f"helper {number} of the kernel"
 
 
 def known() -> str:
     """Return the names of the supported helpers, for messages."""
-    return ", ".join(name.removeprefix("bpf_") for name in SUPPORTED_HELPERS.values())
+    text = (HEADERS / "nic" / "xdp.c").read_text()
+    defined = {*re.findall(r"^WORK [^(\n]*\b(bpf_\w+)\(", text, re.MULTILINE)}
+    return ", ".join(one.removeprefix("bpf_") for one in HELPER_NUMBERS if one in defined)
 
 
-TAIL_CALL = 12
+TAIL_CALL = HELPER_NUMBERS["bpf_tail_call"]
 """Number of the helper `bpf_tail_call`."""
 _CALLS = f"inttoptr (i64 {TAIL_CALL} to ptr)("
 _BODY = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
@@ -198,16 +149,17 @@ _WORDS = re.compile(r"\{ (i32 \d+(?:, i32 \d+){4})")
 """Members of `struct bpf_map_def`; `xdp_maps.py` reads them again in the module that runs."""
 _STATIC = re.compile(
     r"(?:tail )?call void asm sideeffect "
-    r'"r1 = \$0\\0A\\09r2 = \$1\\0A\\09r3 = \$2\\0A\\09call 12", "r,r,i,[^"]*"\('
+    r'"r1 = \$0\\0A\\09r2 = \$1\\0A\\09r3 = \$2\\0A\\09'
+    rf'call {TAIL_CALL}", "r,r,i,[^"]*"\('
 )
 """Assembly of `bpf_tail_call_static` in libbpf's bpf_helpers.h."""
 _BY_KEY, _QUEUES = frozenset({HASH, ARRAY, LRU, LPM, PORTS}), frozenset({QUEUE, STACK})
 _OF = {
-    1: _BY_KEY | {*OF_MAPS},
-    **dict.fromkeys((2, 3, 195), _BY_KEY),
-    **dict.fromkeys((87, 89), _QUEUES | {BLOOM}),
-    88: _QUEUES,
-    164: frozenset({HASH, ARRAY, LRU}),
+    "bpf_map_lookup_elem": _BY_KEY | {*OF_MAPS},
+    **{f"bpf_map_{what}_elem": _BY_KEY for what in ("update", "delete", "lookup_percpu")},
+    **{f"bpf_map_{what}_elem": _QUEUES | {BLOOM} for what in ("push", "peek")},
+    "bpf_map_pop_elem": _QUEUES,
+    "bpf_for_each_map_elem": frozenset({HASH, ARRAY, LRU}),
 }
 """Supported types of maps by helper, for helpers whose first argument is a map."""
 
@@ -249,6 +201,6 @@ def _described(one: re.Match[str]) -> str:
 def _called(number: int, kind: int | None, map_: str) -> str:
     """Return the name of a helper's function; an unsupported one names the map, too."""
     name = name_of(number)
-    if number in _OF and kind is not None and KINDS.get(kind) not in _OF[number]:
+    if name in _OF and kind is not None and KINDS.get(kind) not in _OF[name]:
         return f"{name} of a map of type {kind} ({map_})"
     return name

@@ -9,6 +9,7 @@ array of pointers to the inner maps of a map of maps.
 import re
 from typing import NamedTuple
 
+from slowpath.core.engine.bpf import MAP_KINDS
 from slowpath.core.errors import InputError
 from slowpath.insights.source.layouts import Field, Layouts, Type, Variable
 from slowpath.insights.source.map_types import DEFINED, OLD, members, parts_of, value
@@ -16,27 +17,17 @@ from slowpath.insights.source.metadata import Line, Metadata, Node
 
 DESCRIPTOR_BYTES = 80
 """Bytes of `struct map`, the description of a map (`source/headers/nic/xdp.c`)."""
-HASH, ARRAY, PROGRAMS, LRU, LPM, PORTS, QUEUE, STACK, RING = 1, 2, 3, 9, 11, 14, 22, 23, 27
-ARRAY_OF_MAPS, HASH_OF_MAPS, BLOOM = 12, 13, 30
-OF_MAPS = (ARRAY_OF_MAPS, HASH_OF_MAPS)
+HASH, ARRAY, PROGRAMS = (MAP_KINDS[name] for name in ("hash", "array", "prog_array"))
+LRU, LPM, PORTS = (MAP_KINDS[name] for name in ("lru_hash", "lpm_trie", "devmap"))
+QUEUE, STACK, RING = (MAP_KINDS[name] for name in ("queue", "stack", "ringbuf"))
+OF_MAPS = ARRAY_OF_MAPS, HASH_OF_MAPS = MAP_KINDS["array_of_maps"], MAP_KINDS["hash_of_maps"]
+BLOOM = MAP_KINDS["bloom_filter"]
 KINDS = {
-    HASH: HASH,
-    5: HASH,
-    25: HASH,
-    ARRAY: ARRAY,
-    6: ARRAY,
-    LRU: LRU,
-    10: LRU,
-    LPM: LPM,
-    PROGRAMS: PROGRAMS,
-    PORTS: PORTS,
-    16: PORTS,
-    17: PORTS,
-    QUEUE: QUEUE,
-    STACK: STACK,
-    ARRAY_OF_MAPS: ARRAY_OF_MAPS,
-    HASH_OF_MAPS: HASH_OF_MAPS,
-    BLOOM: BLOOM,
+    **{one: one for one in (HASH, ARRAY, LRU, LPM, PROGRAMS, PORTS, QUEUE, STACK, BLOOM, *OF_MAPS)},
+    **{MAP_KINDS[name]: HASH for name in ("percpu_hash", "devmap_hash")},
+    MAP_KINDS["percpu_array"]: ARRAY,
+    MAP_KINDS["lru_percpu_hash"]: LRU,
+    **{MAP_KINDS[name]: PORTS for name in ("cpumap", "xskmap")},
 }
 """Kind of table by `enum bpf_map_type`.
 

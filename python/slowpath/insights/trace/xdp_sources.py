@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 
+from slowpath.core.engine.bpf import MAP_KINDS
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.programs.clang import Form, compile_c
 from slowpath.core.programs.sources import Clang
@@ -26,6 +27,7 @@ _SUPPORT = Form(
         *("-O1", "-g", "-w", "-emit-llvm", "-fno-strict-aliasing", "-fwrapv"),
         *("-fno-stack-protector", "-U_FORTIFY_SOURCE", "-fno-unroll-loops"),
         *("-fno-vectorize", "-fno-slp-vectorize"),
+        *(f"-DBPF_MAP_TYPE_{name.upper()}={number}" for name, number in MAP_KINDS.items()),
     ),
     "bc",
     "bitcode",

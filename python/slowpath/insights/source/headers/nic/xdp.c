@@ -16,22 +16,22 @@
 #define MOST_JUMPS 33
 #define MOST_TURNS (1 << 23)
 
+/* Numbers: macros of trace/xdp_sources.py. */
 enum {
-	HASH = 1,
-	ARRAY = 2,
-	LRU = 9,
-	LPM = 11,
-	ARRAY_OF_MAPS = 12,
-	HASH_OF_MAPS = 13,
-	PORTS = 14,
-	QUEUE = 22,
-	STACK = 23,
-	RING = 27,
-	BLOOM = 30
+	HASH = BPF_MAP_TYPE_HASH,
+	ARRAY = BPF_MAP_TYPE_ARRAY,
+	LRU = BPF_MAP_TYPE_LRU_HASH,
+	LPM = BPF_MAP_TYPE_LPM_TRIE,
+	ARRAY_OF_MAPS = BPF_MAP_TYPE_ARRAY_OF_MAPS,
+	HASH_OF_MAPS = BPF_MAP_TYPE_HASH_OF_MAPS,
+	PORTS = BPF_MAP_TYPE_DEVMAP,
+	QUEUE = BPF_MAP_TYPE_QUEUE,
+	STACK = BPF_MAP_TYPE_STACK,
+	BLOOM = BPF_MAP_TYPE_BLOOM_FILTER
 };
 enum { ANY, NEW, EXISTING, LOCKED = 4 };
 
-/* What a map of the source is; written before the first packet (porting/xdp/memory.py). */
+/* What a map of the source is; written before the first packet (trace/xdp_memory.py). */
 struct map {
 	uint32_t kind, key_size, value_size, entries;
 	uint32_t buckets, slots, stride, key_at, value_at; /* of a bloom filter, buckets: hashes */
@@ -673,7 +673,7 @@ WORK long bpf_xdp_store_bytes(struct frame *frame, uint32_t at, const void *from
 
 typedef int program(struct frame *frame);
 
-/* `_setjmp` and `longjmp`, which nobody else may call (accelerators/execution/externals.py). */
+/* `_setjmp` and `longjmp`, which nobody else may call (sandbox/externals.py). */
 __attribute__((returns_twice)) int slowpath_xdp_mark(jmp_buf here);
 __attribute__((noreturn)) void slowpath_xdp_return(jmp_buf there, int result);
 
@@ -682,14 +682,14 @@ struct back {
 	jmp_buf here;
 	struct back *before;
 };
-_Static_assert(sizeof(struct back) <= 1024, "porting/xdp/jumps.py makes more room");
+_Static_assert(sizeof(struct back) <= 1024, "trace/xdp_host_ir.py makes more room");
 
 static struct back *slowpath_xdp_back;
 static struct frame *slowpath_xdp_frame;
 static program *volatile slowpath_xdp_next; /* read again after each jump */
 static uint32_t slowpath_xdp_jumps;
 
-/* Before and after a function that calls programs last (porting/xdp/jumps.py). */
+/* Before and after a function that calls programs last (trace/xdp_host_ir.py). */
 __attribute__((used)) void slowpath_xdp_enter(struct back *back)
 {
 	back->before = slowpath_xdp_back;
