@@ -764,6 +764,12 @@ class Stop:
     def doing(self) -> tuple[str, str, int, str]:
         """Current progress: subject, stage, completed amount, and unit of the amount."""
 
+def helper_names() -> list[str]:
+    """Returns the names of the kernel's helpers by number, from number 1 on."""
+
+def map_kinds() -> list[tuple[int, str]]:
+    """Returns the names of the kernel's map types with their numbers, by number."""
+
 def target_names() -> list[str]:
     """Returns the names of the built-in targets."""
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from slowpath.calibrate.experiments.specification import shipped_experiment, shipped_names
 from slowpath.calibrate.experiments.specification import (
     Experiment,
     settings_at,
+    shipped_experiment,
+    shipped_names,
     swept_values,
     with_range,
 )

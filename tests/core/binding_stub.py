@@ -105,6 +105,8 @@ class _Types:
         rust = re.sub(r"&|'\w+,? ?", "", " ".join(rust.split())).strip()
         if rust in _SCALARS:
             return _SCALARS[rust]
+        if rust.startswith("["):
+            return f"list[{self.of(rust[1:-1])}]"
         if rust.startswith("("):
             return f"tuple[{', '.join(map(self.of, _split(rust[1:-1])))}]"
         name, _, inside = rust.partition("<")

@@ -11,8 +11,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.core.errors import InputError, StoppedError
-from slowpath.core.jobs.isolated_job import Work
 from slowpath.core.jobs import Message
+from slowpath.core.jobs.isolated_job import Work
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.accelerators.library_calls import LibraryUse
