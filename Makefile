@@ -202,7 +202,11 @@ research: setup $(DONE)/requirements
 	cargo test --release --locked --quiet -p slowpath-nicsim $(CARGO_TEST_FLAGS)
 	$(PYTEST) research/tests $(PYTEST_FLAGS)
 
-# One after the other: those on devices count what the whole machine has.
+# The random tests of `make test` with more cases. One after the other: those on devices count what
+# the whole machine has.
+campaign: export SLOWPATH_CAMPAIGN := 10
+campaign: export SLOWPATH_SEQUENCES := 3000
+campaign: export SLOWPATH_C_PROGRAMS := 300
 campaign: export SLOWPATH_VETH_PROGRAMS := 2000
 campaign: export SLOWPATH_LOOP_PROGRAMS := 300
 campaign: export SLOWPATH_CPU_PROGRAMS := 200
@@ -210,9 +214,11 @@ campaign: export SLOWPATH_LOADER_PROGRAMS := 250
 campaign: export SLOWPATH_MUTANTS := 2000
 campaign: | oracle
 	run() { cargo test --locked --package "$$1" --test all -- --nocapture --test-threads=1 "$${@:2}"; }
-	run slowpath-kernel veth:: loops:: interleavings:: loaders::
-	run slowpath-rehearsal random_devices::
-	run slowpath-chain verify::
+	run slowpath-kernel sequences:: c_programs:: veth:: loops:: interleavings:: loaders::
+	run slowpath-rehearsal random_devices:: random_programs::
+	run slowpath-chain verify:: frozen:: facts::facts_hold_for_what_leaves_random_programs
+	run slowpath-search brute_force:: structured_programs::
+	run slowpath-smt z3_agreement:: semantics:: hashes::
 
 test-python: export SLOWPATH_WHEELS := $(CURDIR)/$(TEST_WHEELS)
 test-python: setup $(DONE)/test-wheel $(DONE)/requirements

@@ -10,13 +10,13 @@ use slowpath_exec::concrete::{Environment, run};
 use slowpath_generate::{Features, Programs};
 use slowpath_ir::{InputId, InputKind, KnownBits, PacketFacts, RegionId};
 use slowpath_kernel::Kernel;
-use slowpath_oracle::Oracle;
+use slowpath_oracle::{Oracle, random_cases};
 use slowpath_stop::Stop;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 const RESULTS: [u32; 2] = [2, 3];
-const PROGRAMS: u64 = 120;
+const PROGRAMS: u64 = 30;
 const PACKETS: usize = 60;
 /// Lengths of packets, in bytes.
 const LENGTHS: (u16, u16) = (60, 130);
@@ -128,7 +128,7 @@ fn facts_hold_for_what_leaves_random_programs() {
     let programs = Programs::new(features, 8);
     let kernel = Kernel::available().inspect_err(|reason| Oracle::Kernel.missing(reason)).ok();
     let (mut analysed, mut interpreted, mut ran, mut known) = (0, 0, 0, 0);
-    for seed in 0..PROGRAMS {
+    for seed in 0..random_cases(PROGRAMS) {
         let program = programs.from_seed(seed);
         let object = Object::parse(&program.object()).expect("it is an object");
         let mut rng = random(seed);

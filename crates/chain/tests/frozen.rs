@@ -16,7 +16,7 @@ use slowpath_chain::frozen::{FrozenMaps, read_contents};
 use slowpath_chain::{Chain, Loaded};
 use slowpath_kernel::agreement::compare;
 use slowpath_kernel::{Kernel, LoadedProgram as InKernel};
-use slowpath_oracle::Oracle;
+use slowpath_oracle::{Oracle, random_cases};
 use slowpath_specialise::fault::{Fault, with};
 use slowpath_specialise::{Facts, Mode, Specialised, specialise_for};
 use slowpath_stop::{Limits, Stop};
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Number of random programs.
-const SEEDS: u64 = 400;
+const SEEDS: u64 = 80;
 /// Number of packets for each of them.
 const PACKETS: usize = 60;
 
@@ -98,7 +98,7 @@ fn random_programs_do_in_the_kernel_what_the_original_does() {
     };
     let object = configured::object();
     let (mut compared, mut inlined, mut calls) = (0, 0, [0; 2]);
-    for seed in 0..SEEDS {
+    for seed in 0..random_cases(SEEDS) {
         let mut rng = random(seed);
         let program = configured::program(&mut rng);
         let contents = configured::contents(&mut rng);
@@ -150,7 +150,7 @@ fn random_programs_do_in_the_kernel_what_the_original_does() {
 #[test]
 fn random_programs_are_proved() {
     let (object, mut proved) = (configured::object(), 0);
-    for seed in 0..SEEDS / 8 {
+    for seed in 0..random_cases(SEEDS / 8) {
         let mut rng = random(seed);
         let program = configured::program(&mut rng);
         let contents = configured::contents(&mut rng);

@@ -23,7 +23,7 @@ use support::sequences::known;
 use support::tally::{Class, Tally, setting};
 
 /// Number of programs, unless `SLOWPATH_C_PROGRAMS` sets it.
-const PROGRAMS: u64 = 120;
+const PROGRAMS: u64 = 30;
 /// Packets for each program, unless `SLOWPATH_C_PACKETS` sets the number.
 const PACKETS: u64 = 40;
 /// Packets in a row that run on the same maps, without a reset.

@@ -21,7 +21,7 @@ use support::pin::pin;
 use support::tally::setting;
 
 /// Number of programs, unless `SLOWPATH_CPU_PROGRAMS` sets it.
-const PROGRAMS: u64 = 20;
+const PROGRAMS: u64 = 8;
 /// Counted runs of each program, alone and with each concurrent program.
 const RUNS: usize = 100;
 /// Minimum number of concurrent calls on the other CPU, and runs in one such call.

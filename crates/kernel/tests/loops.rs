@@ -21,7 +21,7 @@ use support::pin::on_every_cpu;
 use support::tally::{Class, Tally, setting};
 
 /// Number of programs, unless `SLOWPATH_LOOP_PROGRAMS` sets it.
-const PROGRAMS: u64 = 30;
+const PROGRAMS: u64 = 12;
 /// Packets for each program.
 const PACKETS: usize = 24;
 /// Seconds for the analysis of a program. The bound found by then is valid, too.

@@ -21,7 +21,7 @@ use support::clang::{Clang, PRELUDE, clang};
 use support::kernel;
 
 /// Number of programs, unless `SLOWPATH_VETH_PROGRAMS` sets it.
-const PROGRAMS: u64 = 40;
+const PROGRAMS: u64 = 12;
 /// Frames for each program, mode and route.
 const FRAMES: usize = 6;
 /// Lengths of frames that are chosen often; others are random.

@@ -8,12 +8,14 @@
 //! oracles. A test that misses a required oracle fails, and `make test` fails if nothing was
 //! compared with one.
 
+mod campaign;
 mod names;
 mod published;
 mod records;
 mod required;
 mod summary;
 
+pub use campaign::{CAMPAIGN, random_cases};
 pub use names::Oracle;
 pub use published::{PUBLISHED, published_listings, published_results};
 pub use records::FOLDER;

@@ -7,13 +7,13 @@ use slowpath_bpf::Object;
 use slowpath_generate::sequence::{SequenceFeatures, Sequences};
 use slowpath_ir::PacketFacts;
 use slowpath_kernel::Kernel;
-use slowpath_oracle::Oracle;
+use slowpath_oracle::{Oracle, random_cases};
 use slowpath_rehearsal::{Devices, Options, Rehearsal, Subject, rehearse};
 use slowpath_specialise::{Mode, specialise};
 use slowpath_stop::Stop;
 
 /// Number of sequences of each kind.
-const SEQUENCES: u64 = 40;
+const SEQUENCES: u64 = 10;
 /// Number of packets for each sequence: enough to compare the maps more than once.
 const PACKETS: u64 = 2500;
 /// Number of frames for each sequence on each device.
@@ -30,7 +30,7 @@ fn rehearsed(kernel: &Kernel, original: &Object, rewritten: &Object) -> Rehearsa
 
 fn sequences(evictions: bool) -> impl Iterator<Item = Object> {
     let sequences = Sequences::new(SequenceFeatures { evictions, ..SequenceFeatures::default() });
-    (0..SEQUENCES)
+    (0..random_cases(SEQUENCES))
         .map(move |seed| Object::parse(&sequences.from_seed(seed).object()).expect("is an object"))
 }
 

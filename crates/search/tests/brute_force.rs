@@ -6,7 +6,7 @@ use common::{PACKETS, TARGET, program, specs};
 use proptest::prelude::*;
 use slowpath_exec::concrete::{self, Environment, Taken};
 use slowpath_ir::{InputId, Program, RegionId};
-use slowpath_oracle::Oracle;
+use slowpath_oracle::{Oracle, random_cases};
 use slowpath_search::{
     CostGraph, Event, FoundPath, InputEnumeration, Metric, Search, SearchOptions, UnrollLimits,
     Unrolled, brute_force, unroll,
@@ -135,7 +135,7 @@ fn input_enumeration() -> impl Strategy<Value = InputEnumeration> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: random_cases(200u32), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn bit_rate_agrees_with_brute_force(specs in specs(2..9), trying in input_enumeration()) {

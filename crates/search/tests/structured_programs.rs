@@ -10,7 +10,7 @@ use proptest::test_runner::TestRng;
 use slowpath_exec::ArcId;
 use slowpath_exec::concrete::{self, Environment, Run, Taken};
 use slowpath_ir::{FlowGraph, InputId, Loop, Program, RegionId};
-use slowpath_oracle::Oracle;
+use slowpath_oracle::{Oracle, random_cases};
 use slowpath_search::{
     CostGraph, Dag, Event, FoundPath, Head, InputEnumeration, Metric, Search, SearchOptions,
     UnrollLimits, Unrolled, brute_force, unroll,
@@ -254,18 +254,13 @@ fn input_enumeration() -> impl Strategy<Value = InputEnumeration> {
     prop_oneof![Just(InputEnumeration::Interleaved), Just(InputEnumeration::First)]
 }
 
-fn cases(default: u32) -> ProptestConfig {
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|c| c.parse().ok());
-    ProptestConfig {
-        cases: cases.unwrap_or(default),
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: random_cases(300u32),
         failure_persistence: None,
         max_shrink_iters: 4000,
         ..ProptestConfig::default()
-    }
-}
-
-proptest! {
-    #![proptest_config(cases(1500))]
+    })]
 
     #[test]
     fn search_agrees_with_enumeration_and_concrete_runs(

@@ -229,7 +229,7 @@ fn assignments(domains: &[Domain]) -> Vec<Vec<u64>> {
 }
 
 proptest! {
-    #![proptest_config(common::config(250))]
+    #![proptest_config(common::config(80))]
 
     #[test]
     fn simplified_small(d in (domain(1), domain(2), domain(4), domain(6)), s in steps(1..20)) {

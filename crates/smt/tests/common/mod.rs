@@ -3,6 +3,7 @@
 //! (`z3_agreement`).
 
 use proptest::prelude::*;
+use slowpath_oracle::random_cases;
 use slowpath_smt::{ArrayId, Domain, Model, Node, TermId, TermPool};
 
 /// A random step: an operator selector, three operand selectors and a number.
@@ -83,15 +84,9 @@ pub struct Shape {
 /// Content of the table.
 pub const TABLE: [u8; 12] = [3, 3, 3, 9, 200, 1, 0, 0, 255, 9, 9, 128];
 
-/// Returns a configuration with `cases` cases, unless the environment variable `PROPTEST_CASES` is
-/// set.
+/// Returns a configuration with `cases` cases, or more in campaigns.
 pub fn config(cases: u32) -> ProptestConfig {
-    let default = ProptestConfig::default();
-    if std::env::var_os("PROPTEST_CASES").is_some() {
-        default
-    } else {
-        ProptestConfig { cases, ..default }
-    }
+    ProptestConfig::with_cases(random_cases(cases))
 }
 
 pub fn ones(width: u8) -> u64 {
