@@ -27,8 +27,7 @@ from blocks.pairs import Pair, Slot, pairs
 from blocks.trees import grown
 
 from slowpath.core.errors import InputError
-from slowpath.insights.blocks.learnt import AdditiveModel, Costs, TreeModel
-from slowpath.insights.blocks.machine.tokens import Described
+from slowpath.insights.blocks.learnt import AdditiveModel, Costs, Described, TreeModel
 
 ROOT = Path(__file__).parent.parent
 MODELS = ROOT / "python/slowpath/insights/blocks/models"

@@ -4,20 +4,28 @@ import contextlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from slowpath.core.engine.bpf import Given
 from slowpath.core.engine.objects import ProgramInfo
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.loading import KernelBtf
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.blocks import card
+from slowpath.insights.blocks.backend import Assembler
 from slowpath.insights.blocks.counted import UNREACHED, Module, count, load
 from slowpath.insights.blocks.counting import counted
 from slowpath.insights.blocks.documents import Question
 from slowpath.insights.blocks.elf import Code
-from slowpath.insights.blocks.lowering import Machine, Prepared, blocks, lower, symbols, value
-from slowpath.insights.blocks.machine.instructions import assembled
-from slowpath.insights.blocks.machine.tokens import Described, described
-from slowpath.insights.blocks.machine.values import NUMBER, Given
+from slowpath.insights.blocks.learnt import Described
+from slowpath.insights.blocks.lowering import (
+    Machine,
+    Prepared,
+    blocks,
+    described,
+    lower,
+    machine_of,
+    value,
+)
 from slowpath.insights.blocks.tokens import Describer
 from slowpath.insights.source.bpf_steps import compile_to_ir, lowered
 from slowpath.insights.source.map_types import with_known_maps
@@ -66,8 +74,8 @@ def pairs(file: str, flags: tuple[str, ...] = ()) -> Iterator[Counted]:
     text = compile_to_ir(file, question.clang)
     module = load(question, text)
     machine = lower(file, Prepared(text, for_bpf=True))
-    made = lowered(file, with_known_maps(text).text, question.clang).assembler
-    exact = Machine(assembled(made), symbols(text), {})
+    made = lowered(file, with_known_maps(text).text, question.clang)
+    exact = machine_of(file, text, Assembler(made.assembler, made.object, {}))
     for program in module.programs:
         with contextlib.suppress(InputError):
             yield Counted(
@@ -103,9 +111,9 @@ def _of(
             )
 
 
-def _given(module: Module, program: ProgramInfo) -> dict[str, list]:
+def _given(module: Module, program: ProgramInfo) -> dict[str, list[Given]]:
     parameters = module.language.functions[program.name].parameters
-    return {program.name: [value(one, at, "context") for at, one in enumerate(parameters)]}
+    return {program.name: [value(one, "context") for one in parameters]}
 
 
 def _slots(
@@ -120,9 +128,8 @@ def _slots(
         for name, placed in module.layout.items()
     }
     found = counted(question.file, done, alone, module.exchanged, {})
-    arguments = (*_given(module, program)[program.name], *[NUMBER] * 5)[:5]
-    given = Given(tuple(arguments), exact.symbols, {})
-    for name, rows in described(exact.functions, program.name, given).items():
+    arguments = _given(module, program)[program.name]
+    for name, rows in described(exact, program.name, arguments, {}):
         if len(rows) != len(module.layout[name]):
             raise InputError(question.file, f"{name} is read in two ways")
         for at, one in enumerate(rows):

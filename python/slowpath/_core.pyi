@@ -26,6 +26,9 @@ _Behind = tuple[Chain, list[tuple[Object, int]], int]
 program."""
 _Subject = tuple[str, Object, int, Btf | None]
 """Name of a file, its content, the number of a program in it, and the types of its kernel."""
+_Token = tuple[list[str], int, str]
+"""An instruction: its words, the number of the card's instructions that follow from lengths and
+places alone, and the memory that it accesses, or an empty text."""
 _Fed = tuple[Object, int, str]
 """An XDP program with its traffic: the object, the number of the program in it, and the JSON text
 of a `slowpath_ingress::TrafficSpec`."""
@@ -301,6 +304,41 @@ class SoFar:
     def json(self) -> str:
         """One entry of `results`, as a JSON object, without its profile and all but one of its
         paths."""
+
+@final
+class Functions:
+    """The functions of an object. Raises `Error` if it cannot be read."""
+    def __new__(cls, data: bytes) -> Functions: ...
+    def tokens(
+        self, entry: str, arguments: list[Given], own: set[str], results: dict[str, Given]
+    ) -> list[tuple[str, list[_Token]]]:
+        """Returns the instructions of a function and of all functions in `own` that it calls.
+        `results` has the results of functions that are not in `own`."""
+
+@final
+class Given:
+    """Knowledge about an argument, or about a function's result."""
+    @staticmethod
+    def number(bits: int) -> Given:
+        """A number of `bits` bits."""
+    @staticmethod
+    def context(data: int, data_end: int) -> Given:
+        """The context of an XDP program, with the offsets of the packet's start and end."""
+    @staticmethod
+    def descriptor() -> Given:
+        """An object that describes a packet."""
+    @staticmethod
+    def packet() -> Given:
+        """A pointer into the packet."""
+    @staticmethod
+    def state() -> Given:
+        """A pointer to state."""
+    @staticmethod
+    def unknown() -> Given:
+        """A pointer to unknown memory."""
+    @staticmethod
+    def verdict() -> Given:
+        """A number that is not a pointer to the device's memory."""
 
 @final
 class Kernel:

@@ -29,6 +29,7 @@ pub(crate) struct Elf<'data> {
 pub(crate) struct Section<'data> {
     pub name: String,
     pub executable: bool,
+    pub writable: bool,
     /// Content; empty for a section without content (`.bss`).
     pub data: &'data [u8],
     /// Size in bytes, also of a section without content.
@@ -126,6 +127,7 @@ impl<'data> Elf<'data> {
                 name,
                 executable: header.sh_flags(endian) & u64::from(elf::SHF_EXECINSTR) != 0
                     && header.sh_type(endian) == elf::SHT_PROGBITS,
+                writable: header.sh_flags(endian) & u64::from(elf::SHF_WRITE) != 0,
                 data: content,
                 size: header.sh_size(endian),
                 relocations: Vec::new(),

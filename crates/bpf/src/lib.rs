@@ -25,8 +25,8 @@ mod names;
 mod object;
 
 pub use self::object::{
-    BpfProgram, Joined, Object, Part, ProgramEntry, ProgramKind, RunConfig, StackUse, Subprogram,
-    Unresolved, WriteError,
+    BpfProgram, Joined, Object, Part, ProgramEntry, ProgramKind, Referent, RunConfig, StackUse,
+    Subprogram, UnlinkedObject, UnlinkedProgram, Unresolved, VariableKind, WriteError,
 };
 pub use action::XDP_ACTIONS;
 pub use btf::Btf;

@@ -21,6 +21,7 @@ mod settings;
 mod stack;
 #[cfg(test)]
 mod tests;
+mod unlinked;
 mod write;
 
 pub use entry::ProgramEntry;
@@ -30,4 +31,5 @@ pub use parsed::Object;
 pub use program::{BpfProgram, Subprogram, Unresolved};
 pub use run_config::RunConfig;
 pub use stack::StackUse;
+pub use unlinked::{Referent, UnlinkedObject, UnlinkedProgram, VariableKind};
 pub use write::WriteError;

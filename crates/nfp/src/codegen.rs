@@ -17,12 +17,14 @@ mod annotated;
 mod deviation;
 mod emit;
 mod error;
+mod facts;
 mod helpers;
 mod optimize;
 mod reciprocal;
 mod refusal;
 mod size;
 mod subset;
+pub mod tokens;
 
 pub use error::CompileError;
 pub use refusal::{Refusal, Refusals};

@@ -11,6 +11,7 @@ mod compile;
 mod errors;
 mod estimate;
 mod events;
+mod functions;
 mod kernel;
 mod live;
 mod measure;
@@ -74,6 +75,8 @@ mod _core {
     use super::estimate::{Flow, flow, nanoseconds};
     #[pymodule_export]
     use super::events::{Bound, Path, Result, SoFar};
+    #[pymodule_export]
+    use super::functions::{Functions, Given};
     #[pymodule_export]
     use super::kernel::Kernel;
     #[pymodule_export]

@@ -135,6 +135,28 @@ pub enum AluOp {
     Smod,
 }
 
+impl AluOp {
+    /// Returns the operator in front of `=`; empty for a move.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            AluOp::Add => "+",
+            AluOp::Sub => "-",
+            AluOp::Mul => "*",
+            AluOp::Div => "/",
+            AluOp::Or => "|",
+            AluOp::And => "&",
+            AluOp::Lsh => "<<",
+            AluOp::Rsh => ">>",
+            AluOp::Mod => "%",
+            AluOp::Xor => "^",
+            AluOp::Mov => "",
+            AluOp::Arsh => "s>>",
+            AluOp::Sdiv => "s/",
+            AluOp::Smod => "s%",
+        }
+    }
+}
+
 /// Byte order conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SwapKind {
@@ -144,6 +166,17 @@ pub enum SwapKind {
     Be,
     /// A byte swap on any host.
     Always,
+}
+
+impl SwapKind {
+    /// Returns the name in assembler, in front of the number of bits.
+    pub fn name(self) -> &'static str {
+        match self {
+            SwapKind::Le => "le",
+            SwapKind::Be => "be",
+            SwapKind::Always => "bswap",
+        }
+    }
 }
 
 /// Condition of a jump.
@@ -200,4 +233,17 @@ pub enum AtomicOp {
     Xchg,
     /// Exchange with the source register if memory equals `r0`; `r0` receives the old value.
     Cmpxchg,
+}
+
+impl AtomicOp {
+    /// Returns true if a register receives the old value.
+    pub fn fetches(self) -> bool {
+        match self {
+            AtomicOp::Add { fetch }
+            | AtomicOp::Or { fetch }
+            | AtomicOp::And { fetch }
+            | AtomicOp::Xor { fetch } => fetch,
+            AtomicOp::Xchg | AtomicOp::Cmpxchg => true,
+        }
+    }
 }

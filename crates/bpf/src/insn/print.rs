@@ -3,8 +3,7 @@
 use std::fmt;
 
 use super::{
-    AluOp, AtomicOp, Call, Condition, Imm64, Insn, POISON, Register, Size, Source, SwapKind, Width,
-    helper_name,
+    AtomicOp, Call, Condition, Imm64, Insn, POISON, Register, Size, Source, Width, helper_name,
 };
 
 /// Names for the numbers in printed instructions.
@@ -66,19 +65,14 @@ impl Insn {
                     Source::Reg(src) => reg(width, src),
                     Source::Imm(imm) => imm.to_string(),
                 };
-                write!(f, "{} {} {right}", reg(width, dst), alu_sign(op))
+                write!(f, "{} {}= {right}", reg(width, dst), op.symbol())
             }
             Insn::Neg { width, dst } => write!(f, "{0} = -{0}", reg(width, dst)),
             Insn::MoveSigned { width, from, dst, src } => {
                 write!(f, "{} = (s{}){}", reg(width, dst), from.bits(), reg(width, src))
             }
             Insn::Swap { kind, size, dst } => {
-                let name = match kind {
-                    SwapKind::Le => "le",
-                    SwapKind::Be => "be",
-                    SwapKind::Always => "bswap",
-                };
-                write!(f, "{dst} = {name}{} {dst}", size.bits())
+                write!(f, "{dst} = {}{} {dst}", kind.name(), size.bits())
             }
             Insn::LoadImm64 { dst, value } => {
                 write!(f, "{dst} = ")?;
@@ -163,25 +157,6 @@ fn print_call(call: Call, f: &mut dyn fmt::Write, names: &dyn Names) -> fmt::Res
             Some(name) => write!(f, "call {name}#{id}"),
             None => write!(f, "call kernel-function#{id}"),
         },
-    }
-}
-
-fn alu_sign(op: AluOp) -> &'static str {
-    match op {
-        AluOp::Add => "+=",
-        AluOp::Sub => "-=",
-        AluOp::Mul => "*=",
-        AluOp::Div => "/=",
-        AluOp::Or => "|=",
-        AluOp::And => "&=",
-        AluOp::Lsh => "<<=",
-        AluOp::Rsh => ">>=",
-        AluOp::Mod => "%=",
-        AluOp::Xor => "^=",
-        AluOp::Mov => "=",
-        AluOp::Arsh => "s>>=",
-        AluOp::Sdiv => "s/=",
-        AluOp::Smod => "s%=",
     }
 }
 

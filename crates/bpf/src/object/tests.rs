@@ -252,3 +252,49 @@ fn a_relocation_without_type_stays_unresolved_and_is_not_dropped() {
     };
     assert!(unresolved.what.contains("unknown type 0"), "{}", unresolved.what);
 }
+
+#[test]
+fn unlinked_programs_have_the_instructions_of_linked_ones() {
+    let unlinked = UnlinkedObject::parse(FEATURES).unwrap_or_else(|e| panic!("{e}"));
+    let UnlinkedProgram { code, variables } = unlinked.program("xdp_main", &|_| true).unwrap();
+    let linked = link(&parse(FEATURES), "xdp_main");
+    assert!(code.subprograms.len() > 2);
+    for own in &code.subprograms {
+        let function = linked.subprograms.iter().find(|one| one.name == own.name).unwrap();
+        let end = linked.subprograms.iter().map(|other| other.first);
+        let end = end.filter(|first| *first > function.first).min();
+        for slot in function.first..end.unwrap_or(linked.insns.len()) {
+            let at = own.first + slot - function.first;
+            match (linked.insns[slot], code.insns[at]) {
+                (Insn::Call(Call::Subprogram { .. }), insn) => {
+                    let name = |code: &BpfProgram, insn: Insn, slot| {
+                        code.function_of(insn.function_target(slot)?).map(|f| f.name.clone())
+                    };
+                    assert_eq!(name(&linked, linked.insns[slot], slot), name(&code, insn, at));
+                }
+                (Insn::LoadImm64 { value: Imm64::Map(map), .. }, _) => {
+                    let object = parse(FEATURES);
+                    assert_eq!(variables[&at].name, object.maps[map as usize].name);
+                }
+                (
+                    Insn::LoadImm64 {
+                        value: Imm64::MapValue { .. } | Imm64::Function { .. }, ..
+                    },
+                    _,
+                ) => {
+                    assert!(variables.contains_key(&at));
+                }
+                (linked, insn) => assert_eq!(linked, insn),
+            }
+        }
+    }
+}
+
+#[test]
+fn unknown_functions_stay_calls_of_others() {
+    let unlinked = UnlinkedObject::parse(FEATURES).unwrap_or_else(|e| panic!("{e}"));
+    let program = unlinked.program("xdp_main", &|name| name != "checksum").unwrap();
+    assert!(program.code.kfuncs.iter().all(|name| name == "checksum"));
+    assert!(!program.code.kfuncs.is_empty());
+    assert!(unlinked.program("absent", &|_| true).is_none());
+}

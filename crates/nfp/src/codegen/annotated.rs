@@ -9,10 +9,10 @@ use slowpath_bpf::lift::{RegisterValue, Registers};
 use slowpath_bpf::{BpfProgram, MapDef, Object};
 use slowpath_stop::{Reason, Stop};
 
-use super::access::memory_operand;
 use super::analysis::bounds::{OperandBounds, RangeFacts};
 use super::analysis::frames::{self, Function};
 use super::analysis::{adjust_head, zero_extension};
+use super::facts::LinkedFacts;
 
 /// Packet bytes that a load shares with its neighbours (`pkt_cache` of the driver).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +63,24 @@ pub(super) struct AnnotatedInsn {
     pub cache: Option<PacketCache>,
 }
 
+impl AnnotatedInsn {
+    /// Returns an instruction without annotations.
+    pub fn new(insn: Insn) -> Self {
+        AnnotatedInsn {
+            insn,
+            skipped: false,
+            target: None,
+            is_target: false,
+            zero_extends: false,
+            unextended: false,
+            bounds: OperandBounds::default(),
+            negated: false,
+            copy: None,
+            cache: None,
+        }
+    }
+}
+
 /// A program as the passes and the emission see it.
 pub(super) struct AnnotatedProgram<'a> {
     pub object: &'a Object,
@@ -91,18 +109,16 @@ impl<'a> AnnotatedProgram<'a> {
         let RangeFacts { live, bounds } = facts;
         let targets: BTreeSet<usize> =
             linked.insns.iter().enumerate().filter_map(|(at, insn)| target(at, insn)).collect();
-        let extension = zero_extension::analyze(linked, registers, &live, stop)?;
+        let facts = LinkedFacts { registers, live: &live };
+        let extension = zero_extension::analyze(linked, &facts, stop)?;
         let insns = linked.insns.iter().enumerate().map(|(slot, &insn)| AnnotatedInsn {
-            insn,
             skipped: !live.contains(&slot),
             target: target(slot, &insn),
             is_target: targets.contains(&slot),
             zero_extends: extension.needed.contains(&slot),
             unextended: extension.unextended.contains(&slot),
             bounds: bounds.get(&slot).copied().unwrap_or_default(),
-            negated: false,
-            copy: None,
-            cache: None,
+            ..AnnotatedInsn::new(insn)
         });
         let insns = insns.collect();
         let functions = frames::functions(linked, registers, &live);
@@ -115,20 +131,15 @@ impl<'a> AnnotatedProgram<'a> {
         self.live.contains(&slot)
     }
 
+    /// Returns the instructions, for changes, and the facts about them.
+    pub fn parts(&mut self) -> (&mut [AnnotatedInsn], LinkedFacts<'_>) {
+        let facts = LinkedFacts { registers: self.registers, live: &self.live };
+        (&mut self.insns, facts)
+    }
+
     /// Returns the abstract value of a register before an instruction.
     pub fn value(&self, slot: usize, register: Register) -> RegisterValue {
         self.registers.before(slot, register.number())
-    }
-
-    /// Returns the abstract value of a memory access's base register.
-    pub fn base(&self, slot: usize) -> Option<RegisterValue> {
-        let (base, _) = memory_operand(&self.insns.get(slot)?.insn)?;
-        Some(self.value(slot, base))
-    }
-
-    /// Returns true if the base register of a memory access points into the packet.
-    pub fn accesses_packet(&self, slot: usize) -> bool {
-        self.base(slot) == Some(RegisterValue::Packet)
     }
 
     pub fn map(&self, number: u32) -> Option<&'a MapDef> {
@@ -144,7 +155,7 @@ impl<'a> AnnotatedProgram<'a> {
 }
 
 /// Returns the slot that an instruction jumps to or calls.
-fn target(slot: usize, insn: &Insn) -> Option<usize> {
+pub(super) fn target(slot: usize, insn: &Insn) -> Option<usize> {
     match insn {
         Insn::Call(_) => insn.function_target(slot),
         _ => insn.jump_target(slot),

@@ -24,7 +24,7 @@ pub(super) use multiply::is_narrow;
 
 use super::access::constant_offset;
 use super::analysis::frames::Function;
-use super::annotated::AnnotatedProgram;
+use super::annotated::{AnnotatedInsn, AnnotatedProgram};
 use super::error::CompileError;
 use super::refusal::{Cause, Refusal, Refusals};
 use crate::Insn;
@@ -32,7 +32,8 @@ use crate::firmware::MapAbi;
 use crate::firmware::xdp_md::{DATA_END, RX_QUEUE_INDEX};
 use assembler::{Assembler, Label};
 use pair::pair;
-use stack::{Access, Direction};
+use stack::Access;
+pub(super) use stack::Direction;
 
 /// The code of a program for the card.
 pub(super) struct Code {
@@ -73,6 +74,30 @@ pub(super) fn emit(program: &AnnotatedProgram<'_>, abi: MapAbi) -> Result<Code, 
     emission.fix(subroutines);
     let Assembler { insns, origins, .. } = emission.asm;
     Ok(Code { insns, origins })
+}
+
+/// Returns the number of instructions of a call from a frame of `depth` bytes.
+pub(super) fn call_length(depth: u32, callee: Function) -> u32 {
+    let mut asm = Assembler::default();
+    call::call(&mut asm, depth, callee);
+    asm.here() as u32
+}
+
+/// Returns the number of instructions of a load or store at `place`, the distance from the frame's
+/// first byte. `pointer` is the instruction's offset if the access goes through its pointer.
+pub(super) fn stack_access_length(
+    insn: &AnnotatedInsn,
+    direction: Direction,
+    size: Size,
+    place: i64,
+    pointer: Option<i16>,
+) -> u32 {
+    let mut asm = Assembler::default();
+    let pointer = pointer.map(|offset| (0, offset));
+    let access = Access { direction, size: size.bytes(), register: 0, place, pointer };
+    // The instructions up to the one that the driver cannot compile count.
+    let _: Result<(), Cause> = stack::access(&mut asm, insn, &access);
+    asm.here() as u32
 }
 
 struct Emission<'a> {

@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 
 use slowpath_bpf::insn::{AluOp, Insn, Source, Width};
 
-use super::annotated::AnnotatedProgram;
+use super::annotated::{AnnotatedInsn, AnnotatedProgram};
+use super::facts::Facts;
 use super::refusal::{Cause, Refusal};
 
 /// Skips jumps that never branch away: the verifier replaces them by jumps to the next instruction,
@@ -55,8 +56,14 @@ pub(super) fn skip_and_check_jumps(program: &mut AnnotatedProgram<'_>) -> Vec<Re
 /// Runs the other optimisations.
 pub(super) fn optimize(program: &mut AnnotatedProgram<'_>) {
     negate::negate(program);
-    gather::gather(program);
-    cache::share(program);
+    let (insns, facts) = program.parts();
+    gather_and_share(insns, &facts);
+}
+
+/// Replaces pairs of loads and stores by copies, and joins reads of the packet.
+pub(super) fn gather_and_share(insns: &mut [AnnotatedInsn], facts: &dyn Facts) {
+    gather::gather(insns, facts);
+    cache::share(insns, facts);
 }
 
 /// Skips the saving of the context at a program's start, `r6 = r1`: the context's address has no

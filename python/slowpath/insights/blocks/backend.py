@@ -27,12 +27,13 @@ _ALL_SECONDS = 60.0
 class Assembler(NamedTuple):
     """Output of the back end for a module."""
 
-    text: str
+    text: str  # assembly, with the names of blocks in comments
+    object: bytes
     refused: dict[str, str]  # rejected functions, with reasons
 
 
 def assembler(file: str, text: str, until: float | None = None) -> Assembler:
-    """Compile the text of an LLVM module for BPF to assembly.
+    """Compile the text of an LLVM module for BPF to assembly and to an object.
 
     Raises:
         StoppedError: when `until` (of the monotonic clock) passes before.
@@ -42,13 +43,13 @@ def assembler(file: str, text: str, until: float | None = None) -> Assembler:
     while len(refused) < len(names):
         made, said = _attempt(_without(text, refused), file, until)
         if made is not None:
-            return Assembler(made, refused)
+            return Assembler(*made, refused)
         found = _REFUSED.search(said)
         name = next((one for one in found.groups() if one), None) if found else None
         if name not in names or name in refused:
             return _one_by_one(file, text, names, refused, until)
         refused[str(name)] = _reason(said)
-    return Assembler("", refused)
+    return Assembler("", b"", refused)
 
 
 def _one_by_one(
@@ -68,8 +69,8 @@ def _one_by_one(
             refused[name] = _reason(said)
     made, said = _attempt(_without(text, refused), file, until)
     if made is None:
-        return Assembler("", dict.fromkeys(names, _reason(said)))
-    return Assembler(made, refused)
+        return Assembler("", b"", dict.fromkeys(names, _reason(said)))
+    return Assembler(*made, refused)
 
 
 def _without(text: str, names: dict[str, str]) -> str:
@@ -93,8 +94,12 @@ def _reason(said: str) -> str:
     return words[:200] or "LLVM's back end for BPF does not take it"
 
 
-def _attempt(text: str, file: str, until: float | None) -> tuple[str | None, str]:
-    """Return the assembly, or None, and the messages of the child process."""
+_Output = tuple[str, bytes]
+"""Assembly and object."""
+
+
+def _attempt(text: str, file: str, until: float | None) -> tuple[_Output | None, str]:
+    """Return the output, or None, and the messages of the child process."""
     left = _SECONDS if until is None else min(_SECONDS, until - time.monotonic())
     if left <= 0:
         raise StoppedError(file, "total deadline before it was lowered to BPF")
@@ -115,7 +120,10 @@ def _attempt(text: str, file: str, until: float | None) -> tuple[str | None, str
 
 
 def _emit(text: str, _seconds: float | None, send: Send, _stopping: Stopping) -> None:
-    """Compile in the other process, and send the assembly, or None, and an error message."""
+    """Compile in the other process, and send the output, or None, and an error message.
+
+    The back end changes a module, so each form of output has a module of its own.
+    """
     import llvmlite.binding as llvm
 
     llvm.initialize_all_targets()
@@ -123,6 +131,7 @@ def _emit(text: str, _seconds: float | None, send: Send, _stopping: Stopping) ->
     machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=CPU, opt=2)
     machine.set_asm_verbosity(True)  # prints names of blocks
     try:
-        send((machine.emit_assembly(llvm.parse_assembly(text)), ""))
+        assembly = machine.emit_assembly(llvm.parse_assembly(text))
+        send(((assembly, machine.emit_object(llvm.parse_assembly(text))), ""))
     except RuntimeError as problem:
         send((None, f"error: {problem}"))

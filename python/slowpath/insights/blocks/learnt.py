@@ -11,8 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from slowpath.insights.blocks.machine.tokens import Described
-
 _USUAL = 1.6
 """Instructions for a word whose group did not occur in training."""
 
@@ -57,6 +55,15 @@ def shipped_model() -> AdditiveModel:
     """Load the additive model that is shipped with slowpath."""
     text = files("slowpath.insights.blocks").joinpath("models/additive.json").read_text()
     return AdditiveModel(json.loads(text))
+
+
+class Described(NamedTuple):
+    """A BPF instruction as tokens."""
+
+    block: str  # name of the LLVM block
+    words: tuple[str, ...]
+    pieces: int  # instructions of the card that follow from lengths and places alone
+    pointee: str  # memory that it accesses; empty: none
 
 
 _STATE = frozenset({"element", "global", "table", "returned"})

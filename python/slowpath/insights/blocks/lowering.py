@@ -10,18 +10,18 @@ bits and the same byte order.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
+from slowpath.core.engine.bpf import Functions, Given, read_functions
 from slowpath.core.errors import InputError
 from slowpath.core.programs.sources import Clang
-from slowpath.insights.blocks.backend import assembler
-from slowpath.insights.blocks.machine.instructions import Assembled, assembled
-from slowpath.insights.blocks.machine.tokens import Described, described
-from slowpath.insights.blocks.machine.values import NUMBER, Context, Given, Pointee, Value, number
+from slowpath.insights.blocks.backend import Assembler, assembler
+from slowpath.insights.blocks.block_map import BpfInstruction, layout
+from slowpath.insights.blocks.learnt import Described
 from slowpath.insights.source.bpf_steps import CPU, LAYOUT, TRIPLE, compile_to_ir, named
 from slowpath.insights.source.functions import Parameter, functions_of
 from slowpath.insights.source.modules import (
@@ -201,24 +201,19 @@ def optimised(text: str) -> str:
     return str(module)
 
 
-_VARIABLE = re.compile(
-    r'^@("[^"]*"|[\w.$-]+) = (?!.*?\bdeclare\b)[^\n]*?\b(global|constant)\b([^\n]*)', re.MULTILINE
-)
 _POINTERS = re.compile(r'^(?:define|declare) [^(\n]*\bptr @("[^"]*"|[\w.$-]+)\(', re.MULTILINE)
 _DEBUG = re.compile(r",? !dbg !\d+|^    #dbg_[^\n]*\n|^!llvm\.dbg\.cu = [^\n]*\n", re.MULTILINE)
 _PACKETS = re.compile(r"_ZNK?(?:6Packet|14WritablePacket)")
 """Mangled names of packet methods in C++; pointers that they return are packets."""
-_PASSED = 5
-_WORD = (1 << 32) - 1
 
 
 class Machine(NamedTuple):
     """Output of the back end for a module, without rejected functions."""
 
-    functions: dict[str, Assembled]
-    symbols: dict[str, Pointee]
+    functions: dict[str, list[BpfInstruction]]
+    code: Functions | None  # None: all functions are rejected
     refused: dict[str, str]  # rejected functions, with reasons
-    pointers: frozenset[str] = frozenset()  # functions that return pointers
+    pointers: frozenset[str]  # functions that return pointers
 
 
 def lower(file: str, source: Prepared, until: float | None = None) -> Machine:
@@ -232,9 +227,14 @@ def lower(file: str, source: Prepared, until: float | None = None) -> Machine:
     """
     text = source.text
     made = assembler(file, legal(text if source.for_bpf else _without_debug(text)), until)
+    return machine_of(file, text, made)
+
+
+def machine_of(file: str, text: str, made: Assembler) -> Machine:
+    """Return the functions of a module that the back end has compiled."""
     return Machine(
-        {n: one for n, one in assembled(made.text).items() if n not in made.refused},
-        symbols(text),
+        {name: one for name, one in layout(made.text).items() if name not in made.refused},
+        read_functions(file, made.object) if made.object else None,
         made.refused,
         frozenset(name.strip('"') for name in _POINTERS.findall(text)),
     )
@@ -244,19 +244,10 @@ def _without_debug(text: str) -> str:
     return _DEBUG.sub("", text)
 
 
-def symbols(text: str) -> dict[str, Pointee]:
-    """Return the kinds of a module's variables by symbol."""
-    found = dict[str, Pointee]()
-    for name, kind, rest in _VARIABLE.findall(text):
-        is_map = re.search(r'section "\.?maps"', rest)
-        found[name.strip('"')] = "map" if is_map else "table" if kind == "constant" else "global"
-    return found
-
-
 def blocks(
     machine: Machine,
     entry: str,
-    parameters: Mapping[str, Sequence[Value]],
+    parameters: Mapping[str, Sequence[Given]],
     elsewhere: Iterable[str] = (),
 ) -> dict[str, dict[str, list[Described]]]:
     """Return the instructions of an entry and its callees, by function and block.
@@ -266,18 +257,14 @@ def blocks(
     """
     found = dict[str, dict[str, list[Described]]]()
     results = {
-        name: Value("context", "descriptor", 0)
-        if _PACKETS.match(name)
-        else Value("element", name, 0)
+        name: Given.descriptor() if _PACKETS.match(name) else Given.state()
         for name in machine.pointers - machine.functions.keys()
     }
-    results |= dict.fromkeys(elsewhere, Value("returned", high=_WORD))
+    results |= dict.fromkeys(elsewhere, Given.verdict())
     for root in (entry, *parameters):  # includes functions called through pointers only
         if root in found or root not in machine.functions:
             continue
-        arguments = [*parameters.get(root, ()), *[NUMBER] * _PASSED][:_PASSED]
-        given = Given(tuple(arguments), machine.symbols, results)
-        for name, rows in described(machine.functions, root, given).items():
+        for name, rows in described(machine, root, parameters.get(root, ()), results):
             if name in found:
                 continue
             inside = found.setdefault(name, {})
@@ -286,17 +273,31 @@ def blocks(
     return found
 
 
-def value(parameter: Parameter, at: int, kind: str) -> Value:
-    """Return the abstract value of a parameter; `kind` is the assumed target of a pointer."""
-    if parameter.kind == "integer":
-        return number((1 << min(parameter.bits, 64)) - 1)
+def described(
+    machine: Machine, root: str, arguments: Sequence[Given], results: dict[str, Given]
+) -> Iterator[tuple[str, list[Described]]]:
+    """Yield the instructions of a function and of all that it calls, by function."""
+    if machine.code is None:
+        return
+    own = {*machine.functions}
+    for name, rows in machine.code.tokens(root, [*arguments], own, results):
+        placed = zip(machine.functions[name], rows, strict=True)
+        yield (
+            name,
+            [Described(at.block, tuple(words), more, to) for at, (words, more, to) in placed],
+        )
+
+
+def value(parameter: Parameter, kind: str) -> Given:
+    """Return what is known of a parameter; `kind` is the assumed target of a pointer."""
     if parameter.kind != "pointer":
-        return NUMBER
+        return Given.number(min(parameter.bits, 64) if parameter.kind == "integer" else 64)
     if kind == "context":
         described = parameter.described
         if described is not None and described.pointee != "xdp_md":
-            return Value("context", "descriptor", 0)
+            return Given.descriptor()
         places = {one.name: one.offset for one in described.members} if described else {}
-        return Value("context", Context(places.get("data", 0), places.get("data_end", 4)), 0)
-    pointees: dict[str, Pointee] = {"packet": "packet", "state": "element"}
-    return Value(pointees.get(kind, "unknown"), ("argument", at), 0)
+        return Given.context(places.get("data", 0), places.get("data_end", 4))
+    if kind == "packet":
+        return Given.packet()
+    return Given.state() if kind == "state" else Given.unknown()

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
+from slowpath.core.engine.bpf import Given
 from slowpath.insights.blocks import accesses, learnt
 from slowpath.insights.blocks.documents import (
     PredictedBlock,
@@ -14,10 +15,8 @@ from slowpath.insights.blocks.documents import (
     Question,
 )
 from slowpath.insights.blocks.functions import POINTS, Plain, as_program
-from slowpath.insights.blocks.learnt import AdditiveModel, TreeModel, shipped_model
+from slowpath.insights.blocks.learnt import AdditiveModel, Described, TreeModel, shipped_model
 from slowpath.insights.blocks.lowering import Machine, Prepared, blocks, lower, prepared, value
-from slowpath.insights.blocks.machine.tokens import Described
-from slowpath.insights.blocks.machine.values import Context, Value
 from slowpath.insights.blocks.pointers import IrModule, Kind, Traced
 from slowpath.insights.blocks.tokens import Describer, Said
 from slowpath.insights.blocks.wrapping import APART
@@ -38,7 +37,7 @@ class Models(NamedTuple):
     words: AdditiveModel  # for LLVM IR without BPF instructions
 
 
-_CONTEXT = Value("context", Context(), 0)
+_CONTEXT = Given.context(0, 4)
 """Argument of programs that are made from functions."""
 
 
@@ -93,8 +92,7 @@ def predict(module: Lowered, entry: str, known: Models) -> PredictedProgram:
     kinds = [_kind(one) for one in language.functions[entry].parameters]
     traced = language.traced(entry, kinds)
     parameters = {
-        name: [value(p, at, _kind(p)) for at, p in enumerate(one.function.parameters)]
-        for name, one in traced.items()
+        name: [value(p, _kind(p)) for p in one.function.parameters] for name, one in traced.items()
     }
     made = blocks(module.machine, entry, parameters)
     return _program(module, entry, traced, made, known)

@@ -42,16 +42,15 @@ pub(in crate::codegen) fn functions(
         let insns = program.insns.get(first..end).unwrap_or_default();
         let saves_registers = insns.iter().any(names_saved_register);
         let depth = depths.get(&first).copied().unwrap_or(0);
-        let call = if number == 0 {
-            0
-        } else if saves_registers {
-            RETURN_ADDRESS + SAVED_REGISTERS
-        } else {
-            RETURN_ADDRESS
-        };
+        let call = if number == 0 { 0 } else { bytes_for_calls(saves_registers) };
         Function { first, stack: depth + call, saves_registers }
     });
     functions.collect()
+}
+
+/// Returns the bytes of a called function's frame for the return address and saved registers.
+pub(in crate::codegen) fn bytes_for_calls(saves_registers: bool) -> u32 {
+    RETURN_ADDRESS + if saves_registers { SAVED_REGISTERS } else { 0 }
 }
 
 /// Returns the used depth of each function's stack frame in bytes, by first slot.
@@ -85,7 +84,7 @@ fn depths(
 
 /// Returns true if the destination field of the instruction names `r6` to `r9`. As in the driver,
 /// the base register of a store counts too.
-fn names_saved_register(insn: &Insn) -> bool {
+pub(in crate::codegen) fn names_saved_register(insn: &Insn) -> bool {
     let dst = match *insn {
         Insn::Alu { dst, .. }
         | Insn::Neg { dst, .. }

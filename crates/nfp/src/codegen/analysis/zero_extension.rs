@@ -8,11 +8,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_bpf::BpfProgram;
-use slowpath_bpf::insn::{AluOp, Call, Insn, Register, Size, Source, Width};
-use slowpath_bpf::lift::{RegisterValue, Registers};
+use slowpath_bpf::insn::{AluOp, AtomicOp, Call, Insn, Register, Size, Source, Width};
+use slowpath_bpf::lift::RegisterValue;
 use slowpath_stop::{Reason, Stop, Ticker};
 
-use crate::codegen::helpers;
+use crate::codegen::facts::Facts;
 
 /// Number of slots between two checks of the stop condition.
 const SLOTS: u32 = 16;
@@ -31,12 +31,11 @@ pub(in crate::codegen) struct ZeroExtension {
 /// Runs the analysis.
 pub(in crate::codegen) fn analyze(
     program: &BpfProgram,
-    registers: &Registers,
-    live: &BTreeSet<usize>,
+    facts: &dyn Facts,
     stop: &Stop,
 ) -> Result<ZeroExtension, Reason> {
     let mut analysis =
-        Analysis { program, registers, live, entering: BTreeMap::new(), needed: BTreeSet::new() };
+        Analysis { program, facts, entering: BTreeMap::new(), needed: BTreeSet::new() };
     let mut pending = BTreeSet::from([0]);
     analysis.entering.insert(0, Definitions::default());
     let mut ticker = Ticker::new(SLOTS);
@@ -50,8 +49,7 @@ pub(in crate::codegen) fn analyze(
 
 struct Analysis<'a> {
     program: &'a BpfProgram,
-    registers: &'a Registers,
-    live: &'a BTreeSet<usize>,
+    facts: &'a dyn Facts,
     entering: BTreeMap<usize, Definitions>,
     needed: BTreeSet<usize>,
 }
@@ -116,6 +114,8 @@ impl Analysis<'_> {
                 // Results of the function known so far; later visits of its exits add the others.
                 goals.extend(self.returned(slot, insn));
             }
+            // A function that is not known to return may end with a call.
+            _ if self.function(next) != self.function(slot) => {}
             _ => goals.push((next, state)),
         }
         goals.into_iter().filter_map(|(to, state)| self.enter(to, state)).collect()
@@ -124,7 +124,7 @@ impl Analysis<'_> {
     /// Merges a state into the entry state of a slot. Returns the slot if its entry state has
     /// grown.
     fn enter(&mut self, slot: usize, state: Definitions) -> Option<usize> {
-        if !self.live.contains(&slot) {
+        if !self.facts.is_live(slot) {
             return None;
         }
         let Some(known) = self.entering.get_mut(&slot) else {
@@ -198,12 +198,13 @@ impl Analysis<'_> {
             Insn::Swap { size, dst, .. } => vec![(dst, swap_width(size))],
             Insn::Load { base, .. } | Insn::LoadAcquire { base, .. } => vec![(base, Width::W64)],
             Insn::Store { size, base, src, .. } => {
-                let width = self.stored_width(slot, size, src);
+                let width = self.stored_width(slot, size, base, src);
                 let value = reg(src, width);
                 std::iter::once((base, Width::W64)).chain(value).collect()
             }
             Insn::StoreRelease { size, base, src, .. } => {
-                vec![(base, Width::W64), (src, self.stored_width(slot, size, Source::Reg(src)))]
+                let width = self.stored_width(slot, size, base, Source::Reg(src));
+                vec![(base, Width::W64), (src, width)]
             }
             Insn::Atomic { width, base, src, .. } => vec![(base, Width::W64), (src, width)],
             Insn::LoadPacket { index, .. } => {
@@ -213,7 +214,7 @@ impl Analysis<'_> {
                 std::iter::once((dst, width)).chain(reg(src, width)).collect()
             }
             Insn::Call(Call::Helper(number)) => {
-                let arguments = 1..=helpers::arguments(number);
+                let arguments = 1..=self.facts.arguments(slot, number);
                 arguments.filter_map(Register::new).map(|reg| (reg, Width::W64)).collect()
             }
             // The width of a function's result depends on its caller.
@@ -223,11 +224,10 @@ impl Analysis<'_> {
     }
 
     /// Returns the width of a stored value. Pointers are stored whole.
-    fn stored_width(&self, slot: usize, size: Size, src: Source) -> Width {
+    fn stored_width(&self, slot: usize, size: Size, base: Register, src: Source) -> Width {
         let Source::Reg(src) = src else { return Width::W64 };
-        let value = self.registers.before(slot, src.number());
-        let number = matches!(value, RegisterValue::Other | RegisterValue::Constant(_));
-        if size == Size::DW || !number { Width::W64 } else { Width::W32 }
+        let whole = size == Size::DW || self.facts.stores_whole(slot, base, src);
+        if whole { Width::W64 } else { Width::W32 }
     }
 
     fn writes(&self, slot: usize, insn: Insn) -> Option<(Register, Width)> {
@@ -239,14 +239,14 @@ impl Analysis<'_> {
             Insn::LoadImm64 { dst, .. } => Some((dst, Width::W64)),
             Insn::Load { size, dst, base, .. } | Insn::LoadAcquire { size, dst, base, .. } => {
                 // Fields of the context are pointers.
-                let context = matches!(
-                    self.registers.before(slot, base.number()),
-                    RegisterValue::Context { .. }
-                );
+                let value = self.facts.value(slot, base);
+                let context = matches!(value, RegisterValue::Context { .. });
                 let whole = size == Size::DW || context;
                 Some((dst, if whole { Width::W64 } else { Width::W32 }))
             }
             Insn::LoadPacket { .. } => Some((Register::R0, Width::W32)),
+            Insn::Atomic { op: AtomicOp::Cmpxchg, .. } => Some((Register::R0, Width::W64)),
+            Insn::Atomic { op, src, .. } if op.fetches() => Some((src, Width::W64)),
             Insn::Call(Call::Helper(_) | Call::Kfunc { .. }) => Some((Register::R0, Width::W64)),
             _ => None,
         }

@@ -18,7 +18,7 @@ const WINDOW: i64 = 32;
 
 /// Direction of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
+pub(in crate::codegen) enum Direction {
     Load,
     Store,
 }

@@ -3,8 +3,11 @@
 //! registers.
 
 use slowpath_bpf::insn::{Call, Insn};
+use slowpath_bpf::lift::RegisterValue;
 
-use crate::codegen::annotated::{AnnotatedProgram, PacketCache};
+use crate::codegen::access::memory_operand;
+use crate::codegen::annotated::{AnnotatedInsn, PacketCache};
+use crate::codegen::facts::Facts;
 
 /// Largest number of bytes that one read fetches.
 const LARGEST: i32 = 64;
@@ -17,18 +20,17 @@ struct Group {
     end: i16,
 }
 
-pub(super) fn share(program: &mut AnnotatedProgram<'_>) {
+pub(super) fn share(insns: &mut [AnnotatedInsn], facts: &dyn Facts) {
     let mut groups: Vec<Group> = Vec::new();
     // True while the transfer registers still hold the bytes that the last group fetches.
     let mut available = false;
-    for slot in 0..program.insns.len() {
-        let insn = &program.insns[slot];
+    for (slot, insn) in insns.iter().enumerate() {
         available &= !insn.is_target;
         if insn.skipped {
             continue;
         }
         let (size, offset) = match insn.insn {
-            Insn::Store { .. } if program.accesses_packet(slot) => {
+            Insn::Store { .. } if accesses_packet(facts, slot, insn) => {
                 available = false;
                 continue;
             }
@@ -39,14 +41,14 @@ pub(super) fn share(program: &mut AnnotatedProgram<'_>) {
             Insn::Load { size, offset, signed: false, .. } => (i16::from(size.bytes()), offset),
             _ => continue,
         };
-        if !program.accesses_packet(slot) || insn.copy.is_some() {
+        if !accesses_packet(facts, slot, insn) || insn.copy.is_some() {
             available = false;
             continue;
         }
         let end = offset.saturating_add(size);
         if available
             && let Some(group) = groups.last_mut()
-            && same_base(program, group.first, slot)
+            && same_base(insns, facts, group.first, slot)
         {
             let (start, end) = (group.start.min(offset), group.end.max(end));
             let length = i32::from(end) - i32::from(start);
@@ -60,26 +62,29 @@ pub(super) fn share(program: &mut AnnotatedProgram<'_>) {
     }
     let mut groups = groups.into_iter().peekable();
     let mut current: Option<Group> = None;
-    for slot in 0..program.insns.len() {
+    for (slot, insn) in insns.iter_mut().enumerate() {
         if let Some(group) = groups.next_if(|group| group.first == slot) {
             current = Some(group);
         }
-        let insn = &program.insns[slot];
         let load = matches!(insn.insn, Insn::Load { .. }) && !insn.skipped && insn.copy.is_none();
         if load
-            && program.accesses_packet(slot)
+            && accesses_packet(facts, slot, insn)
             && let Some(Group { first, start, end }) = current
         {
-            program.insns[slot].cache = Some(PacketCache { start, end, fetches: first == slot });
+            insn.cache = Some(PacketCache { start, end, fetches: first == slot });
         }
     }
 }
 
 /// Returns true if the base registers of two loads have the same value.
-fn same_base(program: &AnnotatedProgram<'_>, first: usize, second: usize) -> bool {
-    let base = |slot: usize| match program.insns[slot].insn {
-        Insn::Load { base, .. } => (slot, base.number()),
-        _ => (slot, 10),
-    };
-    program.registers.packet_distance(base(first), base(second)) == Some(0)
+fn same_base(insns: &[AnnotatedInsn], facts: &dyn Facts, first: usize, second: usize) -> bool {
+    let base = |slot: usize| Some((slot, memory_operand(&insns[slot].insn)?.0));
+    let (Some(first), Some(second)) = (base(first), base(second)) else { return false };
+    facts.packet_distance(first, second) == Some(0)
+}
+
+/// Returns true if the base register of a memory access points into the packet.
+fn accesses_packet(facts: &dyn Facts, slot: usize, insn: &AnnotatedInsn) -> bool {
+    memory_operand(&insn.insn)
+        .is_some_and(|(base, _)| facts.value(slot, base) == RegisterValue::Packet)
 }

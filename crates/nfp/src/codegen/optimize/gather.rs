@@ -4,7 +4,8 @@
 use slowpath_bpf::insn::{Insn, Register, Size, Source};
 use slowpath_bpf::lift::RegisterValue;
 
-use crate::codegen::annotated::{AnnotatedProgram, Copy};
+use crate::codegen::annotated::{AnnotatedInsn, Copy};
+use crate::codegen::facts::Facts;
 
 /// Largest number of bytes that one command can transfer.
 const LARGEST: i32 = 128;
@@ -30,13 +31,13 @@ struct Chain {
     length: i32,
 }
 
-pub(super) fn gather(program: &mut AnnotatedProgram<'_>) {
+pub(super) fn gather(insns: &mut [AnnotatedInsn], facts: &dyn Facts) {
     let mut chain: Option<Chain> = None;
     let mut slot = 0;
-    while slot < program.insns.len() {
-        let pair = pair(program, slot);
+    while slot < insns.len() {
+        let pair = pair(insns, facts, slot);
         let continues = match (&mut chain, pair) {
-            (Some(chain), Some(pair)) if continues(program, chain, &pair) => {
+            (Some(chain), Some(pair)) if continues(insns, facts, chain, &pair) => {
                 chain.last = pair;
                 chain.pairs += 1;
                 chain.length += i32::from(pair.size.bytes());
@@ -46,7 +47,7 @@ pub(super) fn gather(program: &mut AnnotatedProgram<'_>) {
         };
         if !continues {
             if let Some(chain) = chain.take() {
-                finish(program, &chain);
+                finish(insns, &chain);
             }
             chain = pair.map(|pair| Chain {
                 head: pair,
@@ -58,13 +59,13 @@ pub(super) fn gather(program: &mut AnnotatedProgram<'_>) {
         slot += if pair.is_some() { 2 } else { 1 };
     }
     if let Some(chain) = chain {
-        finish(program, &chain);
+        finish(insns, &chain);
     }
 }
 
 /// Returns the pair that starts at a slot, if any.
-fn pair(program: &AnnotatedProgram<'_>, slot: usize) -> Option<Pair> {
-    let (first, second) = (program.insns.get(slot)?, program.insns.get(slot + 1)?);
+fn pair(insns: &[AnnotatedInsn], facts: &dyn Facts, slot: usize) -> Option<Pair> {
+    let (first, second) = (insns.get(slot)?, insns.get(slot + 1)?);
     let Insn::Load { size, signed: false, dst, base: from, offset: from_offset } = first.insn
     else {
         return None;
@@ -74,9 +75,9 @@ fn pair(program: &AnnotatedProgram<'_>, slot: usize) -> Option<Pair> {
     else {
         return None;
     };
-    let source = program.is_live(slot).then(|| program.value(slot, from))?;
+    let source = facts.is_live(slot).then(|| facts.value(slot, from))?;
     let readable = matches!(source, RegisterValue::Packet | RegisterValue::MapValue { .. });
-    let writable = program.is_live(slot + 1) && program.accesses_packet(slot + 1);
+    let writable = facts.is_live(slot + 1) && facts.value(slot + 1, to) == RegisterValue::Packet;
     let same = size == stored && dst == src;
     (readable && writable && same && !second.is_target).then_some(Pair {
         load: slot,
@@ -89,7 +90,7 @@ fn pair(program: &AnnotatedProgram<'_>, slot: usize) -> Option<Pair> {
     })
 }
 
-fn continues(program: &AnnotatedProgram<'_>, chain: &Chain, pair: &Pair) -> bool {
+fn continues(insns: &[AnnotatedInsn], facts: &dyn Facts, chain: &Chain, pair: &Pair) -> bool {
     let last = &chain.last;
     let size = i32::from(pair.size.bytes());
     let same = (pair.register, pair.from, pair.to, pair.size)
@@ -98,20 +99,19 @@ fn continues(program: &AnnotatedProgram<'_>, chain: &Chain, pair: &Pair) -> bool
         last.from_offset + size == pair.from_offset && last.to_offset + size == pair.to_offset;
     let descending =
         pair.from_offset + size == last.from_offset && pair.to_offset + size == last.to_offset;
-    same && !program.insns[pair.load].is_target
+    same && !insns[pair.load].is_target
         && (ascending || descending)
-        && !overlaps(program, &chain.head, pair)
+        && !overlaps(facts, &chain.head, pair)
         && chain.length < LARGEST
 }
 
 /// Returns true if a load may read bytes that an earlier pair has written (`cross_mem_access`).
-fn overlaps(program: &AnnotatedProgram<'_>, head: &Pair, pair: &Pair) -> bool {
-    if program.value(head.load, head.from) != RegisterValue::Packet {
+fn overlaps(facts: &dyn Facts, head: &Pair, pair: &Pair) -> bool {
+    if facts.value(head.load, head.from) != RegisterValue::Packet {
         return false;
     }
-    let from = (head.load, head.from.number());
-    let to = (head.load + 1, head.to.number());
-    let Some(distance) = program.registers.packet_distance(from, to) else { return true };
+    let (from, to) = ((head.load, head.from), (head.load + 1, head.to));
+    let Some(distance) = facts.packet_distance(from, to) else { return true };
     // Offsets below are relative to the base register of the loads.
     let Ok(written) = i32::try_from(i64::from(head.to_offset) + distance) else { return true };
     let (first, read) = (head.from_offset, pair.from_offset);
@@ -121,7 +121,7 @@ fn overlaps(program: &AnnotatedProgram<'_>, head: &Pair, pair: &Pair) -> bool {
 }
 
 /// Replaces a chain of more than one pair by a copy.
-fn finish(program: &mut AnnotatedProgram<'_>, chain: &Chain) {
+fn finish(insns: &mut [AnnotatedInsn], chain: &Chain) {
     if chain.pairs < 2 {
         return;
     }
@@ -130,10 +130,10 @@ fn finish(program: &mut AnnotatedProgram<'_>, chain: &Chain) {
     let lowest = if descending { last } else { head };
     let first = head.load.min(last.load);
     let end = head.load.max(last.load) + 2;
-    for slot in first..end {
-        program.insns[slot].skipped |= slot != head.load;
+    for (slot, insn) in insns.iter_mut().enumerate().take(end).skip(first) {
+        insn.skipped |= slot != head.load;
     }
-    let insn = &mut program.insns[head.load];
+    let insn = &mut insns[head.load];
     if let Insn::Load { offset, .. } = &mut insn.insn {
         *offset = lowest.from_offset as i16;
     }

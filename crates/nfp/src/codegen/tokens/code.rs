@@ -1,0 +1,50 @@
+//! The code of a program before linking, and what its instructions refer to.
+
+use std::collections::BTreeMap;
+
+use slowpath_bpf::insn::{Call, Insn};
+use slowpath_bpf::{BpfProgram, Referent};
+
+#[derive(Clone, Copy)]
+pub(super) struct Code<'a> {
+    pub program: &'a BpfProgram,
+    /// Variables whose addresses instructions load, by slot.
+    pub variables: &'a BTreeMap<usize, Referent>,
+}
+
+impl<'a> Code<'a> {
+    /// Returns the functions: name, first slot, and the slot behind the last one.
+    pub fn functions(&self) -> impl Iterator<Item = (&'a str, usize, usize)> {
+        let ends = self.program.subprograms.iter().skip(1).map(|function| function.first);
+        let ends = ends.chain([self.program.insns.len()]);
+        self.program
+            .subprograms
+            .iter()
+            .zip(ends)
+            .map(|(one, end)| (one.name.as_str(), one.first, end))
+    }
+
+    /// Returns the first slot of the own function that an instruction calls.
+    pub fn own_target(&self, slot: usize) -> Option<usize> {
+        match self.program.insns[slot] {
+            insn @ Insn::Call(Call::Subprogram { .. }) => insn.function_target(slot),
+            _ => None,
+        }
+    }
+
+    /// Returns the name of the own function that an instruction calls.
+    pub fn own_callee(&self, slot: usize) -> Option<&'a str> {
+        let function = self.program.function_of(self.own_target(slot)?)?;
+        Some(function.name.as_str())
+    }
+
+    /// Returns the name of the function that an instruction calls, unless it is a helper.
+    pub fn callee(&self, slot: usize) -> Option<&'a str> {
+        match self.program.insns[slot] {
+            Insn::Call(Call::Kfunc { id, .. }) => {
+                self.program.kfuncs.get(usize::try_from(id).ok()?).map(String::as_str)
+            }
+            _ => self.own_callee(slot),
+        }
+    }
+}

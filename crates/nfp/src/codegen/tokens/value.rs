@@ -1,0 +1,334 @@
+//! Abstract values of registers and stack slots of a function that no verifier has seen.
+//!
+//! Where paths meet, a pointer into the packet gets an origin of its own: only pointers with the
+//! same value on one path are compared, as in the code generator.
+
+use std::rc::Rc;
+
+use slowpath_bpf::lift::{Offset, RegisterValue};
+
+/// Kind of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Number,
+    /// A value of one of several kinds.
+    Unknown,
+    /// The argument of a program, with pointers into the packet.
+    Context,
+    Packet,
+    PacketEnd,
+    Map,
+    /// State that is reached through pointers.
+    Element,
+    /// A variable of the module, or state that the card does not reach.
+    Global,
+    /// A variable that no code writes.
+    Table,
+    Stack,
+    /// The result of a helper that returns pointers to state of the kernel.
+    Returned,
+    /// A number from state, which is state again if it is used as a pointer.
+    Inner,
+    /// A field of the context that the card lacks, which may be a pointer into the packet.
+    Field,
+}
+
+impl Kind {
+    /// Returns the name in tokens.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Number => "number",
+            Kind::Unknown => "unknown",
+            Kind::Context => "context",
+            Kind::Packet => "packet",
+            Kind::PacketEnd => "end",
+            Kind::Map => "map",
+            Kind::Element => "element",
+            Kind::Global => "global",
+            Kind::Table => "table",
+            Kind::Stack => "stack",
+            Kind::Returned => "returned",
+            Kind::Inner => "inner",
+            Kind::Field => "field",
+        }
+    }
+
+    /// Returns true if the value may be a number.
+    pub fn is_numeric(self) -> bool {
+        matches!(self, Kind::Number | Kind::Unknown | Kind::Returned | Kind::Inner | Kind::Field)
+    }
+
+    fn is_state(self) -> bool {
+        matches!(self, Kind::Element | Kind::Global | Kind::Table)
+    }
+}
+
+/// Place from which a pointer is counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    None,
+    /// The packet's first byte.
+    Data,
+    /// The context of an XDP program: offsets of the fields with the packet's start and end.
+    Context {
+        data: i64,
+        end: i64,
+    },
+    /// An object that describes a packet.
+    Descriptor,
+    /// The function's own frame.
+    Frame,
+    /// A frame of a caller, at an unknown place.
+    Caller,
+    /// A frame of a caller: the place that the register points to at the function's start, and its
+    /// distance from that frame's address, the lowest one of all calls.
+    Passed {
+        register: u8,
+        start: Option<i64>,
+    },
+    /// A symbol of the object.
+    Symbol(Rc<str>),
+    /// Result of the call at a slot.
+    Call(usize),
+    /// Result of an addition at a slot.
+    Moved(usize),
+    /// A register or, with its place, a stack slot where paths meet at a slot of the code.
+    Joined(usize, Cell),
+    /// A pointer that a function is passed in a register, or at a place.
+    Argument(i64),
+    /// A pointer that a function leaves at a place.
+    Left(i64),
+    /// A field of a descriptor.
+    Field(i64),
+    /// One of several origins in other functions.
+    Several,
+}
+
+/// A register or a stack slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cell {
+    Register(u8),
+    Stack(i64),
+}
+
+/// Size of the words that the card's stack consists of, in bytes.
+pub(super) const WORD_BYTES: i64 = 4;
+/// Distance between the places that a function was passed pointers to. No frame is as large.
+const APART: i64 = 1 << 16;
+
+/// Abstract value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Value {
+    pub kind: Kind,
+    pub origin: Origin,
+    /// Distance from the origin in bytes; of a number, its value. `None` if unknown.
+    pub offset: Option<i64>,
+    /// Largest value of a number.
+    pub high: u64,
+    /// True for an element or stack variable at a place that the card does not reach.
+    pub varies: bool,
+    /// True for one of several stack places with the same alignment. `offset` is the lowest one.
+    pub several: bool,
+    /// Map that contains the element.
+    pub map: Option<Rc<str>>,
+}
+
+/// Any number.
+pub(super) const NUMBER: Value = Value {
+    kind: Kind::Number,
+    origin: Origin::None,
+    offset: None,
+    high: u64::MAX,
+    varies: false,
+    several: false,
+    map: None,
+};
+
+impl Value {
+    pub fn of(kind: Kind) -> Self {
+        Value { kind, ..NUMBER }
+    }
+
+    /// Returns a number up to `high`.
+    pub fn up_to(high: u64) -> Self {
+        Value { high, ..NUMBER }
+    }
+
+    /// Returns a known number.
+    pub fn constant(value: u64) -> Self {
+        Value { offset: Some(value as i64), high: value, ..NUMBER }
+    }
+
+    pub fn pointer(kind: Kind, origin: Origin, offset: Option<i64>) -> Self {
+        Value { kind, origin, offset, ..NUMBER }
+    }
+
+    /// Returns true if it is this number.
+    pub fn is_null(&self) -> bool {
+        self.kind == Kind::Number && self.offset == Some(0)
+    }
+
+    /// Returns the kind of memory that an access reaches on the card; [`Kind::Returned`] if none.
+    pub fn reaches(&self) -> Kind {
+        match self.kind {
+            Kind::Element if self.varies => Kind::Global,
+            Kind::Inner => Kind::Global,
+            Kind::Field | Kind::PacketEnd | Kind::Number | Kind::Unknown | Kind::Map => {
+                Kind::Returned
+            }
+            kind => kind,
+        }
+    }
+
+    /// Returns the kind of memory that an access reaches in the program.
+    pub fn holds(&self) -> Kind {
+        match self.kind {
+            Kind::Field | Kind::PacketEnd => Kind::Packet,
+            Kind::Number | Kind::Unknown | Kind::Map => Kind::Unknown,
+            _ => self.reaches(),
+        }
+    }
+
+    /// Returns the 32 low bits.
+    pub fn narrowed(&self) -> Self {
+        const WORD: u64 = u32::MAX as u64;
+        match (self.kind, self.offset) {
+            (Kind::Number, Some(value)) => Value::constant(value as u64 & WORD),
+            (Kind::Number, None) => Value::up_to(self.high.min(WORD)),
+            _ => Value::up_to(WORD),
+        }
+    }
+
+    /// Returns the pointer `distance` bytes further on.
+    pub fn moved(self, distance: i64) -> Self {
+        Value { offset: self.offset.map(|offset| offset.wrapping_add(distance)), ..self }
+    }
+
+    /// Returns the place that a pointer into the stack, plus `offset`, points to; `None` if it is
+    /// unknown. Places in the own frame count from its address. Those behind a register that the
+    /// function was passed are far above them.
+    pub fn place(&self, offset: i64) -> Option<i64> {
+        let from = self.offset.filter(|_| self.kind == Kind::Stack && !self.several)?;
+        match self.origin {
+            Origin::Passed { register, .. } => {
+                Some(i64::from(register) * APART + from.wrapping_add(offset))
+            }
+            Origin::Frame => Some(from.wrapping_add(offset)),
+            _ => None,
+        }
+    }
+
+    /// Returns true if helpers of the card take the pointer as the address of a variable.
+    pub fn is_variable(&self) -> bool {
+        let aligned = self.offset.is_some_and(|offset| offset.rem_euclid(WORD_BYTES) == 0);
+        self.kind == Kind::Stack && !self.varies && aligned
+    }
+
+    /// Returns the name of the map, if it is the same on all paths.
+    pub fn one_map(&self) -> Option<&Rc<str>> {
+        match &self.origin {
+            Origin::Symbol(name) if self.kind == Kind::Map => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Returns the distance of an access from the address of a caller's frame, if it is known.
+    pub fn in_caller(&self, offset: i16) -> Option<i64> {
+        match self.origin {
+            Origin::Passed { start, .. } if self.kind == Kind::Stack => {
+                Some(start?.wrapping_add(self.offset?).wrapping_add(offset.into()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the value in terms of the code generator.
+    pub fn as_register(&self) -> RegisterValue {
+        let offset = self.offset.map_or(Offset::Unknown, Offset::Constant);
+        match self.kind {
+            Kind::Context => RegisterValue::Context { offset: self.offset.unwrap_or(0) },
+            Kind::Packet => RegisterValue::Packet,
+            Kind::PacketEnd => RegisterValue::PacketEnd,
+            Kind::Map => RegisterValue::Map(0),
+            Kind::Element if !self.varies => RegisterValue::MapValue { map: 0, offset },
+            Kind::Element | Kind::Global | Kind::Table => RegisterValue::Data { map: 0 },
+            Kind::Stack => {
+                let caller = self.origin != Origin::Frame;
+                RegisterValue::Stack { caller, offset }
+            }
+            kind => {
+                debug_assert!(kind.is_numeric());
+                RegisterValue::Other
+            }
+        }
+    }
+
+    /// Returns the join of two values where paths meet. With `widen`, bounds that grow are given
+    /// up.
+    pub fn join(&self, other: &Self, at: Origin, widen: bool) -> Self {
+        if self == other {
+            return self.clone();
+        }
+        if (self.kind, other.kind) == (Kind::Number, Kind::Number) {
+            let high = self.high.max(other.high);
+            let grows = widen && high > self.high;
+            return Value::up_to(match high {
+                _ if !grows => high,
+                0..=0xffff_ffff => u32::MAX.into(),
+                _ => u64::MAX,
+            });
+        }
+        if let Some(pointer) = self.or_null(other) {
+            return pointer;
+        }
+        if self.kind != other.kind {
+            return self.mixed(other, at);
+        }
+        if self.kind == Kind::Packet {
+            return Value::pointer(Kind::Packet, at, Some(0));
+        }
+        let moves = widen && self.kind != Kind::Stack && self.offset != other.offset;
+        let varies = self.varies || other.varies || moves;
+        let same = self.origin == other.origin;
+        if self.kind == Kind::Element && self.map != other.map {
+            // The card would have to know the map.
+            return Value::pointer(Kind::Global, at, None);
+        }
+        if self.kind == Kind::Stack && same && !varies {
+            return self.one_of_places(other);
+        }
+        let origin = if same { self.origin.clone() } else { at };
+        Value { varies, map: self.map.clone(), ..Value::pointer(self.kind, origin, None) }
+    }
+
+    /// Returns the pointer if the other value is null.
+    pub fn or_null(&self, other: &Self) -> Option<Self> {
+        if self.is_null() { Some(other.clone()) } else { other.is_null().then(|| self.clone()) }
+    }
+
+    /// Returns the join of values of different kinds: state, if both are.
+    pub fn mixed(&self, other: &Self, origin: Origin) -> Self {
+        if self.kind.is_state() && other.kind.is_state() {
+            Value::pointer(Kind::Global, origin, None)
+        } else {
+            Value::of(Kind::Unknown)
+        }
+    }
+
+    /// Returns one of two places behind the same pointer into the stack. The card reaches it
+    /// through the pointer if both have the same alignment.
+    fn one_of_places(&self, other: &Self) -> Self {
+        let (Some(one), Some(two)) = (self.offset, other.offset) else {
+            return Value::pointer(Kind::Stack, self.origin.clone(), None);
+        };
+        let varies = one.wrapping_sub(two).rem_euclid(WORD_BYTES) != 0;
+        Value { offset: Some(one.min(two)), several: true, varies, ..self.clone() }
+    }
+}
+
+/// Returns the register that a place is behind, and the distance from it. Register 0 stands for the
+/// own frame.
+pub(super) fn passed(place: i64) -> (i64, i64) {
+    let register = (place + APART / 2).div_euclid(APART);
+    (register, place - register * APART)
+}

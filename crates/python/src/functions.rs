@@ -1,0 +1,111 @@
+//! Functions of objects that need not be programs, and their instructions as tokens.
+
+use crate::errors;
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use slowpath::tokens;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Knowledge about an argument, or about a function's result.
+#[pyclass(frozen, from_py_object, module = "slowpath._core")]
+#[derive(Clone, Copy)]
+pub struct Given {
+    inner: tokens::Given,
+}
+
+impl Given {
+    fn of(inner: tokens::Given) -> Self {
+        Given { inner }
+    }
+}
+
+#[pymethods]
+impl Given {
+    /// A number of `bits` bits.
+    #[staticmethod]
+    fn number(bits: u32) -> Self {
+        Given::of(tokens::Given::Number(bits))
+    }
+
+    /// The context of an XDP program, with the offsets of the packet's start and end.
+    #[staticmethod]
+    fn context(data: i64, data_end: i64) -> Self {
+        Given::of(tokens::Given::Context { data, end: data_end })
+    }
+
+    /// An object that describes a packet.
+    #[staticmethod]
+    fn descriptor() -> Self {
+        Given::of(tokens::Given::Descriptor)
+    }
+
+    /// A pointer into the packet.
+    #[staticmethod]
+    fn packet() -> Self {
+        Given::of(tokens::Given::Packet)
+    }
+
+    /// A pointer to state.
+    #[staticmethod]
+    fn state() -> Self {
+        Given::of(tokens::Given::State)
+    }
+
+    /// A pointer to unknown memory.
+    #[staticmethod]
+    fn unknown() -> Self {
+        Given::of(tokens::Given::Unknown)
+    }
+
+    /// A number that is not a pointer to the device's memory.
+    #[staticmethod]
+    fn verdict() -> Self {
+        Given::of(tokens::Given::Verdict)
+    }
+}
+
+/// The functions of an object. Raises `Error` if it cannot be read.
+#[pyclass(frozen, module = "slowpath._core")]
+pub struct Functions {
+    inner: slowpath::UnlinkedObject,
+}
+
+/// An instruction: its words, the number of the card's instructions that follow from lengths and
+/// places alone, and the memory that it accesses, or an empty text.
+type Token = (Vec<String>, u32, &'static str);
+
+#[pymethods]
+impl Functions {
+    #[new]
+    fn new(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        let read = py.detach(|| slowpath::UnlinkedObject::parse(data));
+        let inner = read.map_err(|error| errors::exception(py, &error.into()))?;
+        Ok(Functions { inner })
+    }
+
+    /// Returns the instructions of a function and of all functions in `own` that it calls.
+    /// `results` has the results of functions that are not in `own`.
+    fn tokens(
+        &self,
+        py: Python<'_>,
+        entry: &str,
+        arguments: Vec<Given>,
+        own: BTreeSet<String>,
+        results: BTreeMap<String, Given>,
+    ) -> PyResult<Vec<(String, Vec<Token>)>> {
+        let results = results.into_iter().map(|(name, given)| (name, given.inner)).collect();
+        let arguments: Vec<tokens::Given> =
+            arguments.into_iter().map(|given| given.inner).collect();
+        let found = py.detach(|| {
+            let program = self.inner.program(entry, &|name| own.contains(name))?;
+            Some(tokens::describe(&program, &arguments, &results))
+        });
+        let found = found.ok_or_else(|| PyKeyError::new_err(entry.to_owned()))?;
+        let token =
+            |token: tokens::Token| (token.words, token.pieces, token.pointee.unwrap_or_default());
+        let function = |(name, tokens): (String, Vec<tokens::Token>)| {
+            (name, tokens.into_iter().map(token).collect())
+        };
+        Ok(found.into_iter().map(function).collect())
+    }
+}

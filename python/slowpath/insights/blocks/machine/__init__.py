@@ -1,1 +1,0 @@
-"""BPF assembler of LLVM, interpreted abstractly."""
