@@ -15,6 +15,7 @@ from figures import Column, Row
 from chains import tail_calls
 from chains.description import median, slowpath, write
 from slowpath.core.engine import kernel, objects, rehearsals
+from slowpath.core.engine.report_types import RehearsalReport
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.packet import wire_bytes
 from slowpath.core.schema.results import Witness
@@ -84,9 +85,7 @@ def _row(
     }
 
 
-def _rehearse(
-    chained: Path, fused: bytes, witness: Witness, rounds: int
-) -> rehearsals.RehearsalReport:
+def _rehearse(chained: Path, fused: bytes, witness: Witness, rounds: int) -> RehearsalReport:
     """What the kernel says of both.
 
     Raises:

@@ -9,9 +9,10 @@ from xml.etree import ElementTree
 import pytest
 
 from browser import looked_at
-from slowpath.chain.documents import ChainProgram, ChainReport, Dropped, SourceLine
+from slowpath.chain.documents import ChainProgram, ChainReport
 from slowpath.chain.page import WrittenFiles, chain_page
-from slowpath.chain.page_graphs import Block, Graph, Graphs, Pair, Reasons
+from slowpath.chain.page_graphs import Reasons
+from slowpath.chain.report_types import Block, Dropped, Graph, Graphs, Pair, SourceLine
 from support import ROOT, slowpath, without_progress
 from test_chain_rewriting import CHAIN, chain, program
 from test_html import HOSTILE, parsed, texts

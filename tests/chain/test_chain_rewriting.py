@@ -13,6 +13,7 @@ from slowpath.app import app
 from slowpath.chain.report import fused_lines
 from slowpath.core.engine import rehearsals
 from slowpath.core.engine.kernel import RewrittenRefusedError
+from slowpath.core.engine.report_types import RehearsalReport
 from support import ROOT, slowpath, without_progress
 from test_schema import check
 
@@ -224,7 +225,7 @@ def test_what_the_kernel_does_not_confirm_is_not_written(
     needs_kernel()
     done = rehearsals.rehearse
 
-    def rehearse(*words: Any) -> rehearsals.RehearsalReport:
+    def rehearse(*words: Any) -> RehearsalReport:
         if what == "refuses":
             raise RewrittenRefusedError("the running kernel", "an endless loop")
         found = done(*words)

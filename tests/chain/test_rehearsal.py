@@ -6,6 +6,7 @@ from oracles import compared
 from running_kernel import needs_kernel
 from slowpath.core.engine import kernel, objects, rehearsals
 from slowpath.core.engine.kernel import RewrittenRefusedError
+from slowpath.core.engine.report_types import RehearsalReport
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
 from support import ROOT
@@ -28,7 +29,7 @@ def _seed() -> bytes:
 
 def _rehearsed(
     rewritten: bytes, *, maps: str = "", upstream: bool = True, rounds: int = 0
-) -> rehearsals.RehearsalReport:
+) -> RehearsalReport:
     first, second = (objects.read_object(name, _content(name)) for name in _NAMES)
     stages = [rehearsals.Stage(first, 0, [2])] if upstream else []
     chain = rehearsals.Rehearsed(stages, (second, 0), rewritten, [_seed()], maps)

@@ -12,6 +12,7 @@ import pytest
 from oracles import compared
 from running_kernel import needs_kernel
 from slowpath.core.engine import kernel, objects, rehearsals
+from slowpath.core.engine.report_types import RehearsalReport
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.loading import load_program
 from slowpath.core.programs.sources import Clang
@@ -84,7 +85,7 @@ def program(file: Path) -> objects.Object:
     return objects.read_object(str(file), load_program(str(file), Clang()))
 
 
-def rehearsed(chain: Path, rewritten: bytes) -> rehearsals.RehearsalReport:
+def rehearsed(chain: Path, rewritten: bytes) -> RehearsalReport:
     """Both programs behind the first one, on devices of any kind."""
     front, trailer = (program(chain.parent / f"{name}.bpf.c") for name in ("front", "trailer"))
     stages = [rehearsals.Stage(front, 0, [2])]

@@ -43,8 +43,8 @@ from slowpath.contention.reading import (
     read_own_contention,
 )
 from slowpath.core.engine import neighbours
-from slowpath.core.engine.neighbours import Block, Reading
 from slowpath.core.engine.objects import read_object
+from slowpath.core.engine.report_types import Block, Reading, Surroundings
 from slowpath.core.errors import InputError, StoppedError, UnavailableError
 from slowpath.core.schema.validation import schema
 from support import ROOT, slowpath
@@ -160,7 +160,7 @@ def test_blocks_with_others_on_the_processor_are_made_again() -> None:
     assert turns.slowdown == 2.0
 
 
-def felt(handover: float | None, *paces: float, alone: float = 23e-6) -> neighbours.Surroundings:
+def felt(handover: float | None, *paces: float, alone: float = 23e-6) -> Surroundings:
     return {"handover": handover, "alone": alone, "paces": list(paces)}
 
 
@@ -168,7 +168,7 @@ NEAR, FAR = felt(60e-9, 23e-6, 23e-6), felt(310e-9, 23e-6, 23e-6)
 ONE_CORE = felt(27e-9, 38e-6, 38e-6)
 
 
-def surroundings(*looks: neighbours.Surroundings, away: float = 0.0) -> CpuMonitor:
+def surroundings(*looks: Surroundings, away: float = 0.0) -> CpuMonitor:
     """CPUs where these looks find them, again and again the last one."""
     following = itertools.chain(looks, itertools.repeat(looks[-1]))
     return CpuMonitor((0, 1), away, lambda _one, _other: next(following), patience=0)
@@ -187,7 +187,7 @@ def surroundings(*looks: neighbours.Surroundings, away: float = 0.0) -> CpuMonit
     ],
 )
 def test_surroundings_are_quiet_where_cpus_share_a_cache_and_nothing_else(
-    found: neighbours.Surroundings, is_quiet: bool, in_place: bool
+    found: Surroundings, is_quiet: bool, in_place: bool
 ) -> None:
     around = surroundings(*[NEAR] * 60, found)
     assert around.quiet() is is_quiet

@@ -20,8 +20,7 @@ _SCALARS = {
     "null": "None",
 }
 _DOCUMENTS = ROOT / "python/slowpath/core/schema/documents"
-_BY_PYTHON = {"slowpath", "compiler", "target", "verification"}
-"""Keys that Python adds to documents of the engine."""
+_GOLDEN = GOLDEN / "schema"
 
 
 class Module(NamedTuple):
@@ -34,14 +33,26 @@ class Module(NamedTuple):
 GENERATED = {
     "core/schema/results.py": Module(
         "Types of results, and of the details that only text reports show.",
-        {_DOCUMENTS / "bound.json": None, GOLDEN / "schema/detail.json": "Detail"},
+        {_DOCUMENTS / "bound.json": None, _GOLDEN / "detail.json": "Detail"},
     ),
     "core/schema/shown.py": Module(
         "Types of descriptions of objects.", {_DOCUMENTS / "show.json": None}
     ),
     "core/schema/compiled.py": Module(
         "Types of compiled programs and their verification.",
-        {_DOCUMENTS / "compile.json": "Compiled"},
+        {_DOCUMENTS / "compile.json": None, _GOLDEN / "compiled.json": "Compiled"},
+    ),
+    "core/engine/report_types.py": Module(
+        "Types of reports about runs in the kernel and on CPUs beside each other.",
+        {
+            _GOLDEN / "trace.json": "TraceReport",
+            _GOLDEN / "rehearsal.json": "RehearsalReport",
+            _GOLDEN / "neighbours.json": None,
+        },
+    ),
+    "chain/report_types.py": Module(
+        "Types of parts of the documents of `slowpath chain`, and of control-flow graphs.",
+        {_GOLDEN / "chain.json": None, _GOLDEN / "graphs.json": "Graphs"},
     ),
 }
 """All generated modules of the package; later ones import types that earlier ones have."""
@@ -61,9 +72,7 @@ class _Writer:
             schema = json.loads(file.read_text())
             found = dict(schema["$defs"])
             if name is not None:
-                keys = schema["properties"].items()
-                own = {key: one for key, one in keys if key not in _BY_PYTHON}
-                found[name] = {**schema, "properties": own}
+                found[name] = schema
             for key, one in found.items():
                 assert self._definitions.setdefault(key, one) == one, f"{path}: two types {key}"
         alternatives = [one["anyOf"] for one in self._definitions.values() if "anyOf" in one]
@@ -161,19 +170,28 @@ def _type(part: Schema) -> str:
         choices = [{key: part[key] for key in part if key != "default"}, {"type": "null"}]
     elif isinstance(part.get("type"), list):
         choices = [{**part, "type": one} for one in part["type"]]
+    words = part.get("enum", [one["const"] for one in choices or () if "const" in one])
+    if words:
+        literal = f"Literal[{', '.join(json.dumps(word) for word in words if word is not None)}]"
+        return _union([literal, "None"]) if None in words else literal
     if choices is not None:
-        words = [json.dumps(one["const"]) for one in choices if "const" in one]
-        return f"Literal[{', '.join(words)}]" if words else _union([_type(one) for one in choices])
+        return _union([_type(one) for one in choices])
     if "$ref" in part:
         return _name(part)
+    return _plain_type(part)
+
+
+def _plain_type(part: Schema) -> str:
     match part["type"]:
         case "object":
-            return f"dict[str, {_type(part['additionalProperties'])}]"
+            (inner,) = part.get("patternProperties", {"": part["additionalProperties"]}).values()
+            return f"dict[str, {_type(inner)}]"
         case "array" if "prefixItems" in part:
             return f"tuple[{', '.join(map(_type, part['prefixItems']))}]"
         case "array":
             return f"list[{_type(part['items'])}]"
-    return _SCALARS[part["type"]]
+        case scalar:
+            return _SCALARS[scalar]
 
 
 def _union(kinds: list[str]) -> str:

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 /// Control-flow graphs of a chain's programs.
 #[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Graphs"))]
 pub struct GraphReports {
     /// Graphs of each program, in the order of the chain's description; null for unchanged
     /// programs.
@@ -20,6 +21,7 @@ pub struct GraphReports {
 
 /// Control-flow graphs of a program before and after rewriting.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Pair"))]
 pub struct PairReport {
     /// Source lines; instructions refer to them by position.
     pub lines: Vec<LineReport>,
@@ -33,6 +35,7 @@ pub struct PairReport {
 
 /// Control-flow graph of a program.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Graph"))]
 pub struct GraphReport {
     /// Basic blocks, in the order of their slots.
     pub blocks: Vec<BlockReport>,
@@ -42,6 +45,7 @@ pub struct GraphReport {
 
 /// A basic block.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Block"))]
 pub struct BlockReport {
     /// First slot of the block.
     pub first: usize,
@@ -50,6 +54,9 @@ pub struct BlockReport {
     /// For the original: `kept`, `changed`, `gone` (no instruction is left), or `unreached` (no
     /// packet gets there). For the rewritten program: `kept`, `changed`, `guard`, or `original`
     /// (all of the original program in one block).
+    #[cfg_attr(test, schemars(extend("enum" = [
+        "kept", "changed", "gone", "unreached", "guard", "original",
+    ])))]
     pub part: &'static str,
     /// Instructions of the block; empty for `original`.
     pub instructions: Vec<InstructionReport>,
@@ -59,6 +66,7 @@ pub struct BlockReport {
 
 /// An instruction.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Instruction"))]
 pub struct InstructionReport {
     /// Slot of the instruction.
     pub slot: usize,
@@ -67,6 +75,7 @@ pub struct InstructionReport {
     /// Source line, as a position in the list of lines.
     pub line: Option<usize>,
     /// `kept`, `changed` or, in the original, `gone`; null in a guard.
+    #[cfg_attr(test, schemars(extend("enum" = ["kept", "changed", "gone", null])))]
     pub fate: Option<&'static str>,
     /// Slot of the original instruction that it stands for; null in the original, and in a guard.
     pub origin: Option<usize>,
@@ -74,10 +83,12 @@ pub struct InstructionReport {
 
 /// An edge from one block to another.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Way"))]
 pub struct WayReport {
     /// Next block, as a position in the list of blocks.
     pub to: usize,
     /// Condition of the edge: `always`, `taken` or `otherwise`.
+    #[cfg_attr(test, schemars(extend("enum" = ["always", "taken", "otherwise"])))]
     pub way: &'static str,
     /// True if no packet takes the edge.
     pub never: bool,

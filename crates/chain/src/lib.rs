@@ -33,6 +33,8 @@ pub mod optimize;
 pub mod plan;
 pub mod report;
 mod rewrite;
+#[cfg(test)]
+mod schema;
 mod settings;
 pub mod verify;
 mod yaml;

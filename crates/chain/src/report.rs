@@ -192,12 +192,13 @@ pub enum FactText {
     },
 }
 
-/// A source line of a program.
+/// A line of a program's source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "SourceLine"))]
 pub struct LineReport {
-    /// Name of the program in the chain.
+    /// Name of the program in the chain or topology.
     pub program: String,
-    /// Name of the source file.
+    /// Path of the source file.
     pub file: String,
     /// Line number, from 1.
     pub line: u32,
@@ -205,18 +206,19 @@ pub struct LineReport {
     pub text: String,
 }
 
-/// Checks that a program makes before it relies on facts.
+/// Checks that a rewritten program makes at its entry before it relies on facts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Guard"))]
 pub struct GuardReport {
-    /// Minimum length of packets, in bytes.
+    /// Minimum packet length that the guard accepts, in bytes.
     pub length: u16,
-    /// Number of comparisons of packet bytes.
+    /// Number of byte comparisons.
     pub comparisons: usize,
-    /// Number of compared bytes.
+    /// Number of bytes that the comparisons cover.
     pub bytes: usize,
-    /// Name of the map with a generation that has to be zero; null if no map content is relied on.
+    /// Map whose content must be zero; null if the program relies on no map content.
     pub generation: Option<String>,
-    /// Number of instructions without the original, in 8-byte slots.
+    /// Number of instructions without the copy of the original program, in 8-byte slots.
     pub instructions: usize,
 }
 
@@ -234,10 +236,11 @@ impl GuardReport {
     }
 }
 
-/// A map with given content.
+/// A map whose content was given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Frozen"))]
 pub struct FrozenReport {
-    /// Name in the program's object.
+    /// Name of the map in the program's object.
     pub map: String,
     /// Number of given entries.
     pub entries: usize,
@@ -247,18 +250,19 @@ pub struct FrozenReport {
     pub why_not: Option<String>,
 }
 
-/// Statistics of a proof.
+/// Effort and assumptions of a proof.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Proof"))]
 pub struct ProofReport {
-    /// Number of paths of the original that were proved.
+    /// Number of proved paths of the original program.
     pub paths: u64,
-    /// Number of pairs of paths that were compared.
+    /// Number of compared pairs of paths.
     pub pairs: u64,
     /// Number of solver queries.
     pub queries: u64,
     /// Wall-clock time in seconds.
     pub seconds: f64,
-    /// Assumptions of the proof, one sentence each.
+    /// Conditions for the proof, one sentence each.
     pub assumptions: Vec<String>,
 }
 
@@ -269,52 +273,55 @@ impl From<Proof> for ProofReport {
     }
 }
 
-/// Change to an instruction.
+/// A change to an instruction, with its reasons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Dropped"))]
 pub struct DroppedReport {
-    /// Slot in the original program.
+    /// Number of the instruction in the original program, in 8-byte slots.
     pub slot: usize,
-    /// The instruction.
+    /// Text of the instruction.
     pub instruction: String,
-    /// Source line, if known.
+    /// Source line of the instruction, if known.
     pub line: Option<LineReport>,
     /// Kind of change: `always taken`, `never taken`, `decided by the way there`, `always 0x..`,
-    /// `operand always 0x..`, `no effect` or `found by N comparisons`.
+    /// `operand always 0x..`, `no effect`, or `found by N comparisons` (a look-up in a frozen map).
     pub change: String,
-    /// Offsets of the packet bytes that are the reason, ascending: bytes with known bits, or fields
-    /// with few values.
+    /// Offsets of the packet bytes that the change depends on, ascending.
     pub bytes: Vec<u16>,
-    /// True if the packet's length is part of the reason.
+    /// True if the change depends on the packet length.
     pub length: bool,
-    /// True if the room around the packet, or its metadata, is part of the reason.
+    /// True if the change depends on the memory around the packet: headroom and metadata.
     pub room: bool,
-    /// Names of the maps whose content is part of the reason.
+    /// Names of the maps whose content the change depends on.
     pub maps: Vec<String>,
 }
 
-/// Number of iterations of a loop, whenever control gets there.
+/// Bounds on the rounds of a loop for all packets, each time control enters it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "LoopRounds"))]
 pub struct LoopReport {
-    /// Slot of the loop's first instruction in the original program.
+    /// Number of the loop's first instruction in the original program, in 8-byte slots.
     pub slot: usize,
-    /// Source line of that instruction, if known.
+    /// Source line of the first instruction, if known.
     pub line: Option<LineReport>,
-    /// Minimum number of times that control reaches that instruction.
+    /// Minimum number of times that control reaches the first instruction. This includes a last,
+    /// failing test of the loop condition if this instruction makes that test.
     pub least: usize,
-    /// Maximum number of times that control reaches that instruction.
+    /// Maximum number of times that control reaches the first instruction.
     pub most: usize,
 }
 
-/// Return value of a helper call, whenever control gets there.
+/// A helper call that returns the same result for all packets that arrive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "CallResult"))]
 pub struct ResultReport {
-    /// Slot of the call in the original program.
+    /// Number of the call in the original program, in 8-byte slots.
     pub slot: usize,
     /// Name of the helper.
     pub helper: String,
-    /// Source line, if known.
+    /// Source line of the call, if known.
     pub line: Option<LineReport>,
-    /// Return value; null if it is the address of a map entry.
+    /// Return value; null if the call returns the address of a map entry.
     pub returns: Option<i64>,
 }
 

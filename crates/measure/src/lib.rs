@@ -38,6 +38,8 @@ mod points;
 mod prepare;
 mod reason;
 mod references;
+#[cfg(test)]
+mod schema;
 mod stretches;
 mod subsequent_packets;
 mod trace;

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// Counts of hardware events of a thread; null for events that the CPU does not count.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Counted {
     /// Instructions retired.
     pub instructions: Option<u64>,

@@ -30,6 +30,7 @@ const STEPS: u64 = 20_000;
 
 /// Observations on two CPUs.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Surroundings"))]
 pub struct CpuPairObservation {
     /// Round-trip time in seconds of a cache line between the two CPUs; `None` if the second one
     /// did not answer in time.

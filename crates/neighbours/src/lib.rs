@@ -33,6 +33,8 @@ mod mix;
 mod packets;
 mod payloads;
 mod probe;
+#[cfg(test)]
+mod schema;
 mod spec;
 mod stage;
 mod tables;

@@ -27,6 +27,7 @@ const OVER: u8 = 2;
 
 /// Results of one thread in a measured block.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reading {
     /// Number of its subject or competitor, from 0.
     pub of: usize,
@@ -46,6 +47,7 @@ pub struct Reading {
 
 /// Results of all threads in a block.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Block {
     /// Results of the subjects' threads.
     pub subjects: Vec<Reading>,

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// Totals of the work done for one client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Served {
     /// Number of packets, requests or accesses.
     pub items: u64,

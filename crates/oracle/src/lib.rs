@@ -9,6 +9,7 @@
 //! compared with one.
 
 mod campaign;
+mod golden;
 mod names;
 mod published;
 mod records;
@@ -16,6 +17,7 @@ mod required;
 mod summary;
 
 pub use campaign::{CAMPAIGN, random_cases};
+pub use golden::{check_golden, schema};
 pub use names::Oracle;
 pub use published::{PUBLISHED, published_listings, published_results};
 pub use records::FOLDER;

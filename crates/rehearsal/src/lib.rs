@@ -44,6 +44,8 @@ mod random;
 mod rate;
 mod repetition;
 mod run_environment;
+#[cfg(test)]
+mod schema;
 mod sizes;
 mod turns;
 mod undo;

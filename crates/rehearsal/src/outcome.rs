@@ -4,6 +4,7 @@ use serde::{Serialize, Serializer};
 
 /// Results of comparing two programs. In JSON, packets are hexadecimal digits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Rehearsal {
     /// Number of packets that got through the upstream programs and that both programs treated
     /// alike.
@@ -37,8 +38,10 @@ pub struct Rehearsal {
 
 /// Result of sending frames through both programs on a virtual Ethernet device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "RehearsalOnDevice"))]
 pub struct OnDevice {
     /// Place of the programs: "native" for the driver, "generic" for the kernel's generic code.
+    #[cfg_attr(test, schemars(extend("enum" = ["native", "generic"])))]
     pub mode: &'static str,
     /// Number of frames that got through the upstream programs and that both programs treated
     /// alike.
@@ -51,6 +54,7 @@ pub struct OnDevice {
 
 /// Results of comparing two programs on given packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "RehearsalCovered"))]
 pub struct Covered {
     /// Number of packets that both programs treated alike.
     pub packets: u64,
@@ -66,6 +70,7 @@ pub struct Covered {
 
 /// A difference between the two programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "RehearsalDifference"))]
 pub struct Found {
     /// Description in the words of [`slowpath_kernel::agreement::Difference`]; "first" is the
     /// original.
@@ -73,9 +78,11 @@ pub struct Found {
     /// The packet as it arrived at both programs; `None` if maps differ and the responsible packet
     /// is unknown.
     #[serde(serialize_with = "digits_of_some")]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub packet: Option<Vec<u8>>,
     /// Metadata in front of the packet.
     #[serde(serialize_with = "digits")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub metadata: Vec<u8>,
     /// Number of packets that both programs ran before this one since their maps were reset; the
     /// difference may depend on them.
@@ -90,6 +97,7 @@ pub struct Found {
 /// again, exactly this loop was timed. Otherwise the packet was restored between runs, and the
 /// overhead of restoring, measured with an empty program, was subtracted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "RehearsalRate"))]
 pub struct Rate {
     /// Nanoseconds of a run of the original, including the kernel's loop (`frame_ns`): the median
     /// of all rounds.
@@ -122,6 +130,7 @@ pub struct Rate {
     pub restored: bool,
     /// The packet as it arrives at both programs.
     #[serde(serialize_with = "digits")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub packet: Vec<u8>,
 }
 

@@ -8,11 +8,9 @@ use crate::compile::Shown;
 use crate::result::{Detail, ProgramResult};
 use crate::show::ShownObject;
 use crate::verify::Verification;
-use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema, transform};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
-use std::path::Path;
+use slowpath_oracle::{check_golden, schema};
 
 /// Output of `slowpath bound --format json`.
 #[derive(Serialize, JsonSchema)]
@@ -62,39 +60,15 @@ struct CompileDocument {
     verification: Option<Verification>,
 }
 
-/// Returns the schema of a type as serialised, with one line per paragraph in descriptions. Removes
-/// the widths of numbers in Rust, which are not a format of JSON Schema.
-fn schema<T: JsonSchema>() -> String {
-    let settings = SchemaSettings::draft2020_12().for_serialize();
-    let mut schema = settings.into_generator().into_root_schema_for::<T>();
-    let mut tidy = |schema: &mut Schema| {
-        schema.remove("format");
-        if let Some(Value::String(text)) = schema.get_mut("description") {
-            let paragraphs: Vec<_> = text.split("\n\n").map(|p| p.replace('\n', " ")).collect();
-            *text = paragraphs.join("\n\n");
-        }
-    };
-    transform::Transform::transform(&mut transform::RecursiveTransform(&mut tidy), &mut schema);
-    let text = serde_json::to_string_pretty(&schema);
-    text.unwrap_or_else(|error| panic!("a schema is JSON: {error}")) + "\n"
-}
-
 #[test]
 fn the_schemas_are_current() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    for (file, expected) in [
-        ("python/slowpath/core/schema/documents/bound.json", schema::<BoundDocument>()),
-        ("python/slowpath/core/schema/documents/show.json", schema::<ShowDocument>()),
-        ("python/slowpath/core/schema/documents/compile.json", schema::<CompileDocument>()),
-        // Not a document: only the Python package reads it.
-        ("tests/golden/schema/detail.json", schema::<Detail>()),
-    ] {
-        let path = root.join(file);
-        if std::env::var_os("SLOWPATH_BLESS").is_some() {
-            std::fs::write(&path, expected).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-            continue;
-        }
-        let text = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(text == expected, "{} is out of date: run `make bless`", path.display());
-    }
+    let document = |name: &str, expected: &str| {
+        check_golden(&format!("python/slowpath/core/schema/documents/{name}.json"), expected);
+    };
+    document("bound", &schema::<BoundDocument>());
+    document("show", &schema::<ShowDocument>());
+    document("compile", &schema::<CompileDocument>());
+    // Not documents: only the Python package reads them.
+    check_golden("tests/golden/schema/detail.json", &schema::<Detail>());
+    check_golden("tests/golden/schema/compiled.json", &schema::<Shown>());
 }

@@ -2,18 +2,19 @@
 
 from typing import Literal, NotRequired, TypedDict
 
-
-class SourceLine(TypedDict):
-    """A line of a program's source."""
-
-    program: str
-    """Name of the program in the chain or topology."""
-    file: str
-    """Path of the source file."""
-    line: int
-    """Line number, from 1."""
-    text: str
-    """Text of the line; empty if it is not known."""
+from slowpath.chain.report_types import (
+    AsIs,
+    CallResult,
+    Counterexample,
+    Dropped,
+    Frozen,
+    GreatestCost,
+    Guard,
+    LoopRounds,
+    PlannedPath,
+    Proof,
+    SourceLine,
+)
 
 
 class Fact(TypedDict):
@@ -46,98 +47,6 @@ class Fact(TypedDict):
     if_there: NotRequired[bool]
     """True if packets can be too short to have these bytes; the fact then holds for packets that
     have them."""
-
-
-class Frozen(TypedDict):
-    """A map whose content was given."""
-
-    map: str
-    """Name of the map in the program's object."""
-    entries: int
-    """Number of given entries."""
-    used: bool
-    """True if the rewritten program relies on the content."""
-    why_not: str | None
-    """Reason why the map is not frozen; null if it is."""
-
-
-class Guard(TypedDict):
-    """Checks that a rewritten program makes at its entry before it relies on facts."""
-
-    length: int
-    """Minimum packet length that the guard accepts, in bytes."""
-    comparisons: int
-    """Number of byte comparisons."""
-    bytes: int
-    """Number of bytes that the comparisons cover."""
-    generation: str | None
-    """Map whose content must be zero; null if the program relies on no map content."""
-    instructions: int
-    """Number of instructions without the copy of the original program, in 8-byte slots."""
-
-
-class Proof(TypedDict):
-    """Effort and assumptions of a proof."""
-
-    paths: int
-    """Number of proved paths of the original program."""
-    pairs: int
-    """Number of compared pairs of paths."""
-    queries: int
-    """Number of solver queries."""
-    seconds: float
-    """Wall-clock time in seconds."""
-    assumptions: list[str]
-    """Conditions for the proof, one sentence each."""
-
-
-class Dropped(TypedDict):
-    """A change to an instruction, with its reasons."""
-
-    slot: int
-    """Number of the instruction in the original program, in 8-byte slots."""
-    instruction: str
-    """Text of the instruction."""
-    line: SourceLine | None
-    """Source line of the instruction, if known."""
-    change: str
-    """Kind of change: `always taken`, `never taken`, `decided by the way there`, `always 0x..`,
-    `operand always 0x..`, `no effect`, or `found by N comparisons` (a look-up in a frozen map)."""
-    bytes: list[int]
-    """Offsets of the packet bytes that the change depends on, ascending."""
-    length: bool
-    """True if the change depends on the packet length."""
-    room: bool
-    """True if the change depends on the memory around the packet: headroom and metadata."""
-    maps: list[str]
-    """Names of the maps whose content the change depends on."""
-
-
-class LoopRounds(TypedDict):
-    """Bounds on the rounds of a loop for all packets, each time control enters it."""
-
-    slot: int
-    """Number of the loop's first instruction in the original program, in 8-byte slots."""
-    line: SourceLine | None
-    """Source line of the first instruction, if known."""
-    least: int
-    """Minimum number of times that control reaches the first instruction. This includes a last,
-    failing test of the loop condition if this instruction makes that test."""
-    most: int
-    """Maximum number of times that control reaches the first instruction."""
-
-
-class CallResult(TypedDict):
-    """A helper call that returns the same result for all packets that arrive."""
-
-    slot: int
-    """Number of the call in the original program, in 8-byte slots."""
-    helper: str
-    """Name of the helper."""
-    line: SourceLine | None
-    """Source line of the call, if known."""
-    returns: int | None
-    """Return value; null if the call returns the address of a map entry."""
 
 
 class OnDevice(TypedDict):
@@ -356,29 +265,6 @@ class ChainReport(TypedDict):
     """Reason why fusing was not possible, if it was requested."""
 
 
-class PlannedPath(TypedDict):
-    """A path through the network."""
-
-    name: str
-    """Name of the path, or its number from 1."""
-    share: float
-    """Share of all traffic, from 0 to 1."""
-    nodes: list[str]
-    """Nodes on the path, in order."""
-    never: str | None
-    """If packets cannot reach some of the nodes: the first of these and the reason, in one
-    sentence."""
-
-
-class GreatestCost(TypedDict):
-    """Maximum number of instructions that a program executes for a packet."""
-
-    instructions: int
-    """Upper bound for every packet."""
-    exact: bool
-    """True if a packet reaches the bound."""
-
-
 class HotSpot(TypedDict):
     """A worthwhile variant of a program, for some of the packets that arrive at a node."""
 
@@ -421,21 +307,6 @@ class HotSpot(TypedDict):
     """Object file of the variant; null if it was not written."""
 
 
-class AsIs(TypedDict):
-    """A program that stays unchanged for some of its packets."""
-
-    node: str
-    """Name of the node."""
-    program: str
-    """Name of the program in the topology."""
-    ingresses: list[str]
-    """Ingresses of these packets."""
-    share: float
-    """Share of all traffic that these packets make up, from 0 to 1."""
-    why: list[str]
-    """Reasons, one sentence each."""
-
-
 class PlanReport(TypedDict):
     """JSON document of `slowpath chain plan`."""
 
@@ -467,45 +338,6 @@ class PlanReport(TypedDict):
     """Nodes on no path."""
     notes: list[str]
     """Further remarks, one sentence each."""
-
-
-class FinalState(TypedDict):
-    """The state after a run of a program."""
-
-    result: int
-    """Return value."""
-    start: int
-    """Distance that the program moved the packet's start, in bytes."""
-    packet: str
-    """The packet, two hexadecimal digits per byte."""
-    metadata: str
-    """The metadata in front of the packet, two hexadecimal digits per byte."""
-    context: dict[str, int]
-    """Other writable fields of the context: byte values by offset."""
-    calls: list[int]
-    """Helper calls: helper numbers and arguments."""
-    maps: list[str]
-    """Map elements, in words."""
-
-
-class Counterexample(TypedDict):
-    """A packet and map content for which two programs differ."""
-
-    what: str
-    """The part of the final state that differs."""
-    packet: str
-    """The packet, two hexadecimal digits per byte."""
-    room: dict[str, int]
-    """Nonzero bytes around the packet, by offset from its first byte."""
-    maps: dict[str, dict[str, int]]
-    """Nonzero bytes of maps, by name of the map's memory and offset."""
-    drawn: list[int]
-    """External values (such as a clock's) that helper calls of the first program return, in
-    order."""
-    original: FinalState
-    """Final state of the first program."""
-    specialised: FinalState
-    """Final state of the second program."""
 
 
 class VerifyReport(TypedDict):

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from slowpath.chain.documents import CallResult, ChainProgram, Dropped, Fact, LoopRounds, SourceLine
+from slowpath.chain.documents import ChainProgram, Fact
+from slowpath.chain.report_types import CallResult, Dropped, LoopRounds, SourceLine
 from slowpath.core.printable import one_line
 from slowpath.core.programs.packet import find_headers
 

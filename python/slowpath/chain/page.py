@@ -4,16 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from slowpath.chain.documents import (
-    ChainProgram,
-    ChainReport,
-    Dropped,
-    Fact,
-    Frozen,
-    Guarantee,
-    Proof,
-    SourceLine,
-)
+from slowpath.chain.documents import ChainProgram, ChainReport, Fact, Guarantee
 from slowpath.chain.facts import (
     ASSUMED,
     arrivals_text,
@@ -24,8 +15,6 @@ from slowpath.chain.facts import (
 )
 from slowpath.chain.guarantees import how, unit_words, value_text
 from slowpath.chain.page_graphs import (
-    Graphs,
-    Pair,
     Reasons,
     counted,
     heading,
@@ -41,6 +30,7 @@ from slowpath.chain.report import (
     program_row,
     rehearsal_lines,
 )
+from slowpath.chain.report_types import Dropped, Frozen, Graphs, Pair, Proof, SourceLine
 from slowpath.core.html.elements import Column, Content, Html, element, join, table
 from slowpath.core.html.page import facts, page
 

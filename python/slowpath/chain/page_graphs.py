@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, TypedDict
 
-from slowpath.chain.documents import Dropped, Fact, SourceLine
+from slowpath.chain.documents import Fact
 from slowpath.chain.facts import because, fact_text, maps_text
+from slowpath.chain.report_types import Block, Dropped, Graph, Instruction, Pair, SourceLine
 from slowpath.core.html.elements import Content, Html, element, join
 from slowpath.core.html.flow import Arrow, Box, Flow, Shape, column, key, picture, shape
 from slowpath.core.printable import one_line
@@ -86,79 +86,6 @@ _NOTHING: Dropped = {
     "room": False,
     "maps": [],
 }
-
-
-class Instruction(TypedDict):
-    """An instruction in a graph."""
-
-    slot: int
-    """Number of the instruction, in 8-byte slots."""
-    text: str
-    """Text of the instruction."""
-    line: int | None
-    """Index of its source line in the list of lines."""
-    fate: Literal["kept", "changed", "gone"] | None
-    """In the original: effect of the rewriting on the instruction. In the rewritten program:
-    difference from the original. Null in a guard."""
-    origin: int | None
-    """Slot of the original instruction that it replaces; null in the original and in a guard."""
-
-
-class Way(TypedDict):
-    """An edge from one block to another."""
-
-    to: int
-    """Index of the target block."""
-    way: Literal["always", "taken", "otherwise"]
-    """Condition of the edge: unconditional, branch taken, or branch not taken."""
-    never: bool
-    """True if no packet takes the edge."""
-
-
-class Block(TypedDict):
-    """A basic block."""
-
-    first: int
-    """Number of its first slot."""
-    slots: int
-    """Number of its slots."""
-    part: Literal["kept", "changed", "gone", "unreached", "guard", "original"]
-    """Effect of the rewriting on the block, or the part of the program that it belongs to."""
-    instructions: list[Instruction]
-    """Its instructions; empty for part `original`."""
-    next: list[Way]
-    """Outgoing edges."""
-
-
-class Graph(TypedDict):
-    """The control-flow graph of a program."""
-
-    blocks: list[Block]
-    """Blocks, in the order of their slots."""
-    slots: int
-    """Number of 8-byte slots of the program."""
-
-
-class Pair(TypedDict):
-    """The graphs of a program before and after rewriting."""
-
-    lines: list[SourceLine]
-    """Source lines; instructions refer to them by index."""
-    before: Graph
-    """Graph of the original."""
-    after: Graph | None
-    """Graph of the rewritten program; null if only facts were requested."""
-    dropped: list[Dropped]
-    """Changes to instructions, with reasons."""
-
-
-class Graphs(TypedDict):
-    """The graphs of all programs of a chain."""
-
-    programs: list[Pair | None]
-    """Graphs in the order of the chain description; null for unchanged programs."""
-    fused: Pair | None
-    """Graphs of the fused program: as fused, and without redundant instructions."""
 
 
 _HEIGHT = 700.0  # maximum height of the taller picture in pixels, unless boxes get too small

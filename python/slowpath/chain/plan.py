@@ -11,8 +11,9 @@ from typing import Literal, NamedTuple
 from slowpath.bounds.flags import written_options
 from slowpath.bounds.options import memory_or_share
 from slowpath.bounds.progress import WorkWatch, ending
-from slowpath.chain.documents import AsIs, GreatestCost, HotSpot, PlanReport
+from slowpath.chain.documents import HotSpot, PlanReport
 from slowpath.chain.loading import load_members
+from slowpath.chain.report_types import AsIs, GreatestCost
 from slowpath.core import engine
 from slowpath.core.engine import chains
 from slowpath.core.engine.current_stage import StageProgress

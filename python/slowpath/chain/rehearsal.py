@@ -19,6 +19,7 @@ from slowpath.core.engine import chains, objects, rehearsals
 from slowpath.core.engine.current_stage import StageProgress
 from slowpath.core.engine.errors import MapsFile
 from slowpath.core.engine.kernel import Kernel, RewrittenRefusedError, open_kernel
+from slowpath.core.engine.report_types import RehearsalCovered, RehearsalOnDevice
 from slowpath.core.errors import InputError, UnavailableError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.packet import wire_bytes
@@ -303,7 +304,7 @@ def _said(
     }
 
 
-def _on_device(said: rehearsals.RehearsalOnDevice) -> OnDevice:
+def _on_device(said: RehearsalOnDevice) -> OnDevice:
     lengths = said["lengths"]
     return {
         "mode": said["mode"],
@@ -314,7 +315,7 @@ def _on_device(said: rehearsals.RehearsalOnDevice) -> OnDevice:
     }
 
 
-def _left_out(covered: rehearsals.RehearsalCovered) -> list[str]:
+def _left_out(covered: RehearsalCovered) -> list[str]:
     """Return notes on paths that were not tried."""
     why, not_run = covered["not_installed"], covered["not_run"]
     notes = list[str]()

@@ -5,9 +5,7 @@ from collections.abc import Iterator, Sequence
 from slowpath.chain.documents import (
     ChainProgram,
     ChainReport,
-    Dropped,
     Fact,
-    Guard,
     OnDevice,
     Rehearsal,
     must_not_load,
@@ -26,6 +24,7 @@ from slowpath.chain.facts import (
     used,
 )
 from slowpath.chain.guarantees import guarantee_lines
+from slowpath.chain.report_types import Dropped, Guard
 from slowpath.core.printable import aligned_line, one_line
 from slowpath.core.programs.sources import provenance_lines
 from slowpath.core.terminal import Line, grid

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from slowpath.bounds.progress import WorkWatch, ending
-from slowpath.chain.documents import FinalState, VerifyReport
+from slowpath.chain.documents import VerifyReport
 from slowpath.chain.loading import LoadedChain, load_chain
+from slowpath.chain.report_types import FinalState
 from slowpath.core import engine
 from slowpath.core.engine import chains, objects
 from slowpath.core.errors import ExitCode, InputError

@@ -69,7 +69,7 @@ class Formats:
         return Reporter(form, self._places)
 
     def call(self, place: str) -> Callable[[Namespace], int]:
-        """Return the function of a command; it calls the one at a place with the reporter, too."""
+        """Return a command's function, which passes options and reporter to the one at a place."""
         return lambda given: load(place)(given, self.reporter(given.format))
 
 
@@ -89,7 +89,7 @@ def json_items(
     items: Iterable[object],
     rest: Mapping[str, object] | None = None,
 ) -> Iterator[str]:
-    """Yield a JSON document with one line for each item of a list; `rest` follows the list."""
+    """Yield a JSON document with one line for each item of a list; keys of `rest` follow it."""
     yield json_start(head, key)
     for number, item in enumerate(items):
         yield ("," if number else "") + json_line(item)

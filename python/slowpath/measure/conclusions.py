@@ -2,7 +2,7 @@
 
 import math
 
-from slowpath.core.engine import kernel
+from slowpath.core.engine.report_types import TraceReport
 from slowpath.measure.documents import (
     Breakdown,
     MeasuredPath,
@@ -170,7 +170,7 @@ def started_with(record: MeasuredTrace) -> str | None:
     return f"maps at the start, by --maps: {', '.join(told)}{open_ones}"
 
 
-def notes_of(record: MeasuredTrace, report: kernel.TraceReport) -> list[str]:
+def notes_of(record: MeasuredTrace, report: TraceReport) -> list[str]:
     """Return remarks about the run of a trace."""
     found = []
     if report["converted"]["packets"]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from slowpath.bounds.outcomes import Analysed
-from slowpath.core.engine import kernel, objects
+from slowpath.core.engine import kernel, objects, report_types
 from slowpath.core.errors import InputError
 from slowpath.core.pictures import picture
 from slowpath.core.schema.derived import is_found
@@ -113,7 +113,7 @@ def _empty(file: str) -> MeasuredTrace:
 
 
 def _fill(
-    record: MeasuredTrace, report: kernel.TraceReport, found: Sequence[PathResult]
+    record: MeasuredTrace, report: report_types.TraceReport, found: Sequence[PathResult]
 ) -> list[int]:
     """Copy the engine's report to the record; return the report index of each path."""
     record["format"], record["count"] = report["format"], report["packets"]
@@ -160,7 +160,7 @@ def _fill(
     return order
 
 
-def _map(told: kernel.TraceMap) -> TraceMap:
+def _map(told: report_types.TraceMap) -> TraceMap:
     return {"name": told["name"], "entries": told["entries"], "others": told["others"]}
 
 

@@ -16,42 +16,43 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// Maximum number of blocks of a run, more than any path has.
 const MAX_BLOCKS: usize = 200_000;
 
-/// A packet and map contents on which two programs differ, and the final state of each.
+/// A packet and map content for which two programs differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Counterexample {
-    /// Part of the state that the solver found to differ.
+    /// The part of the final state that differs.
     pub what: String,
-    /// Packet, two hexadecimal digits per byte.
+    /// The packet, two hexadecimal digits per byte.
     pub packet: String,
-    /// Initial bytes around the packet that are not 0, by offset from the packet's first byte.
-    /// Programs that move the start or end of the packet see them.
+    /// Nonzero bytes around the packet, by offset from its first byte.
     pub room: BTreeMap<i64, u8>,
-    /// Initial bytes of maps that are not 0, by the name of their memory and their offset.
+    /// Nonzero bytes of maps, by name of the map's memory and offset.
     pub maps: BTreeMap<String, BTreeMap<u64, u8>>,
-    /// Values that calls and instructions of the original program get from outside, in order.
+    /// External values (such as a clock's) that helper calls of the first program return, in order.
     pub drawn: Vec<u64>,
-    /// Final state of the original program.
+    /// Final state of the first program.
     pub original: FinalState,
-    /// Final state of the specialised program.
+    /// Final state of the second program.
     pub specialised: FinalState,
 }
 
-/// Final state of a run.
+/// The state after a run of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FinalState {
     /// Return value.
     pub result: u32,
-    /// Distance in bytes by which the packet's start was moved.
+    /// Distance that the program moved the packet's start, in bytes.
     pub start: i64,
-    /// Packet, two hexadecimal digits per byte.
+    /// The packet, two hexadecimal digits per byte.
     pub packet: String,
-    /// Metadata in front of the packet, two hexadecimal digits per byte.
+    /// The metadata in front of the packet, two hexadecimal digits per byte.
     pub metadata: String,
-    /// Other bytes of the context that a run can write, by offset.
+    /// Other writable fields of the context: byte values by offset.
     pub context: BTreeMap<u64, u8>,
-    /// Helper calls: their numbers and arguments.
+    /// Helper calls: helper numbers and arguments.
     pub calls: Vec<u64>,
-    /// Elements of maps, in words.
+    /// Map elements, in words.
     pub maps: Vec<String>,
 }
 

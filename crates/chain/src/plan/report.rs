@@ -32,16 +32,18 @@ pub struct PlanReport {
     pub notes: Vec<String>,
 }
 
-/// Report about a path.
+/// A path through the network.
 #[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "PlannedPath"))]
 pub struct PathReport {
-    /// Name of the path, or its number, from 1.
+    /// Name of the path, or its number from 1.
     pub name: String,
     /// Share of all traffic, from 0 to 1.
     pub share: f64,
-    /// Nodes on the path.
+    /// Nodes on the path, in order.
     pub nodes: Vec<String>,
-    /// First node that is never reached, with the reason, in a sentence; null if all are reached.
+    /// If packets cannot reach some of the nodes: the first of these and the reason, in one
+    /// sentence.
     pub never: Option<String>,
 }
 
@@ -85,25 +87,27 @@ pub struct HotSpot {
     pub remarks: Vec<String>,
 }
 
-/// Maximum number of executed instructions.
+/// Maximum number of instructions that a program executes for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "GreatestCost"))]
 pub struct CostReport {
-    /// Upper bound for all packets.
+    /// Upper bound for every packet.
     pub instructions: u64,
-    /// True if some packet executes as many.
+    /// True if a packet reaches the bound.
     pub exact: bool,
 }
 
-/// A program that stays as it was.
+/// A program that stays unchanged for some of its packets.
 #[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AsIs {
     /// Name of the node.
     pub node: String,
     /// Name of the program in the topology.
     pub program: String,
-    /// Ingresses for which the program stays as it was.
+    /// Ingresses of these packets.
     pub ingresses: Vec<String>,
-    /// Share of all traffic at these ingresses, from 0 to 1.
+    /// Share of all traffic that these packets make up, from 0 to 1.
     pub share: f64,
     /// Reasons, one sentence each.
     pub why: Vec<String>,

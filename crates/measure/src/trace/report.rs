@@ -7,6 +7,7 @@ use super::start::TraceMap;
 
 /// Report on a trace. Packets and paths count from 1.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TraceReport {
     /// File format: `pcap` or `pcapng`.
     pub format: String,
@@ -41,6 +42,7 @@ pub struct TraceReport {
 
 /// Packets whose path is unknown for the same reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TraceFault {
     /// Number of packets.
     pub packets: u64,
@@ -54,8 +56,10 @@ pub struct TraceFault {
 
 /// A path that packets of a trace take.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TracePath {
     /// The path.
+    #[cfg_attr(test, schemars(with = "String"))]
     pub path: PathId,
     /// Number of packets on the path.
     pub packets: u64,

@@ -11,6 +11,7 @@ use crate::error::MeasureError;
 
 /// A map, and the source of its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TraceMap {
     /// Name of the map.
     pub name: String,

@@ -19,6 +19,7 @@ from slowpath.contention.profiling.mixes import CpuAssignment
 from slowpath.contention.profiling.setup import Setup
 from slowpath.core.engine import neighbours
 from slowpath.core.engine.kernel import Kernel, open_kernel
+from slowpath.core.engine.report_types import Surroundings
 from slowpath.core.errors import UnavailableError
 from slowpath.measure.machine_files import Files
 from slowpath.measure.processor import processor
@@ -92,7 +93,7 @@ class CpuMonitor:
         self,
         cpus: tuple[int, int],
         away: float = 0.0,
-        look: Callable[[int, int], neighbours.Surroundings] = neighbours.surroundings,
+        look: Callable[[int, int], Surroundings] = neighbours.surroundings,
         patience: float = _PATIENCE,
     ) -> None:
         """Observe the CPUs for some tenths of a second.

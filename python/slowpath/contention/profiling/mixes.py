@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from slowpath.contention.profiling.setup import Function
-from slowpath.core.engine.neighbours import Block, ProgramWithTraffic, Reading
+from slowpath.core.engine.neighbours import ProgramWithTraffic
+from slowpath.core.engine.report_types import Block, Reading
 from slowpath.core.errors import UnavailableError
 
 

@@ -3,11 +3,11 @@
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypedDict
 
 from slowpath import _core
 from slowpath.core.engine.errors import as_text
 from slowpath.core.engine.objects import Subject
+from slowpath.core.engine.report_types import TraceReport
 from slowpath.core.errors import DisagreementError, InputError, UnavailableError
 
 Refusal = InputError
@@ -246,52 +246,6 @@ def pace(station: Station, programs: Pace, repeat: int) -> tuple[float, float]:
 
 Trace = _core.Trace
 """A capture file that is run through a program; from `open_trace`."""
-
-
-class TraceFault(TypedDict):
-    """Packets whose path is unknown for the same reason."""
-
-    packets: int
-    first: int | None
-    what: str | None
-    report: str | None
-
-
-class TracePath(TypedDict):
-    """A path that packets of a trace take."""
-
-    path: str
-    packets: int
-    instructions: int
-    action: int
-    first: int
-    kept: int | None
-
-
-class TraceMap(TypedDict):
-    """Content of a map before the first packet."""
-
-    name: str
-    entries: int | None
-    others: int
-
-
-class TraceReport(TypedDict):
-    """Results for a trace: `slowpath_measure::TraceReport`."""
-
-    format: str
-    packets: int
-    truncated: int
-    uncertain: int
-    converted: TraceFault
-    refused: TraceFault
-    undecided: TraceFault
-    disagreements: TraceFault
-    complete: bool
-    ended: str | None
-    maps: list[TraceMap]
-    paths: list[TracePath]
-    taken: list[int | None]
 
 
 def open_trace(station: Station, subject: Subject, file: str, maps: str | None) -> Trace:

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 from slowpath import _core
 from slowpath.core.engine.errors import errors_as_file_errors
+from slowpath.core.engine.report_types import Block, Surroundings
 from slowpath.core.errors import StoppedError, UnavailableError
 from slowpath.core.jobs.stopping import Stopping
 
@@ -22,51 +23,6 @@ class ProgramWithTraffic(NamedTuple):
     content: Object
     program: int  # number in the object
     traffic: Mapping[str, object]  # `slowpath_ingress::TrafficSpec`
-
-
-class Served(TypedDict):
-    """Work done for one client: `slowpath_neighbours::Served`."""
-
-    items: int  # packets, requests or accesses
-    bytes: int
-    results: int  # matches, or bytes after compression; for functions, passed packets
-    nanoseconds: int  # total working time of the accelerator; zero for other work
-
-
-class Counted(TypedDict):
-    """Hardware counters of a thread: `slowpath_neighbours::Counted`."""
-
-    instructions: int | None
-    cycles: int | None
-    cache_references: int | None
-    cache_misses: int | None
-
-
-class Reading(TypedDict):
-    """Measurement of a thread: `slowpath_neighbours::Reading`."""
-
-    of: int  # number of its subject or competitor, from 0
-    name: str
-    cpu: int
-    seconds: float
-    cpu_seconds: float | None  # CPU time of the thread
-    served: list[Served]  # work of the thread itself, then for each client of its accelerator
-    counted: Counted | None
-
-
-class Block(TypedDict):
-    """Measurements of all threads in a block: `slowpath_neighbours::Block`."""
-
-    subjects: list[Reading]
-    competitors: list[Reading]
-
-
-class Surroundings(TypedDict):
-    """Mutual interference of two CPUs: `slowpath_neighbours::Surroundings`."""
-
-    handover: float | None  # round-trip seconds of a cache line; None: no answer in time
-    alone: float  # seconds of a loop on the first CPU while the second one sleeps
-    paces: list[float]  # seconds of the loop on both CPUs at the same time
 
 
 class Mix:

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple, NotRequired, TypedDict
+from typing import NamedTuple
 
 from slowpath import _core
 from slowpath.core.engine.current_stage import POLL_SECONDS, BackgroundWork, StageProgress
 from slowpath.core.engine.kernel import Kernel, RewrittenRefusedError, errors_as_kernel_errors
 from slowpath.core.engine.objects import Object
+from slowpath.core.engine.report_types import RehearsalReport
 from slowpath.core.jobs.stopping import Stopping
 
 
@@ -44,71 +45,6 @@ class Rehearsing(NamedTuple):
     frames: int = 0  # number of frames that have to reach both on virtual Ethernet, per XDP mode
     receive: str | None = None  # receiving environment, which selects XDP modes; None: all modes
     deadline_seconds: float | None = None
-
-
-class RehearsalDifference(TypedDict):
-    """A difference between two programs: `slowpath_rehearsal::Found`."""
-
-    what: str
-    packet: str | None  # hexadecimal digits
-    metadata: str
-    before: int  # packets that both programs ran before this one since their maps were reset
-
-
-class RehearsalRate(TypedDict):
-    """Times of two programs: `slowpath_rehearsal::Rate`."""
-
-    original_ns: float  # time of a run, including the kernel's loop of repeated test runs
-    rewritten_ns: float
-    ratio: float  # rewritten program to original; below 1 the rewritten one is faster
-    ratio_quartiles: list[float]  # first and third quartile over all rounds
-    copy_ratio: float  # second copy of the original to the original; shows the scatter around 1
-    frame_ns: float  # time of an empty program
-    restoring_ns: float  # subtracted from each time for restoring the packet
-    ratio_without_frame: float | None
-    rounds: int
-    repetitions: int
-    restored: bool
-    packet: str  # hexadecimal digits
-
-
-class RehearsalCovered(TypedDict):
-    """Results for given packets: `slowpath_rehearsal::Covered`."""
-
-    packets: int
-    ways: int
-    difference: RehearsalDifference | None
-    not_installed: str | None
-    not_run: int
-
-
-class RehearsalOnDevice(TypedDict):
-    """Frames on virtual Ethernet: `slowpath_rehearsal::OnDevice`."""
-
-    mode: Literal["native", "generic"]
-    frames: int
-    lengths: list[int] | None  # the shortest and the longest, in bytes
-    why_not: str | None
-
-
-class RehearsalReport(TypedDict):
-    """Results for two programs: `slowpath_rehearsal::Rehearsal`."""
-
-    refused: NotRequired[str]  # the verifier's reason to reject the rewritten one; the only key
-    covered: RehearsalCovered
-
-    compared: int
-    arbitrary: int
-    ran: int
-    tried: int
-    ways: int
-    undetermined: str | None
-    difference: RehearsalDifference | None
-    unread: list[str]
-    devices: list[RehearsalOnDevice]
-    rate: RehearsalRate | None
-    ended: str | None
-    notes: list[str]
 
 
 def rehearse(

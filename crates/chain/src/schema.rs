@@ -1,0 +1,29 @@
+//! JSON Schemas of reports, from which types of the Python package are generated.
+
+use crate::equivalence::Counterexample;
+use crate::graphs::GraphReports;
+use crate::plan::{AsIs, CostReport, PathReport};
+use crate::report::{
+    DroppedReport, FrozenReport, GuardReport, LoopReport, ProofReport, ResultReport,
+};
+use slowpath_oracle::{check_golden, schema};
+
+/// Parts of documents that Python leaves as they are.
+type Parts = (
+    FrozenReport,
+    GuardReport,
+    ProofReport,
+    DroppedReport,
+    LoopReport,
+    ResultReport,
+    PathReport,
+    CostReport,
+    AsIs,
+    Counterexample,
+);
+
+#[test]
+fn the_schemas_are_current() {
+    check_golden("tests/golden/schema/chain.json", &schema::<Parts>());
+    check_golden("tests/golden/schema/graphs.json", &schema::<GraphReports>());
+}

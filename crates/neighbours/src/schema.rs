@@ -1,0 +1,10 @@
+//! JSON Schemas of reports, from which types of the Python package are generated.
+
+use crate::cpu_pair::CpuPairObservation;
+use crate::mix::Block;
+use slowpath_oracle::{check_golden, schema};
+
+#[test]
+fn the_schema_is_current() {
+    check_golden("tests/golden/schema/neighbours.json", &schema::<(Block, CpuPairObservation)>());
+}
