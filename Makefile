@@ -8,7 +8,8 @@
 #   make fmt     format everything
 #   make deny    licences and sources of dependencies (builds cargo-deny where it is missing)
 #   make wheel   build the package that users install, in target/package
-#   make campaign   random programs against the kernel, thousands of them: an hour, as root
+#   make campaign   random programs against the kernel, thousands of them, and all examples of
+#                   slow tests: an hour, as root
 #   make bench   how long our examples take, and how that grows (see bench/)
 #   make performance   renew the figures of docs/performance.md
 #   make published   predictions against published measurements
@@ -212,13 +213,14 @@ campaign: export SLOWPATH_LOOP_PROGRAMS := 300
 campaign: export SLOWPATH_CPU_PROGRAMS := 200
 campaign: export SLOWPATH_LOADER_PROGRAMS := 250
 campaign: export SLOWPATH_MUTANTS := 2000
-campaign: | oracle
+campaign: setup $(DONE)/requirements | oracle
 	run() { cargo test --locked --package "$$1" --test all -- --nocapture --test-threads=1 "$${@:2}"; }
 	run slowpath-kernel sequences:: c_programs:: veth:: loops:: interleavings:: loaders::
 	run slowpath-rehearsal random_devices:: random_programs::
 	run slowpath-chain verify:: frozen:: facts::facts_hold_for_what_leaves_random_programs
 	run slowpath-search brute_force:: structured_programs::
 	run slowpath-smt z3_agreement:: semantics:: hashes::
+	SLOWPATH_CAMPAIGN=1 $(PYTEST) tests/insights/test_insights_followed.py
 
 test-python: export SLOWPATH_WHEELS := $(CURDIR)/$(TEST_WHEELS)
 test-python: setup $(DONE)/test-wheel $(DONE)/requirements

@@ -34,6 +34,15 @@ def _no_calibration(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("data"))
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _remembered(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Processes of the same session share what `support.remembered` keeps."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "remembered"
+    folder.mkdir(exist_ok=True)
+    os.environ["SLOWPATH_REMEMBERED"] = str(folder)
+
+
 @pytest.fixture
 def with_clang() -> None:
     """Leaves tests out where there is no clang."""

@@ -254,6 +254,11 @@ def test_programs_that_time_themselves_differ_in_their_values_only(bed: str, nam
         if isinstance(value, int) and parameter not in ("size", swept):
             assert f"{parameter} = {value}" in constants[0].split(", ")
     assert f"KEY_OFFSET = {key_offset(experiment)}," in one
+    for sent in re.findall(r"packet_bytes\[\] = \{ (.*) \};", one):
+        assert len(sent.split(", ")) == experiment["traffic"]["size"]
+    if bed == "dpdk" and experiment["component"]["kind"] == "table-ternary":
+        assert ".value.u32 = last ? 0 : 1U << 31 | number * " in one
+        assert ".mask_range.u32 = last ? 1U << 31 : ~0U << number % 8;" in one
     if bed == "dpdk" and experiment["component"]["kind"].startswith("table-"):
         assert len(re.findall(r"again = 0; (component && )?again < repeats; again\+\+", one)) == 1
         tabled = "tables" in settings_at(experiment, values[0])

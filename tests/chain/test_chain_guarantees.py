@@ -124,18 +124,18 @@ def test_nothing_is_guaranteed_where_it_was_not_asked_for() -> None:
 
 
 def test_a_device_has_a_target_of_its_own(tmp_path: Path) -> None:
-    names = {"firewall": "edge", "load_balancer": "server"}
+    names = {"firewall": "edge", "counter": "server"}
     programs = [
         {"name": name, "object": str(EXAMPLES / f"{name}.bpf.o"), "device": device}
         for name, device in names.items()
     ]
-    edges = [{"from": "firewall", "on": ["XDP_PASS"], "to": "load_balancer"}]
-    devices = {"server": "linux-xdp"}
+    edges = [{"from": "firewall", "on": ["XDP_PASS"], "to": "counter"}]
+    devices = {"server": "ebpf"}
     file = tmp_path / "devices.yaml"
     text = {"schema": 1, "devices": devices, "programs": programs, "edges": edges}
     file.write_text(json.dumps(text))
-    found = guarantees(file, targets="ebpf")
-    assert {target for target, _ in found} == {"linux-xdp"}
+    found = guarantees(file, targets="linux-xdp")
+    assert {target for target, _ in found} == {"ebpf"}
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ def test_facts_have_a_page_of_what_they_decide(tmp_path: Path) -> None:
 
 
 def test_programs_as_one_have_graphs_too(tmp_path: Path) -> None:
-    names = ("blocklist", "firewall", "load_balancer")
+    names = ("blocklist", "firewall", "counter")
     words = ("--fuse", "--packets", "0")
     report, root = made(tmp_path, "optimize", chain(tmp_path, *names), *words)
     part = section(root, "All as one")

@@ -141,7 +141,7 @@ def test_a_guarded_program_has_the_original_beside_it(tmp_path: Path) -> None:
 
 
 def test_a_fused_program_depends_on_what_its_programs_depend_on(tmp_path: Path) -> None:
-    described = chain(tmp_path, "firewall", "load_balancer")
+    described = chain(tmp_path, "firewall", "counter")
     options = ("--fuse", "--receive", "native-page", "--packets", "0")
     found = report("optimize", described, *options)
     (condition,) = found["fused"]["assumptions"]

@@ -297,11 +297,12 @@ def test_an_unfit_clang_is_refused_by_name(
 def test_documents_name_the_compiler(source: Path) -> None:
     banner = find_compiler().banner
     for command in ("bound", "annotate", "show", "compile"):
-        run = slowpath(command, source, "--cflags=-DVALUE=1", "--format", "json")
+        words = (command, *COUNT) if command in ("bound", "annotate") else (command,)
+        run = slowpath(*words, source, "--cflags=-DVALUE=1", "--format", "json")
         assert json.loads(run.stdout)["compiler"] == banner
-        run = slowpath(command, source, "--cflags=-DVALUE=1")
+        run = slowpath(*words, source, "--cflags=-DVALUE=1")
         assert f"compiled by {banner}\n" in run.stdout + run.stderr
-        run = slowpath(command, OBJECT, "--format", "json")
+        run = slowpath(*words, OBJECT, "--format", "json")
         assert "compiler" not in json.loads(run.stdout)
 
 

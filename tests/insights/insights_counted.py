@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from slowpath.core.programs.packet import write_pcap
-from support import ROOT, slowpath
+from support import ROOT, remembered
 
 FOLDER = ROOT / "tests/counts"
 EXAMPLES = ROOT / "examples/insights"
@@ -22,12 +22,8 @@ CONFIGURATIONS = {
 
 def counted(source: Path, traffic: Path, *options: str | Path) -> dict[str, Any]:
     """The report."""
-    run = slowpath(
-        *("insights", "counts", source, "--traffic", traffic, "--format", "json", *options),
-        timeout=300,
-    )
-    assert run.returncode == 0, run.stderr
-    read: dict[str, Any] = json.loads(run.stdout)
+    words = ("insights", "counts", source, "--traffic", traffic, "--format", "json", *options)
+    read: dict[str, Any] = json.loads(remembered(*words))
     return read
 
 
@@ -59,15 +55,12 @@ def setting(name: str) -> tuple[str | Path, ...]:
 
 def reported(*words: str | Path) -> dict[str, Any]:
     """The report of all advice."""
-    run = slowpath("insights", *words, "--format", "json", timeout=300)
-    assert run.returncode == 0, run.stderr
-    read: dict[str, Any] = json.loads(run.stdout)
+    read: dict[str, Any] = json.loads(remembered("insights", *words, "--format", "json"))
     return read
 
 
-@cache
 def as_it_is(name: str) -> dict[str, Any]:
-    """The same of an example; whoever asks again gets the same."""
+    """The report on an example."""
     return reported(EXAMPLES / f"{name}.cc", *setting(name))
 
 

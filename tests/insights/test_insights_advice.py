@@ -4,8 +4,6 @@ import csv
 import io
 import json
 import re
-import subprocess
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +12,9 @@ from jsonschema import Draft202012Validator
 
 from insights_counted import as_it_is, trace
 from slowpath.core.schema.validation import schema
+from slowpath.insights.advice.report import advice_csv
 from slowpath.insights.blocks.traced import ExecutedBlock
-from support import GOLDEN, ROOT, check_golden, slowpath
+from support import GOLDEN, ROOT, check_golden, remembered, slowpath
 from test_html import parsed, texts
 
 pytest.importorskip("llvmlite.binding")
@@ -25,27 +24,25 @@ TRACE = "examples/insights/udp_counter.pcap"
 TRACED = (SOURCE, "--entry", "process", "--traffic", TRACE)
 
 
-@cache
-def said(*words: str) -> subprocess.CompletedProcess[str]:
-    """A report, which the same words make once."""
-    run = slowpath("insights", *words)
-    assert run.returncode == 0, run.stderr
-    return run
-
-
-def advised(*words: object) -> dict[str, Any]:
-    read: dict[str, Any] = json.loads(said(*map(str, words), "--format", "json").stdout)
+def advised(*words: str | Path) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(remembered("insights", *words, "--format", "json"))
     Draft202012Validator(schema("advice")).validate(read)
     return read
 
 
-@pytest.mark.parametrize("form", ["text", "json", "csv"])
 @pytest.mark.parametrize(("name", "words"), [("advice", TRACED), ("advice_plain", (SOURCE,))])
-def test_reports_are_as_expected(form: str, name: str, words: tuple[str, ...]) -> None:
-    file = GOLDEN / f"insights/{name}.{form.replace('text', 'txt')}"
-    run = said(*words, "--format", form)
-    assert run.stderr == ""
-    check_golden(file, run.stdout)
+def test_reports_are_as_expected(name: str, words: tuple[str, ...]) -> None:
+    run = slowpath("insights", *words)
+    assert (run.returncode, run.stderr) == (0, "")
+    check_golden(GOLDEN / f"insights/{name}.txt", run.stdout)
+    check_golden(
+        GOLDEN / f"insights/{name}.json", remembered("insights", *words, "--format", "json")
+    )
+    check_golden(GOLDEN / f"insights/{name}.csv", csv_of(advised(*words)))
+
+
+def csv_of(report: dict[str, Any]) -> str:
+    return "".join(f"{line}\n" for line in advice_csv(report))  # type: ignore[arg-type]
 
 
 def test_the_page_is_as_expected_and_links_lead_somewhere(tmp_path: Path) -> None:
@@ -352,7 +349,7 @@ def test_the_only_function_that_no_other_calls_gets_the_packets() -> None:
 
 
 def test_csv_has_the_advice_of_json() -> None:
-    rows = list(csv.DictReader(io.StringIO(said(*TRACED, "--format", "csv").stdout)))
+    rows = list(csv.DictReader(io.StringIO(csv_of(advised(*TRACED)))))
     known = advised(*TRACED)["advice"]
     assert [one["title"] for one in rows] == [one["title"] for one in known]
     assert [float(one["effect"]) for one in rows] == [one["effect"] for one in known]

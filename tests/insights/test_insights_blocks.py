@@ -3,7 +3,6 @@
 import csv
 import json
 from collections import Counter
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from slowpath.insights.blocks.documents import TARGET, Question
 from slowpath.insights.blocks.elf import Code
 from slowpath.insights.blocks.report import blocks_text
 from slowpath.insights.source.bpf_steps import compile_to_ir, lowered
-from support import GOLDEN, ROOT, check_golden, slowpath
+from support import GOLDEN, ROOT, check_golden, remembered, slowpath
 
 pytest.importorskip("llvmlite.binding")
 pytestmark = pytest.mark.usefixtures("with_clang")
@@ -31,16 +30,10 @@ EXAMPLES = sorted(
 )
 
 
-@cache
-def _said(file: str, _content: bytes, *options: str) -> str:
-    run = slowpath("insights", "blocks", file, "--format", "json", *options)
-    assert run.returncode == 0, run.stderr
-    return run.stdout
-
-
 def predicted(file: Path | str, *options: str) -> dict[str, Any]:
-    """The report; of the same source it is made once."""
-    read: dict[str, Any] = json.loads(_said(str(file), (ROOT / file).read_bytes(), *options))
+    """The report."""
+    words = ("insights", "blocks", file, "--format", "json", *options)
+    read: dict[str, Any] = json.loads(remembered(*words))
     return read
 
 

@@ -275,6 +275,6 @@ def test_predictions_have_the_same_order_in_every_process() -> None:
         )
         return json.loads(run.stdout)
 
-    first, *others = map(said_with, ("1", "2", "3"))
+    first, *others = map(said_with, ("1", "2"))
     assert len(first["programs"][0]["functions"]) > 5
-    assert others == [first, first]
+    assert others == [first]

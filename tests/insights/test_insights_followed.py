@@ -1,6 +1,5 @@
 """Advice that is followed: what was announced is what the report then has as the present state."""
 
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from insights_counted import (
     reported,
     setting,
 )
-from support import ROOT, slowpath
+from support import CAMPAIGN, ROOT, slowpath
 
 pytest.importorskip("llvmlite.binding")
 pytestmark = pytest.mark.usefixtures("with_clang")
@@ -23,22 +22,20 @@ FILTER = ROOT / "tests/advice/filter.c"
 TRACE = EXAMPLES / "udp_counter.pcap"
 KINDS = ("accelerator", "coalescing", "placement")
 """What is followed here."""
+SOME = CONFIGURATIONS if CAMPAIGN else ("nat", "web_generator")
 
 
-@cache
 def filtered() -> dict[str, Any]:
     """The report on the filter as it is."""
     return reported(FILTER, "--entry", "process", "--traffic", TRACE)
 
 
-@cache
 def placed(name: str) -> dict[str, Any]:
     """Only the placement is followed."""
     placement = EXAMPLES / f"followed/{name}.json"
     return reported(EXAMPLES / f"{name}.cc", *setting(name), "--placement", placement)
 
 
-@cache
 def followed(name: str) -> dict[str, Any]:
     """All advice is followed."""
     folder = EXAMPLES / "followed"
@@ -66,7 +63,7 @@ def cost(report: dict[str, Any], names: str) -> float:
     return float(sum(each[name] for name in names.split(", ")))
 
 
-@pytest.mark.parametrize("name", CONFIGURATIONS)
+@pytest.mark.parametrize("name", SOME)
 def test_orders_take_the_accesses_that_were_announced(name: str) -> None:
     announced = advice(as_it_is(name), "coalescing")
     assert announced
@@ -76,7 +73,7 @@ def test_orders_take_the_accesses_that_were_announced(name: str) -> None:
     assert not advice(followed(name), "coalescing")
 
 
-@pytest.mark.parametrize("name", CONFIGURATIONS)
+@pytest.mark.parametrize("name", SOME)
 def test_structures_cost_where_they_are_put_what_was_announced(name: str) -> None:
     announced = advice(as_it_is(name), "placement")
     assert announced
@@ -95,7 +92,7 @@ def test_structures_cost_where_they_are_put_what_was_announced(name: str) -> Non
         assert before == after
 
 
-@pytest.mark.parametrize("name", CONFIGURATIONS)
+@pytest.mark.parametrize("name", SOME)
 def test_nothing_is_left_to_say_when_all_of_it_is_followed(name: str) -> None:
     """But for what only looks like something. Members that have moved change what LLVM makes."""
     report = followed(name)

@@ -1,7 +1,6 @@
 """Advice on what libraries do for a source: at its own lines, and once."""
 
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,8 @@ from jsonschema import Draft202012Validator
 
 from insights_counted import EXAMPLES, counted, trace
 from slowpath.core.schema.validation import schema
-from support import GOLDEN, ROOT, check_golden, slowpath
+from slowpath.insights.advice.report import advice_text
+from support import GOLDEN, ROOT, check_golden, remembered
 from test_accelerators import examined
 from test_insights_counts import frames_of
 
@@ -22,15 +22,8 @@ DPDK, CLICK = "tests/advice/library.c", "tests/advice/library.cc"
 Given = dict[str, Any]
 
 
-@cache
-def _said(*words: str) -> str:
-    run = slowpath("insights", *words, "--format", "json", timeout=300)
-    assert run.returncode == 0, run.stderr
-    return str(run.stdout)
-
-
 def reported(*words: str | Path) -> Given:
-    read: Given = json.loads(_said(*map(str, words)))
+    read: Given = json.loads(remembered("insights", *words, "--format", "json"))
     Draft202012Validator(schema("advice")).validate(read)
     return read
 
@@ -59,10 +52,9 @@ def executed(report: Given, *names: str) -> float:
 
 @pytest.mark.parametrize("file", [DPDK, CLICK])
 def test_the_report_is_as_expected(file: str) -> None:
-    run = slowpath("insights", file, "--traffic", NAT, timeout=300)
-    assert run.returncode == 0, run.stderr
+    lines = advice_text(reported(file, "--traffic", NAT))  # type: ignore[arg-type]
     name = f"library_{Path(file).suffix.removeprefix('.')}"
-    check_golden(GOLDEN / f"insights/{name}.txt", run.stdout)
+    check_golden(GOLDEN / f"insights/{name}.txt", "".join(f"{line.text}\n" for line in lines))
 
 
 def test_a_library_is_advised_on_in_the_lines_that_call_it() -> None:
@@ -108,14 +100,13 @@ def test_with_packets_that_come_there_it_is_not_last(tmp_path: Path) -> None:
     assert "no packet" not in dropped["reason"]
 
 
-@pytest.mark.parametrize("words", [("--traffic", NAT), ()])
-def test_functions_that_packets_never_come_to_are_not_suspected(words: tuple[str, ...]) -> None:
+def test_functions_that_packets_never_come_to_are_not_suspected() -> None:
     """Those that only `main` calls, and itself, whether or not the entry is named."""
-    found, named = engines(DPDK, *words), engines(DPDK, "--entry", "work", *words)
-    assert found == named
-    assert {one["what"] for one in found} == {"rte_jhash", "rte_ipv4_cksum", "rte_hash_crc"}
-    if not words:
-        assert {one["before"] for one in found} == {None}
+    found, named = engines(DPDK, "--traffic", NAT), engines(DPDK, "--entry", "work")
+    for these in (found, named):
+        assert {one["what"] for one in these} == {"rte_jhash", "rte_ipv4_cksum", "rte_hash_crc"}
+    assert {one["before"] for one in named} == {None}
+    assert [one["line"] for one in named] == sorted(one["line"] for one in found)
     report = examined(ROOT / DPDK)
     assert "hashed" in {one["function"] for one in report["proved"]}
 

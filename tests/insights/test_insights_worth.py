@@ -1,7 +1,6 @@
 """What reports say of functions beside findings: behind pointers, not run, not worth a line."""
 
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from insights_counted import as_it_is
 from slowpath.core.schema.validation import schema
-from support import ROOT, slowpath
+from support import ROOT, remembered, slowpath
 from test_accelerators import examined
 
 pytest.importorskip("llvmlite.binding")
@@ -20,15 +19,8 @@ TRACED = ("--entry", "process", "--traffic", "examples/insights/nat.pcap", "--pa
 Given = dict[str, Any]
 
 
-@cache
-def _said(*words: str) -> str:
-    run = slowpath("insights", *words, timeout=300)
-    assert run.returncode == 0, run.stderr
-    return str(run.stdout)
-
-
 def reported(*words: str | Path) -> Given:
-    read: Given = json.loads(_said(*map(str, words), "--format", "json"))
+    read: Given = json.loads(remembered("insights", *words, "--format", "json"))
     Draft202012Validator(schema("advice")).validate(read)
     return read
 
@@ -68,7 +60,7 @@ def test_on_a_trace_it_has_the_effect_of_what_ran() -> None:
     assert found["sdbm"]["before"] > found["castagnoli"]["before"] == 0
     assert found["internet"]["before"] > 0
     assert found["castagnoli"]["reason"].endswith("; no packet of the trace came there")
-    text = _said(POINTERS, *TRACED)
+    text = remembered("insights", POINTERS, *TRACED)
     assert "Let the CRC engine do castagnoli (saves nothing on this trace)\n" in text
     assert "0 -> 0" not in text
 
@@ -126,7 +118,7 @@ def test_what_cannot_be_run_is_listed_with_the_reason() -> None:
         assert one["calls"] == []
     assembly = found["byte_by_instruction"]["reason"]
     assert assembly.endswith(f" in line {line_of(WORTH, '__asm__')}")
-    text = _said("accelerators", WORTH)
+    text = remembered("insights", "accelerators", WORTH)
     [line] = [one for one in text.splitlines() if one.startswith("Not run, or not in all ways, ")]
     assert "3 functions (each in JSON)" in line
     assert all(f"{name}: {reason}" in line for name, reason in REASONS.items())
@@ -149,7 +141,7 @@ def test_recursion_is_said_without_a_trace() -> None:
         f"what {name} ({WORTH}:{line_of(WORTH, f'uint32_t {name}(uint32_t number) {{')}) would take"
         for name in ("even", "odd")
     ]
-    text = " ".join(_said(WORTH).split())
+    text = " ".join(remembered("insights", WORTH).split())
     assert f"{found[0]}; {found[1]}: it is recursive, which the card does not have" in text
     assert not [one for one in reported(WORTH, *TRACED)["unsaid"] if "recursive" in one["why"]]
 
@@ -163,7 +155,7 @@ def test_short_functions_are_not_suspected() -> None:
     assert traced.keys() == {"crc32", "parities"}
     assert traced["parities"]["certainty"] == "learnt"
     assert "it takes " in traced["parities"]["reason"]
-    assert "short_code" not in _said(WORTH)
+    assert "short_code" not in remembered("insights", WORTH)
 
 
 def test_a_suspicion_on_a_loop_stays() -> None:
@@ -228,6 +220,6 @@ def test_a_file_without_functions_is_none(tmp_path: Path, options: tuple[str, ..
 
 def test_a_look_up_of_ipv6_is_not_said_to_be_of_ipv4() -> None:
     file = "tests/dpdk/routes6.c"
-    [found] = json.loads(_said("accelerators", file, "--format", "json"))["proved"]
+    [found] = json.loads(remembered("insights", "accelerators", file, "--format", "json"))["proved"]
     assert found["function"] == "rte_lpm6_lookup"
     assert found["algorithm"] == "longest prefix match (IPv6, by the first 32 bits)"
