@@ -203,8 +203,8 @@ research: setup $(DONE)/requirements
 	cargo test --release --locked --quiet -p slowpath-nicsim $(CARGO_TEST_FLAGS)
 	$(PYTEST) research/tests $(PYTEST_FLAGS)
 
-# The random tests of `make test` with more cases. One after the other: those on devices count what
-# the whole machine has.
+# The random tests of `make test` with more cases, and all examples. One after the other: those on
+# devices count what the whole machine has.
 campaign: export SLOWPATH_CAMPAIGN := 10
 campaign: export SLOWPATH_SEQUENCES := 3000
 campaign: export SLOWPATH_C_PROGRAMS := 300
@@ -220,7 +220,7 @@ campaign: setup $(DONE)/requirements | oracle
 	run slowpath-chain verify:: frozen:: facts::facts_hold_for_what_leaves_random_programs
 	run slowpath-search brute_force:: structured_programs::
 	run slowpath-smt z3_agreement:: semantics:: hashes::
-	SLOWPATH_CAMPAIGN=1 $(PYTEST) tests/insights/test_insights_followed.py
+	$(PYTEST) tests/calibrate tests/contention tests/fit tests/insights/test_insights_followed.py
 
 test-python: export SLOWPATH_WHEELS := $(CURDIR)/$(TEST_WHEELS)
 test-python: setup $(DONE)/test-wheel $(DONE)/requirements

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from compiler import needs_clang
-from support import ROOT
+from support import CAMPAIGN, ROOT
 
 # A shell that runs the tests in the background may have them ignore these, which programs inherit;
 # tests of what signals do would then wait for ever.
@@ -21,6 +22,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # many as there are CPUs, which wait for each other.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+
+settings.register_profile("slowpath", max_examples=30 * CAMPAIGN)
+settings.load_profile("slowpath")
 
 # Behind all else: `trace` and others are also names of the standard library. Tests of one slice
 # may use those of another.
