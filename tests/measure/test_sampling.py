@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from slowpath.core.errors import StoppedError
 from slowpath.measure.sampling import (
     Load,
     Measured,
@@ -45,6 +46,7 @@ class Bench:
         self.most = [sys.maxsize] * len(costs)
         self.together = 0
         self.failing = sys.maxsize
+        self.stopped_in = sys.maxsize
         self.runs = [0] * len(costs)
         self.slower = slower
         self.placing = placing
@@ -67,6 +69,8 @@ class _Load:
     def sample(self, subject: int, repeat: int) -> Sample:
         bench = self.bench
         bench.time += 1
+        if bench.loads >= bench.stopped_in:
+            raise StoppedError("the running kernel", "interrupted before it was done")
         if subject == bench.failing and bench.loads > 1:
             raise SubjectError("it takes another path")
         bench.longest = max(bench.longest, repeat)
@@ -105,6 +109,17 @@ def test_costs_are_found_whatever_is_around_them() -> None:
         assert subject.runs > 0
     assert outcome.loads == bench.loads == 6
     assert bench.together == 2
+
+
+def test_an_interrupted_load_leaves_the_loads_before_it() -> None:
+    bench = Bench([(30.0, False)])
+    bench.stopped_in = 4
+    outcome = taken(bench, StopCriteria(0.01, 60.0))
+    assert (outcome.loads, outcome.precise) == (3, False)
+    assert outcome.subjects[0] is not None
+    bench.stopped_in = 1
+    with pytest.raises(StoppedError, match="interrupted"):
+        taken(bench, StopCriteria(0.01, 60.0))
 
 
 def test_what_was_timed_beside_a_slow_busy_loop_is_left_out() -> None:

@@ -361,7 +361,15 @@ fn exception(py: Python<'_>, error: &MeasureError) -> PyErr {
         _ => (slowpath::Error::Input(error.to_string()), None),
     };
     let raised = errors::exception(py, &kind);
-    match raised.value(py).setattr("report", report) {
+    let cancelled = matches!(error, MeasureError::Timing(TimingError::Cancelled));
+    let set = || {
+        if cancelled {
+            raised.value(py).setattr("kind", "stopped")?;
+            raised.value(py).setattr("stopped", "interrupted")?;
+        }
+        raised.value(py).setattr("report", report)
+    };
+    match set() {
         Ok(()) => raised,
         Err(problem) => problem,
     }

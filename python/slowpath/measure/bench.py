@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from slowpath.core.engine import kernel
+from slowpath.core.errors import StoppedError
 from slowpath.measure.sampling import Load, Reference, Sample, SubjectError
 
 TOGETHER = 10
@@ -96,6 +97,8 @@ class _KernelLoad:
             if subject == Reference.BUSY:
                 return Sample(*kernel.sample_busy(self._station, self._busy, repeat))
             return Sample(*kernel.sample(self._station, self._load, number, repeat))
+        except StoppedError:
+            raise
         except kernel.Refusal as problem:
             raise SubjectError(problem.reason) from problem
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from slowpath.core.engine import kernel
-from slowpath.core.errors import InputError
+from slowpath.core.errors import InputError, StoppedError
 from slowpath.measure.documents import LivePath, MeasuredPath, MeasuredProgram
 from slowpath.measure.programs import PreparedProgram, mark_unmeasured
 from slowpath.measure.sampling import DISTURBED, Progress, ProgressCallbacks, StopCriteria
@@ -111,7 +111,11 @@ _Key = tuple[int, int]
 def measure_live(
     bench: LiveBench, quota: StopCriteria, go_on: Callable[[Progress], bool]
 ) -> LiveOutcome:
-    """Measure all paths of a bench until the result is precise, or `go_on` returns false."""
+    """Measure all paths of a bench until the result is precise, or `go_on` returns false.
+
+    Raises:
+        StoppedError: if the user interrupted the first load, so that there is no result.
+    """
     started = time.monotonic()
     sampler, look = _Sampler(bench), quota.fewest_loads
     widest: float | None = None
@@ -120,7 +124,12 @@ def measure_live(
         return go_on(Progress(len(sampler.loads), time.monotonic() - started, widest))
 
     while True:
-        sampler.add_load(going)
+        try:
+            sampler.add_load(going)
+        except StoppedError:
+            if not sampler.loads:
+                raise
+            return sampler.outcome(time.monotonic() - started, precise=False)
         seconds = time.monotonic() - started
         loads = len(sampler.loads)
         widest = sampler.widest()

@@ -124,7 +124,8 @@ class Measuring:
 
         def go_on(progress: Progress) -> bool:
             line.show_progress(progress)
-            self._pace.read()
+            if not self.stopping.asked:
+                self._pace.read()
             return not self.stopping.asked
 
         return go_on

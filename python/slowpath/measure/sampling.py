@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
+from slowpath.core.errors import StoppedError
 from slowpath.measure.statistics import Estimate, estimate, quantile
 
 DISTURBED = (1.02, 1.05, 1.1, 1.25, math.inf)
@@ -166,12 +167,20 @@ def measure(bench: Bench, quota: StopCriteria, go_on: Callable[["Progress"], boo
     The precision is checked rarely: stopping as soon as an interval happens to be narrow would make
     intervals too narrow. Stopping as soon as an interval happens to lie on one side of a limit
     would be wrong more often still. If the result decides a gate, checks are therefore even rarer.
+
+    Raises:
+        StoppedError: if the user interrupted the first load, so that there is no result.
     """
     started = time.monotonic()
     sampler, look = Sampler(bench), quota.fewest_loads
     more = _MORE if quota.decided is None else _MORE_TO_DECIDE
     while True:
-        sampler.add_load()
+        try:
+            sampler.add_load()
+        except StoppedError:
+            if not sampler.loads:
+                raise
+            return sampler.outcome(time.monotonic() - started, precise=False)
         seconds = time.monotonic() - started
         loads, (precise, widest) = sampler.loads, sampler.is_precise(quota)
         asked = not go_on(Progress(loads, seconds, widest))

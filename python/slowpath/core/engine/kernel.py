@@ -1,11 +1,11 @@
 """Programs in the running kernel: timed paths, live packets, traces, rejections."""
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
 from slowpath import _core
-from slowpath.core.engine.errors import as_text
+from slowpath.core.engine.errors import as_text, errors_as_file_errors
 from slowpath.core.engine.objects import Subject
 from slowpath.core.engine.report_types import TraceReport
 from slowpath.core.errors import DisagreementError, InputError, UnavailableError
@@ -18,13 +18,14 @@ class RewrittenRefusedError(InputError):
     """The kernel's verifier rejects a rewritten program, but accepts the original."""
 
 
-@contextmanager
-def errors_as_kernel_errors() -> Iterator[None]:
-    """Convert errors of the engine into errors of the running kernel."""
-    try:
-        yield
-    except _core.Error as problem:
-        raise InputError("the running kernel", str(problem)) from None
+def errors_as_kernel_errors() -> AbstractContextManager[None]:
+    """Convert errors of the engine into errors of the running kernel.
+
+    Raises:
+        StoppedError: if the user interrupted the job that a station waited for.
+        InputError: if the kernel rejects a request.
+    """
+    return errors_as_file_errors("the running kernel")
 
 
 Kernel = _core.Kernel
