@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def remembered(*arguments: str | os.PathLike[str]) -> str:
     digest = hashlib.sha256()
     for word in words:
         digest.update(f"{word}\0".encode())
-        if (ROOT / word).is_file():
+        with suppress(OSError):  # not a file; some words are too long for a name
             digest.update((ROOT / word).read_bytes())
     file = Path(os.environ["SLOWPATH_REMEMBERED"], digest.hexdigest())
     if not file.exists():

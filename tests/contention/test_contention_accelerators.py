@@ -69,7 +69,7 @@ def test_throughputs_are_those_of_a_simulation(
 ) -> None:
     predicted = throughputs(*columns(clients))
     queues = sum(n for n, _, _ in clients)
-    visits = 1200 * queues
+    visits = 2400 * queues
     found = simulated(clients, visits)
     # What is left of a request, or of a round, at either end of the time that was looked at.
     seconds = visits / 2 / max(predicted.sum(), 1e-9)

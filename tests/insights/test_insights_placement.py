@@ -24,7 +24,12 @@ from slowpath.core.schema.validation import schema
 from slowpath.insights.placement.bounds import fix_variables, least, relaxed
 from slowpath.insights.placement.costs import COST, THROUGHPUT, Objective, value
 from slowpath.insights.placement.heuristics import first_fit, fits, improved, local_search
-from slowpath.insights.placement.integer_program import build_integer_program
+from slowpath.insights.placement.integer_program import (
+    IntegerProgram,
+    Row,
+    build_integer_program,
+    least_cost,
+)
 from slowpath.insights.placement.problem import (
     COPY,
     Access,
@@ -142,6 +147,14 @@ def worth(
     times = [(cost + of.compute) / of.clock / of.contexts, of.compute / of.clock / (of.cores or 1)]
     times += [*busy.values(), 0.0 if of.wanted is None else 1 / of.wanted]
     return (max(times), cost)
+
+
+@pytest.mark.parametrize(("most", "feasible"), [(1.0, True), (-1.0, False)])
+def test_a_program_whose_variables_are_all_fixed_is_decided(most: float, feasible: bool) -> None:
+    rows = [Row({0: 1.0}, -math.inf, most)]
+    fixed = IntegerProgram({}, [0], {}, {}, {0: 2.0}, [0.0], rows, [], [0.0])
+    found = least_cost(fixed, [], math.inf)
+    assert (found is not None and found.proven) == feasible
 
 
 @settings(deadline=None, max_examples=300)

@@ -226,6 +226,7 @@ class _Written:
 _LARGEST = 1e6
 """Largest coefficient of a scaled objective: HiGHS stops at a gap of 1e-6, whatever the unit."""
 _TIMES = 1e4  # the same for rows of times, in which the coefficient of the time is -1
+_FEASIBLE = 1e-7  # tolerance of HiGHS for rows
 _OPTIMAL, _INFEASIBLE = 0, 2  # scipy's status codes
 
 
@@ -290,6 +291,9 @@ def _solved(
     most = np.append(problem.most, [np.inf] * (len(c) - len(problem.most)))
     # Remove variables fixed to 0: the search takes longer if the solver's presolve removes them.
     used = np.flatnonzero(most > 0)
+    if not used.size:  # HiGHS rejects problems without variables
+        feasible = all(row.least <= _FEASIBLE and row.most >= -_FEASIBLE for row in rows)
+        return Solved(np.zeros(len(c)), 0.0, proven=True) if feasible else None
     options: dict[str, float] = {"mip_rel_gap": 0.0}
     if math.isfinite(until):
         options["time_limit"] = max(until - time.monotonic(), 0.0)
