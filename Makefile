@@ -51,7 +51,7 @@ MODULES := $(shell find python -type f -not -name '*.so' -not -name '*.pyc') REA
 WHEELS := target/package
 TEST_WHEELS := target/test-package
 # Bytes of the installed package, without debug information.
-LARGEST_PACKAGE := 20000000
+LARGEST_PACKAGE := 20971520
 
 .PHONY: demo wheel test research campaign lint lint-rust lint-python ready tests-of-rust test-rust test-python fmt bench performance published bless setup system oracle linters fresh-oracles deny clean
 

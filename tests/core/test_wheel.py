@@ -14,7 +14,7 @@ import pytest
 
 from support import ROOT
 
-LARGEST = 40_000_000
+LARGEST = 30_000_000
 """Bytes of the installed package of the profile `quick`; with debug information it has twice as
 many. `make wheel` checks the size of the release."""
 OBJECT = "count_min.8.bpf.o"

@@ -89,7 +89,7 @@ class Annotation(TypedDict):
 
 
 class AnnotateDocument(TypedDict):
-    """What `slowpath annotate --format json` writes."""
+    """Output of `slowpath annotate --format json`."""
 
     slowpath: str
     """Version of slowpath."""

@@ -44,7 +44,7 @@ class Catalogue(TypedDict):
 
 
 class CalibrateDocument(TypedDict):
-    """What `slowpath calibrate --format json` writes."""
+    """Output of `slowpath calibrate --format json`."""
 
     slowpath: str
     """Version of slowpath."""

@@ -64,7 +64,7 @@ class StoppedProgram(TypedDict):
 
 
 class DiffDocument(TypedDict):
-    """What `slowpath diff --format json` writes."""
+    """Output of `slowpath diff --format json`."""
 
     slowpath: str
     """Version of slowpath."""

@@ -436,7 +436,7 @@ def action_name(value: int) -> str:
 
 
 class MeasureDocument(TypedDict):
-    """What `slowpath measure --format json` writes."""
+    """Output of `slowpath measure --format json`."""
 
     slowpath: str
     """Version of slowpath."""

@@ -147,7 +147,7 @@ class Predicted(TypedDict):
 
 
 class FitDocument(TypedDict):
-    """What `slowpath fit --format json` writes."""
+    """Output of `slowpath fit --format json`."""
 
     slowpath: str
     """Version of slowpath."""

@@ -42,7 +42,7 @@ class Calibration(TypedDict):
 
 
 class CalibrationDocument(TypedDict):
-    """What `slowpath show TARGET.toml --format json` writes."""
+    """Output of `slowpath show TARGET.toml --format json`."""
 
     slowpath: str
     """Version of slowpath."""

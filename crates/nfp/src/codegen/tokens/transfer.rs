@@ -65,7 +65,7 @@ impl State {
     }
 }
 
-/// What a function is called with, and what the functions it calls leave.
+/// State at the entry of a function, and effects of the functions that it calls.
 pub(super) struct Entry<'a> {
     /// Values of `r1` to `r5`.
     pub arguments: &'a [Value; 5],
