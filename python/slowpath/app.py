@@ -101,3 +101,11 @@ def _run(path: str, command: Command, words: Sequence[str]) -> int:
         for reason in failure.more:
             note(f"note: {failure.file}: also {reason}")
         return ExitCode.INPUT
+    except ModuleNotFoundError as missing:
+        from slowpath.core.packages import missing_package
+
+        unavailable = missing_package(missing.name, path)
+        if unavailable is None:
+            raise
+        error("this machine", unavailable)
+        return ExitCode.INPUT

@@ -114,6 +114,37 @@ def test_its_commands_work_without_anything_else(installed: Path, empty: Path) -
     assert "same" in run(installed, empty, "slowpath", "diff", "saved.json", OBJECT)
 
 
+@pytest.mark.parametrize(
+    ("words", "package", "extra"),
+    [
+        ("insights nf.c", "llvmlite", "insights"),
+        ("insights counts nf.c --traffic nf.pcap", "llvmlite", "insights"),
+        ("insights accelerators nf.c", "llvmlite", "insights"),
+        ("insights blocks nf.c", "llvmlite", "insights"),
+        ("insights placement nf.json", "numpy", "insights"),
+        ("insights cores --query nf.csv", "numpy", "insights"),
+        ("contention train nf.csv", "numpy", "contention"),
+        ("contention place nf.json", "numpy", "contention"),
+        ("calibrate --list", "numpy", "models"),
+        ("fit nf.csv --x a --y b", "numpy", "models"),
+    ],
+)
+def test_missing_extras_are_named(
+    installed: Path, empty: Path, words: str, package: str, extra: str
+) -> None:
+    done = subprocess.run(
+        [installed / "slowpath", *words.split()],
+        cwd=empty,
+        env={"PATH": str(installed), "HOME": str(empty), "LC_ALL": "C.UTF-8"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    wanted = f"error: this machine: {package} is not installed; pip install slowpath[{extra}]\n"
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", wanted)
+
+
 def test_python_programs_work_without_anything_else(installed: Path, empty: Path) -> None:
     program = (
         "import slowpath, sys\n"
