@@ -1,1 +1,1 @@
-"""Execution of untrusted functions: machine code of this process, confined, in forks."""
+"""Execution of untrusted functions as machine code, in confined child processes."""

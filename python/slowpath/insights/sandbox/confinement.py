@@ -1,8 +1,8 @@
-"""Privileges that a process drops before it runs untrusted code.
+"""Restrictions that a process accepts before it runs untrusted code.
 
-The process gets limits on memory, CPU time, open files and file sizes, and its own network
-namespace. Where the kernel allows it, seccomp refuses all system calls except those for memory,
-signals and the answer. Source: seccomp(2), unshare(2), and the system call tables of the kernel.
+The process gets limits on memory, CPU time, open files and file sizes, and a network namespace
+without devices. Where the kernel allows it, seccomp rejects all system calls except those for
+memory, signals and the results. Source: seccomp(2), unshare(2), the kernel's system call tables.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ from slowpath.core.jobs.child import Child
 
 _NETWORK = 0x40000000  # CLONE_NEWNET
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2  # of prctl(2)
-_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | 1  # SECCOMP_RET_ALLOW; SECCOMP_RET_ERRNO with EPERM
+_ALLOW, _REJECT = 0x7FFF0000, 0x00050000 | 1  # SECCOMP_RET_ALLOW; SECCOMP_RET_ERRNO with EPERM
 _LOAD, _EQUAL, _RETURN = 0x20, 0x15, 0x06
 _NUMBER, _MACHINE = 0, 4  # offsets in struct seccomp_data
 
@@ -40,41 +40,41 @@ _CALLS = {
         },
     ),
 }
-"""By machine: its audit number (`AUDIT_ARCH_*`), and the numbers of the allowed system calls."""
+"""Audit number (`AUDIT_ARCH_*`) and numbers of the allowed system calls, by machine."""
 
 
 @cache
 def leave_network() -> bool:
-    """Enter a network namespace with only an unused loopback; return true if that was allowed.
+    """Enter a network namespace with only an unused loopback; return true if the kernel allows it.
 
-    A process whose parent has done so does nothing.
+    The cache makes a second call, also in a child process, return the first result.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     return bool(libc.unshare(_NETWORK) == 0)
 
 
 def limit(seconds: int, memory: int) -> None:
-    """Limit CPU time in seconds, files, processes, and address space.
+    """Limit the CPU time to `seconds`, and forbid new files, processes and core dumps.
 
-    `memory` is the address space in bytes beyond what the process already has.
+    `memory` limits the address space in bytes beyond the present one.
     """
-    taken = _address_space()
-    for kind, most in (
+    used = _address_space()
+    for kind, value in (
         (resource.RLIMIT_CPU, seconds),
-        (resource.RLIMIT_AS, taken + memory),
+        (resource.RLIMIT_AS, used + memory),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_NOFILE, 0),
         (resource.RLIMIT_NPROC, 0),
         (resource.RLIMIT_CORE, 0),
     ):
         _, hard = resource.getrlimit(kind)
-        wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        new = value if hard == resource.RLIM_INFINITY else min(value, hard)
         with suppress(ValueError, OSError):
-            resource.setrlimit(kind, (wanted, wanted))
+            resource.setrlimit(kind, (new, new))
 
 
 def refuse_calls() -> bool:
-    """Refuse all system calls except the allowed ones; return true if the kernel does so."""
+    """Make the kernel reject all but the allowed system calls; return true if it agrees."""
     text = _filter(os.uname().machine)
     if text is None:
         return False
@@ -93,7 +93,7 @@ def _libc() -> ctypes.CDLL:
 
 @cache
 def _filter(name: str) -> bytes | None:
-    """Return the system call filter of a machine as the kernel reads it; None if it is unknown."""
+    """Return the system call filter for a machine as classic BPF; None for an unknown machine."""
     known = _CALLS.get(name)
     if known is None:
         return None
@@ -102,10 +102,10 @@ def _filter(name: str) -> bytes | None:
     program = [
         _step(_LOAD, 0, 0, _MACHINE),
         _step(_EQUAL, 1, 0, machine),
-        _step(_RETURN, 0, 0, _REFUSE),
+        _step(_RETURN, 0, 0, _REJECT),
         _step(_LOAD, 0, 0, _NUMBER),
         *(_step(_EQUAL, len(numbers) - at, 0, number) for at, number in enumerate(numbers)),
-        _step(_RETURN, 0, 0, _REFUSE),
+        _step(_RETURN, 0, 0, _REJECT),
         _step(_RETURN, 0, 0, _ALLOW),
     ]
     return b"".join(program)
@@ -117,12 +117,13 @@ def _step(code: int, true: int, false: int, value: int) -> bytes:
 
 
 def _address_space() -> int:
+    """Return the size of this process's address space in bytes."""
     with open("/proc/self/statm", "rb") as stream:  # noqa: PTH123 - in a fork
         return int(stream.read().split()[0]) * resource.getpagesize()
 
 
 def can_refuse_calls() -> bool:
-    """Return true if the kernel lets a process refuse system calls; a child process tries it."""
+    """Return true if the kernel can reject system calls of a process, as a child process tests."""
     # Fill the caches before the fork; all later children inherit them.
     _libc(), _filter(os.uname().machine)
     code, _ = Child(lambda _: 0 if refuse_calls() else 1).wait()

@@ -1,7 +1,7 @@
 """Resolution of the external symbols of a module.
 
-Functions outside the allowed list are renamed, so that the JIT does not bind them to symbols of
-this process. Variables of other files exist and are zero.
+Functions that are not allowed are renamed, so that the JIT does not bind them to symbols of this
+process. Variables of other files exist and are zero.
 """
 
 import ctypes
@@ -17,119 +17,35 @@ from slowpath.insights.source.modules import Module, machine
 
 _PRESENT = frozenset(
     [
-        "memcpy",
-        "memmove",
-        "memset",
-        "memcmp",
-        "memchr",
-        "bcmp",
-        "bcopy",
-        "bzero",
-        "strlen",
-        "strnlen",
-        "strcmp",
-        "strncmp",
-        "strcpy",
-        "strncpy",
-        "strcat",
-        "strncat",
-        "strchr",
-        "strrchr",
-        "snprintf",
-        "vsnprintf",
-        "strcasecmp",
-        "strncasecmp",
-        "malloc",
-        "calloc",
-        "realloc",
-        "free",
-        "aligned_alloc",
-        "posix_memalign",
-        "abs",
-        "labs",
-        "llabs",
-        "htonl",
-        "htons",
-        "ntohl",
-        "ntohs",
-        "qsort",
-        "bsearch",
-        "strtol",
-        "strtoul",
-        "strtoll",
-        "strtoull",
-        "strstr",
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "atan2",
-        "exp",
-        "log",
-        "log2",
-        "log10",
-        "pow",
-        "sqrt",
-        "fabs",
-        "fmod",
-        "floor",
-        "ceil",
-        "round",
-        "inet_ntop",
-        "inet_pton",
-        "toupper",
-        "tolower",
-        "isalpha",
-        "isdigit",
-        "isalnum",
-        "isspace",
-        "isprint",
-        "isupper",
-        "islower",
-        "isxdigit",
-        "ispunct",
-        "__ctype_b_loc",
-        "__ctype_toupper_loc",
-        "__ctype_tolower_loc",
+        # memory
+        *("memcpy", "memmove", "memset", "memcmp", "memchr", "bcmp", "bcopy", "bzero"),
+        *("__memcpy_chk", "__memset_chk", "__memmove_chk"),
+        *("malloc", "calloc", "realloc", "free", "aligned_alloc", "posix_memalign"),
+        # strings and characters
+        *("strlen", "strnlen", "strcmp", "strncmp", "strcasecmp", "strncasecmp", "strcpy"),
+        *("strncpy", "strcat", "strncat", "strchr", "strrchr", "strstr", "snprintf", "vsnprintf"),
+        *("strtol", "strtoul", "strtoll", "strtoull", "toupper", "tolower", "isalpha", "isdigit"),
+        *("isalnum", "isspace", "isprint", "isupper", "islower", "isxdigit", "ispunct"),
+        *("__ctype_b_loc", "__ctype_toupper_loc", "__ctype_tolower_loc"),
+        # numbers
+        *("abs", "labs", "llabs", "ffs", "ffsl", "ffsll", "sin", "cos", "tan", "asin", "acos"),
+        *("atan", "atan2", "exp", "log", "log2", "log10", "pow", "sqrt", "fabs", "fmod", "floor"),
+        *("ceil", "round"),
+        # others
+        *("htonl", "htons", "ntohl", "ntohs", "inet_ntop", "inet_pton", "qsort", "bsearch"),
         "__errno_location",
-        "ffs",
-        "ffsl",
-        "ffsll",
-        "__memcpy_chk",
-        "__memset_chk",
-        "__memmove_chk",
     ]
 )
 """Functions of the C library that have no effect outside the process."""
 _SILENT = frozenset(
     [
-        "printf",
-        "puts",
-        "putchar",
-        "fprintf",
-        "fputs",
-        "fputc",
-        "fwrite",
-        "fflush",
-        "perror",
-        "putc",
-        "vprintf",
-        "vfprintf",
-        "printk",
-        "__printf_chk",
-        "__fprintf_chk",
-        "pthread_mutex_init",
-        "pthread_mutex_lock",
-        "pthread_mutex_unlock",
-        "pthread_mutex_destroy",
-        "pthread_rwlock_rdlock",
-        "pthread_rwlock_wrlock",
-        "pthread_rwlock_unlock",
+        *("printf", "puts", "putchar", "fprintf", "fputs", "fputc", "fwrite", "fflush", "perror"),
+        *("putc", "vprintf", "vfprintf", "printk", "__printf_chk", "__fprintf_chk"),
+        *(f"pthread_mutex_{verb}" for verb in ("init", "lock", "unlock", "destroy")),
+        *("pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_unlock"),
     ]
 )
-"""Functions that write or lock; here they do nothing."""
+"""Functions that print or lock; calls of them have no effect."""
 _ONCE = "pthread_once"
 _RENAMED = {
     "_Znwm": "malloc",
@@ -146,8 +62,8 @@ _RENAMED = {
     "slowpath_xdp_mark": "_setjmp",
     "slowpath_xdp_return": "longjmp",
 }
-"""Equivalent C functions for C++ operators, for functions with which libraries wipe memory, and for
-the jumps of XDP helpers. A source must not jump itself: it would leave the code that counts."""
+"""Equivalent C functions for C++ operators, for functions that wipe memory, and for the jumps of
+XDP helpers. Sources may not call `longjmp` themselves, because a jump would skip counting code."""
 _OWN = """
 define void @"slowpath.refused"() {
   call void @llvm.trap()
@@ -170,7 +86,7 @@ done:
 declare void @llvm.trap()
 """
 _LARGEST = 1 << 26
-"""Largest size of an external variable in bytes; larger variables are cut off."""
+"""Limit on the size of an external variable in bytes; larger variables are truncated."""
 
 
 class ExternalVariable(NamedTuple):
@@ -182,25 +98,25 @@ class ExternalVariable(NamedTuple):
 
 def is_allowed(name: str) -> bool:
     """Return true if an external function may be called."""
-    given = name in _PRESENT or name in _SILENT or name in _RENAMED or name == _ONCE
-    return name.startswith("llvm.") or given
+    known = name in _PRESENT or name in _SILENT or name in _RENAMED or name == _ONCE
+    return name.startswith("llvm.") or known
 
 
 def bind_externals(
-    module: Module, instead: Mapping[str, int] = MappingProxyType({})
+    module: Module, replacements: Mapping[str, int] = MappingProxyType({})
 ) -> dict[str, ExternalVariable]:
     """Bind all external symbols, and return the external variables by name.
 
     The variables are zero. A function that is not allowed traps when it is called.
 
-    `instead` has, by the name of a C library function, the address of its replacement.
+    `replacements` has addresses of replacements for functions of the C library, by name.
     """
     refused, silent, once = _own()
     for function in list(module.functions):
         name = function.name
         if not function.is_declaration or name.startswith("llvm."):
             continue
-        other = instead.get(_RENAMED.get(name, name))
+        other = replacements.get(_RENAMED.get(name, name))
         if name in _PRESENT and other is None:
             continue
         # The new name must be unused: LLVM would rename a duplicate, and then find no address for
@@ -225,6 +141,7 @@ def bind_externals(
 
 @cache
 def _own() -> tuple[int, int, int]:
+    """Return the addresses of the functions in `_OWN`."""
     module = llvm.parse_assembly(_OWN)
     engine = llvm.create_mcjit_compiler(module, machine())
     engine.finalize_object()

@@ -1,9 +1,9 @@
 """Calls of native code that survive its faults.
 
-A handler for the signals of faults jumps back to the caller, but only if the fault is in compiled
-code, which holds no locks of the C library; any other fault ends the process as usual. A process
-that has survived faults may have damaged memory: its findings need a confirmation by another one.
-Source: sigaction(2), setjmp(3), and `struct ucontext` of the kernel.
+A signal handler jumps back to the caller if the fault is in JIT-compiled code, which holds no locks
+of the C library. Any other fault ends the process as usual. Faults may damage memory, so another
+process has to confirm later findings of a process that survived one. Source: sigaction(2),
+setjmp(3), and `struct ucontext` of the kernel.
 """
 
 import ctypes
@@ -18,12 +18,12 @@ import llvmlite.binding as llvm
 from slowpath.insights.source.modules import machine
 
 ARGUMENTS = 8
-"""Number of arguments that a guarded call passes on; functions may take fewer."""
+"""Number of arguments that a guarded call passes; functions may take fewer."""
 FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
 _COUNTER = {"x86_64": 168, "aarch64": 440}
-"""Offset of the program counter in the context that a handler gets, by machine."""
+"""Offset of the program counter in the context of a signal handler, by machine."""
 _RANGES = 64
-"""Limit on ranges of compiled code; faults in further ranges end the process."""
+"""Limit on address ranges of compiled code; faults in any others end the process."""
 _DETAILED, _NESTED = 4, 0x40000000  # SA_SIGINFO, SA_NODEFER
 _CODE = """
 @buffer = internal global [64 x i64] zeroinitializer, align 16
@@ -79,7 +79,7 @@ die:
 
 
 class FaultError(Exception):
-    """Native code has made a fault."""
+    """A fault in native code."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.strsignal(number))
@@ -98,7 +98,7 @@ class _Action(ctypes.Structure):
 
 
 class Guard:
-    """Compiled code that calls functions and survives their faults."""
+    """Machine code that calls functions and survives their faults."""
 
     def __init__(self, counter: int) -> None:
         parameters = ", ".join(f"i64 %{letter}" for letter in "abcdefgh"[:ARGUMENTS])
@@ -106,7 +106,7 @@ class Guard:
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine())
         self._engine.finalize_object()
         self.address = self._engine.get_function_address("guard")
-        """Address of a function that takes a function and its arguments, as `uint64_t`."""
+        """Address of the guard, which takes a function's address and arguments (`uint64_t`)."""
         died = self._engine.get_global_value_address("died")
         self._died = ctypes.c_int32.from_address(died)
         ranges = self._engine.get_global_value_address("ranges")
@@ -117,15 +117,15 @@ class Guard:
             libc.sigaction(int(number), ctypes.byref(action), None)
 
     def renew(self) -> None:
-        """Learn where compiled code is; call it when more was compiled."""
+        """Look up the address ranges of compiled code again, after more was compiled."""
         for at, bound in enumerate(islice(chain(*_anonymous_code()), 2 * _RANGES)):
             self._ranges[at] = bound
 
     def check(self) -> None:
-        """Check that the last call has returned.
+        """Check that the last call returned.
 
         Raises:
-            FaultError: when a fault ended it.
+            FaultError: when a fault ended the call.
         """
         if self._died.value:
             raise FaultError(self._died.value)
@@ -133,13 +133,13 @@ class Guard:
 
 @cache
 def guard() -> Guard | None:
-    """Return the guard of this process; None if this kind of machine is unknown."""
+    """Return the guard of this process; None on an unknown kind of machine."""
     counter = _COUNTER.get(os.uname().machine)
     return None if counter is None else Guard(counter)
 
 
 def _anonymous_code() -> list[tuple[int, int]]:
-    """Return the ranges of executable memory that is of no file (proc(5))."""
+    """Return the address ranges of executable memory that is not mapped from a file (proc(5))."""
     found = []
     for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
         place, rights, _, _, file, *name = line.split()

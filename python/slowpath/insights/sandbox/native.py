@@ -17,24 +17,31 @@ from slowpath.insights.source.modules import Module, machine
 SIZE = 1 << 16
 """Size of a region in bytes."""
 WINDOW = 1 << 13
-"""Bytes of a region that are compared; the state of a function is assumed to be no larger."""
+"""Bytes of a region that are compared; a function's state is assumed to be no larger."""
 _PAGE = mmap.PAGESIZE
-_NONE, _READ_WRITE = 0, 3
+_NONE = 0  # PROT_NONE of mprotect(2)
+
+
+def protect_page(address: int) -> None:
+    """Make accesses to a page crash the process.
+
+    Raises:
+        MemoryError: when the kernel does not protect the page.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(_PAGE), _NONE):
+        raise MemoryError("pages cannot be protected")
 
 
 class Region:
-    """Memory between two guard pages; an access beyond either end kills the process."""
+    """Memory between two protected pages; an access beyond either end kills the process."""
 
     def __init__(self) -> None:
         self._map = mmap.mmap(-1, SIZE + 2 * _PAGE)
         start = ctypes.addressof(ctypes.c_char.from_buffer(self._map))
         self.address = start + _PAGE
-        libc = ctypes.CDLL(None, use_errno=True)
-        protect = libc.mprotect
-        protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
         for page in (start, self.address + SIZE):
-            if protect(page, _PAGE, _NONE):
-                raise MemoryError("pages cannot be protected")
+            protect_page(page)
 
     def write(self, data: bytes, offset: int = 0) -> None:
         """Write bytes at an offset; bytes beyond the end of the region are dropped."""
@@ -46,7 +53,7 @@ class Region:
 
 
 def differing_ranges(before: bytes, after: bytes) -> list[tuple[int, int]]:
-    """Return the ranges in which two byte strings of equal length differ, as offset and size.
+    """Return offset and size of each range in which two byte strings of equal length differ.
 
     Ranges with fewer than `_GAP` equal bytes between them are merged.
     """
@@ -65,17 +72,17 @@ def differing_ranges(before: bytes, after: bytes) -> list[tuple[int, int]]:
 
 
 _GAP = 4
-"""Number of equal bytes that separates two ranges; fewer may be equal by chance in random data."""
+"""Equal bytes that separate two ranges; fewer may be equal by chance in random data."""
 
 
 CALL_SECONDS = 0.1
 """CPU time of one call in seconds; a longer call kills the process (SIGPROF)."""
-_LARGEST = 1 << 16
-"""Largest variable, in bytes, that is restored before each call."""
+_MAX_RESTORED = 1 << 16
+"""Size in bytes of the largest variables that callers restore before each call."""
 _UNSIGNED = {1: ctypes.c_uint8, 8: ctypes.c_uint8, 16: ctypes.c_uint16, 32: ctypes.c_uint32}
 _SIGNED = {8: ctypes.c_int8, 16: ctypes.c_int16, 32: ctypes.c_int32}
 Native = Callable[[Sequence[int]], int]
-"""A native function: takes numbers and addresses, returns a number (0 for `void`)."""
+"""A native function: takes numbers and addresses, and returns a number (0 for `void`)."""
 
 
 class Variable(NamedTuple):
@@ -99,8 +106,8 @@ class CompiledModule:
     ) -> None:
         """Take over and compile the module; `hasty` skips optimisation, for short runs.
 
-        The process survives faults of `guarded` functions, if this kind of machine is known.
-        `instead` has, by the name of a C library function, the address of its replacement.
+        With `guarded`, the process survives faults of functions, except on unknown machines.
+        `instead` has addresses of replacements for functions of the C library, by name.
         """
         self._outside = bind_externals(module, instead)
         self._module = module
@@ -130,21 +137,21 @@ class CompiledModule:
         self._variables = {name: one for name, one in zip(self._sizes, found, strict=True) if one}
 
     def construct(self) -> None:
-        """Run the static constructors of C++; call it in a process that may die."""
+        """Run the static constructors of C++, which may kill the process."""
         self._engine.run_static_constructors()
 
     def variable(self, name: str) -> Variable | None:
-        """Return a mutable variable by its name; None if unknown or too large to be restored."""
+        """Return a mutable variable by name; None if it is unknown or too large to restore."""
         return self._variables.get(name)
 
     @property
     def variables(self) -> Collection[Variable]:
-        """All mutable variables that are small enough to be restored."""
+        """All mutable variables that are small enough to restore."""
         return self._variables.values()
 
     def _found(self, name: str) -> Variable | None:
         size = self._sizes[name]
-        if not 0 < size <= _LARGEST:
+        if not 0 < size <= _MAX_RESTORED:
             return None
         outside = self._outside.get(name)
         if outside is not None:
@@ -170,19 +177,19 @@ class CompiledModule:
     def native(self, function: Function) -> Native | None:
         """Return a callable for a function; None if its types are unsupported or it has no code.
 
-        The callable raises `FaultError` for a fault that the process survives.
+        The callable raises `FaultError` after a fault that the process survives.
         """
         types = _types(function)
         address = self._engine.get_function_address(function.name)
         if types is None or not address:
             return None
         result, kinds = types
-        around = self._guard if len(kinds) <= ARGUMENTS else None
+        guard_ = self._guard if len(kinds) <= ARGUMENTS else None
         first, rest = tuple[int, ...](), tuple[int, ...]()
-        if around is not None:
+        if guard_ is not None:
             first, rest = (address,), (0,) * (ARGUMENTS - len(kinds))
             kinds = [ctypes.c_uint64, *kinds, *[ctypes.c_uint64] * len(rest)]
-            address = around.address
+            address = guard_.address
         called = ctypes.CFUNCTYPE(result, *kinds)(address)
 
         def call(arguments: Sequence[int]) -> int:
@@ -191,20 +198,20 @@ class CompiledModule:
                 result = called(*first, *arguments, *rest)
             finally:
                 signal.setitimer(signal.ITIMER_PROF, 0)
-            if around is not None:
-                around.check()
+            if guard_ is not None:
+                guard_.check()
             return result or 0
 
         return call
 
 
 def has_callable_prototype(function: Function) -> bool:
-    """Return true if the arguments and the result are numbers or addresses."""
+    """Return true if all parameters and the result are numbers or addresses."""
     return _types(function) is not None
 
 
 def _types(function: Function) -> tuple[Any, list[Any]] | None:
-    """Return the types of result and parameters for `ctypes`; None if one is unsupported."""
+    """Return the `ctypes` types of result and parameters; None if one is unsupported."""
     results: Mapping[str, Any] = {
         "void": None,
         "pointer": ctypes.c_uint64,

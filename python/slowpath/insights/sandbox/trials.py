@@ -16,21 +16,21 @@ from slowpath.insights.sandbox.confinement import leave_network, limit, refuse_c
 from slowpath.insights.sandbox.faults import FaultError
 
 Attempt = Callable[[], dict[str, Any] | None]
-"""A function to try; it returns a finding in terms of JSON, or None."""
+"""A function to try; it returns a finding that JSON can represent, or None if it fails."""
 _SILENT = 60.0
 """Seconds without a message after which a process is killed, even if it only waits."""
 _MEMORY = 512 << 20
 _DEATHS, _HANGING = 128, 6
-"""Limit on attempts of one series that die, and on those of them whose call took too long."""
+"""Limits on the attempts of a series that die, and that die because a call took too long."""
 _SURVIVED = 16
-"""Limit on faults that a process survives: a call that ends early may have allocated memory."""
+"""Limit on faults that a process survives, because interrupted calls leak memory."""
 _CHUNK = 1 << 16
 
 
 _DIED = frozenset(
     -one for one in (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
 )
-"""Exit codes of processes that a fault in their code has killed."""
+"""Exit codes of processes that were killed by a fault in their code."""
 
 
 def nothing() -> None:
@@ -38,25 +38,25 @@ def nothing() -> None:
 
 
 class CrashRecord:
-    """Memory of the calls that killed a process; attempts with the same call are skipped."""
+    """A record of calls that killed a process; a series skips attempts with the same call."""
 
     def __init__(self, calls: Mapping[Attempt, Hashable] | None = None) -> None:
-        """Take, by attempt, a key of its call; an attempt without a key is never skipped."""
+        """Take a key for the call of each attempt; attempts without a key are never skipped."""
         self._calls = calls or {}
         self._dead = set[Hashable]()
 
     def died(self, attempt: Attempt) -> None:
-        """Record that an attempt has killed its process."""
+        """Record that an attempt killed its process."""
         if attempt in self._calls:
             self._dead.add(self._calls[attempt])
 
     def doomed(self, attempt: Attempt) -> bool:
-        """Return true if an attempt makes a call that has killed the process of another one."""
+        """Return true if an attempt makes a call that killed the process of another attempt."""
         return attempt in self._calls and self._calls[attempt] in self._dead
 
 
 class Series:
-    """A sequence of attempts with a limit on CPU time, however busy the machine is."""
+    """A sequence of attempts with a limit on CPU time, which does not depend on other load."""
 
     def __init__(
         self,
@@ -66,9 +66,9 @@ class Series:
         prepare: Callable[[], None] = nothing,
         fates: CrashRecord | None = None,
     ) -> None:
-        """Set limits: CPU `seconds`, and the time `until` on the monotonic clock.
+        """Limit the CPU time to `seconds`, and the end to `until` on the monotonic clock.
 
-        `prepare` runs first in each process.
+        `prepare` runs first in each process; `fates` records calls that kill processes.
         """
         self._attempts, self._prepare = attempts, prepare
         self._fates = fates or CrashRecord()
@@ -76,20 +76,20 @@ class Series:
         self.given_up = False
         """True if the series stopped early: its time was up, or too many attempts died or hung."""
         self.ended = 0
-        """Exit code of the last process, or minus the signal that killed it."""
+        """Exit code of the last process, or the negative number of the signal that killed it."""
 
     def first(self) -> dict[str, Any] | None:
         """Return the finding of the first attempt that succeeds; skip the remaining attempts."""
         return next((found for _, found in self.successes()), None)
 
     def successes(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield number and finding of each attempt that succeeds."""
+        """Yield index and finding of each attempt that succeeds."""
         start, hanging, dead, left = 0, 0, 0, self._seconds
         while dead < _DEATHS:
             start = self._next(start)
             if start >= len(self._attempts):
                 return
-            last, told = None, False
+            last, reported = None, False
             with _Fork((self._attempts, self._fates), start, self._prepare, left) as fork:
                 for message in fork.messages(self._until):
                     last = message["at"]
@@ -103,10 +103,10 @@ class Series:
                         dead += 1
                     if "again" in message:
                         start = last
-                    told = "fault" in message or "again" in message
+                    reported = "fault" in message or "again" in message
                     if dead == _DEATHS:
                         break
-            dead += not told
+            dead += not reported
             hanging += fork.hung
             self.ended = fork.code
             left -= fork.seconds
@@ -119,7 +119,7 @@ class Series:
         self.given_up = True
 
     def _next(self, at: int) -> int:
-        """Return the first attempt from `at` on that is not known to die."""
+        """Return the index of the first attempt from `at` on that is not known to die."""
         left = range(at, len(self._attempts))
         return next(
             (one for one in left if not self._fates.doomed(self._attempts[one])),
@@ -128,7 +128,7 @@ class Series:
 
 
 class _Fork:
-    """A child process that runs attempts in order, starting with number `start`."""
+    """A child process that runs attempts in order, starting at index `start`."""
 
     def __init__(
         self,
@@ -138,11 +138,11 @@ class _Fork:
         seconds: float,
     ) -> None:
         self._attempts, self._start, self._prepare = attempts, start, prepare
-        self._most = max(1, math.ceil(seconds))
+        self._seconds_limit = max(1, math.ceil(seconds))
         self.hung = False
         self.code = 0
         self.seconds = 0.0
-        """CPU seconds of the process."""
+        """CPU seconds that the process used."""
 
     def __enter__(self) -> "_Fork":
         self._child = Child(self._try)
@@ -171,7 +171,7 @@ class _Fork:
     def _try(self, answers: int) -> int:
         """Run the attempts in the child process.
 
-        What is found after a fault is tried again by another process, whose memory is undamaged.
+        After a fault, a finding only asks for a retry by a new process, whose memory is undamaged.
         """
         (attempts, fates), at = self._attempts, self._start
         try:
@@ -181,7 +181,7 @@ class _Fork:
             os.closerange(0, answers)
             os.closerange(answers + 1, answers + 64)
             leave_network()
-            limit(self._most, _MEMORY)
+            limit(self._seconds_limit, _MEMORY)
             refuse_calls()
             self._prepare()
             survived = 0
