@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 TRAFFIC = Heading("Traffic")
-_MOST = 1_000_000_000
-"""Largest value of options that count something."""
+_MAX_COUNT = 1_000_000_000
+"""Largest value of the options `--packets` and `--blocks`."""
 TRACE_ENTRY = TRAFFIC.option(
     "--entry FUNCTION",
     "Pass the packets to FUNCTION: 'NAT::push' (default: push, simple_action or pull of the "
@@ -29,7 +29,7 @@ CONFIG = TRAFFIC.option(
 PACKETS = TRAFFIC.option(
     "--packets COUNT",
     "Run only the first COUNT packets of the trace (default: %(default)s).",
-    type=within(int, 1, _MOST),
+    type=within(int, 1, _MAX_COUNT),
     default=100_000,
 )
 STRIP = TRAFFIC.option(
@@ -43,7 +43,7 @@ BLOCK_LIMIT = TRAFFIC.option(
     "--blocks COUNT",
     "Stop with an error if one packet executes more than COUNT basic blocks (treated as an "
     "endless loop) (default: %(default)s).",
-    type=within(int, 1, _MOST),
+    type=within(int, 1, _MAX_COUNT),
     default=1_000_000,
 )
 MAPS = TRAFFIC.option(
@@ -64,60 +64,60 @@ SETUP = TRAFFIC.option(
 _NAME = re.compile(r"[\w:.$~]+")
 
 
-def require_trace(given: Namespace) -> None:
-    """Check that no option of a run is given without a trace.
+def require_trace(options: Namespace) -> None:
+    """Check that options of a run over a trace are only set together with `--traffic`.
 
     Raises:
-        OptionError: when one is given.
+        OptionError: when an option of a run is set without a trace.
     """
-    if given.traffic is not None:
+    if options.traffic is not None:
         return
-    for name, value, least in (
-        ("--config", given.config, CONFIG),
-        ("--packets", given.packets, PACKETS),
-        ("--strip", given.strip, STRIP),
-        ("--blocks", given.blocks, BLOCK_LIMIT),
-        ("--maps", given.maps, MAPS),
-        ("--setup", given.setup, SETUP),
+    for name, value, option in (
+        ("--config", options.config, CONFIG),
+        ("--packets", options.packets, PACKETS),
+        ("--strip", options.strip, STRIP),
+        ("--blocks", options.blocks, BLOCK_LIMIT),
+        ("--maps", options.maps, MAPS),
+        ("--setup", options.setup, SETUP),
     ):
-        if value != least.settings["default"]:
+        if value != option.settings["default"]:
             raise OptionError(name, "is for a function that runs; --traffic is missing")
 
 
-def read_maps(given: Namespace) -> "MapsFile | None":
+def read_maps(options: Namespace) -> "MapsFile | None":
     """Return the content of maps before the first packet; None without --maps.
 
     Raises:
         InputError: when the file cannot be read.
-        OptionError: when the source has no maps that run here.
+        OptionError: when the source is not an XDP program in C.
     """
-    if given.maps is None:
+    if options.maps is None:
         return None
     from slowpath.core.engine.errors import MapsFile
     from slowpath.core.inputs import read_text
     from slowpath.insights.source.sources import is_xdp
 
-    if not is_xdp(given.file):
-        raise OptionError("--maps", f"is for XDP programs in C; {given.file} is none")
-    return MapsFile(given.maps, read_text(given.maps))
+    if not is_xdp(options.file):
+        raise OptionError("--maps", f"is for XDP programs in C; {options.file} is none")
+    return MapsFile(options.maps, read_text(options.maps))
 
 
 def split_setup(setup: list[str] | None) -> tuple[list[str], list[str]]:
-    """Return the functions of --setup, and its code."""
+    """Split the values of `--setup` into names of functions and pieces of code."""
     setup = setup or []
-    functions = [one for one in setup if _NAME.fullmatch(one)]
-    return functions, [one for one in setup if one not in functions]
+    functions = [text for text in setup if _NAME.fullmatch(text)]
+    return functions, [text for text in setup if text not in functions]
 
 
-def run_settings(given: Namespace, maps: "MapsFile | None") -> "RunSettings":
+def run_settings(options: Namespace, maps: "MapsFile | None") -> "RunSettings":
     """Return the settings of a run from the options."""
     from slowpath.insights.source.framework import SETUP as CODE
     from slowpath.insights.trace.request import RunSettings
 
-    functions, code = split_setup(given.setup)
+    functions, code = split_setup(options.setup)
     setup = (*functions, *([CODE] if code else []))
     return RunSettings(
-        given.entry, given.config, given.packets, given.strip, given.blocks, maps, setup
+        options.entry, options.config, options.packets, options.strip, options.blocks, maps, setup
     )
 
 
@@ -147,7 +147,7 @@ MEMORY = _ANALYSIS.option(
 
 
 class Limits(NamedTuple):
-    """Compiler settings of a source, and limits of time and memory."""
+    """Compiler settings for a source, and limits on time and memory."""
 
     clang: "Clang"
     seconds: float | None  # None: no limit
@@ -155,7 +155,7 @@ class Limits(NamedTuple):
 
 
 class Work(NamedTuple):
-    """A source with its compiler settings, and limits of time and memory."""
+    """A source with its compiler settings, and limits on time and memory."""
 
     source: "Source"
     clang: "Clang"
@@ -163,7 +163,7 @@ class Work(NamedTuple):
     memory: int | None  # bytes; None: no limit
 
 
-def read_limits(given: Namespace) -> Limits:
+def read_limits(options: Namespace) -> Limits:
     """Return the compiler settings and limits that the options set.
 
     Raises:
@@ -174,50 +174,50 @@ def read_limits(given: Namespace) -> Limits:
     from slowpath.core.programs.sources import Clang
 
     flags: tuple[str, ...] = ()
-    if given.cflags is not None:
-        flags = read_option("--cflags", lambda text: _flags(text, given.file), given.cflags)
-    flags = (*flags, *_setup(given))
+    if options.cflags is not None:
+        flags = read_option("--cflags", lambda text: _flags(text, options.file), options.cflags)
+    flags = (*flags, *_setup(options))
     memory = default_limit()
-    if given.memory is not None:
-        memory = read_option("--memory", parse_size, given.memory)
-    until = None if given.deadline is None else time.monotonic() + given.deadline
-    return Limits(Clang(flags, until=until, memory_bytes=memory), given.deadline, memory)
+    if options.memory is not None:
+        memory = read_option("--memory", parse_size, options.memory)
+    until = None if options.deadline is None else time.monotonic() + options.deadline
+    return Limits(Clang(flags, until=until, memory_bytes=memory), options.deadline, memory)
 
 
-def read_work(given: Namespace, *, runs: bool = False) -> Work:
+def read_work(options: Namespace, *, runs: bool = False) -> Work:
     """Compile the source, and return it with the limits that the options set.
 
-    Sources compile for this machine. XDP programs that run (`runs`), and kernel sources that do not
-    compile for this machine, compile for BPF.
+    Sources compile for this machine. Two sorts compile for BPF: XDP programs if the caller runs
+    them (`runs`), and kernel sources that do not compile for this machine.
 
     Raises:
-        InputError: when the file cannot be read or compiled, or the deadline passed.
+        InputError: when the file cannot be read or compiled, or the deadline passes first.
         OptionError: when an option is invalid.
     """
     from slowpath.core.errors import StoppedError
     from slowpath.insights.trace.xdp_sources import load_examined, load_runnable
 
-    clang, _, memory = read_limits(given)
+    clang, _, memory = read_limits(options)
     if runs:
-        source = load_runnable(given.file, clang, filled=given.maps is not None)
+        source = load_runnable(options.file, clang, filled=options.maps is not None)
     else:
-        source = load_examined(given.file, clang)
+        source = load_examined(options.file, clang)
     left = None if clang.until is None else clang.until - time.monotonic()
     if left is not None and left <= 0:
-        raise StoppedError(given.file, "deadline while clang compiled it")
+        raise StoppedError(options.file, "deadline while clang compiled it")
     return Work(source, clang, left, memory)
 
 
-def _setup(given: Namespace) -> tuple[str, ...]:
+def _setup(options: Namespace) -> tuple[str, ...]:
     """Return clang flags for the code of `--setup`; none if the command lacks the option.
 
     Raises:
-        OptionError: when clang does not compile the file, or a piece of code is not a single line.
+        OptionError: when the file is not C or C++, or a piece of code is not a single line.
     """
     from slowpath.insights.source.sources import is_source, setup_flags
 
-    code = split_setup(given.setup)[1] if "setup" in given else []
-    if code and not is_source(given.file):
+    code = split_setup(options.setup)[1] if "setup" in options else []
+    if code and not is_source(options.file):
         raise OptionError("--setup", "the file is no source in C or C++: only functions can run")
     if any(cut in piece for piece in code for cut in ("\n", "\r", "//")):
         raise OptionError("--setup", "is one line of C without //; give it once for each line")
@@ -228,7 +228,7 @@ def _flags(text: str, file: str) -> tuple[str, ...]:
     """Split flags for clang as a shell does.
 
     Raises:
-        ValueError: when a quotation is not closed, or clang does not compile the file.
+        ValueError: when a quotation is not closed, or the file is not C or C++.
     """
     import shlex
 

@@ -1,4 +1,4 @@
-"""Output of insights: files, formats, warnings, rounded numbers."""
+"""Output shared by insights commands: checks of files, warnings, formatted numbers."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,9 @@ GUESS = "what is said of them is a guess"
 
 
 def check_output(output: str | None, read: Sequence[str]) -> None:
-    """Check that a file can be written, in a known format, without replacing an input.
+    """Check that `--output` can be written, in a known format, without replacing an input.
+
+    `read` are the input files.
 
     Raises:
         OptionError: when a check fails.
@@ -28,12 +30,12 @@ def check_output(output: str | None, read: Sequence[str]) -> None:
 def warn_of_extrapolation(
     file: str, what: str, unusual: Sequence[tuple[str, Sequence[str]]]
 ) -> None:
-    """Warn about items that differ from all measured ones.
+    """Warn about items whose values lie outside of all measurements.
 
     Args:
         file: name of the file with the items.
         what: noun and verb to follow a number: `functions are`.
-        unusual: name of each item, with the columns that differ (empty for most items).
+        unusual: name of each item, with the columns outside (empty for most items).
     """
     odd = [f"{name} ({', '.join(columns)})" for name, columns in unusual if columns]
     if odd:
@@ -47,11 +49,8 @@ def warn(file: str, text: str) -> None:
 
 
 def number(value: float) -> str:
-    """Format a number: without decimals if it is whole, else with six digits."""
+    """Format a number: without decimals if it is whole, else with six significant digits."""
     return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"
-
-
-_PERCENT = 100
 
 
 def rounded(number: float, digits: int = 6) -> float:
@@ -61,10 +60,10 @@ def rounded(number: float, digits: int = 6) -> float:
 
 def percent(share: float | None, digits: int = 1) -> str:
     """Format a share in percent; return an empty string for None."""
-    return "" if share is None else f"{_PERCENT * share:.{digits}f} %"
+    return "" if share is None else f"{100 * share:.{digits}f} %"
 
 
-def quantity(count: float, what: str) -> str:
+def quantity(count: float, unit: str) -> str:
     """Format a count with its unit: 1 byte, 4,096 bytes, 2.5 reads."""
     digits = f"{count:,}" if isinstance(count, int) else f"{count:,g}"
-    return f"{digits} {what}{'' if count == 1 else 's'}"
+    return f"{digits} {unit}{'' if count == 1 else 's'}"

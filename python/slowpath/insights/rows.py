@@ -1,6 +1,6 @@
-"""Rows of CSV and JSON lines files, of any columns.
+"""Rows of CSV and JSON lines files with any columns.
 
-Errors name the file and the line, counted in the decompressed text.
+Errors name the file and the line number in the decompressed text.
 """
 
 import zlib
@@ -122,6 +122,8 @@ def _check_header(file: str, header: Sequence[str]) -> None:
 def named_tables(found: Spanned, kind: str, above: str = "") -> list[Spanned]:
     """Return the tables of a list; later errors locate each table by its name.
 
+    Errors call a table `kind` and its name, after `above`, the name of what encloses the list.
+
     Raises:
         InputError: when `found` is not a list of tables with names, or two names are equal.
     """
@@ -130,8 +132,8 @@ def named_tables(found: Spanned, kind: str, above: str = "") -> list[Spanned]:
         name = mapping(one).get("name")
         if name is None:
             one.place.refuse("lacks name")
-        said = text(name)
-        if said in known:
-            name.place.refuse(f"there is {said!r} already")
-        known[said] = called(one, f"{above}{kind} {said}")
+        key = text(name)
+        if key in known:
+            name.place.refuse(f"there is {key!r} already")
+        known[key] = called(one, f"{above}{kind} {key}")
     return [*known.values()]

@@ -37,9 +37,9 @@ POINTS: dict[Role, Kind] = {
     "packet": "context",  # like a program's context, the object has pointers into the packet
     "mbuf": "context",
     "burst": "unknown",
-    "one": "unknown",
+    "count": "unknown",
     "time": "unknown",
-    "given": "state",
+    "pointer": "state",
 }
 """Target of a parameter's pointer by role of the parameter."""
 

@@ -61,7 +61,7 @@ def head(entry: Entry, names: Sequence[str], packet: int, begin: str, result: st
     if "element" in entry.roles:
         yield f"  %{APART}key = alloca i32, align 4"
         yield f"  store i32 0, ptr %{APART}key, align 4"
-    lent = {one.place: one for one in entry.given}
+    lent = {one.place: one for one in entry.targets}
     parameters = zip(entry.roles, entry.function.parameters, names, strict=True)
     for at, (role, one, name) in enumerate(parameters):
         if at in lent:
@@ -112,7 +112,7 @@ def _lent(one: PointerTarget) -> str:
 
 def further(entry: Entry) -> Iterator[str]:
     """Yield variables for further pointers whose target is not in the module."""
-    for one in entry.given:
+    for one in entry.targets:
         if one.type is not None and not one.variables:
             kind = f"[{one.type.size} x i8]"
             yield f"@{_LENT}{one.place} = dso_local global {kind} zeroinitializer, align 16"
@@ -154,7 +154,7 @@ def _given(role: Role, name: str, bits: int) -> Iterator[str]:
                 yield f"  {name} = trunc i64 %{APART}length to i{bits}"
         case "port":
             yield f"  {name} = add i{bits} 0, 0"
-        case "one":
+        case "count":
             yield f"  {name} = add i{bits} 0, 1"
         case "element":
             given = f"(ptr @{_STATE}, ptr %{APART}key)"
@@ -316,9 +316,9 @@ class _Wrapping:
             if _DEBUGS.match(line):
                 continue
             made = rewrite_line(_EXTENDED.sub(r"\1", _DEBUG.sub("", line)))
-            if made.apart is not None:
+            if made.unsupported is not None:
                 known = self._apart.setdefault((name, block), Counter())
-                known[f"{made.apart}; counted as unsigned"] += 1
+                known[f"{made.unsupported}; counted as unsigned"] += 1
             if made.calls is not None:
                 self._called[made.calls[0]] = made.calls[1]
             if made.text is not None:

@@ -1,11 +1,12 @@
 """Compilation of C or C++ to BPF that keeps each stage: LLVM IR, assembler, object.
 
 Assembler and object come from the LLVM IR without further passes, so all three have the same
-blocks. The object is the one that clang makes in a single step (`tests/test_insights_blocks.py`).
+blocks. The object equals the one that clang makes in a single step
+(`tests/insights/test_insights_blocks.py`).
 
-clang reads the source as for this machine, as `slowpath insights counts` does, so that it finds the
-headers that the source is written for. Both machines are little-endian with 64-bit pointers, so the
-LLVM IR is also valid for BPF. The passes run for BPF, as they would for a program.
+Functions that are not BPF programs are read for this machine, as in `slowpath insights counts`, so
+that clang finds the headers that they need. Both machines are little-endian with 64-bit pointers,
+so the LLVM IR is also valid for BPF. The optimisation passes then run for BPF.
 """
 
 import re
@@ -23,7 +24,7 @@ from slowpath.insights.source.modules import bracketed_prefix, split_at_commas
 from slowpath.insights.source.sources import compile_source
 
 TRIPLE, CPU = "bpf", "v3"
-"""BPF's name in LLVM, and the version of its instruction set that clang gets in `OBJECT`."""
+"""BPF's name in LLVM, and the version of its instruction set that `OBJECT` requests."""
 LAYOUT = "e-m:e-p:64:64-i64:64-i128:128-n32:64-S128"
 """Data layout of LLVM IR for BPF."""
 NAMES = "-fno-discard-value-names"
@@ -75,10 +76,9 @@ def compile_to_ir(file: str, clang: Clang) -> str:
 
 
 def named(text: str) -> str:
-    """Return the text with a name for each block, as assembler omits blocks without one.
+    """Return the text with a name for each block; assembler omits blocks without a name.
 
-    Names begin with `n.`. They begin with more dots if a variable `n` of the function already has
-    values named `n.1` and so on.
+    Names begin with `n.`, or with more dots if the function already has values `n.1` and so on.
     """
     return _BODY.sub(lambda body: _body_named(body[0]), _with_entries(text))
 
@@ -104,12 +104,12 @@ def _with_entries(text: str) -> str:
 
 
 def programs(text: str) -> list[str]:
-    """Return the names of the programs: functions with a section of their own."""
+    """Return the names of the BPF programs: functions that declare a section."""
     return [one.strip('"') for one in _PROGRAM.findall(text)]
 
 
 def without_other_programs(text: str, program: str) -> str:
-    """Return the text without all programs but one."""
+    """Return the text with only one of its programs; other functions stay."""
 
     def kept(body: re.Match[str]) -> str:
         name = _PROGRAM.match(body[0])
@@ -122,7 +122,7 @@ def lowered(file: str, llvm: str, clang: Clang) -> Steps:
     """Compile LLVM IR to assembler and object; `file` names the source in messages.
 
     Raises:
-        InputError: if clang cannot compile it for BPF, such as a call through a pointer.
+        InputError: if clang cannot compile it for BPF, for example a call through a pointer.
         StoppedError: if the deadline passes first.
     """
     assembler = from_llvm(file, llvm, clang, _ASSEMBLER).decode(errors="replace")
@@ -145,8 +145,8 @@ def from_llvm(file: str, llvm: str, clang: Clang, form: Form) -> bytes:
             raise
         except InputError as problem:  # omit the command, as it names a temporary file
             reason = problem.reason.partition("; the command: ")[0]
-            for nowhere in (f"{path}:", "<unknown>:0:0: "):
-                reason = reason.replace(nowhere, "")
+            for location in (f"{path}:", "<unknown>:0:0: "):
+                reason = reason.replace(location, "")
             raise InputError(file, f"no code for BPF: {reason}") from None
 
 
@@ -177,7 +177,7 @@ _PASSED = re.compile(
 
 
 def read(file: str, clang: Clang) -> str:
-    """Compile a source to LLVM IR before any pass, and declare it as IR for BPF.
+    """Compile a source to LLVM IR before any pass, with BPF as the target of the IR.
 
     Raises:
         InputError: if the source does not compile.
@@ -191,24 +191,21 @@ def read(file: str, clang: Clang) -> str:
 def optimise_for_bpf(file: str, text: str, roots: Iterable[str], clang: Clang) -> str:
     """Run the passes for BPF on LLVM IR.
 
-    Functions in `roots`, and support functions of the headers, are not removed or merged into
-    others.
-
+    The functions in `roots` and the support functions of the headers stay separate functions.
     Variables that the module never reads stay too: a control plane may read them.
 
     Raises:
         InputError: if clang cannot compile it.
         StoppedError: if the deadline passes first.
     """
-    wanted = frozenset(roots)
+    symbols = frozenset(roots)
     text = _VARIABLE.sub(r"\g<1>\g<2>", text)
-    text = _DEFINE.sub(lambda one: _linked(one, wanted), text)
-    made = from_llvm(file, text, clang, OPTIMISED)
-    return named(made.decode(errors="replace"))
+    text = _DEFINE.sub(lambda head: _linked(head, symbols), text)
+    return named(from_llvm(file, text, clang, OPTIMISED).decode(errors="replace"))
 
 
 def packed(file: str, text: str, clang: Clang) -> bytes:
-    """Convert the text of LLVM IR to bitcode, which other versions of LLVM also read.
+    """Convert text of LLVM IR to bitcode, which other versions of LLVM also read.
 
     Raises:
         InputError: if clang cannot read it.
@@ -222,10 +219,10 @@ def for_host(text: str) -> str:
     return _PASSED.sub(r"freeze \g<1>\g<2>", _TARGET.sub("", text))
 
 
-def _linked(one: re.Match[str], wanted: frozenset[str]) -> str:
-    """Return the head of a function with external linkage if wanted, else internal linkage."""
-    bare = one[3].strip('"')
-    if bare not in wanted and is_support(bare, ""):
-        return one[0]
-    linkage = "" if bare in wanted else "internal "
-    return f"define {linkage}{_LINKAGE.sub('', one[1])}{_COMDAT.sub('', one[2])}"
+def _linked(head: re.Match[str], external: frozenset[str]) -> str:
+    """Return the head of a function with external linkage if requested, else internal linkage."""
+    symbol = head[3].strip('"')
+    if symbol not in external and is_support(symbol, ""):
+        return head[0]
+    linkage = "" if symbol in external else "internal "
+    return f"define {linkage}{_LINKAGE.sub('', head[1])}{_COMDAT.sub('', head[2])}"

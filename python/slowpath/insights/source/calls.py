@@ -24,7 +24,7 @@ _NAMED = re.compile(r'@("[^"]*"|[\w.$-]+)')
 
 
 def reachable_functions(functions: Mapping[str, Function], entry: str) -> set[str]:
-    """Return the functions with bodies that an entry may call, including the entry."""
+    """Return the entry and the functions with bodies that it may call, also indirectly."""
     found, left = {entry}, [entry]
     while left:
         new = {name for name in functions[left.pop()].calls if name in functions} - found
@@ -34,34 +34,35 @@ def reachable_functions(functions: Mapping[str, Function], entry: str) -> set[st
 
 
 def dominated_by(calls: Mapping[str, Collection[str]], function: str) -> frozenset[str]:
-    """Return the functions that run only if `function` does, including `function`.
+    """Return the functions that run only if `function` runs, including `function`.
 
-    `calls` has, by symbol of each function with a body, the functions that it calls, with or
-    without bodies.
+    `calls` maps each function with a body to the functions that it calls, with or without bodies.
     """
-    called = {name for of in calls.values() for name in of}
-    first = {name for name in calls if name not in called} - {function}
+    called = {name for callees in calls.values() for name in callees}
+    entries = {name for name in calls if name not in called} - {function}
     return frozenset(
-        reachable_from(calls, [function]) - reachable_from(calls, first, but=function)
+        reachable_from(calls, [function]) - reachable_from(calls, entries, excluded=function)
     ) | {function}
 
 
 def reachable_from(
     calls: Mapping[str, Collection[str]],
-    begun: Collection[str],
-    through: Mapping[str, Collection[str]] = MappingProxyType({}),
+    entries: Collection[str],
+    pointed: Mapping[str, Collection[str]] = MappingProxyType({}),
     *,
-    but: str | None = None,
+    excluded: str | None = None,
 ) -> set[str]:
-    """Return the functions with bodies that `begun` reach by calls and by `through` pointers.
+    """Return the entries and the functions with bodies that they reach, except through `excluded`.
 
-    The result includes `begun`. `calls` is as in `only_through`; the function `but` is not entered.
+    `calls` maps each function with a body to the functions that it calls; `pointed` maps a function
+    to those that it may call through pointers.
     """
-    found = {name for name in begun if name in calls}
+    found = {name for name in entries if name in calls}
     left = list(found)
     while left:
         name = left.pop()
-        new = {one for one in (*calls[name], *through.get(name, ())) if one in calls and one != but}
+        callees = (*calls[name], *pointed.get(name, ()))
+        new = {callee for callee in callees if callee in calls and callee != excluded}
         left += new - found
         found |= new
     return found
@@ -69,17 +70,14 @@ def reachable_from(
 
 def receives_dpdk_packets(functions: Mapping[str, Function], entry: str) -> bool:
     """Return true if a function, or one that it calls, receives packets from a DPDK port."""
-    return any(_is_receiver(functions[name]) for name in reachable_functions(functions, entry))
-
-
-def _is_receiver(function: Function) -> bool:
-    return function.shown == _RECEIVES and function.supports
+    reached = (functions[name] for name in reachable_functions(functions, entry))
+    return any(function.shown == _RECEIVES and function.supports for function in reached)
 
 
 def dpdk_callbacks(functions: Mapping[str, Function]) -> dict[str, bool]:
-    """Return the functions, by symbol, that are registered as DPDK callbacks for packets.
+    """Return the functions that are registered as DPDK callbacks for packets, by symbol.
 
-    The value is true for a callback that gets packets that could not be sent.
+    The value is true if the callback gets packets that could not be sent.
     """
     found = dict[str, bool]()
     for function in functions.values():
@@ -87,16 +85,16 @@ def dpdk_callbacks(functions: Mapping[str, Function]) -> dict[str, bool]:
             for one in block.instructions:
                 if one.opcode != "call":
                     continue
-                called, *given = [name.strip('"') for name in _NAMED.findall(one.text)] or [""]
+                called, *passed = [name.strip('"') for name in _NAMED.findall(one.text)] or [""]
                 shown = functions[called].shown if called in functions else called
                 if shown in _CALLED_BACK:
-                    found |= {name: shown == _UNSENT for name in given if name in functions}
+                    found |= {name: shown == _UNSENT for name in passed if name in functions}
     return found
 
 
 def recursive(functions: Mapping[str, Function]) -> set[str]:
     """Return the functions that may call themselves, directly or through others."""
-    left = _in_circles(functions)
+    left = _reaching_cycles(functions)
     return {
         name
         for name, function in left.items()
@@ -104,17 +102,17 @@ def recursive(functions: Mapping[str, Function]) -> set[str]:
     }
 
 
-def _in_circles(functions: Mapping[str, Function]) -> dict[str, Function]:
+def _reaching_cycles(functions: Mapping[str, Function]) -> dict[str, Function]:
     """Return the functions that reach a call cycle.
 
-    There are usually none, so that no function needs a search of its own.
+    Most sources have none; `recursive` then searches from no function.
     """
     callers: dict[str, set[str]] = {name: set() for name in functions}
     calls = {name: set(one.calls) & functions.keys() for name, one in functions.items()}
-    for name, those in calls.items():
-        for one in those:
-            callers[one].add(name)
-    done = [name for name, those in calls.items() if not those]
+    for name, callees in calls.items():
+        for callee in callees:
+            callers[callee].add(name)
+    done = [name for name, callees in calls.items() if not callees]
     found = dict(functions)
     while done:
         name = done.pop()
@@ -127,7 +125,7 @@ def _in_circles(functions: Mapping[str, Function]) -> dict[str, Function]:
 
 
 def source_functions(functions: Mapping[str, Function]) -> list[str]:
-    """Return the symbols of the source's own functions; without any, those of user headers."""
+    """Return the symbols of the functions in the source file; if none, those in user headers."""
     users = [name for name, one in functions.items() if not one.supports]
     return [name for name in users if functions[name].own] or users
 
@@ -135,11 +133,11 @@ def source_functions(functions: Mapping[str, Function]) -> list[str]:
 def roots(file: str, functions: Mapping[str, Function]) -> list[str]:
     """Return the symbols of the functions that no other function of the source calls.
 
-    `main` takes no packets and only calls such functions to test them, so it counts only if there
-    is no other.
+    `main` is ignored unless it is the only function: it takes no packets, and often just calls
+    other functions to test them.
 
     Raises:
-        InputError: if there is none.
+        InputError: if each function is called by another function.
     """
     own = [name for name in source_functions(functions) if functions[name].shown != "main"]
     own = own or source_functions(functions)
@@ -152,10 +150,10 @@ def roots(file: str, functions: Mapping[str, Function]) -> list[str]:
 
 
 def find_entry(file: str, functions: Mapping[str, Function], entry: str) -> str:
-    """Return the symbol of a function that the user names as in the source or by symbol.
+    """Return the symbol of the function that the user calls `entry`: its source name or symbol.
 
     Raises:
-        InputError: if there is none, or if it reaches inline assembly or recursion.
+        InputError: if there is none, there are several, or it reaches inline assembly or recursion.
     """
     named = [
         name
@@ -181,9 +179,9 @@ def find_entry(file: str, functions: Mapping[str, Function], entry: str) -> str:
             raise InputError(
                 file, f"{where}{function.shown} has inline assembly, which is not understood"
             )
-    circles = recursive({name: functions[name] for name in inside})
-    if circles:
-        first = functions[min(circles)]
+    cycles = recursive({name: functions[name] for name in inside})
+    if cycles:
+        first = functions[min(cycles)]
         raise InputError(
             file, f"{first.place}: {first.shown} is recursive, which the card does not have"
         )

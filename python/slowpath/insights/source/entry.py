@@ -1,7 +1,8 @@
-"""The function that gets the packets, and the roles of its parameters."""
+"""Choice of the function that gets the packets, and the roles of its parameters."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -25,19 +26,19 @@ Role = Literal[
     "packet",
     "mbuf",
     "burst",
-    "one",
+    "count",
     "port",
     "bytes",
     "length",
     "end",
     "context",
     "time",
-    "given",
+    "pointer",
 ]
-"""`burst` is an array of pointers to DPDK packets, `one` is their number, and `time` is their
-arrival time. `given` is any further pointer of a function that takes such packets
-(`pointer_parameters.py`)."""
-_FRAMES = ("xdp_md", "__sk_buff", "sk_buff", "xdp_buff")
+"""`mbuf` is one DPDK packet, `burst` an array of pointers to DPDK packets, `count` the length of
+that array, and `time` the arrival time of the packets. `pointer` is any other pointer parameter of
+a function for DPDK packets; `pointer_parameters.py` finds memory for it."""
+_DESCRIPTORS = ("xdp_md", "__sk_buff", "sk_buff", "xdp_buff")
 _BURST = "rte_mbuf *"
 _ROLES: dict[str, Role] = {
     "Packet": "packet",
@@ -55,13 +56,12 @@ _HELPERS = "slowpath_xdp_move"
 _COUNTS = re.compile(
     r"(n|nb|num|cnt|count|size|len|length)(_?[a-z]*\d*)?$|.*_(n|nb|num|cnt|count)$"
 )
-"""Names of parameters for a number of packets."""
+"""Names of parameters that count packets."""
 _TIMES = re.compile(
     r"(now|time|tms|tsc|ts|cycles|timestamp)\d*$|(cur|current)_\w+|.*_(now|time|tms|tsc|cycles)$"
 )
-"""Names of parameters for a time."""
-_MOMENT = 64
-"""Width of a time in bits."""
+"""Names of parameters that are times."""
+_TIME_BITS = 64
 _METHODS = ("push", "simple_action", "pull", "push_batch", "simple_action_batch")
 _ROOTS = ("Element", "BatchElement")
 """Base classes of all elements, whose methods only pass packets on."""
@@ -78,16 +78,16 @@ class Entry(NamedTuple):
 
     function: Function
     roles: tuple[Role, ...]
-    element: str | None  # the symbol of the element whose method it is
-    gives: Literal["packet", "number", "nothing"]
-    given: tuple[PointerTarget, ...] = ()
-    """Targets of further pointers, once `with_given` has determined them."""
+    element: str | None  # symbol of the element, if the function is its method
+    result: Literal["packet", "number", "nothing"]
+    targets: tuple[PointerTarget, ...] = ()
+    """Targets of the parameters with role `pointer`; `with_pointer_targets` sets them."""
     receives: bool = False
     """True if the function takes no packets, but receives them from DPDK ports."""
 
     @property
     def click(self) -> bool:
-        """Return true if packets come as Click objects."""
+        """Return true if packets come as Click's `Packet` objects."""
         return self.element is not None or "packet" in self.roles
 
     @property
@@ -105,12 +105,12 @@ def choose_entry(
     file: str,
     functions: Mapping[str, Function],
     named: str | None,
-    behind: Collection[str] = (),
+    tail_called: Collection[str] = (),
 ) -> Entry:
-    """Choose the named function; else the packet method of an element, or the only root.
+    """Choose the function named `named`; else the packet method of an element, or the only root.
 
-    A root is a function that no other function of the source calls. `behind` has the symbols of XDP
-    programs that arrays of programs hold.
+    A root is a function that no other function of the source calls. `tail_called` has the symbols
+    of XDP programs that program arrays hold; such a program is chosen only if there is no other.
 
     Raises:
         InputError: if there is none, it cannot be called with packets, or it reaches inline
@@ -118,19 +118,19 @@ def choose_entry(
     """
     elements = _elements(functions)
     if named is None and _HELPERS in functions:
-        named = _program(file, functions, behind)
+        named = _program(file, functions, tail_called)
     alone = _named_as(file, elements)
-    name = named if named is not None else _usual(file, functions, elements, alone)
+    name = named if named is not None else _default_name(file, functions, elements, alone)
     symbol = find_entry(file, functions, name)
     function = functions[symbol]
-    itself = _receives(functions, symbol)
-    if itself and function.shown == "main" and function.parameters:
+    receives = _receives(functions, symbol)
+    if receives and function.shown == "main" and function.parameters:
         reason = "main receives packets itself, and does not run, as nobody gives its arguments"
         remedy = "have its loop in a function of its own, and in one of RTE_INIT what that needs"
         raise InputError(file, f"{function.place}: {reason}; {remedy}")
     if _HELPERS in functions and _takes_context(function):
         roles: tuple[Role, ...] = ("context",)
-    elif itself:
+    elif receives:
         roles = tuple(_of_loop(file, function, one) for one in function.parameters)
     else:
         roles = tuple(_role(file, function, one) for one in function.parameters)
@@ -144,7 +144,7 @@ def choose_entry(
         candidates = [alone] if alone and named is None else elements
         element = owner if owner in elements else _only(file, function, owner, candidates)
     if (
-        not itself
+        not receives
         and not {"packet", "mbuf", "burst", "bytes", "context"} & set(roles)
         and function.shown.rpartition("::")[2] != "pull"
     ):
@@ -157,67 +157,63 @@ def choose_entry(
     packets = element is not None or "packet" in roles
     pointer = packets and function.result == "pointer"
     number = function.result in _NUMBERS
-    gives: Literal["packet", "number", "nothing"] = "packet" if pointer else "nothing"
+    result: Literal["packet", "number", "nothing"] = "packet" if pointer else "nothing"
     return Entry(
         function,
         roles,
         None if element is None else ELEMENT + element,
-        "nothing" if itself else "number" if number else gives,
-        receives=itself,
+        "nothing" if receives else "number" if number else result,
+        receives=receives,
     )
 
 
 def with_pointer_targets(
     file: str, text: str, functions: Mapping[str, Function], entry: Entry
 ) -> Entry:
-    """Return the entry with the targets of its further pointers; `text` is the functions' module.
+    """Return the entry with `targets`; `text` is the module of the functions as LLVM writes it.
 
     Raises:
-        InputError: if the target of a pointer is not available.
+        InputError: if there is no target for a parameter.
     """
-    places = [at for at, role in enumerate(entry.roles) if role == "given"]
-    if not places:
+    indices = [index for index, role in enumerate(entry.roles) if role == "pointer"]
+    if not indices:
         return entry
-    giving = TargetFinder(file, text, functions)
-    return entry._replace(given=tuple(giving.given(entry.function, at) for at in places))
+    finder = TargetFinder(file, text, functions)
+    return entry._replace(targets=tuple(finder.target(entry.function, at) for at in indices))
 
 
 def uses_dpdk(symbols: Iterable[str]) -> bool:
-    """Return true if the symbols include DPDK's, whose functions may have further pointers."""
+    """Return true if the symbols show that the source uses the DPDK headers of slowpath."""
     return _ARRIVE in symbols
 
 
 def pointer_target_variables(file: str, text: str, functions: Mapping[str, Function]) -> set[str]:
-    """Return the symbols of variables that further pointers of functions may point to.
+    """Return the symbols of variables that parameters with role `pointer` may point to.
 
-    `text` is the functions' module before passes, which would remove variables that only such
-    pointers use.
+    `text` is the module of the functions before the passes, which would remove variables that only
+    such parameters use.
     """
-    asked = [
+    parameters = [
         (function, at)
         for name, function in functions.items()
         if not function.supports
-        if (itself := _receives(functions, name)) or _takes_mbufs(function)
+        if (receives := _receives(functions, name)) or _takes_mbufs(function)
         for at, one in enumerate(function.parameters)
         if one.kind == "pointer" and one.plain
-        if itself or _pointed(function, one) == "given"
+        if receives or _pointer_role(function, one) == "pointer"
     ]
     found = set[str]()
-    if not asked:
+    if not parameters:
         return found
-    giving = TargetFinder(file, text, functions)
-    for function, at in asked:
-        try:
-            given = giving.given(function, at)
-        except InputError:  # reported when a user names the function
-            continue
-        found |= {*given.variables, *given.pointers}
+    finder = TargetFinder(file, text, functions)
+    for function, at in parameters:
+        with suppress(InputError):  # reported when a user names the function
+            target = finder.target(function, at)
+            found |= {*target.variables, *target.pointers}
     return found
 
 
-def packet_functions(
-    file: str, functions: Mapping[str, Function], named: str | None, behind: Collection[str] = ()
-) -> list[str]:
+def packet_functions(file: str, functions: Mapping[str, Function], named: str | None) -> list[str]:
     """Return the symbols of functions for packets: the named one, or those that take packets.
 
     Raises:
@@ -226,7 +222,7 @@ def packet_functions(
     if named is not None:
         return [find_entry(file, functions, named)]
     if _elements(functions):
-        return [choose_entry(file, functions, None, behind).function.name]
+        return [choose_entry(file, functions, None).function.name]
     takes = dpdk_functions(functions)
     # A loop may hand its packets to a function of a header.
     takes += [
@@ -238,7 +234,7 @@ def packet_functions(
 
 
 def choice_note(functions: Mapping[str, Function], chosen: Entry, named: str | None) -> str | None:
-    """Return a note for the user if one of several functions was chosen and none was named."""
+    """Return a note for the user if slowpath chose among several functions; None if it did not."""
     shown = chosen.function.shown
     if chosen.xdp and named is None and len(programs_of(functions)) > 1:
         return f"{shown} got the packets, as no array of programs has it; --entry names another one"
@@ -280,10 +276,10 @@ def _takes_context(function: Function) -> bool:
     return len(described) == 1 and described[0] is not None and described[0].pointee == _CONTEXT
 
 
-def _program(file: str, functions: Mapping[str, Function], behind: Collection[str]) -> str:
+def _program(file: str, functions: Mapping[str, Function], tail_called: Collection[str]) -> str:
     """Return the only XDP program, or the only one that is not the target of a tail call."""
     found = programs_of(functions)
-    first = [one for one in found if one.name not in behind] or found
+    first = [one for one in found if one.name not in tail_called] or found
     if len(first) == 1:
         return first[0].name
     if not found:
@@ -306,15 +302,17 @@ def _named_as(file: str, elements: list[str]) -> str | None:
     return next(iter(alike), None)
 
 
-def _usual(
+def _default_name(
     file: str, functions: Mapping[str, Function], elements: list[str], alone: str | None
 ) -> str:
-    """Return the symbol of the function for packets; `alone` is the element that gets them."""
+    """Return the symbol of the function for packets if the user names none.
+
+    `alone` is the element that gets the packets; None if it is unclear or the source has none.
+    """
     if alone is not None:
         for method in _METHODS:
-            wanted = f"::{alone}::{method}"
             for name, function in functions.items():
-                if f"::{function.shown}".endswith(wanted):
+                if f"::{function.shown}".endswith(f"::{alone}::{method}"):
                     return name
         inherited = _inherited(functions, alone)
         if inherited is not None:
@@ -346,16 +344,16 @@ def _usual(
 
 
 def _inherited(functions: Mapping[str, Function], element: str) -> str | None:
-    """Return the inherited method with which an element takes packets.
+    """Return the method with which an element takes packets, if it inherits it; else None.
 
     Base classes are those whose constructor the element's constructor calls.
     """
-    made = [
-        name
+    bases = {
+        functions[called].shown
         for name, one in functions.items()
         if f"::{one.shown}".endswith(f"::{element}::{element}")
-    ]
-    bases = {functions[one].shown for name in made for one in reachable_functions(functions, name)}
+        for called in reachable_functions(functions, name)
+    }
     for method in _METHODS:
         for name, one in functions.items():
             owner, _, last = one.shown.rpartition("::")
@@ -369,40 +367,41 @@ def dpdk_functions(functions: Mapping[str, Function]) -> list[str]:
     """Return the functions that take DPDK packets and that no other such function calls."""
     if _ARRIVE not in functions:
         return []
-    takes = _those(functions, lambda name: _takes_mbufs(functions[name]))
+    takes = _matching(functions, lambda name: _takes_mbufs(functions[name]))
     # A function that receives packets has an array for them.
     takes = [name for name in takes if not receives_dpdk_packets(functions, name)] or takes
     called = {one for name in takes for one in reachable_functions(functions, name) - {name}}
     return [name for name in takes if name not in called]
 
 
-def _those(functions: Mapping[str, Function], which: Callable[[str], bool]) -> list[str]:
+def _matching(functions: Mapping[str, Function], predicate: Callable[[str], bool]) -> list[str]:
     """Return the matching functions of the source, else of its headers; avoid inlined ones."""
     users = [name for name, one in functions.items() if not one.supports]
-    found = list(filter(which, source_functions(functions))) or list(filter(which, users))
+    found = list(filter(predicate, source_functions(functions))) or list(filter(predicate, users))
     return [name for name in found if not functions[name].inlined] or found
 
 
 def _ranked(functions: Mapping[str, Function]) -> list[str]:
     """Return the functions that most likely do the work on DPDK packets.
 
-    If the only receive loop hands its packets to one function, only that one counts; if it hands
-    them to several, the loop does. Functions that are not callbacks precede the others, because a
-    callback gets only a part of the packets. Callbacks and receive loops follow, and last come
-    callbacks for packets that could not be sent.
+    Candidates are the functions that `_handed` returns, else all functions that take DPDK packets.
+    Of these, functions that are not callbacks are preferred, because a callback gets only a part of
+    the packets. The next choice is callbacks and receive loops. Callbacks for packets that could
+    not be sent are the last choice.
     """
-    takes, back = dpdk_functions(functions), dpdk_callbacks(functions)
+    takes, callbacks = dpdk_functions(functions), dpdk_callbacks(functions)
     takes = _handed(functions) or takes
-    unsent = [name for name in takes if back.get(name)]
-    besides = [name for name in takes if back.get(name) is False]
-    return [name for name in takes if name not in back] or [*besides, *_loops(functions)] or unsent
+    unsent = [name for name in takes if callbacks.get(name)]
+    sent = [name for name in takes if callbacks.get(name) is False]
+    direct = [name for name in takes if name not in callbacks]
+    return direct or [*sent, *_loops(functions)] or unsent
 
 
 def _handed(functions: Mapping[str, Function]) -> list[str]:
     """Return the only function to which the receive loop hands its packets.
 
-    If there are several such functions, return the loop. If there are several loops, or the loop
-    hands packets to no function, return nothing.
+    If there are several such functions, return the loop. The list is empty if there are several
+    loops, or the loop hands packets to no function.
     """
     loops = _loops(functions)
     if len(loops) != 1:
@@ -425,8 +424,8 @@ def _receives(functions: Mapping[str, Function], name: str) -> bool:
 
 
 def _loops(functions: Mapping[str, Function]) -> list[str]:
-    """Return the functions that receive packets and call no other function that does."""
-    own = _those(functions, lambda name: _receives(functions, name))
+    """Return the functions that receive packets and call no other function that receives them."""
+    own = _matching(functions, lambda name: _receives(functions, name))
     own = [name for name in own if functions[name].shown != "main"] or own
     return [name for name in own if not {*own} & (reachable_functions(functions, name) - {name})]
 
@@ -434,19 +433,19 @@ def _loops(functions: Mapping[str, Function]) -> list[str]:
 def _of_loop(file: str, function: Function, one: Parameter) -> Role:
     """Return the role of a parameter of a function that receives packets itself."""
     if one.kind == "pointer" and one.plain:
-        return "given"
+        return "pointer"
     if one.kind == "integer":
         return "port"
     return _role(file, function, one)
 
 
 def _takes_mbufs(function: Function) -> bool:
-    said = {one.described.pointee for one in function.parameters if one.described is not None}
-    return bool(said & {"rte_mbuf", _BURST})
+    pointees = {one.described.pointee for one in function.parameters if one.described is not None}
+    return bool(pointees & {"rte_mbuf", _BURST})
 
 
 def _takes_bytes(function: Function) -> bool:
-    """Return true if a pointer may be a packet's: to bytes, void or a header."""
+    """Return true if a pointer parameter may be a packet: it points to bytes, void or a header."""
     return any(
         one.kind == "pointer"
         and (
@@ -457,6 +456,7 @@ def _takes_bytes(function: Function) -> bool:
 
 
 def _only(file: str, function: Function, owner: str, elements: list[str]) -> str:
+    """Return the only element; else raise an error that names the method `function`."""
     if len(elements) == 1:  # a method inherited from a base class
         return elements[0]
     has = f"the source exports {', '.join(elements)}" if elements else "nothing is exported"
@@ -467,19 +467,19 @@ def _only(file: str, function: Function, owner: str, elements: list[str]) -> str
 def _role(file: str, function: Function, one: Parameter) -> Role:
     role = None
     if one.kind == "pointer" and one.plain:
-        role = _pointed(function, one)
+        role = _pointer_role(function, one)
     elif one.kind == "integer":
-        role = _number(function, one)
+        role = _integer_role(function, one)
     if role is not None:
         return role
     described = one.described
     named = f" ({described.name})" if described is not None and described.name else ""
-    number = _place(function, one) + 1
+    number = _index(function, one) + 1
     reason = f"parameter {number}{named} of {function.shown} is neither packet nor length"
     raise InputError(file, f"{function.place}: {reason}; {ACCEPTED_SIGNATURES}")
 
 
-def _pointed(function: Function, one: Parameter) -> Role | None:
+def _pointer_role(function: Function, one: Parameter) -> Role | None:
     described = one.described
     if described is not None:
         if described.artificial:
@@ -489,38 +489,37 @@ def _pointed(function: Function, one: Parameter) -> Role | None:
         if not _takes_mbufs(function) and _ends(described.name):
             return "end"
     if _takes_mbufs(function):
-        return "given"
-    before = function.parameters[: _place(function, one)]
-    is_first = not any(_is_bytes(other) for other in before) and not _framed(one)
+        return "pointer"
+    before = function.parameters[: _index(function, one)]
+    is_first = not any(_is_bytes(other) for other in before) and not _is_descriptor(one)
     return "bytes" if is_first else None
 
 
-def _number(function: Function, one: Parameter) -> Role | None:
-    before = function.parameters[: _place(function, one)]
-    said = [other.described for other in function.parameters if other.described is not None]
-    if one is _counting(function):
-        return "one"
-    if _takes_mbufs(function) and one.bits == _MOMENT and _is_moment(one):
+def _integer_role(function: Function, one: Parameter) -> Role | None:
+    before = function.parameters[: _index(function, one)]
+    declared = [other.described for other in function.parameters if other.described is not None]
+    if one is _count_parameter(function):
+        return "count"
+    if _takes_mbufs(function) and one.bits == _TIME_BITS and _is_time(one):
         return "time"
-    if any(other.artificial or other.pointee in _ROLES for other in said):
+    if any(other.artificial or other.pointee in _ROLES for other in declared):
         return "port"
     return None if any(other.kind == "integer" for other in before) else "length"
 
 
-def _counting(function: Function) -> Parameter | None:
-    """Return the parameter with the number of packets in an array.
+def _count_parameter(function: Function) -> Parameter | None:
+    """Return the parameter with the length of the packet array; None without such an array.
 
-    A parameter with the name of a count comes first. Among equals, parameters after the array
-    precede those in front of it.
+    A parameter whose name suggests a count is preferred, then one after the array.
     """
-    at = [number for number, one in enumerate(function.parameters) if _is_burst(one)]
+    at = [index for index, one in enumerate(function.parameters) if _is_burst(one)]
     if not at:
         return None
-    behind = [one for one in function.parameters[at[0] + 1 :] if one.kind == "integer"]
-    front = [one for one in function.parameters[: at[0]] if one.kind == "integer"][::-1]
-    found = [*behind, *front]
-    called = [one for one in found if one.described and _COUNTS.match(one.described.name)]
-    return next(iter(called or found), None)
+    after = [one for one in function.parameters[at[0] + 1 :] if one.kind == "integer"]
+    before = [one for one in function.parameters[: at[0]] if one.kind == "integer"][::-1]
+    found = [*after, *before]
+    named = [one for one in found if one.described and _COUNTS.match(one.described.name)]
+    return next(iter(named or found), None)
 
 
 def _is_burst(one: Parameter) -> bool:
@@ -528,16 +527,16 @@ def _is_burst(one: Parameter) -> bool:
 
 
 def _is_second(function: Function, one: Parameter) -> bool:
-    """Return true if the parameter is a further array, after the one with the received packets."""
-    before = function.parameters[: _place(function, one)]
+    """Return true if the parameter is a packet array but not the first, which has the packets."""
+    before = function.parameters[: _index(function, one)]
     return _is_burst(one) and any(map(_is_burst, before))
 
 
-def _is_moment(one: Parameter) -> bool:
+def _is_time(one: Parameter) -> bool:
     return one.described is not None and _TIMES.match(one.described.name) is not None
 
 
-def _place(function: Function, one: Parameter) -> int:
+def _index(function: Function, one: Parameter) -> int:
     return next(at for at, other in enumerate(function.parameters) if other is one)
 
 
@@ -550,6 +549,6 @@ def _ends(name: str) -> bool:
     return re.search(r"(^|_)end($|_)|[a-z]End$", name) is not None
 
 
-def _framed(one: Parameter) -> bool:
-    """Return true if it points to a framework's descriptor of a packet, not to packet bytes."""
-    return one.described is not None and one.described.pointee in _FRAMES
+def _is_descriptor(one: Parameter) -> bool:
+    """Return true if a parameter points to a framework's packet descriptor, not to packet bytes."""
+    return one.described is not None and one.described.pointee in _DESCRIPTORS

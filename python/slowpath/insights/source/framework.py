@@ -10,7 +10,7 @@ from pathlib import Path
 HEADERS = Path(__file__).parent / "headers"
 """Folder of the headers, such as `click/element.hh`."""
 SUPPORT = ("slowpath_click_", "slowpath_dpdk_", "slowpath_xdp_", "slowpath_setup_")
-"""Prefixes of symbols that are not work of a card: code that brings packets, and counts."""
+"""Prefixes of symbols of code that supplies packets or counts, and would not run on a card."""
 SETUP = "slowpath_setup_code"
 """Function with the user's set-up code (`headers/nic/setup.c`)."""
 ELEMENT = "slowpath_element_"
@@ -23,25 +23,23 @@ _BITS, _INCLUDED = "/bits/", "/include/"
 _STRUCTURED = re.compile(rb"\b(rte_ip6\.h|rte_ipv6_addr|RTE_IPV6)\b")
 _QUOTED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _MISSING = re.compile(r"'(rte_\w+\.h)' file not found")
-_MOST_HEADERS = 200
-_MOST_OTHERS = 32
+_MAX_HEADERS = 200
+_MAX_COMPANIONS = 32
 """Limit on sources of other elements that are compiled with one element."""
 _INCLUDES = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]', re.MULTILINE)
 _EXPORTS = re.compile(rb"^[ \t]*EXPORT_ELEMENT\([ \t]*(\w+)", re.MULTILINE)
 _OUR_FOLDERS = ("click/", "clicknet/", "nic/")
 _ROOT = "elements"
 """Folder of a Click package, which its sources name in `#include`."""
-
-
 COMPANION = "-DSLOWPATH_COMPANION"
-"""Flag of clang for a source of another element: its exports are created only on request."""
+"""Flag of clang for the source of another element: its objects are created only on request."""
 FIND = ("-isystem", str(HEADERS), "-isystem", str(HEADERS / "dpdk"))
 """Flags with which clang finds the headers, for C and C++."""
 FLAGS = (
     *(*FIND, "-std=gnu++17", "-fno-exceptions", "-fno-rtti"),
     *("-fno-threadsafe-statics", "-fno-c++-static-destructors"),
 )
-"""Flags for C++: features that cards lack (exceptions, types at run time) become errors."""
+"""Flags for C++: language features that cards lack (exceptions, RTTI) become errors."""
 
 
 def aliases(source: bytes) -> tuple[str, ...]:
@@ -58,29 +56,37 @@ def aliases(source: bytes) -> tuple[str, ...]:
 def address_form(file: str, source: bytes, flags: Sequence[str]) -> tuple[str, ...]:
     """Return the flags for a source that uses the IPv6 addresses of DPDK 24.11.
 
-    In DPDK 24.11 they are a structure, also in packet headers; in 22.11 they are bytes. The release
-    follows from names in the source, or in the headers that it includes in quotes. Such headers are
-    found beside the source or by `-I`.
+    In DPDK 24.11 they are a structure, also in packet headers; in 22.11 they are byte arrays. Names
+    in the source, or in headers that it includes in quotes, show the release. Such headers are
+    found in the source's folder or by `-I`.
     """
-    named = [flag[2:] for flag in flags if flag.startswith("-I") and flag != "-I"]
-    named += [word for flag, word in pairwise(flags) if flag == "-I"]
+    named = _include_folders(flags)
     texts = [(Path(file).parent, source)]
     seen = set[Path]()
-    while texts and len(seen) < _MOST_HEADERS:
+    while texts and len(seen) < _MAX_HEADERS:
         folder, text = texts.pop()
         if _STRUCTURED.search(text):
             return ("-DSLOWPATH_DPDK_IPV6",)
         for name in _QUOTED.findall(text):
-            beside = (Path(one) / os.fsdecode(name) for one in (str(folder), *named))
-            found = next((path for path in beside if path.is_file()), None)
+            paths = (one / os.fsdecode(name) for one in (folder, *named))
+            found = next((path for path in paths if path.is_file()), None)
             if found is not None and found.resolve() not in seen:
                 seen.add(found.resolve())
                 texts.append((found.parent, found.read_bytes()))
     return ()
 
 
+def _include_folders(flags: Sequence[str]) -> list[Path]:
+    """Return the folders of `-I` flags."""
+    joined = [Path(flag[2:]) for flag in flags if flag.startswith("-I") and flag != "-I"]
+    return joined + [Path(word) for flag, word in pairwise(flags) if flag == "-I"]
+
+
 def missing_header(reason: str) -> str:
-    """Return a hint if clang does not find a header of DPDK; else an empty string."""
+    """Return a hint if clang does not find a header of DPDK; else an empty string.
+
+    `reason` is clang's error.
+    """
     found = _MISSING.search(reason)
     if found is None:
         return ""
@@ -97,15 +103,15 @@ def is_ours(file: str) -> bool:
 
 
 def is_engine(symbol: str, file: str) -> bool:
-    """Return true if an engine of the card does the work of a function (`nic/engine.h`)."""
+    """Return true if a hardware engine of the card does the work of a function (`nic/engine.h`)."""
     return is_ours(file) and _ENGINE.match(symbol) is not None
 
 
 def is_support(symbol: str, file: str, *, own: bool = False) -> bool:
     """Return true if a function belongs to the headers, a library or the compiler.
 
-    `own` functions are in the compiled file, which may itself be one of the headers. Of these, only
-    the stand-in for the kernel counts as support.
+    `own` is true for a function of the compiled file. Such a function is support only if that file
+    is slowpath's stand-in for the kernel.
     """
     if symbol.startswith((*SUPPORT, "_GLOBAL__", "__cxx_global_var_init")):
         return True
@@ -115,13 +121,13 @@ def is_support(symbol: str, file: str, *, own: bool = False) -> bool:
 
 
 def package_flags(file: str) -> tuple[str, ...]:
-    """Return the flags that find `elements/...` for a source below such a folder."""
+    """Return the flags that find `elements/...`, if the source is below such a folder."""
     root = next((one.parent for one in Path(file).resolve().parents if one.name == _ROOT), None)
     return () if root is None else ("-idirafter", str(root))
 
 
 def companions(file: str, source: bytes, flags: Sequence[str]) -> list[Path]:
-    """Return the sources that an element's source needs; each follows its own dependencies.
+    """Return the sources that an element's source needs, each after the sources that it needs.
 
     An element may have a base class with its own methods, or find another element by name. Click
     sources then include a header: the source of `path/other.hh` is `path/other.cc`. `flags` are the
@@ -135,9 +141,7 @@ class _Companions:
 
     def __init__(self, file: str, flags: Sequence[str]) -> None:
         self._file = Path(file)
-        named = [flag[2:] for flag in flags if flag.startswith("-I") and flag != "-I"]
-        named += [word for flag, word in pairwise(flags) if flag == "-I"]
-        self._folders = [Path(one) for one in (*named, *package_flags(file)[1:])]
+        self._folders = [*_include_folders(flags), *map(Path, package_flags(file)[1:])]
         self._named = [word for flag, word in pairwise(flags) if flag == "-include"]
         self._seen = {self._file.resolve()}
         self._included = set[Path]()
@@ -149,7 +153,7 @@ class _Companions:
             self._follow(Path(), b'#include "' + os.fsencode(name) + b'"')
         self._follow(self._file.parent, source)
         needed = [one for one in self._found if one not in self._included]
-        return needed if len(needed) <= _MOST_OTHERS else []
+        return needed if len(needed) <= _MAX_COMPANIONS else []
 
     def _follow(self, folder: Path, text: bytes) -> None:
         """Follow the includes of a source; clang reports files that cannot be read."""
@@ -164,16 +168,16 @@ class _Companions:
             self._seen.add(path)
             with suppress(OSError):
                 self._follow(path.parent, path.read_bytes())
-            beside = path.with_suffix(".cc")
-            if beside == path or beside in self._seen or not beside.is_file():
+            source = path.with_suffix(".cc")
+            if source == path or source in self._seen or not source.is_file():
                 continue
-            self._seen.add(beside)
+            self._seen.add(source)
             with suppress(OSError):
-                self._follow(beside.parent, beside.read_bytes())
-                self._found.append(beside)
+                self._follow(source.parent, source.read_bytes())
+                self._found.append(source)
 
     def _path(self, folder: Path, quote: bytes, name: str) -> Path | None:
-        """Return the file that a line includes; None if it is not the user's."""
+        """Return the file that an include names; None for slowpath's headers and missing files."""
         if name.startswith(_OUR_FOLDERS):
             return None
         folders = [*([folder] if quote == b'"' else []), *self._folders]

@@ -1,4 +1,4 @@
-"""Calls of framework functions, which a card provides, so that they are not compiled."""
+"""Calls of framework functions: a card provides them, so their bodies are not compiled."""
 
 import re
 from collections.abc import Mapping
@@ -8,10 +8,10 @@ from slowpath.insights.source.functions import Function
 from slowpath.insights.source.operands import arguments, value
 
 RECEIVE = "slowpath_click_receive"
-"""Function that fills in metadata of a packet; it belongs to the code that runs an element."""
+"""Function that fills in the metadata of a packet; part of slowpath, not of the framework."""
 RECEIVING = frozenset({RECEIVE})
 FETCHED = "_ZN7Element7fetchedEv"
-"""Function that gives a packet to a method that asks for one."""
+"""Function from which a `pull` method gets a packet."""
 _CALLED = {
     "Packet::kill": "Packet::kill",
     "Element::sent": "Element::Port::push",
@@ -38,17 +38,18 @@ _COPY = re.compile(r"^( *)(?:tail )?call void @llvm\.(memcpy|memmove|memset)\.[\
 _ALIGNED = re.compile(r"\balign (\d+)")
 _MADE = re.compile(r"^( *%\S+ = )load (\w+), ")
 _DIVIDES = re.compile(r"^( *%\S+ = )s(div|rem) ")
-_PIECES = 128
-"""Most stores to which clang expands a copy for BPF; a longer copy is a call, which BPF lacks."""
-_WIDEST = 8
+_MAX_STORES = 128
+"""Limit on the stores to which clang expands a copy for BPF; a longer copy is a call, which BPF
+lacks."""
+_MAX_STORE_BYTES = 8
 
 
 class Line(NamedTuple):
     """A rewritten line of a function."""
 
     text: str | None  # None: the line is removed
-    calls: tuple[str, str] | None = None  # function called instead: symbol, plain name
-    apart: str | None = None  # an operation that BPF lacks; it is counted as another one
+    calls: tuple[str, str] | None = None  # function called instead: symbol, name in reports
+    unsupported: str | None = None  # an operation that BPF lacks; another is counted instead
 
 
 def framework(functions: Mapping[str, Function]) -> dict[str, str]:
@@ -65,24 +66,24 @@ def framework(functions: Mapping[str, Function]) -> dict[str, str]:
 def rewrite_line(line: str) -> Line:
     """Rewrite a line of a function to call functions of the framework or a library.
 
-    Counters of the run itself are removed.
+    The counters of slowpath's headers are removed.
     """
     if _NOW.search(line) or _TOTALS.search(line):
-        return _of_the_run(line)
+        return _without_counters(line)
     if "@llvm.trap()" in line:
         return Line(None)
     copy = _COPY.match(line)
     if copy and not _is_inlined(line):
         symbol = f"slowpath_{copy[2]}"
-        given = ", ".join(arguments(line.strip())[:3])
-        return Line(f"{copy[1]}call void @{symbol}({given})", (symbol, copy[2]))
+        passed = ", ".join(arguments(line.strip())[:3])
+        return Line(f"{copy[1]}call void @{symbol}({passed})", (symbol, copy[2]))
     if _DIVIDES.match(line):
         return Line(_DIVIDES.sub(r"\g<1>u\g<2> ", line), None, "a signed division")
     return Line(line)
 
 
-def _of_the_run(line: str) -> Line:
-    """Rewrite a line that reads the clock of the run, or counts for the run."""
+def _without_counters(line: str) -> Line:
+    """Rewrite a line that reads the clock or a counter of slowpath's headers."""
     made = _MADE.match(line)
     if made and _NOW.search(line):
         text = f"{made[1]}call {made[2]} @{_CLOCK}()"
@@ -102,4 +103,4 @@ def _is_inlined(copy: str) -> bool:
         return False
     aligned = [int(found[1]) if (found := _ALIGNED.search(one)) else 1 for one in (to, from_)]
     step = aligned[0] if "@llvm.memset" in copy else min(aligned)
-    return int(size) // min(_WIDEST, step) <= _PIECES
+    return int(size) // min(_MAX_STORE_BYTES, step) <= _MAX_STORES

@@ -2,8 +2,8 @@
 
 Source: Cooper, Harvey and Kennedy, A Simple, Fast Dominance Algorithm (2001).
 
-Signatures come from llvmlite. Bodies are parsed from the module's text, because llvmlite takes as
-long to print one instruction as to print the whole module.
+Signatures come from llvmlite. Bodies are parsed from the module's text, because llvmlite needs as
+much time to print one instruction as to print the whole module.
 """
 
 import re
@@ -34,15 +34,15 @@ class Parameter(NamedTuple):
 
     kind: str  # `integer`, `pointer` or the type as LLVM writes it
     bits: int  # width of an integer
-    signed: bool  # an integer is sign-extended
-    reads: bool  # the function may read through a pointer; `writes`: write
-    writes: bool
+    signed: bool  # callers sign-extend the integer
+    reads: bool  # the function may read through the pointer
+    writes: bool  # the function may write through the pointer
     plain: bool  # passed without special attributes (byval, sret, ...)
-    described: DeclaredParameter | None  # its declaration, if debug information has it
+    described: DeclaredParameter | None  # its declaration; None without debug information
 
 
 class Instruction(NamedTuple):
-    """An instruction."""
+    """An LLVM instruction."""
 
     opcode: str
     text: str  # as LLVM writes it, without metadata
@@ -67,12 +67,12 @@ class Function(NamedTuple):
     parameters: tuple[Parameter, ...]
     variadic: bool
     blocks: tuple[Block, ...]
-    calls: frozenset[str]  # functions and intrinsics that it names
-    globals: frozenset[str]  # all other globals of the module that it names
-    assembly: Line | bool | None  # first inline assembly; None: at unknown line, False: none
+    calls: frozenset[str]  # functions and intrinsics that its instructions name
+    globals: frozenset[str]  # variables of the module that its instructions name
+    assembly: Line | bool | None  # line of the first inline assembly; None: unknown, False: none
     own: bool = True  # in the compiled file, not in an included one
-    section: str = ""  # section of an object, set by an attribute; empty: none
-    inlined: bool = False  # `alwaysinline`: a part of its callers, so no call is visible
+    section: str = ""  # section that the source sets by an attribute; empty: none
+    inlined: bool = False  # `alwaysinline`: callers contain its code instead of a call
 
     @property
     def place(self) -> str:
@@ -95,7 +95,7 @@ def functions_of(
 ) -> dict[str, Function]:
     """Return the functions with bodies by symbol, in the order of the module.
 
-    `text` is the module as LLVM writes it, and `metadata` that of the text, where they are known.
+    `text` is the module as LLVM writes it, and `metadata` the text's metadata; both are optional.
 
     Raises:
         InputError: if the name of a function is not ASCII.
@@ -133,7 +133,7 @@ def _function(
     described = [] if at is None else metadata.parameters(at)
     arguments = list(function.arguments)
     if len(described) != len(arguments):
-        described = []  # structures passed in registers, or results in memory, change the number
+        described = []  # structures in registers, or results in memory, change their count
     line = None if node is None or at is None else Line(metadata.file(at), node.number("line"))
     return Function(
         function.name,
@@ -155,7 +155,7 @@ def _function(
 
 
 def _unreadable(function: Module, text: str, metadata: Metadata) -> InputError:
-    """Build the error for a name that is not ASCII: its symbol has no unique spelling."""
+    """Return the error for a function name that is not ASCII: its symbol has several spellings."""
     escaped = "".join(chr(x) if x < _ASCII else f"\\{x:02X}" for x in function.name.encode())
     head = re.search(rf'^define .*@"{re.escape(escaped)}"\(.*!dbg !(\d+)', text, re.MULTILINE)
     node = None if head is None else metadata.node(int(head[1]))
@@ -222,8 +222,8 @@ def _blocks(lines: Iterator[str]) -> Iterator[Block]:
         if not stripped or stripped.startswith((";", "#dbg")):
             continue
         started = True
-        further = line.startswith("    ") or stripped == "]" or stripped.startswith("],")
-        if further and inside:  # a further line of a switch or an invoke
+        continued = line.startswith("    ") or stripped == "]" or stripped.startswith("],")
+        if continued and inside:  # a switch or an invoke has several lines
             inside[-1] += f" {stripped}"
         else:
             inside.append(stripped)
@@ -307,7 +307,7 @@ def _predecessors(
 
 
 def _dominators(order: Sequence[str], successors: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the immediate dominator of each block."""
+    """Return the immediate dominator of each block, and the entry for itself."""
     number = {block: at for at, block in enumerate(order)}
     before = _predecessors(order, successors)
     above = {order[0]: order[0]}
@@ -325,6 +325,7 @@ def _dominators(order: Sequence[str], successors: Mapping[str, Sequence[str]]) -
 
 
 def _meet(one: str, other: str, above: Mapping[str, str], number: Mapping[str, int]) -> str:
+    """Return the closest common dominator; `above` has immediate dominators."""
     while one != other:
         while number[one] > number[other]:
             one = above[one]
@@ -343,7 +344,10 @@ def _dominates(one: str, other: str, above: Mapping[str, str]) -> bool:
 
 
 def _body(header: str, end: str, before: Mapping[str, Sequence[str]]) -> set[str]:
-    """Return the header, and the blocks that reach the back edge from `end` without the header."""
+    """Return the blocks of the loop with a back edge from `end` to `header`.
+
+    These are the header and all blocks that reach `end` without passing the header.
+    """
     body, left = {header, end}, [end]
     while left:
         block = left.pop()

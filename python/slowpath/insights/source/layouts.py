@@ -37,7 +37,7 @@ class Type(NamedTuple):
     element: "Type | None" = None  # of an array
     length: int = 0  # elements of an array
     ours: bool = False  # a type of slowpath's headers
-    flat: bool = False  # members overlap or are unknown: taken as a whole
+    flat: bool = False  # members overlap or are unknown, so the type counts as one member
     line: Line | None = None
 
     @property
@@ -59,12 +59,12 @@ class Variable(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """A place in a variable."""
+    """A member or element of a variable."""
 
     path: tuple[str, ...]
-    """Members that lead to the place, `[]` for an element of an array."""
+    """Names of nested members from the outside, `[]` for an element of an array."""
     entry: tuple[int, ...]
-    """Indices of these elements, for arrays of structures or the outermost array."""
+    """Indices of the elements in `path`, except for arrays of numbers inside other arrays."""
 
 
 _OUTSIDE = re.compile(
@@ -75,7 +75,10 @@ _OUTSIDE = re.compile(
 
 
 class Layouts:
-    """The layouts of a module's global variables and types."""
+    """The layouts of a module's global variables and types.
+
+    Numbers are those of metadata nodes.
+    """
 
     def __init__(self, text: str, metadata: Metadata) -> None:
         self._metadata = metadata
@@ -87,7 +90,7 @@ class Layouts:
         self._globals = {_bare(one[1]): int(one[2]) for one in _GLOBAL.finditer(text)}
 
     def symbols(self) -> list[str]:
-        """Return the global variables that debug information describes."""
+        """Return the symbols of the global variables that debug information describes."""
         return list(self._globals)
 
     def node(self, symbol: str) -> int | None:
@@ -101,14 +104,14 @@ class Layouts:
     def variable(self, symbol: str) -> Variable | None:
         """Return a global variable by its symbol; None without debug information.
 
-        A member that LLVM has turned into a variable gets its name in the source.
+        If LLVM split the variable, the name of a part is the member's expression in C.
         """
         node = self._metadata.node(self._globals.get(symbol))
         number = None if node is None else node.reference("var")
         found = self._metadata.node(number)
         if found is None:
             return None
-        kind = self._type(found.reference("type"))
+        kind = self.type_of(found.reference("type"))
         if node is None or kind is None:
             return None
         name = found.text("name")
@@ -124,7 +127,7 @@ class Layouts:
         return [symbol for symbol, (kind, _) in self._outside.items() if kind == name]
 
     def outside(self, symbol: str) -> Variable | None:
-        """Return a variable that another file defines; None if its structure is unknown."""
+        """Return a variable that another file defines; None if debug information lacks its type."""
         name, counts = self._outside.get(symbol, ("", []))
         node = self._metadata.structure(name) if name else None
         if node is None:
@@ -140,17 +143,14 @@ class Layouts:
         found = None if node is None else self._metadata.node(node.reference("var"))
         return None if found is None else self._line(found)
 
-    def type_of(self, number: int | None) -> Type | None:
-        """Return a type by its node number; None if its content is unknown."""
-        return self._type(number)
-
     def _line(self, node: Node) -> Line | None:
         file = node.reference("file")
         if file is None or not node.number("line"):
             return None
         return Line(self._metadata.file(file), node.number("line"))
 
-    def _type(self, number: int | None, depth: int = 0) -> Type | None:
+    def type_of(self, number: int | None, depth: int = 0) -> Type | None:
+        """Return a type by its node number; None if it is unknown or nested too deeply."""
         if number is None or depth > _DEEPEST:
             return None
         if number not in self._known:
@@ -186,7 +186,7 @@ class Layouts:
         return Type(name or "pointer", size, flat=tag == "DW_TAG_union_type")
 
     def _array(self, node: Node, name: str, size: int, depth: int) -> Type | None:
-        element = self._type(node.reference("baseType"), depth + 1)
+        element = self.type_of(node.reference("baseType"), depth + 1)
         ranges = self._metadata.node(node.reference("elements"))
         if element is None or ranges is None or not element.size:
             return None
@@ -213,7 +213,7 @@ class Layouts:
             if "DIFlagBitField" in member.flags():
                 fields.append(self._bits(member, fields))
                 continue
-            kind = self._type(member.reference("baseType"), depth + 1)
+            kind = self.type_of(member.reference("baseType"), depth + 1)
             flat |= kind is None
             if kind is None or not kind.size:
                 continue
@@ -239,12 +239,15 @@ class Layouts:
 
 
 def locate(kind: Type, offset: int, size: int) -> list[Spot]:
-    """Return the members that an access touches, in order; if none, the enclosing type."""
-    return _within(kind, offset, max(1, size), (), ())[:_SPOTS]
+    """Return the members of a type that an access touches, in order; if none, the whole type.
+
+    `offset` and `size` of the access are in bytes.
+    """
+    return _within(kind, offset, max(1, size), (), ())[:_MAX_SPOTS]
 
 
-_SPOTS = 1 << 16
-"""Limit on members and entries of one access; the first ones stand for a longer copy."""
+_MAX_SPOTS = 1 << 16
+"""Limit on the members and elements of one access; the rest of a longer copy is ignored."""
 
 
 def _within(
@@ -260,7 +263,7 @@ def _within(
         last = min((offset + size - 1) // inner.size, kind.length - 1)
         if entry and not inner.fields and inner.element is None:
             return [Spot((*path, "[]"), entry)]
-        for at in range(first, min(last, first + _SPOTS) + 1):
+        for at in range(first, min(last, first + _MAX_SPOTS) + 1):
             begin = max(offset - at * inner.size, 0)
             end = min(offset + size - at * inner.size, inner.size)
             found += _within(inner, begin, end - begin, (*path, "[]"), (*entry, at))
@@ -275,7 +278,10 @@ def _within(
 
 
 def _part(kind: Type, offset: int, size: int) -> tuple[str, Type] | None:
-    """Return the member or element of that offset and size, with its expression in C."""
+    """Return the expression in C and the type of the member or element at an offset.
+
+    `offset` and `size` are in bytes; the result is None if no member or element has that size.
+    """
     written = ""
     while offset or kind.size != size:
         if kind.element is not None and offset // kind.element.size < kind.length:
@@ -291,7 +297,7 @@ def _part(kind: Type, offset: int, size: int) -> tuple[str, Type] | None:
 
 
 def descend(kind: Type, path: Sequence[str]) -> Type | None:
-    """Return the type at the end of a path; None if the path does not exist."""
+    """Return the type that a `Spot.path` leads to; None if the path does not exist."""
     for name in path:
         if name == "[]":
             kind = kind.element if kind.element is not None else kind

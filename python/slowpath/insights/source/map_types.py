@@ -1,8 +1,8 @@
 """Replacement of map types that the card lacks.
 
-A lookup becomes a framework call for each type of map. Code that uses the element is compiled
-unchanged. Sources: libbpf's definitions of maps by types (`__uint(type, N)` is a pointer to an
-array of N elements) and by `struct bpf_map_def`.
+The lookup becomes a call of the framework, whatever the type; code that uses the element stays.
+Sources: libbpf's definitions of maps by types (`__uint(type, N)` is a pointer to an array of N
+elements) and by `struct bpf_map_def`.
 """
 
 import re
@@ -11,15 +11,15 @@ from typing import NamedTuple
 from slowpath.core.engine.bpf import MAP_KIND_NAMES, MAP_KINDS
 from slowpath.insights.source.metadata import Metadata, Node
 
-_INSTEAD = {
-    MAP_KINDS[name]: MAP_KINDS[instead]
-    for instead, names in {
+_REPLACEMENTS = {
+    MAP_KINDS[name]: MAP_KINDS[replacement]
+    for replacement, names in {
         "hash": ("hash", "percpu_hash", "lru_hash", "lru_percpu_hash", "lpm_trie"),
         "array": ("array", "percpu_array"),
     }.items()
     for name in names
 }
-"""Replacement of each map type. Maps of other types serve other helpers and stay as they are."""
+"""Replacement of each map type. Other types stay; programs use them with other helpers."""
 DEFINED = re.compile(r'^@(\S+) = .*?section "(\.maps|maps)".*?!dbg !(\d+)', re.MULTILINE)
 OLD = re.compile(
     r'^(@(\S+) = [^\n]*?\{ i32 )(\d+)((?:, i32 \d+){3}, i32 )(\d+)(\b[^\n]*section "maps")',
@@ -31,7 +31,7 @@ class ReplacedMaps(NamedTuple):
     """A module without map types that the card lacks."""
 
     text: str
-    reasons: dict[str, str]  # by map name, the original type or flags
+    reasons: dict[str, str]  # by map name, a note on the original type or flags
 
 
 def with_known_maps(text: str) -> ReplacedMaps:
@@ -40,25 +40,25 @@ def with_known_maps(text: str) -> ReplacedMaps:
 
     def old(one: re.Match[str]) -> str:
         kind, flags = int(one[3]), int(one[5])
-        if kind not in _INSTEAD or (_INSTEAD[kind], 0) == (kind, flags):
+        if kind not in _REPLACEMENTS or (_REPLACEMENTS[kind], 0) == (kind, flags):
             return one[0]
         reasons[one[2]] = _reason(one[2], kind, flags)
-        return f"{one[1]}{_INSTEAD[kind]}{one[4]}0{one[6]}"
+        return f"{one[1]}{_REPLACEMENTS[kind]}{one[4]}0{one[6]}"
 
     text = OLD.sub(old, text)
     metadata = Metadata(text)
     numbers = [int(one) for one in re.findall(r"^!(\d+) = ", text, re.MULTILINE)]
     new = _Nodes(max(numbers, default=0) + 1, metadata)
-    changed = dict[int, int]()  # by member, its new type
+    changed = dict[int, int]()  # node number of a member: node number of its new type
     for map_, _, expression in DEFINED.findall(text):
         parts = {one.text("name"): number for number, one in members(metadata, int(expression))}
         values = {name: value(metadata, number) for name, number in parts.items()}
         kind = values.get("type")
-        if kind is None or kind not in _INSTEAD:
+        if kind is None or kind not in _REPLACEMENTS:
             continue
-        for name, wanted in (("type", _INSTEAD[kind]), ("map_flags", 0)):
-            if values.get(name, wanted) not in (wanted, None):
-                changed[parts[name]] = new.pointer(wanted)
+        for name, required in (("type", _REPLACEMENTS[kind]), ("map_flags", 0)):
+            if values.get(name, required) not in (required, None):
+                changed[parts[name]] = new.pointer(required)
                 reasons[map_] = _reason(map_, kind, values.get("map_flags") or 0)
     for number, pointer in changed.items():
         place = re.compile(rf"^(!{number} = .*?baseType: )!\d+", re.MULTILINE)
@@ -67,21 +67,24 @@ def with_known_maps(text: str) -> ReplacedMaps:
 
 
 def _reason(name: str, kind: int, flags: int) -> str:
-    if _INSTEAD[kind] != kind:
-        names = MAP_KIND_NAMES[kind], MAP_KIND_NAMES[_INSTEAD[kind]]
+    if _REPLACEMENTS[kind] != kind:
+        names = MAP_KIND_NAMES[kind], MAP_KIND_NAMES[_REPLACEMENTS[kind]]
         return f"map {name} is of type {names[0]}; counted as {names[1]}"
     return f"map {name} has flags {flags:#x}; counted without"
 
 
 def members(metadata: Metadata, expression: int) -> list[tuple[int, Node]]:
-    """Return the members of a map's definition, with their node numbers."""
+    """Return the members of a map's definition by node number.
+
+    `expression` is the node number of the map's variable in `!dbg`.
+    """
     node = metadata.node(expression)
     variable = None if node is None else metadata.node(node.reference("var"))
     return [] if variable is None else parts_of(metadata, variable.reference("type"))
 
 
 def parts_of(metadata: Metadata, structure: int | None) -> list[tuple[int, Node]]:
-    """Return the members of a structure, given its node number, with their node numbers."""
+    """Return the members of a structure with their node numbers; `structure` is its node number."""
     kind = metadata.node(structure)
     elements = None if kind is None else metadata.node(kind.reference("elements"))
     if elements is None:

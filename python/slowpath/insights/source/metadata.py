@@ -18,7 +18,7 @@ instruction."""
 
 
 class Node(NamedTuple):
-    """A node of metadata."""
+    """A metadata node."""
 
     kind: str  # such as DILocation; empty: a list
     fields: Mapping[str, str]
@@ -42,13 +42,13 @@ class Node(NamedTuple):
         return int(value) if value.lstrip("-").isdigit() else 0
 
     def reference(self, name: str) -> int | None:
-        """Return the node number in a field; None if it has none."""
+        """Return the node number in a field; None if the field has none."""
         value = self.fields.get(name, "")
         return int(value[1:]) if re.fullmatch(r"!\d+", value) else None
 
 
 class Line(NamedTuple):
-    """A place in a source."""
+    """A line of a source file."""
 
     file: str
     line: int
@@ -60,27 +60,26 @@ class Member(NamedTuple):
     name: str
     offset: int  # bytes
     size: int  # bytes
-    element: int  # bytes of an array element; `size` if not an array
+    element: int  # size of an element in bytes; equals `size` if the member is not an array
 
 
 class DeclaredParameter(NamedTuple):
-    """A parameter as it was declared."""
+    """A parameter as the source declares it."""
 
     name: str
     pointee: str
-    """Name of the type that it points to, with ` *` for a pointer; empty: no pointer, or `void
-    *`."""
-    size: int  # bytes of that type; 0: unknown
-    constant: bool  # the type that it points to is const
-    members: tuple[Member, ...]  # of the structure that it points to
+    """Name of the pointee type, such as `char *` for `char **`; empty: no pointer, or `void *`."""
+    size: int  # bytes of the pointee; 0: unknown
+    constant: bool  # the pointee is const
+    members: tuple[Member, ...]  # of the pointee, if it is a structure
     signed: bool
     artificial: bool = False  # the object (`this`) of a method
     points: int | None = None
-    """Node of the type that it points to; None: no pointer, or `void *`."""
+    """Node number of the pointee type; None: no pointer, or `void *`."""
 
 
 class Metadata:
-    """The nodes of a module; each is parsed on request, because most are never needed."""
+    """The metadata nodes of a module; each is parsed on first use, because most are never used."""
 
     def __init__(self, text: str) -> None:
         self._written = dict(_written(text))
@@ -96,7 +95,7 @@ class Metadata:
                 self._arguments.setdefault(scope, {})[node.number("arg")] = node
 
     def node(self, number: int | None) -> Node | None:
-        """Return a node by its number."""
+        """Return a node by its number; None if it is missing or not understood."""
         if number is None:
             return None
         if number not in self._nodes:
@@ -104,7 +103,7 @@ class Metadata:
         return self._nodes[number]
 
     def _of_kind(self, kind: str, having: str = "") -> Iterator[Node]:
-        """Yield the nodes of a kind whose text contains `having`."""
+        """Yield the nodes of a kind, such as `DICompileUnit`, whose text contains `having`."""
         head = f"!{kind}("
         for number, written in self._written.items():
             if head in written and having in written:
@@ -113,19 +112,19 @@ class Metadata:
                     yield node
 
     def structure(self, name: str) -> Node | None:
-        """Return the first structure of a name that has members."""
+        """Return the first structure with this name that has members; None if there is none."""
         found = self._of_kind("DICompositeType", f'name: "{name}"')
         return next((one for one in found if one.reference("elements") is not None), None)
 
     def line(self, location: int) -> Line | None:
-        """Return the line of an instruction; for inlined code, the line in its own source."""
+        """Return the line of a debug location; for inlined code, the line in the callee."""
         node = self.node(location)
         if node is None or node.kind != "DILocation" or not node.number("line"):
             return None
         return Line(self.file(node.reference("scope")), node.number("line"))
 
     def outer_line(self, location: int) -> Line | None:
-        """Return the line of an instruction; for inlined code, the line of the outermost call."""
+        """Return the line of a debug location; for inlined code, the line of the outermost call."""
         for _ in range(_DEEPEST):
             node = self.node(location)
             further = None if node is None else node.reference("inlinedAt")
@@ -135,7 +134,7 @@ class Metadata:
         return self.line(location)
 
     def around(self, location: int) -> set[str]:
-        """Return the symbols of an instruction's function and of those that it was inlined into."""
+        """Return the symbols of a debug location's function, and of functions that inline it."""
         found, at = set[str](), self.node(location)
         for _ in range(_DEEPEST):
             if at is None:
@@ -151,7 +150,7 @@ class Metadata:
         return found - {""}
 
     def qualified(self, function: int) -> str:
-        """Return the name of a function with its classes and namespaces."""
+        """Return the name of a function with its classes and namespaces, by node number."""
         node = self.node(function)
         if node is None:
             return ""
@@ -164,7 +163,7 @@ class Metadata:
         return "::".join(reversed(parts))
 
     def file(self, scope: int | None) -> str:
-        """Return the file of a scope."""
+        """Return the file of a scope; empty if unknown."""
         for _ in range(_DEEPEST):
             node = self.node(scope)
             if node is None:
@@ -177,8 +176,7 @@ class Metadata:
     def _named(self, file: Node) -> str:
         """Return the path of a file as seen from the compilation folder.
 
-        clang records the common part of a file's path and the compilation folder as the file's
-        folder.
+        For a file below the compilation folder, clang records this folder as the file's folder.
         """
         name, folder = file.text("filename"), file.text("directory")
         return name if folder in ("", self._folder) else str(Path(folder, name))
@@ -199,7 +197,7 @@ class Metadata:
         return self._paths[file]
 
     def parameters(self, function: int) -> list[DeclaredParameter]:
-        """Return the parameters of a function in order; none if debug information lacks them."""
+        """Return the declared parameters of a function; none if debug information lacks them."""
         node = self.node(function)
         kind = None if node is None else self.node(node.reference("type"))
         types = None if kind is None else self.node(kind.reference("types"))
@@ -230,7 +228,10 @@ class Metadata:
         return self._bare(number)[2]
 
     def _bare(self, number: int | None) -> tuple[str, bool, Node | None]:
-        """Return name, constness and node of a type without typedefs and qualifiers."""
+        """Return name, constness and node of a type without typedefs and qualifiers.
+
+        The name is that of the outermost typedef.
+        """
         name, constant = "", False
         for _ in range(_DEEPEST):
             node = self.node(number)

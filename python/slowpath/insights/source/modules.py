@@ -1,9 +1,9 @@
-"""LLVM modules, normalised by one set of passes.
+"""LLVM modules: parsing, linking, optimisation passes, splitting of their text.
 
 Input is not trusted: this code runs in a worker process that may die (`slowpath.core.jobs`).
 
-Quoted names may contain brackets and commas, as names of C++ templates do; a quotation mark inside
-a name is written by its number. Source: LLVM's language reference, Identifiers.
+Quoted names may contain brackets and commas, as names of C++ templates do; a quotation mark in a
+name is escaped as a hexadecimal number. Source: LLVM's language reference, Identifiers.
 """
 
 import re
@@ -24,13 +24,13 @@ _KEPT_INLINE = b"alwaysinline"
 _LETTERS = string.ascii_lowercase + string.ascii_uppercase + string.digits + "._"
 _HEAD = 128
 """Bytes at the start of bitcode that contain the name of its producer."""
-_TABLES_SINCE = 22
-"""First version of LLVM with the option; an unknown option would end the process."""
+_HASH_RECOGNISED_SINCE = 22
+"""First version of LLVM that replaces CRC loops; an option unknown to LLVM ends the process."""
 
 
 @cache
 def machine(effort: int = 1) -> Machine:
-    """Return this machine as a target; `effort` is the optimisation level, from 0 to 3."""
+    """Return this machine as LLVM's target; `effort` is the optimisation level, from 0 to 3."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     # Headers of the kernel have inline assembly; it is compiled, but never runs.
@@ -47,7 +47,7 @@ def machine(effort: int = 1) -> Machine:
 
 
 def read_module(source: Source) -> Module:
-    """Parse the module in a source.
+    """Parse the module of a source, and link the other modules that it needs.
 
     Raises:
         InputError: if LLVM cannot read it, or it is for another machine.
@@ -62,10 +62,10 @@ def read_module(source: Source) -> Module:
     except UnicodeDecodeError as problem:
         raise InputError(source.file, f"is not UTF-8 text (byte {problem.start})") from None
     except RuntimeError as problem:
-        raise InputError(source.file, _in_words(source, str(problem))) from None
-    wanted, found = here.triple.partition("-")[0], module.triple.partition("-")[0]
-    if found not in (wanted, ""):
-        reason = f"is for {found}, and this machine is {wanted}; compile it for that"
+        raise InputError(source.file, _in_one_line(source, str(problem))) from None
+    host, found = here.triple.partition("-")[0], module.triple.partition("-")[0]
+    if found not in (host, ""):
+        reason = f"is for {found}, and this machine is {host}; compile it for that"
         raise InputError(source.file, reason)
     module.triple = here.triple
     module.data_layout = str(here.target_data)
@@ -85,7 +85,7 @@ def _add(module: Module, bitcode: bytes) -> None:
 
 
 def _defined(module: Module) -> set[str]:
-    """Return the external functions and variables that a module defines."""
+    """Return the symbols of the external functions and variables that a module defines."""
     bodies = (
         one for one in (*module.functions, *module.global_variables) if not one.is_declaration
     )
@@ -96,7 +96,7 @@ def _link(source: Source, module: Module) -> None:
     """Link the stand-in for the kernel.
 
     Raises:
-        InputError: if a function of the source has the name of one in the stand-in.
+        InputError: if the source and the stand-in define functions with the same name.
     """
     support = llvm.parse_bitcode(source.support)
     support.triple, support.data_layout = module.triple, module.data_layout
@@ -109,11 +109,11 @@ def _link(source: Source, module: Module) -> None:
 
 
 def optimise(module: Module, *, compiled: bool, kept: Collection[str] = ()) -> None:
-    """Run the passes of -O1, except inlining, vectorisation and unrolling, which blur the source.
+    """Run the passes of -O1 without inlining, vectorisation and unrolling, which blur the source.
 
     Static functions become external first, so that passes do not adapt their parameters to callers.
-    If another compiler made the module, nothing else changes. `kept` are the symbols of variables
-    that code outside the module may read; these are not optimised away.
+    If slowpath did not compile the module (`compiled`), no pass runs. `kept` are the symbols of
+    variables that code outside the module may read; passes do not remove them.
     """
     prevent_inlining(module, lambda _: compiled)
     if not compiled:
@@ -128,11 +128,11 @@ def optimise(module: Module, *, compiled: bool, kept: Collection[str] = ()) -> N
     builder.getModulePassManager().run(module, builder)
 
 
-def prevent_inlining(module: Module, apart: Callable[[str], bool]) -> None:
-    """Make all functions external, and prevent some from being inlined.
+def prevent_inlining(module: Module, separate: Callable[[str], bool]) -> None:
+    """Make all functions external, and prevent the inlining of some.
 
-    `apart` returns true for the symbols of functions to keep apart, unless the source demands
-    inlining.
+    `separate` returns true for the symbol of a function that must not be inlined; attributes of the
+    source that demand inlining take precedence.
     """
     for function in module.functions:
         if function.is_declaration:
@@ -140,17 +140,16 @@ def prevent_inlining(module: Module, apart: Callable[[str], bool]) -> None:
         if function.linkage in (llvm.Linkage.internal, llvm.Linkage.private):
             function.linkage = llvm.Linkage.external
         inlined = any(_KEPT_INLINE in words for words in function.attributes)
-        if apart(function.name) and not inlined:
+        if separate(function.name) and not inlined:
             function.add_function_attribute("noinline")
 
 
 def keep_crc_loops(*, keep: bool = True) -> None:
-    """Make all later passes of this process keep loops that compute a CRC bit by bit, or not.
+    """Choose whether later passes of this process keep loops that compute a CRC bit by bit.
 
-    LLVM 22 replaces such loops by table lookups, which the source does not contain and a card's
-    compiler does not make.
+    LLVM 22 replaces such loops by table lookups, unlike a card's compiler.
     """
-    if llvm.llvm_version_info[0] >= _TABLES_SINCE:
+    if llvm.llvm_version_info[0] >= _HASH_RECOGNISED_SINCE:
         llvm.set_option("", f"-disable-loop-idiom-hashrecognize={str(keep).lower()}")
 
 
@@ -165,13 +164,13 @@ def variables_of(module: Module) -> list[tuple[str, int]]:
 
 
 def llvm_version() -> str:
-    """Return the version of the LLVM that reads modules."""
+    """Return the version of LLVM in llvmlite, which reads modules."""
     return ".".join(map(str, llvm.llvm_version_info))
 
 
-def _in_words(source: Source, said: str) -> str:
-    """Return an error of LLVM in one line."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+def _in_one_line(source: Source, message: str) -> str:
+    """Convert an error message of LLVM to one line."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
     first = next((line for line in lines if "error:" in line), lines[-1] if lines else "")
     first = re.sub(r"^<string>:", "line ", first.removeprefix("LLVM IR parsing error").strip())
     if source.kind == "text":
@@ -184,7 +183,7 @@ def _in_words(source: Source, said: str) -> str:
 
 
 def producer(bitcode: bytes) -> str | None:
-    """Return the version of the LLVM that wrote bitcode; None if it is not recorded.
+    """Return the version of LLVM that wrote bitcode; None if it is not recorded.
 
     The version is near the start, in 6-bit characters at any bit offset (LLVM Bitcode File Format).
     """
@@ -214,7 +213,7 @@ def split_at_commas(text: str) -> list[str]:
 
 
 def bracketed_prefix(text: str) -> str:
-    """Return the text from its first bracket to the matching one; all of it without a match."""
+    """Return the start of a text up to the bracket that matches its first one; else all of it."""
     for at, letter, depth in _outside(text):
         if letter in _CLOSING and not depth:
             return text[: at + 1]

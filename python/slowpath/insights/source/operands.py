@@ -31,8 +31,7 @@ _LIBRARY: dict[str, tuple[tuple[int, Kind], ...]] = {
     "__memmove_chk": ((0, "write"), (1, "read")),
     "__memset_chk": ((0, "write"),),
 }
-"""By function: the arguments that are addresses, with the kind of access; argument 2 is the
-size."""
+"""Index and access of each address argument, by function; argument 2 is the size."""
 
 
 class Access(NamedTuple):
@@ -40,14 +39,14 @@ class Access(NamedTuple):
 
     kind: Kind
     pointer: str  # the operand as written
-    size: str  # bytes, as an operand of type i64
+    size: str  # in bytes: an operand of type i64
 
 
 def accesses(opcode: str, text: str) -> list[Access]:
     """Return the memory accesses of an instruction, in order.
 
-    An atomic operation reads and writes. A call of a compiled function yields nothing, because the
-    function's own instructions are analysed.
+    An atomic operation reads and writes. Of calls, only those of library functions that copy, fill
+    or compare memory are accesses; instructions of other callees are analysed separately.
     """
     if opcode == "load":
         parts = split_at_commas(text.partition(" = ")[2])
@@ -67,7 +66,7 @@ def accesses(opcode: str, text: str) -> list[Access]:
 
 
 def callee_of(text: str) -> str | None:
-    """Return the function that a call names; None if it calls through a value."""
+    """Return the symbol of the function that a call names; None if it calls through a pointer."""
     found = _CALLEE.search(_without_metadata(text))
     if found is None or text.partition("(")[0].rstrip().rpartition(" ")[2].startswith("%"):
         return None
@@ -95,7 +94,7 @@ def _call(text: str) -> Iterator[Access]:
 
 
 def _without_metadata(text: str) -> str:
-    """Cut the call after the parenthesis that closes its arguments."""
+    """Return the text of a call up to the parenthesis that closes its arguments."""
     start = text.find("@")
     if start < 0:
         return text
@@ -106,6 +105,7 @@ def _without_metadata(text: str) -> str:
 
 
 def _without(text: str, opcode: str) -> str:
+    """Return an instruction without its opcode and the modifiers next to it."""
     words = text.split()
     while words and (words[0] == opcode or words[0] in _WORDS):
         words.pop(0)
@@ -113,7 +113,7 @@ def _without(text: str, opcode: str) -> str:
 
 
 def _typed(text: str) -> tuple[str, str]:
-    """Split a text into a type and the rest."""
+    """Split a text into its leading type and the rest."""
     text = text.strip()
     if text[:1] in _OPENING:
         kind = bracketed_prefix(text)
@@ -126,7 +126,7 @@ def _typed(text: str) -> tuple[str, str]:
 
 
 def _operand(text: str) -> str:
-    """Return the pointer operand after its type and attributes."""
+    """Return a pointer operand without its type and attributes: a value or constant expression."""
     text = text.strip()
     at = re.search(
         r'(%"(?:[^"\\]|\\.)*"|@"(?:[^"\\]|\\.)*"|[%@][\w.$-]+|\bnull\b|\bundef\b|\bpoison\b)', text
@@ -139,15 +139,15 @@ def _operand(text: str) -> str:
 
 
 def _size(kind: str) -> str:
-    """Return the size of a type in bytes, as a constant expression of LLVM."""
+    """Return a constant expression of LLVM for the size of a type in bytes."""
     return f"ptrtoint (ptr getelementptr ({kind}, ptr null, i32 1) to i64)"
 
 
 class Call(NamedTuple):
     """The target of a call."""
 
-    name: str | None  # a function of the module or an intrinsic
-    helper: int | None  # number of a kernel helper
+    name: str | None  # a function of the module or an intrinsic; None: another target
+    helper: int | None  # number of a kernel helper; None: another target
 
 
 def result(text: str) -> str | None:
@@ -162,27 +162,30 @@ def parts(text: str) -> list[str]:
 
 
 def value(part: str) -> str | None:
-    """Return the value that ends an operand: `%name`, `@name` or a number; else None."""
+    """Return the value at the end of an operand: `%name`, `@name` or a constant; else None.
+
+    For a constant expression, this is the first variable that it names.
+    """
     found = _VALUE.search(part)
     if found:
         return found[1]
-    inside = _GLOBAL.search(part)  # a constant expression with an address in a variable
+    inside = _GLOBAL.search(part)
     return inside[0] if inside else None
 
 
 def pointer(opcode: str, text: str) -> str | None:
-    """Return the pointer that an instruction accesses; None if it accesses no memory."""
-    given = parts(text)
+    """Return the address that an instruction accesses; None if it accesses no memory."""
+    operands = parts(text)
     match opcode:
         case "load" | "store":
-            return value(given[1]) if len(given) > 1 else None
+            return value(operands[1]) if len(operands) > 1 else None
         case "atomicrmw" | "cmpxchg":
-            return value(given[0])
+            return value(operands[0])
     return None
 
 
 def width(kind: str) -> int:
-    """Return the width of a type in bits; 0 if it is not a number or pointer."""
+    """Return the width in bits of a type of integers, vectors or pointers; 0 for other types."""
     words = [word for word in kind.split() if word not in _FLAGS]
     first = words[0] if words else ""
     if first.startswith("ptr"):

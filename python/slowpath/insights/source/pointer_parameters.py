@@ -1,14 +1,15 @@
-"""Targets of further pointer parameters of DPDK functions.
+"""Memory for pointer parameters of DPDK functions other than packets.
 
-No caller supplies these pointers, so each gets memory of the type that it points to. The first
-choice is a variable of that type; of an array it is the first element, as there is only one core.
-The second is the target of a variable that points to that type, and the last is zeros. For `void
-*`, the type comes from the debug information of variables to which the function converts the
-pointer.
+No caller supplies these pointers, so slowpath chooses memory of the pointee type:
+1. a variable of this type, or the first element of an array (runs use only one core);
+2. else the memory that a pointer variable of this type points to;
+3. else zeros.
+The pointee type of `void *` comes from local variables to which the function converts the pointer.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from slowpath.core.errors import InputError
@@ -45,7 +46,7 @@ _MADE = {
     "rte_acl_ctx": "rte_acl_create",
     "rte_ring": "rte_ring_create",
 }
-"""Functions that create those structures of the headers for which zeros are not enough."""
+"""Functions that create structures of the headers that are not valid as zeros."""
 
 
 class PointerTarget(NamedTuple):
@@ -56,32 +57,32 @@ class PointerTarget(NamedTuple):
     name: str
     """Name of the parameter; empty if it has none."""
     type: Type | None
-    """Type of the target; None: the function does not use it, and gets no address."""
+    """Pointee type; None: the function does not use the parameter, so it gets no address."""
     variables: tuple[str, ...] = ()
-    """Symbols of variables of that type, and of arrays of it, in the order of the source."""
+    """Symbols of variables of the type, and of arrays of it, in the order of the source."""
     pointers: tuple[str, ...] = ()
-    """Symbols of pointers to that type, and of arrays of such pointers."""
+    """Symbols of pointers to the type, and of arrays of such pointers."""
 
     @property
     def maker(self) -> str:
-        """Function that creates the target; empty if zeros are enough."""
+        """Function that creates the target; empty if zeros are a valid target."""
         return "" if self.type is None or not self.type.ours else _MADE.get(self.type.name, "")
 
 
 class TargetFinder:
-    """The available targets for pointer parameters in a module."""
+    """A search for the targets of pointer parameters in a module."""
 
     def __init__(self, file: str, text: str, functions: Mapping[str, Function]) -> None:
-        """Prepare the search; `text` is the functions' module."""
+        """Prepare the search; `text` is the module of the functions as LLVM writes it."""
         self._file, self._text, self._functions = file, text, functions
         self._metadata = Metadata(text)
         self._layouts = Layouts(text, self._metadata)
 
-    def given(self, function: Function, place: int) -> PointerTarget:
-        """Return the target of a pointer parameter.
+    def target(self, function: Function, place: int) -> PointerTarget:
+        """Return the target of the pointer parameter with index `place`.
 
         Raises:
-            InputError: if its type is unknown, or no memory of that type is available.
+            InputError: if its pointee type is unknown, or slowpath cannot supply such memory.
         """
         described = function.parameters[place].described
         name = "" if described is None else described.name
@@ -92,7 +93,7 @@ class TargetFinder:
             return InputError(self._file, f"{function.place}: {which}: {reason}, {_REMEDY}")
 
         if number is None:
-            used, number = self._looked(function, place)
+            used, number = self._converted(function, place)
             if not used:
                 return PointerTarget(place, name, None)
             if number is None:
@@ -100,24 +101,27 @@ class TargetFinder:
         kind = self._type(number)
         if isinstance(kind, str):
             raise problem(kind)
-        wanted = self._bare(number)
+        pointee = self._metadata.bare(number)
         variables, pointers = list[str](), list[str]()
         for symbol in self._layouts.symbols():
-            of = self._element(self._layouts.node(symbol))
-            if of is None or is_support(symbol, ""):
+            node = self._element(self._layouts.node(symbol))
+            if node is None or is_support(symbol, ""):
                 continue
-            if of is wanted:
+            if node is pointee:
                 variables.append(symbol)
-            elif of.text("tag") == _POINTER and self._bare(of.reference("baseType")) is wanted:
+            elif (
+                node.text("tag") == _POINTER
+                and self._metadata.bare(node.reference("baseType")) is pointee
+            ):
                 pointers.append(symbol)
         variables += self._layouts.outside_of(kind.name)
         if not kind.fields and kind.element is None and not kind.flat:
-            variables, pointers = [], []  # any variable with a number would match
+            variables, pointers = [], []  # any variable of a number type would match
         return PointerTarget(place, name, kind, tuple(variables), tuple(pointers))
 
     def _type(self, number: int) -> Type | str:
-        """Return a type, or why it is not available: it is undefined, or in the packet."""
-        node = self._bare(number)
+        """Return a pointee type; for an undefined type or a packet header, the text of an error."""
+        node = self._metadata.bare(number)
         called = "" if node is None else node.text("name")
         if called.endswith("hdr"):
             what = f"points to {called}, which is in the packet"
@@ -130,69 +134,69 @@ class TargetFinder:
             return f"{what}: include what defines it"
         return kind
 
-    def _looked(self, function: Function, place: int) -> tuple[bool, int | None]:
-        """Return true if a parameter is used, and the type that local variables give its target."""
-        parameters, body = _body(self._text, function.name)
-        names, places = set(parameters[place : place + 1]), set[str]()
-        # Debug records of a place precede the store to it, so a first pass collects the places.
-        self._followed(body, names, places)
-        return self._followed(body, names, places)
+    def _converted(self, function: Function, place: int) -> tuple[bool, int | None]:
+        """Return whether a `void *` parameter is used, and the type to which it is converted.
 
-    def _followed(
-        self, body: Sequence[str], names: set[str], places: set[str]
+        The type is the node number of the pointee of the first pointer that holds the parameter.
+        """
+        parameters, body = _body(self._text, function.name)
+        values, slots = set(parameters[place : place + 1]), set[str]()
+        # Debug records of a stack slot precede the store to it, so a first pass collects the slots.
+        self._follow(body, values, slots)
+        return self._follow(body, values, slots)
+
+    def _follow(
+        self, body: Sequence[str], values: set[str], slots: set[str]
     ) -> tuple[bool, int | None]:
-        """Follow a parameter as `_looked` does; add its names, and the places that hold it."""
+        """Return the results of `_converted`; add to the values and stack slots that hold it."""
         used, kinds = False, list[int]()
         for line in body:
             debug = _DEBUG.search(line)
-            if debug and debug[1] in names | places:
+            if debug and debug[1] in values | slots:
                 kinds += self._pointed(int(debug[2]))
             if _IS_DEBUG.search(line):
                 continue
             stored, loaded = _STORED.search(line), _LOADED.search(line)
-            if stored and stored[1] in names:
-                places.add(stored[2])
-            elif loaded and loaded[2] in places:
-                names.add(loaded[1])
-            elif names & set(_VALUES.findall(line)):
+            if stored and stored[1] in values:
+                slots.add(stored[2])
+            elif loaded and loaded[2] in slots:
+                values.add(loaded[1])
+            elif values & set(_VALUES.findall(line)):
                 used = True
-                kinds += self._passed(line, names)
+                kinds += self._passed(line, values)
         return used, next(iter(kinds), None)
 
     def _pointed(self, variable: int) -> Iterator[int]:
-        """Yield the node of the type that a variable points to; nothing for void or no pointer."""
+        """Yield the pointee's node number; nothing for `void *` or no pointer."""
         node = self._metadata.node(variable)
-        kind = None if node is None else self._bare(node.reference("type"))
+        kind = None if node is None else self._metadata.bare(node.reference("type"))
         if kind is not None and kind.text("tag") == _POINTER:
-            to = kind.reference("baseType")
-            if self._bare(to) is not None:
-                yield int(to or 0)
+            pointee = kind.reference("baseType")
+            if pointee is not None and self._metadata.bare(pointee) is not None:
+                yield pointee
 
-    def _passed(self, line: str, names: set[str]) -> Iterator[int]:
-        """Yield the target types of parameters for which a call passes one of the names."""
+    def _passed(self, line: str, values: set[str]) -> Iterator[int]:
+        """Yield the pointee types of parameters for which a call passes one of the values."""
         called = _CALLED.search(line)
         known = None if called is None else self._functions.get(called[1].strip('"'))
         if called is None or known is None:
             return
         passed = split_at_commas(bracketed_prefix(line[called.end() :])[1:-1])
-        for one, parameter in zip(passed, known.parameters, strict=False):
+        for argument, parameter in zip(passed, known.parameters, strict=False):
             described = parameter.described
-            if _VALUES.findall(one)[-1:] and _VALUES.findall(one)[-1] in names and described:
+            if values.intersection(_VALUES.findall(argument)[-1:]) and described:
                 yield from () if described.points is None else (described.points,)
-
-    def _bare(self, number: int | None) -> Node | None:
-        return self._metadata.bare(number)
 
     def _element(self, number: int | None) -> Node | None:
         """Return a type without qualifiers; for an array, the type of its elements."""
-        node = self._bare(number)
+        node = self._metadata.bare(number)
         if node is not None and node.text("tag") == _ARRAY:
-            node = self._bare(node.reference("baseType"))
+            node = self._metadata.bare(node.reference("baseType"))
         return node
 
 
 def _body(text: str, symbol: str) -> tuple[list[str], list[str]]:
-    """Return the names of a function's parameters, and its lines."""
+    """Return the values of a function's parameters, and the lines of its body."""
     lines = iter(text.splitlines())
     head = re.compile(rf'^define [^@]*@"?{re.escape(symbol)}"?(?=\()')
     for line in lines:
@@ -200,12 +204,5 @@ def _body(text: str, symbol: str) -> tuple[list[str], list[str]]:
         if found:
             inside = split_at_commas(bracketed_prefix(line[found.end() :])[1:-1])
             names = [one[1] for part in inside if (one := _PARAMETER.search(part))]
-            return names, list(_until_end(lines))
+            return names, list(takewhile("}".__ne__, lines))
     return [], []
-
-
-def _until_end(lines: Iterator[str]) -> Iterator[str]:
-    for line in lines:
-        if line == "}":
-            return
-        yield line

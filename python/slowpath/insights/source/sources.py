@@ -23,7 +23,7 @@ from slowpath.insights.source.framework import (
 )
 
 _COMPILED = {".c": (), ".h": ("-x", "c"), ".cc": (), ".cpp": (), ".cxx": (), ".hpp": ("-x", "c++")}
-"""By extension of a file that clang compiles: options that name the language if needed."""
+"""Extensions of files that clang compiles, with options that name the language if needed."""
 CPLUSPLUS = (".cc", ".cpp", ".cxx", ".hpp")
 _CODE = "-DSLOWPATH_SETUP="
 _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
@@ -39,7 +39,7 @@ class Source(NamedTuple):
     support: bytes = b""  # bitcode of helpers for an XDP program; empty: not XDP
     object: bytes = b""  # of an XDP program, as the kernel loads it; empty: not needed
     others: tuple[bytes, ...] = ()  # bitcode of other elements that an element needs
-    lacking: str = ""  # why the needed `object` is missing
+    lacking: str = ""  # reason why the needed `object` is missing
 
 
 def is_source(file: str) -> bool:
@@ -65,16 +65,16 @@ def compiler_for(file: str, data: bytes, clang: Clang) -> Clang:
 
 
 def compile_source(file: str, data: bytes, clang: Clang, form: Form = BITCODE) -> bytes:
-    """Compile C or C++, followed by the code of --setup.
+    """Compile C or C++ together with the code of `--setup`.
 
     Raises:
         InputError: if the source does not compile.
         StoppedError: if no time is left to compile it.
     """
-    told = compiler_for(file, data, clang)
+    compiler = compiler_for(file, data, clang)
     if any(flag.startswith(_CODE) for flag in clang.flags):
-        return _with_setup(file, told, form)
-    return compile_c(file, told, form)
+        return _with_setup(file, compiler, form)
+    return compile_c(file, compiler, form)
 
 
 def _others(needed: Sequence[Path], clang: Clang) -> Iterator[bytes]:
@@ -83,12 +83,12 @@ def _others(needed: Sequence[Path], clang: Clang) -> Iterator[bytes]:
     for one in needed:
         # An error in another source is reported where the element calls it.
         with suppress(InputError, OSError):
-            told = compiler_for(str(one), one.read_bytes(), clang._replace(flags=flags))
-            yield compile_c(str(one), told._replace(flags=(*told.flags, COMPANION)), BITCODE)
+            other = compiler_for(str(one), one.read_bytes(), clang._replace(flags=flags))
+            yield compile_c(str(one), other._replace(flags=(*other.flags, COMPANION)), BITCODE)
 
 
 def _with_setup(file: str, clang: Clang, form: Form) -> bytes:
-    """Compile a source followed by set-up code, which may use the source's static names."""
+    """Compile a source with set-up code behind it, so that the code sees the source's statics."""
     language = ("-x", "c++") if Path(file).suffix in CPLUSPLUS else ("-x", "c")
     flags = (*language, *clang.flags, "-include", file)
     try:
@@ -112,7 +112,7 @@ def load_source(file: str, clang: Clang) -> Source:
         return Source(file, data, "bitcode", compiled=False)
     if is_source(file):
         needed = companions(file, data, clang.flags) if Path(file).suffix in CPLUSPLUS else []
-        if needed:  # describe base classes that other sources define
+        if needed:  # else clang omits debug information of base classes in other sources
             clang = clang._replace(flags=("-fstandalone-debug", *clang.flags))
         try:
             made = compile_source(file, data, clang)
@@ -134,26 +134,26 @@ def load_source(file: str, clang: Clang) -> Source:
 _COMMENT = re.compile(
     rb"""/\*.*?\*/|//[^\n]*|("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""", re.DOTALL
 )
-"""Comments, or quoted text, which may contain comment marks."""
+"""Comments and quoted text, as quoted text may contain comment marks."""
 _CONTEXT = re.compile(rb"\bxdp_md\b")
 _MACRO = re.compile(rb'\bSEC\s*\(\s*"')
-"""Macro of the kernel's headers. The attribute behind it also occurs in other sources."""
+"""Macro of libbpf that sets a program's section, unlike the attribute never used elsewhere."""
 _ATTRIBUTE = re.compile(rb'\bsection\s*\(\s*"')
 _INCLUDE = rb'^[ \t]*#[ \t]*include[ \t]*[<"]'
 _LOCAL = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
-_MOST = 32
+_MAX_FILES = 32
 """Limit on local files that are searched for one source."""
 _HELPERS = re.compile(_INCLUDE + rb"(?:bpf/)?(?:bpf_helpers|vmlinux)\.h\b", re.MULTILINE)
-"""Headers that only programs of the kernel include."""
+"""Headers that only BPF programs include."""
 _KERNEL = re.compile(_INCLUDE + rb"linux/bpf\.h\b", re.MULTILINE)
 _USER = re.compile(_INCLUDE + rb"(?:bpf/)?(?:libbpf|bpf)\.h\b", re.MULTILINE)
-"""Headers that a loader of programs includes besides `linux/bpf.h`."""
+"""Headers that loaders of BPF programs include, besides `linux/bpf.h`."""
 
 
 def is_xdp(file: str) -> bool:
     """Return true if a C source, or a local file that it includes, has an XDP program.
 
-    A loader of programs has none, even if it shares code with them.
+    The result is false for a loader of programs, even if it includes their code.
 
     Raises:
         InputError: if it cannot be read.
@@ -171,7 +171,7 @@ def _kernel_code(file: str) -> bytes:
 
 
 def may_have_programs(file: str) -> bool:
-    """Return true if a source mentions kernel programs, so that it should compile for BPF.
+    """Return true if a source seems to contain BPF programs, so that it should compile for BPF.
 
     Raises:
         InputError: if it cannot be read.
@@ -183,8 +183,8 @@ def may_have_programs(file: str) -> bool:
 def is_for_kernel(file: str) -> bool:
     """Return true if a C source that does not compile for this machine is for the kernel.
 
-    It need not contain a program: for a source cut off before its first program, errors of clang
-    about plain C do not help.
+    The source need not contain a program: if it ends before its first program, errors of clang for
+    this machine would mislead.
 
     Raises:
         InputError: if it cannot be read.
@@ -194,9 +194,9 @@ def is_for_kernel(file: str) -> bool:
 
 
 def _all_code(file: str) -> bytes:
-    """Return the code of a source and of the local files that it includes, up to `_MOST` files."""
+    """Return the code of a source and of local files that it includes, at most `_MAX_FILES`."""
     found, left = dict[Path, bytes](), [Path(file)]
-    while left and len(found) < _MOST:
+    while left and len(found) < _MAX_FILES:
         one = left.pop()
         if one in found or (found and not one.is_file()):
             continue

@@ -1,11 +1,11 @@
-"""A prepared source: its module after the passes, and its functions.
+"""A compiled source, its module after the passes, and its functions.
 
-Sources are untrusted, so all of this is made in a worker process that may crash.
+Sources are untrusted, so this code runs in a worker process that may crash.
 """
 
 import importlib.util
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -29,10 +29,10 @@ _STATE = re.compile(
 
 
 class CompiledUnit:
-    """A compiled source after the passes, and what is derived from it.
+    """A compiled source with its module after the passes, metadata, layouts and functions.
 
-    Each part is made when it is first used, and kept. The first use of most raises `InputError`
-    when LLVM cannot read the source.
+    Each property is computed at its first use, which raises `InputError` if LLVM cannot read the
+    source.
     """
 
     def __init__(
@@ -44,16 +44,17 @@ class CompiledUnit:
     ) -> None:
         """Take a source.
 
-        `before` changes the module before the passes run; `crc_loops` are kept as they are written.
+        `before` changes the module before the passes run. Without `crc_loops`, the passes may
+        replace loops that compute a CRC.
         """
         self.source, self.file = source, source.file
         self._before, self._crc_loops = before, crc_loops
-        self._needed: set[str] | None = None
+        self._kept: set[str] | None = None
 
     def variant(self, before: Callable[[Module], None], *, crc_loops: bool) -> "CompiledUnit":
-        """Return a unit of the same source with another module."""
+        """Return a unit of the same source whose module is changed before the passes."""
         other = CompiledUnit(self.source, before=before, crc_loops=crc_loops)
-        other._needed = self._needed
+        other._kept = self._kept
         return other
 
     @cached_property
@@ -61,10 +62,10 @@ class CompiledUnit:
         """The module after the passes."""
         module = read_module(self.source)
         self._before(module)
-        if self._needed is None:
-            self._needed = _kept(self.source, module)
+        if self._kept is None:
+            self._kept = _accessible_variables(self.source, module)
         keep_crc_loops(keep=self._crc_loops)
-        optimise(module, compiled=self.source.compiled, kept=self._needed)
+        optimise(module, compiled=self.source.compiled, kept=self._kept)
         return module
 
     @cached_property
@@ -88,20 +89,20 @@ class CompiledUnit:
         return functions_of(self.module, self.text, self.metadata)
 
     def find_entry(self, name: str | None) -> str | None:
-        """Return the symbol of a function, given by its name in the source or its symbol.
+        """Return the symbol of a function by its source name or symbol; None for None.
 
         Raises:
-            InputError: when it does not exist, or has inline assembly or recursion.
+            InputError: when it does not exist, or reaches inline assembly or recursion.
         """
         return None if name is None else find_entry(self.file, self.functions, name)
 
 
-def _kept(source: Source, module: Module) -> set[str]:
+def _accessible_variables(source: Source, module: Module) -> set[str]:
     """Return the symbols of variables that code outside the module may access.
 
-    Callers may pass the addresses of some to functions. The control plane may fill a static table
-    that no function of the source writes, or read a counter that no function reads. LLVM would
-    treat such a table as zeros, and remove such a counter.
+    The control plane may fill a static table that no function of the source writes, or read a
+    counter that no function reads. LLVM would treat such a table as zeros, and remove such a
+    counter. Callers may also pass addresses of variables to functions.
     """
     if not source.compiled or source.support:
         return set()
@@ -121,10 +122,10 @@ def _state(text: str) -> set[str]:
 
 
 class UnitWorker:
-    """A worker process for a source, which does several pieces of work on it."""
+    """A worker process that does several pieces of work on one source."""
 
     def __init__(self, file: str, memory: int | None, stopping: Stopping, *works: Work) -> None:
-        """Prepare the process; `memory` is its limit in bytes."""
+        """Prepare the process; `memory` is its limit in bytes, and `works` all possible work."""
         self._file, self._stopping = file, stopping
         self._works, self._job = works, IsolatedJob(memory, *works)
 
@@ -135,21 +136,21 @@ class UnitWorker:
         self._job.__exit__(*raised)
 
     def run(
-        self, work: Work, seconds: float | None, take: Callable[[Message], None], *given: object
+        self, work: Work, seconds: float | None, take: Callable[[Message], None], *arguments: object
     ) -> str | None:
-        """Do one piece of work; return the reason if it ended early.
+        """Do one piece of work; return the reason if it ended early, else None.
 
-        `take` receives the messages of the work; `given` are its further arguments.
+        `take` receives the messages of the work; `arguments` are passed to the work.
 
         Raises:
             InputError: when the work fails, or a defect of slowpath ends it.
         """
-        self.start(work, seconds, *given)
+        self.start(work, seconds, *arguments)
         return self.wait(seconds, take)
 
-    def start(self, work: Work, seconds: float | None, *given: object) -> None:
+    def start(self, work: Work, seconds: float | None, *arguments: object) -> None:
         """Start a piece of work; the caller then has to `wait`."""
-        self._job.start(self._works.index(work), seconds, *given)
+        self._job.start(self._works.index(work), seconds, *arguments)
 
     def wait(self, seconds: float | None, take: Callable[[Message], None]) -> str | None:
         """Wait for the end of the started work, as `run` does."""
@@ -159,32 +160,26 @@ class UnitWorker:
         return stopped
 
 
-_NUMBERS = {"numpy": "numpy", "scipy": "scipy"}
-_COMPILER = {"llvmlite": "llvmlite"}
-
-
 def require_numpy() -> None:
     """Check that numpy and scipy are installed.
 
     Raises:
         UnavailableError: when one is missing; the error tells how to install it.
     """
-    _find(_NUMBERS)
+    _require("numpy", "scipy")
 
 
 def require_llvmlite() -> None:
-    """Check that llvmlite is installed, to read and run LLVM IR.
+    """Check that llvmlite is installed, which reads and runs LLVM IR.
 
     Raises:
         UnavailableError: when it is missing; the error tells how to install it.
     """
-    _find(_COMPILER)
+    _require("llvmlite")
 
 
-def _find(packages: Mapping[str, str]) -> None:
-    missing = [
-        name for module, name in packages.items() if importlib.util.find_spec(module) is None
-    ]
+def _require(*packages: str) -> None:
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
         are = "are" if len(missing) > 1 else "is"
         reason = f"{' and '.join(missing)} {are} not installed; pip install slowpath[insights]"

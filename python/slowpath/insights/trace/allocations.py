@@ -1,4 +1,4 @@
-"""Allocation sites of a source, with the allocated types."""
+"""Calls of a source that allocate memory, with the allocated types."""
 
 import re
 from collections.abc import Iterator
@@ -21,27 +21,30 @@ _MADE = re.compile(r"\s+(%[\w.$-]+) = .*\b(?:call|invoke)\b[^@]*\bptr @")
 class Allocation(NamedTuple):
     """A call that allocates memory, with the allocated type."""
 
-    name: str  # of the allocated memory in reports
+    name: str  # name of the allocated memory in reports
     type: Type | None
     line: Line | None
 
 
 class Allocations:
-    """The allocating calls of a module."""
+    """The calls of a module that allocate memory."""
 
     def __init__(self, unit: CompiledUnit) -> None:
         self._functions, self._metadata, self._layouts = unit.functions, unit.metadata, unit.layouts
         self._nodes, self._bound = dict[str, int](), dict[tuple[str, str], int]()
         self._read(unit.text)
         self.wrappers = self._wrapping()
-        """Functions that return allocated memory as `void *`; their callers decide its type."""
+        """Functions that return allocated memory as `void *`; their callers choose its type."""
 
     def allocates(self, caller: str, callee: str) -> bool:
-        """Return true if a call allocates memory whose type the caller determines."""
+        """Return true if a call allocates memory whose type `caller` chooses."""
         return caller not in self.wrappers and (callee in ALLOCATORS or callee in self.wrappers)
 
     def at(self, caller: str, result: str, place: int | None) -> Allocation:
-        """Return the allocation of a call in `caller`; `result` is the variable of its result."""
+        """Return the allocation of a call in `caller`.
+
+        `result` is the LLVM variable that holds the result, and `place` the debug location.
+        """
         function = self._functions[caller]
         kind = self._pointee(self._bound.get((caller, result)))
         kind = kind or (self._pointee(self._result(caller)) if result else None)
@@ -61,7 +64,7 @@ class Allocations:
                         yield self.at(name, result_of(one.text), one.place)
 
     def _read(self, text: str) -> None:
-        """Read debug nodes of functions, and the types of variables that hold results of calls."""
+        """Read the debug nodes of functions, and the types of variables that hold call results."""
         now, made = "", set[str]()
         for line in text.splitlines():
             if line.startswith("define "):
@@ -78,14 +81,14 @@ class Allocations:
                     self._bound.setdefault((now, bound[1]), kind)
 
     def _result(self, symbol: str) -> int | None:
-        """Return the number of the debug node of a function's return type."""
+        """Return the node number of a function's return type; None if it is unknown or void."""
         node = self._metadata.node(self._nodes.get(symbol))
         kind = None if node is None else self._metadata.node(node.reference("type"))
         types = None if kind is None else self._metadata.node(kind.reference("types"))
         return types.items[0] if types is not None and types.items else None
 
     def _pointee(self, number: int | None) -> Type | None:
-        """Return the structure that a pointer type points to; None for other types."""
+        """Return the named structure that a pointer type points to; None for other types."""
         node = self._metadata.bare(number)
         if node is None or node.text("tag") != "DW_TAG_pointer_type":
             return None
@@ -93,7 +96,10 @@ class Allocations:
         return kind if kind is not None and (kind.fields or kind.flat) and kind.name else None
 
     def _wrapping(self) -> frozenset[str]:
-        """Return the functions that return `void *` and call an allocator or another of them."""
+        """Return the functions that return `void *` and directly or indirectly call an allocator.
+
+        On an indirect way, each function returns `void *`.
+        """
         found = set[str]()
         while True:
             new = {
@@ -107,6 +113,7 @@ class Allocations:
             found |= new
 
     def _is_untyped(self, symbol: str) -> bool:
+        """Return true if a function returns `void *`."""
         node = self._metadata.bare(self._result(symbol))
         pointer = node is not None and node.text("tag") == "DW_TAG_pointer_type"
         return (
@@ -115,5 +122,5 @@ class Allocations:
 
 
 def result_of(text: str) -> str:
-    """Return the variable that holds the result of an instruction; empty if there is none."""
+    """Return the LLVM variable that holds the result of an instruction; empty if none."""
     return text.partition(" = ")[0].strip() if " = " in text else ""

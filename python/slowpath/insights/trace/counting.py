@@ -12,6 +12,7 @@ from slowpath.insights.source.layouts import descend
 from slowpath.insights.source.metadata import Line
 from slowpath.insights.source.operands import callee_of
 from slowpath.insights.source.sources import is_source
+from slowpath.insights.trace.allocations import ALLOCATORS
 from slowpath.insights.trace.documents import (
     CountedBlock,
     CountedCall,
@@ -33,7 +34,6 @@ DIGITS = 6
 """Decimal places of counts per packet."""
 _HIDDEN = frozenset({"_table", "_buckets", "slots", "_slots"})
 """Internal members of the headers' tables, left out of reports."""
-_ALLOCATING = ("malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "_Znwm", "_Znam")
 _UNCOUNTED = frozenset(
     [
         *("memchr", "bcopy", "bzero", "strlen", "strnlen", "strcmp", "strncmp", "strcasecmp"),
@@ -44,13 +44,13 @@ _UNCOUNTED = frozenset(
 )
 _SILENT = frozenset({"bpf_trace_printk", "bpf_trace_vprintk", "bpf_perf_event_output"})
 """Kernel helpers that have no effect in a run."""
-_PIECES = "rte_ip_frag_find"
+_FIND_DATAGRAM = "rte_ip_frag_find"
 """Function that looks up the datagram of an IP fragment."""
-_SORTS = ("packet", "metadata", "local", "constant", "other")
+_KINDS = ("packet", "metadata", "local", "constant", "other")
 
 
 class Counted:
-    """Counts of a run, with the functions and structures that they belong to."""
+    """Counts of a run, reported by function, block, structure and member."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Counted:
     def report(
         self, file: str, traffic: str, packets: Sequence[Captured], *, more: bool
     ) -> CountsReport:
-        """Return the complete report."""
+        """Return the report; `packets` are those that ran, and `more` is true if others did not."""
         of_trace: Traffic = {
             "file": traffic,
             "packets": len(packets),
@@ -89,7 +89,7 @@ class Counted:
             "traffic": of_trace,
             "functions": self._counted_functions(),
             "blocks": [self.block(at, len(packets)) for at in self._ran()],
-            "calls": self._apart(len(packets)),
+            "calls": self._counted_calls(len(packets)),
             "structures": structures,
             "elsewhere": elsewhere,
             "fate": fate,
@@ -97,7 +97,7 @@ class Counted:
         }
 
     def block(self, number: int, packets: int) -> CountedBlock:
-        """Return the counts of a block that ran."""
+        """Return the counts of the block with this number; `packets` is the number of packets."""
         place = self.execution.stated.blocks[number]
         function = self._functions[place.function]
         file, line = _place(self.execution.line(number))
@@ -115,6 +115,7 @@ class Counted:
         }
 
     def _ran(self) -> list[int]:
+        """Return the numbers of the blocks that ran."""
         return [at for at, runs in enumerate(self.outcome.tally.runs) if runs]
 
     def _counted_functions(self) -> list[CountedFunction]:
@@ -137,7 +138,7 @@ class Counted:
             )
         return found
 
-    def _apart(self, packets: int) -> list[CountedCall]:
+    def _counted_calls(self, packets: int) -> list[CountedCall]:
         """Return the calls of functions that the source calls in several lines, by line."""
         stated, tally = self.execution.stated, self.outcome.tally
         inside = Counter[int]()
@@ -174,16 +175,16 @@ class Counted:
 
     def _counted_structures(self, packets: int) -> list[CountedStructure]:
         tally, sites = self.outcome.tally, self.execution.stated.sites
-        whole = Counter[tuple[int, str]]()
+        totals = Counter[tuple[int, str]]()
         members = Counter[tuple[int, tuple[str, ...], str]]()
         for site, part, count in tally.touches:
             touched, kind = tally.parts[part], sites[site].kind
-            whole[touched.structure, kind] += count
+            totals[touched.structure, kind] += count
             for path in touched.members:
                 members[touched.structure, path, kind] += count
         found = list[CountedStructure]()
         for at, structure in enumerate(self.structures):
-            reads, writes = whole[at, "read"], whole[at, "write"]
+            reads, writes = totals[at, "read"], totals[at, "write"]
             if not reads + writes:
                 continue
             file, line = _place(structure.line)
@@ -213,12 +214,12 @@ class Counted:
     def _elsewhere(self) -> list[CountedElsewhere]:
         sites = self.execution.stated.sites
         found = Counter[tuple[str, str]]()
-        for site, sort, count in self.outcome.tally.elsewhere:
-            found[sort, sites[site].kind] += count
+        for site, kind, count in self.outcome.tally.elsewhere:
+            found[kind, sites[site].kind] += count
         return [
-            {"what": sort, "reads": found[sort, "read"], "writes": found[sort, "write"]}
-            for sort in _SORTS
-            if found[sort, "read"] + found[sort, "write"]
+            {"what": kind, "reads": found[kind, "read"], "writes": found[kind, "write"]}
+            for kind in _KINDS
+            if found[kind, "read"] + found[kind, "write"]
         ]
 
     def _fate(self) -> Fate:
@@ -240,7 +241,7 @@ class Counted:
         }
 
     def _result(self, result: int, packets: int) -> CountedResult:
-        """Return the packets with a result; for an XDP program, also the name of the action."""
+        """Return the number of packets with a result, and for an XDP program the action's name."""
         found: CountedResult = {"result": result, "packets": packets}
         if self.entry.xdp:
             found["action"] = ACTIONS[result] if 0 <= result < len(ACTIONS) else "unknown"
@@ -265,20 +266,19 @@ class Counted:
                 remedy = "max_entries"
             elif self.entry.dpdk:
                 remedy += ", of prefixes -DSLOWPATH_RULES=..."
-                if self._calls(_PIECES.__eq__):
+                if self._calls(_FIND_DATAGRAM.__eq__):
                     remedy += ", of datagrams what the source asks for, or -DSLOWPATH_DATAGRAMS=..."
             found.append(f"{lost}: the tables are too small ({remedy})")
         found += self._left(fate)
-        called_there = self._calls(lambda name: name not in self._functions)
+        external = self._calls(lambda name: name not in self._functions)
         found += self._engines(traffic["packets"])
         silent = sorted(self._calls(_SILENT.__contains__)) if self.entry.xdp else []
         if silent:
             found.append(f"{', '.join(silent)}: nobody reads here what is written; calls count")
-        allocated = {name: count for name, count in called_there.items() if name in _ALLOCATING}
-        if allocated:
-            count = sum(allocated.values())
+        count = sum(count for name, count in external.items() if name in ALLOCATORS)
+        if count:
             found.append(f"memory is allocated {count:,} times, which a card does not do")
-        uncounted = sorted(set(called_there) & _UNCOUNTED)
+        uncounted = sorted(set(external) & _UNCOUNTED)
         if uncounted:
             found.append(f"what {', '.join(uncounted)} reads and writes is not counted")
         other = next((one for one in elsewhere if one["what"] == "other"), None)
@@ -288,7 +288,7 @@ class Counted:
         return found
 
     def _left(self, fate: Fate) -> list[str]:
-        """Return notes on packets that were made but neither sent nor killed, or not made."""
+        """Return notes on packets that could not be made, or were neither sent nor killed."""
         found = list[str]()
         if fate["unmade"]:
             found.append(
@@ -308,7 +308,7 @@ class Counted:
         return found
 
     def _engines(self, packets: int) -> list[str]:
-        """Return notes on calls of functions that an engine of the card performs."""
+        """Return notes on calls that a hardware engine of the card would execute."""
         return [
             f"{self._functions[name].shown} is what an engine does, {count / packets:g} times for "
             "each packet; what that takes is in no number"
@@ -318,14 +318,14 @@ class Counted:
     def _is_engine(self, name: str) -> bool:
         return name in self._functions and self._functions[name].engine
 
-    def _calls(self, wanted: Callable[[str], bool]) -> Counter[str]:
-        """Count calls of the wanted functions, by name."""
+    def _calls(self, predicate: Callable[[str], bool]) -> Counter[str]:
+        """Return the number of calls of each function that satisfies `predicate`, by symbol."""
         found = Counter[str]()
         for at in self._ran():
             place = self.execution.stated.blocks[at]
             for one in self._functions[place.function].blocks[place.number].instructions:
                 name = callee_of(one.text) if one.opcode == "call" else None
-                if name is not None and wanted(name):
+                if name is not None and predicate(name):
                     found[name] += self.outcome.tally.runs[at]
         return found
 
@@ -346,7 +346,7 @@ def _member(structure: Structure, path: tuple[str, ...], reads: int, writes: int
 
 
 def shown(path: Sequence[str]) -> str:
-    """Return a path for reports, without internal members of the headers' tables."""
+    """Format the path of a member, without internal members of the headers' tables."""
     text = ""
     for name in path:
         if name == "[]":
@@ -357,7 +357,7 @@ def shown(path: Sequence[str]) -> str:
 
 
 def _order(structure: Structure, path: tuple[str, ...]) -> list[int]:
-    """Return a sort key: the index of a member at each level, in the order of the source."""
+    """Return a key that sorts members as the source does: their index at each level."""
     kind, found = structure.type, list[int]()
     for name in path:
         if kind is None:

@@ -1,4 +1,4 @@
-"""Reasons for an early end of the confined process, and reads of uninitialised state."""
+"""Messages on crashes of the confined process, and notes on reads of uninitialised state."""
 
 import ctypes
 import signal
@@ -27,7 +27,7 @@ def uninitialised_notes(
     functions: Mapping[str, Function],
     address: Callable[[str], int],
 ) -> list[str]:
-    """Return a note on variables that were read but never written, and that are zero.
+    """Return a note on variables that are zero and that the run read but never wrote; else none.
 
     `address` returns the address of a variable by its symbol.
     """
@@ -51,7 +51,7 @@ def uninitialised_notes(
 
 
 def _zero(memory: MemoryMap, tally: Tally, stated: Instrumented) -> Iterator[tuple[int, int]]:
-    """Yield number and address of each structure that was only read and is all zeros."""
+    """Yield number and address of each variable that the run only read and that is all zeros."""
     kinds = dict[int, set[str]]()
     for site, part, _ in tally.touches:
         kinds.setdefault(tally.parts[part].structure, set()).add(stated.sites[site].kind)
@@ -63,7 +63,7 @@ def _zero(memory: MemoryMap, tally: Tally, stated: Instrumented) -> Iterator[tup
 
 
 SECONDS = 50
-"""Limit of CPU time for all packets, in seconds."""
+"""Limit on the CPU time for all packets, in seconds."""
 CONSTRUCTORS, CONFIGURATION, FILLING, READYING, SETUP = -1, -2, -3, -4, -5
 """Stages of a run outside of packets."""
 _WHEN = {
@@ -104,25 +104,26 @@ _SIGNALS = {
     -signal.SIGKILL: _LATE,
 }
 _UNSET = (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGFPE)
-"""Signals that uninitialised addresses and numbers can cause."""
+"""Signals that uninitialised pointers and divisors can cause."""
 
 
 class LastState(NamedTuple):
-    """The state that a process stored before it ended."""
+    """The last state that a process stored before it ended."""
 
     fuel: int
-    """Blocks that could still have run within the limit."""
+    """Blocks left within the limit."""
     block: int
+    """Number of the block that began last; negative if none did."""
     outside: int
-    """Number of the external function that was called last, from 1; 0 if there is none."""
+    """Number of the external function that was called last, from 1; 0 if none was."""
     packet: int
-    """Number of the packet in the trace, from 0; or a stage outside of packets (negative)."""
+    """Index in the trace of the first packet of the burst; negative: a stage, see `_WHEN`."""
     packets: int
-    """Number of packets in its burst, including itself."""
+    """Number of packets in the burst."""
 
 
 class FailureReport:
-    """Error messages for the end of a running module."""
+    """Error messages about the end of a running module."""
 
     def __init__(
         self,
@@ -132,7 +133,7 @@ class FailureReport:
         entry: Entry,
         zeros: Callable[[], Sequence[str]],
     ) -> None:
-        """`zeros` describes memory that is zero before any code has run."""
+        """`zeros` returns descriptions of memory that is zero when the run starts."""
         self._stated, self._functions, self._metadata = stated, functions, metadata
         self._entry, self._zeros = entry, zeros
 
@@ -141,15 +142,15 @@ class FailureReport:
 
         `readying` is the limit of blocks before a function receives its first packet itself.
         """
-        there = 0 <= last.block < len(self._stated.blocks)
-        line = self.line(last.block) if there else None
+        known_block = 0 <= last.block < len(self._stated.blocks)
+        line = self.line(last.block) if known_block else None
         place = self._stated.blocks[last.block].function if line else ""
         where = f"{line.file}:{line.line}: " if line else ""
         shown = f"{self._functions[place].shown}: " if place else ""
         first = last.packet + 1
-        those = f"packets {first} to {last.packet + last.packets}"
-        those = those if last.packets > 1 else f"packet {first}"
-        when = _WHEN.get(last.packet, f"{those} of the trace")
+        packets = f"packets {first} to {last.packet + last.packets}"
+        packets = packets if last.packets > 1 else f"packet {first}"
+        when = _WHEN.get(last.packet, f"{packets} of the trace")
         name = self._stated.outside[last.outside - 1] if last.outside else None
         if last.fuel <= 0 and code == -signal.SIGILL:
             most = "a burst" if last.packets > 1 else "one packet"
@@ -173,18 +174,18 @@ class FailureReport:
     def unreceived(self) -> str:
         """Return the error for a function that returned without receiving a packet."""
         function = self._entry.function
-        said = f"{function.place}: {function.shown} has ended and received no packet"
-        return f"{said} (rte_eth_rx_burst){self.unset() or f'; {_ENDING_REMEDY}'}"
+        reason = f"{function.place}: {function.shown} has ended and received no packet"
+        return f"{reason} (rte_eth_rx_burst){self.unset() or f'; {_ENDING_REMEDY}'}"
 
     def unset(self) -> str:
-        """Name state that no code initialised before the first packet; empty if there is none."""
+        """Describe state that no code initialised before the first packet; empty if none."""
         found = list(self._zeros())
         if self._entry.dpdk and any(one.shown == "main" for one in self._functions.values()):
             found.append("main does not run")
         return f"; {'; '.join(found)}; {_ENDING_REMEDY}" if found else ""
 
     def line(self, block: int) -> Line | None:
-        """Return the line of the source where a block begins."""
+        """Return the source line where a block begins."""
         place = self._stated.blocks[block]
         function = self._functions[place.function]
         for instruction in self._inside(place):
@@ -195,7 +196,7 @@ class FailureReport:
         return function.line
 
     def _call(self, block: int, name: str) -> Line | None:
-        """Return the line where a block calls a function."""
+        """Return the line where a block calls the function `name`; None if unknown."""
         for one in self._inside(self._stated.blocks[block]):
             if one.opcode == "call" and one.place is not None and callee_of(one.text) == name:
                 return self._metadata.line(one.place)

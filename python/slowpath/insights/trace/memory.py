@@ -1,7 +1,7 @@
 """Memory areas by address, and the heap of a run.
 
-A chunk of the heap has blocks of one size for one purpose: the allocations of one name. Freed
-blocks are reused for the same purpose only, so an address always belongs to the same structure.
+A chunk of the heap has blocks of one size for one purpose. A purpose is all allocations with the
+same name; freed blocks are reused only for it, so an address always belongs to one structure.
 """
 
 import ctypes
@@ -18,13 +18,23 @@ from slowpath.insights.trace.allocations import Allocation
 MemoryKind = Literal["state", "packet", "metadata", "local", "constant", "other"]
 """Kinds of memory.
 
-`metadata` is data that a card keeps beside a packet (offsets of headers, annotations), and counters
-of the run; `constant` comes from compilers (texts, jump tables); `other` is allocated or unknown.
+`metadata` is data about a packet that a card keeps outside of it (offsets of headers, annotations),
+and counters of the run; `constant` comes from compilers (texts, jump tables); `other` is unknown.
 """
 
 _PACKETS = ("slowpath_click_bytes", "slowpath_dpdk_bytes")
-_BESIDE = (*SUPPORT, "_ZN7Element", "slowpath.")
-_MADE = ("_ZTV", "_ZTT", "_ZTI", "_ZTS", ".str", "switch.table", ".crctable", "__const.", "llvm.")
+_METADATA = (*SUPPORT, "_ZN7Element", "slowpath.")
+_CONSTANTS = (
+    "_ZTV",
+    "_ZTT",
+    "_ZTI",
+    "_ZTS",
+    ".str",
+    "switch.table",
+    ".crctable",
+    "__const.",
+    "llvm.",
+)
 
 
 class Structure(NamedTuple):
@@ -34,7 +44,7 @@ class Structure(NamedTuple):
     type: Type | None  # None: unknown
     size: int  # bytes
     line: Line | None
-    owner: str  # the element that it is a member of; empty for a variable
+    owner: str  # the element whose member it is; empty for a variable
 
 
 class Area(NamedTuple):
@@ -43,11 +53,11 @@ class Area(NamedTuple):
     start: int
     size: int
     sort: MemoryKind
-    structure: int  # number of the structure for state, else -1
+    structure: int  # number of the structure if `sort` is `state`, else -1
 
 
 class MemoryMap(NamedTuple):
-    """Known areas, in the order of their addresses, and the structures in them."""
+    """Known memory areas, in the order of their addresses, and the structures in them."""
 
     areas: list[Area]
     structures: list[Structure]
@@ -56,10 +66,10 @@ class MemoryMap(NamedTuple):
 def memory_map(
     symbols: Sequence[tuple[str, int, int, Variable | None]], others: Sequence[Area]
 ) -> MemoryMap:
-    """Return the areas and structures of variables, with the areas of `others`.
+    """Return the areas and structures of variables, and the areas of `others`.
 
     `symbols` has the symbol, address, size in bytes and layout of each variable. Each member of an
-    element is a structure of its own, since each can be placed in another memory.
+    element becomes a separate structure, because a card can place each in another memory.
     """
     areas, structures = list(others), list[Structure]()
 
@@ -70,9 +80,9 @@ def memory_map(
     for symbol, start, size, variable in symbols:
         if symbol in _PACKETS:
             areas.append(Area(start, size, "packet", -1))
-        elif symbol.startswith(_BESIDE):
+        elif symbol.startswith(_METADATA):
             areas.append(Area(start, size, "metadata", -1))
-        elif symbol.startswith(_MADE):
+        elif symbol.startswith(_CONSTANTS):
             areas.append(Area(start, size, "constant", -1))
         elif symbol.startswith(ELEMENT) and variable is not None:
             owner = symbol.removeprefix(ELEMENT)
@@ -102,7 +112,7 @@ def memory_map(
 _ALIGNED = 16
 """Alignment of blocks in bytes, as for malloc."""
 _CHUNK = 1 << 16
-_MOST = 256 << 20
+_MAX_HEAP = 256 << 20
 """Limit on the total size of chunks in bytes."""
 _SIZE = ctypes.c_size_t
 _LIBRARY = ctypes.CDLL(None)
@@ -124,15 +134,15 @@ class Chunk(NamedTuple):
 
 class _Block(NamedTuple):
     purpose: int
-    size: int  # as requested
-    room: int
+    size: int  # requested bytes
+    room: int  # allocated bytes
 
 
 class Heap:
-    """Allocation functions that replace those of C, and their blocks."""
+    """A heap with replacements of C's allocation functions, which record the purpose of blocks."""
 
     def __init__(self, allocations: Sequence[Allocation], site: int) -> None:
-        """`site` is the address of the number of the current allocation (i32, from 1)."""
+        """`site` is the address of the current allocation's number (i32, from 1; 0: untracked)."""
         self._site = ctypes.c_int32.from_address(site)
         names = list(dict.fromkeys(one.name for one in allocations))
         self._purposes = [names.index(one.name) for one in allocations]
@@ -141,9 +151,9 @@ class Heap:
         self.structures = [
             Structure(one.name, _listed(one.type), 0, one.line, "") for one in firsts
         ]
-        """By purpose, a structure for all its blocks; `sizes` has its size."""
+        """By purpose, a structure that stands for all blocks; its size is in `sizes`."""
         self.sizes = [0] * len(names)
-        """By purpose, the largest number of bytes allocated at one time."""
+        """By purpose, the largest number of bytes allocated at the same time."""
         self._live = [0] * len(names)
         self._blocks = dict[int, _Block]()
         self._free = dict[tuple[int, int], list[int]]()
@@ -161,7 +171,7 @@ class Heap:
         }
 
     def functions(self) -> dict[str, int]:
-        """Return the addresses of this heap's functions, by name of the C function they replace."""
+        """Return the addresses of the replacements by name of the C function."""
         return {
             name: ctypes.cast(one, ctypes.c_void_p).value or 0
             for name, one in self._functions.items()
@@ -176,7 +186,7 @@ class Heap:
         number = self._site.value - 1
         if number < 0:
             return _LIBRARY.malloc(size) or 0
-        if size > _MOST:
+        if size > _MAX_HEAP:
             return 0
         purpose = self._purposes[number]
         room = -(-max(size, 1) // _ALIGNED) * _ALIGNED
@@ -193,7 +203,7 @@ class Heap:
         at, end = self._next.get((purpose, room), (0, 0))
         if at == end:
             size = max(room, _CHUNK // room * room)
-            if self._taken + size > _MOST:
+            if self._taken + size > _MAX_HEAP:
                 return 0
             memory = mmap.mmap(-1, size)
             self._kept.append(memory)
@@ -206,7 +216,7 @@ class Heap:
 
     def _calloc(self, count: int, size: int) -> int:
         # A larger product could overflow the size_t of the C library.
-        address = self._malloc(count * size) if count * size <= _MOST else 0
+        address = self._malloc(count * size) if count * size <= _MAX_HEAP else 0
         if address:
             ctypes.memset(address, 0, count * size)
         return address
@@ -231,16 +241,20 @@ class Heap:
 
 
 def _listed(kind: Type | None) -> Type | None:
-    """Return a type as the element of an array."""
+    """Return an array type with one element of type `kind`."""
     return None if kind is None else Type(kind.name, kind.size, element=kind, length=1)
 
 
 def _row(kind: Type | None, room: int, size: int) -> Type | None:
-    """Return the type of a chunk: an array of blocks with one or more objects each."""
+    """Return the type of a chunk: an array of blocks that contain one or more objects.
+
+    `room` and `size` are the bytes of a block and of the chunk. The result is None if the type of
+    the objects is unknown or does not fit into a block.
+    """
     if kind is None or not kind.size or kind.size > room:
         return None
-    many = room // kind.size
+    objects = room // kind.size
     block = kind._replace(size=room)
-    if many > 1:
-        block = Type(kind.name, room, element=kind, length=many)
+    if objects > 1:
+        block = Type(kind.name, room, element=kind, length=objects)
     return Type(kind.name, size, element=block, length=size // room)

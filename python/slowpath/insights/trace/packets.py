@@ -1,8 +1,8 @@
 """Delivery of packets to a function: one by one, or polled from ports.
 
-`rte_eth_rx_burst` of the headers (`rte_ethdev.h`) calls `Receiving`. Each call gets the next
-packets of the trace, as many as requested up to a burst, for any port and queue. When no packet is
-left, the headers leave the function from within its loop.
+The headers' `rte_eth_rx_burst` (`rte_ethdev.h`) calls `Receiving`. Each call returns the next
+packets of the trace, whatever the port and queue, up to the requested number and the size of a
+burst. When no packet is left, the headers end the function by a jump out of its loop.
 """
 
 import ctypes
@@ -21,33 +21,36 @@ from slowpath.insights.trace.xdp_memory import Arena
 
 
 class PacketCallbacks(NamedTuple):
-    """Callbacks around packets."""
+    """Callbacks before packets."""
 
     start: Callable[[], None]
-    """Called before the first packets, to discard the counts of the set-up."""
+    """Called once before the first packet; discards the counts of the set-up."""
     begin: Callable[[int, int], None]
-    """Called before a packet or burst, with the number of its first packet and its size."""
+    """Called before a packet or burst with the index of its first packet, and its size."""
     go_on: Callable[[], bool]
-    """Returns true if there is time for further packets."""
+    """Returns true if there is time for more packets."""
 
 
 class PacketFate(NamedTuple):
-    """Fate of packets."""
+    """Numbers of packets, by their fate."""
 
     packets: int
     """Number of packets that arrived."""
     kept: int
     """Number of packets that were neither sent, killed nor returned."""
     results: Counter[int]
-    """Packets by number that the function returned."""
+    """Number of packets by the function's return value."""
     returned: bool = False
-    """True if a function that receives packets itself returned before the trace ended."""
+    """True if a function with its own receive loop returned before the trace ended."""
 
 
 Packet = Callable[[int, Captured], tuple[int | None, int]]
-"""Processes one packet; returns the result, and the number of packets that were kept."""
+"""Processes a packet with its index in the trace.
+
+Returns the result (None: no number), and how many packets were neither sent, killed nor returned.
+"""
 Arrive = Callable[[int, Captured], int]
-"""Delivers a packet with its number in the trace; returns its address."""
+"""Delivers a packet with its index in the trace; returns the address of its object."""
 _SIGNED = {
     1: ctypes.c_bool,
     8: ctypes.c_int8,
@@ -65,25 +68,25 @@ _UNSIGNED = {
 
 
 class LoadedEntry(NamedTuple):
-    """A loaded function, with the settings for the delivery of packets."""
+    """A loaded function, with settings for the delivery of packets."""
 
     entry: Entry
     address: Callable[[str], int]
     """Returns the address of a function or variable by its symbol."""
     setting: RunSettings
     support: str
-    """Prefix of the symbols of the headers that deliver packets."""
+    """Prefix of the symbols in the headers that deliver packets."""
 
     def arrive(self) -> Arrive:
         """Return a function that delivers a packet as an object of the framework."""
-        taken = (ctypes.c_char_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64)
-        kind = ctypes.CFUNCTYPE(ctypes.c_uint64, *taken, ctypes.c_uint32)
-        brought = kind(self.address(f"{self.support}arrive"))
+        parameters = (ctypes.c_char_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64)
+        kind = ctypes.CFUNCTYPE(ctypes.c_uint64, *parameters, ctypes.c_uint32)
+        deliver = kind(self.address(f"{self.support}arrive"))
         strip = self.setting.strip
 
         def arrive(number: int, one: Captured) -> int:
             when = arrival_time(number, one)
-            return int(brought(one.bytes, len(one.bytes), one.length, when, strip))
+            return int(deliver(one.bytes, len(one.bytes), one.length, when, strip))
 
         return arrive
 
@@ -100,7 +103,7 @@ class LoadedEntry(NamedTuple):
 
 
 def one_by_one(packet: Packet, packets: Sequence[Captured], turns: PacketCallbacks) -> PacketFate:
-    """Process packets until the last one, or until the time is over."""
+    """Process packets one by one, until the last or until the time is over."""
     ran, kept, results = 0, 0, Counter[int]()
     turns.start()
     for number, one in enumerate(packets):
@@ -114,15 +117,15 @@ def one_by_one(packet: Packet, packets: Sequence[Captured], turns: PacketCallbac
     return PacketFate(ran, kept, results)
 
 
-def framework_delivery(ready: LoadedEntry, lent: Mapping[int, int]) -> Packet:
-    """Return a function that processes packets as objects of a framework.
+def framework_delivery(ready: LoadedEntry, targets: Mapping[int, int]) -> Packet:
+    """Return a function that processes packets as objects of Click or DPDK.
 
-    `lent` has addresses by parameter index.
+    `targets` has the values of other pointer parameters by index.
     """
     entry, address = ready.entry, ready.address
     function, arrive, left = ready.function(), ready.arrive(), ready.left()
     pointer = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
-    wait, given = address("slowpath_click_wait"), address("slowpath_click_given")
+    wait, returned = address("slowpath_click_wait"), address("slowpath_click_given")
     pulls = entry.click and "packet" not in entry.roles
     burst = address("slowpath_dpdk_burst")
     element = 0 if entry.element is None else address(entry.element)
@@ -132,18 +135,18 @@ def framework_delivery(ready: LoadedEntry, lent: Mapping[int, int]) -> Packet:
         if pulls and wait:
             pointer(wait)(here)
         values = {"element": element, "packet": here, "port": 0}
-        values |= {"mbuf": here, "burst": burst, "one": 1, "time": arrival_time(number, one)}
-        arguments = (lent.get(at, values.get(role)) for at, role in enumerate(entry.roles))
+        values |= {"mbuf": here, "burst": burst, "count": 1, "time": arrival_time(number, one)}
+        arguments = (targets.get(at, values.get(role)) for at, role in enumerate(entry.roles))
         result = function(*arguments)
-        if entry.gives == "packet" and given:
-            pointer(given)(result)
-        return (result if entry.gives == "number" else None), left()
+        if entry.result == "packet" and returned:
+            pointer(returned)(result)
+        return (result if entry.result == "number" else None), left()
 
     return packet
 
 
 def raw(ready: LoadedEntry, region: Region) -> Packet:
-    """Return a function that processes packets as bytes; reads behind the packet crash."""
+    """Return a function that processes packets as bytes; accesses beyond a packet's end crash."""
     entry, function, strip = ready.entry, ready.function(), ready.setting.strip
 
     def packet(_number: int, one: Captured) -> tuple[int | None, int]:
@@ -152,7 +155,7 @@ def raw(ready: LoadedEntry, region: Region) -> Packet:
         region.write(data, SIZE - len(data))
         values = {"bytes": start, "length": len(data), "end": start + len(data)}
         result = function(*(values[role] for role in entry.roles))
-        return (result if entry.gives == "number" else None), 0
+        return (result if entry.result == "number" else None), 0
 
     return packet
 
@@ -163,7 +166,7 @@ def of_xdp(ready: LoadedEntry, arena: Arena) -> Packet:
     first = ready.address(ready.entry.function.name)
     kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint64, ctypes.c_uint64)
     run = kind(ready.address("slowpath_xdp_run"))
-    numbers, strip = ready.entry.gives == "number", ready.setting.strip
+    numbers, strip = ready.entry.result == "number", ready.setting.strip
 
     def packet(number: int, one: Captured) -> tuple[int | None, int]:
         clock.value = arrival_time(number, one)
@@ -179,11 +182,12 @@ def arrival_time(number: int, one: Captured) -> int:
 
 
 def _whole(one: Captured) -> bytes:
-    """Return the bytes of a packet; those that were not captured are zeros."""
+    """Return the bytes of a packet, with zeros for bytes that were not captured."""
     return one.bytes + bytes(one.length - len(one.bytes))
 
 
 def _prototype(entry: Entry) -> Callable[[int], Callable[..., int]]:
+    """Return a function that makes a callable from the address of the entry."""
     results: dict[str, object] = {
         "void": None,
         "pointer": ctypes.c_uint64,
@@ -197,66 +201,69 @@ def _prototype(entry: Entry) -> Callable[[int], Callable[..., int]]:
 
 
 _USED_UP = -1
-"""Result that tells the headers to leave the function."""
+"""Result with which the headers end the function."""
 _WORD = 8
 _IDLE = 1000
 """Limit on consecutive requests for 0 packets."""
-_ARGUMENTS = 5
-"""Largest number of parameters, all passed in registers (`slowpath_dpdk_loop`)."""
+_MAX_PARAMETERS = 5
+"""Limit on parameters: those that `slowpath_dpdk_loop` passes in registers."""
 
 
 class Receiving:
-    """A function that receives packets in its own loop."""
+    """Delivery of packets to a function that receives them in its own loop."""
 
-    def __init__(self, file: str, ready: LoadedEntry, lent: Mapping[int, int]) -> None:
-        """`lent` has addresses by parameter index; other parameters are 0.
+    def __init__(self, file: str, ready: LoadedEntry, targets: Mapping[int, int]) -> None:
+        """`targets` has the values of pointer parameters by index; other parameters are 0.
 
         Raises:
             InputError: when the function has too many parameters.
         """
         self._file, self._ready = file, ready
         function = ready.entry.function
-        if len(function.parameters) > _ARGUMENTS:
-            reason = f"{function.shown} has {len(function.parameters)} parameters; {_ARGUMENTS} is"
+        if len(function.parameters) > _MAX_PARAMETERS:
+            reason = (
+                f"{function.shown} has {len(function.parameters)} parameters; {_MAX_PARAMETERS} is"
+            )
             raise InputError(
                 file, f"{function.place}: {reason} the most of one that receives packets itself"
             )
-        self._given = (ctypes.c_uint64 * _ARGUMENTS)(*(lent.get(at, 0) for at in range(_ARGUMENTS)))
+        values = (targets.get(at, 0) for at in range(_MAX_PARAMETERS))
+        self._arguments = (ctypes.c_uint64 * _MAX_PARAMETERS)(*values)
         self._arrive, self._left = ready.arrive(), ready.left()
         self._packets: Sequence[Captured] = ()
         self._ran, self._kept, self._idle = 0, 0, 0
         self._problem: BaseException | None = None
 
     def run(self, packets: Sequence[Captured], turns: PacketCallbacks) -> PacketFate:
-        """Let the function receive packets until the last one, or until the time is over."""
+        """Call the function, which receives packets until the last or until the time is over."""
         self._packets, self._turns = packets, turns
         poll = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint64, ctypes.c_uint32)(self._poll)
-        asked = ctypes.c_void_p.from_address(self._ready.address("slowpath_dpdk_poll"))
-        asked.value = ctypes.cast(poll, ctypes.c_void_p).value
+        callback = ctypes.c_void_p.from_address(self._ready.address("slowpath_dpdk_poll"))
+        callback.value = ctypes.cast(poll, ctypes.c_void_p).value
         kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
         loop = kind(self._ready.address("slowpath_dpdk_loop"))
         function = self._ready.address(self._ready.entry.function.name)
-        was_left = loop(function, ctypes.addressof(self._given))
+        was_left = loop(function, ctypes.addressof(self._arguments))
         if self._problem is not None:
             raise self._problem
         if not was_left and self._ran:
             self._kept += self._left()
         return PacketFate(self._ran, self._kept, Counter(), returned=not was_left)
 
-    def _poll(self, to: int, most: int) -> int:
-        """Write the addresses of the next packets; return their number, or `_USED_UP`."""
+    def _poll(self, to: int, limit: int) -> int:
+        """Write the addresses of up to `limit` packets to `to`; return how many, or `_USED_UP`."""
         try:
-            return self._next(to, most)
+            return self._next(to, limit)
         except Exception as problem:  # noqa: BLE001 - `run` raises it after the function
             self._problem = problem
             return _USED_UP
 
-    def _next(self, to: int, most: int) -> int:
+    def _next(self, to: int, limit: int) -> int:
         if self._ran:
             self._kept += self._left()
         else:
             self._turns.start()
-        count = min(most, len(self._packets) - self._ran)
+        count = min(limit, len(self._packets) - self._ran)
         if self._ran == len(self._packets) or not self._turns.go_on():
             return _USED_UP
         self._idle = 0 if count else self._idle + 1
@@ -274,38 +281,39 @@ class Receiving:
 
 
 class Waiting(NamedTuple):
-    """Packets that were neither sent nor freed at the end."""
+    """Numbers of packets that are neither sent nor freed at the end of a run."""
 
     packets: int
+    """Packets that structures refer to."""
     where: list[str]
-    """Names of structures that contain their addresses."""
+    """Names of these structures."""
     lost: int
-    """Number of packets made by the function that no structure refers to."""
+    """Packets that the function allocated and that no structure refers to."""
 
 
 NONE = Waiting(0, [], 0)
 
 
 def waiting(memory: MemoryMap, address: Callable[[str], int]) -> Waiting:
-    """Return the packets that are left at the end; `address` returns that of a variable.
+    """Count the packets that are left at the end; `address` returns a variable's address.
 
-    Arrived packets that no structure refers to count as returned by the function. A packet counts
-    once, with any number of segments.
+    Arrived packets that no structure refers to count as returned by the function. A packet with
+    several segments counts once.
     """
     buffers = Buffers(memory, address)
-    there = buffers.heads()
+    left = buffers.heads()
     found, where = 0, list[str]()
-    for structure, has in buffers.by_structure() if there else ():
-        here = there & has
+    for structure, referenced in buffers.by_structure() if left else ():
+        here = left & referenced
         if here:
             found += len(here)
             where.append(memory.structures[structure].name)
-            there -= here
-    return Waiting(found, where, sum(at >= buffers.turns for at in there))
+            left -= here
+    return Waiting(found, where, sum(at >= buffers.turns for at in left))
 
 
 def waiting_note(packets: int, where: Sequence[str]) -> list[str]:
-    """Return the note on waiting packets; empty if there are none."""
+    """Return a note on packets that wait in the structures `where`; none without packets."""
     if not packets:
         return []
     what = f"{packets:,} packet{'s wait' if packets != 1 else ' waits'} in {', '.join(where)}"

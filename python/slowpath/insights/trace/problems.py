@@ -1,8 +1,8 @@
 """Counts of a run as input of `slowpath insights placement` and `coalescing`.
 
-These variables can be reordered: the plain members of an element, plain variables, and the members
-of each structure that the source itself declares, in a table or alone. A block of code appears once
-for each set of variables that it accessed in a run; its weight is the number of these runs.
+The variables to reorder are the plain members of elements, plain variables, and the members of
+structures that the source declares. A block of code appears once for each set of variables that it
+accessed together; the weight is the number of runs of the block with this set, per packet.
 """
 
 import re
@@ -52,23 +52,23 @@ def placement_problem(report: CountsReport) -> dict[str, object]:
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_SMALL = 16
-"""Largest structure of the headers (an address, a time) that is a plain variable, in bytes."""
+_MAX_PLAIN = 16
+"""Largest structure of slowpath's headers that counts as a plain variable, in bytes."""
 _WIDTH = 16
 _LARGEST = 1 << 20
 """Largest variable that `slowpath insights coalescing` accepts, in bytes."""
 
 
 class _Record(NamedTuple):
-    """Variables whose order can change."""
+    """A group of variables whose order within the group can change."""
 
     name: str
-    variables: dict[str, Type]
+    variables: dict[str, Type]  # by name
 
 
 def coalescing_problem(counted: Counted, report: CountsReport) -> dict[str, object] | None:
-    """Return elements with several accessed variables, and their blocks; None without any."""
-    records, of_path = _records(counted)
+    """Return the records with several accessed variables, and their blocks; None without any."""
+    finder = _Finder(counted)
     packets = report["traffic"]["packets"]
     touched = dict[str, Counter[tuple[int, frozenset[str]]]]()
     tally = counted.outcome.tally
@@ -76,14 +76,14 @@ def coalescing_problem(counted: Counted, report: CountsReport) -> dict[str, obje
         sets = dict[str, set[str]]()
         for part in parts:
             for path in tally.parts[part].members:
-                found = of_path(tally.parts[part].structure, path)
+                found = finder.find(tally.parts[part].structure, path)
                 if found is not None:
                     sets.setdefault(found[0], set()).add(found[1])
         for name, variables in sets.items():
             touched.setdefault(name, Counter())[block, frozenset(variables)] += count
     elements = [
         _element(counted, record, touched[name], packets)
-        for name, record in records.items()
+        for name, record in finder.records.items()
         if name in touched and _may_move(record, set().union(*(one for _, one in touched[name])))
     ]
     if not elements:
@@ -102,8 +102,8 @@ def _element(
 ) -> dict[str, object]:
     blocks, known = list[dict[str, object]](), Counter[str]()
     for (block, variables), count in sorted(touched.items(), key=lambda one: (one[0][0], -one[1])):
-        said = counted.block(block, packets)
-        name = f"{said['function']}:{said['line']}"
+        described = counted.block(block, packets)
+        name = f"{described['function']}:{described['line']}"
         known[name] += 1
         order = [one for one in record.variables if one in variables]
         blocks.append(
@@ -118,20 +118,15 @@ def _element(
 
 
 def _variable(name: str, kind: Type) -> dict[str, object]:
-    said: dict[str, object] = {"name": name, "bytes": kind.size, "align": kind.align}
+    described: dict[str, object] = {"name": name, "bytes": kind.size, "align": kind.align}
     plain = not kind.fields and kind.element is None and not kind.flat
     if plain and re.fullmatch(r"[A-Za-z_][\w ]*", kind.name) and kind.name != "pointer":
-        said["type"] = kind.name
-    return said
-
-
-def _records(counted: Counted) -> tuple[dict[str, _Record], "_Finder"]:
-    finder = _Finder(counted)
-    return finder.records, finder
+        described["type"] = kind.name
+    return described
 
 
 class _Finder:
-    """Records whose variables can be reordered, with a look-up of members."""
+    """The records of a run, and a search for the variable that contains a member."""
 
     def __init__(self, counted: Counted) -> None:
         self._structures = counted.structures
@@ -147,8 +142,11 @@ class _Finder:
                 record.variables[name] = kind
                 self._plain[at] = owner, name
 
-    def __call__(self, structure: int, path: tuple[str, ...]) -> tuple[str, str] | None:
-        """Return the record and the variable that contain a member; None if there are none."""
+    def find(self, structure: int, path: tuple[str, ...]) -> tuple[str, str] | None:
+        """Return the names of the record and the variable that contain a member; None if none do.
+
+        `structure` is the number of a structure, and `path` leads to the member.
+        """
         if structure in self._plain:
             return self._plain[structure]
         kind = self._structures[structure].type
@@ -164,7 +162,10 @@ class _Finder:
     def _own(
         self, structure: int, kind: Type, above: tuple[str, ...], below: tuple[str, ...]
     ) -> tuple[str, str] | None:
-        """Return the record and the variable of a member whose structure the source declares."""
+        """Return the result of `find` for a member of a structure that the source declares.
+
+        `kind` is the structure, `above` the path to it, and `below` the path within it.
+        """
         if not below or not _is_natural(kind):
             return None
         last = next((one for one in reversed(above) if one != "[]"), "")
@@ -177,12 +178,12 @@ class _Finder:
 
 
 def _may_move(record: _Record, touched: set[str]) -> bool:
-    """Return true if several variables are accessed, and each fits into one access."""
+    """Return true if the run accesses several variables, and one access can fetch each of them."""
     return len(touched) > 1 and all(record.variables[one].size <= _WIDTH for one in touched)
 
 
 def _is_natural(kind: Type) -> bool:
-    """Return true if a structure has only named members at the offsets that C chooses."""
+    """Return true if a structure has only named members, at the offsets that C chooses."""
     at = 0
     for one in kind.fields:
         at += -at % one.type.align
@@ -193,6 +194,7 @@ def _is_natural(kind: Type) -> bool:
 
 
 def _is_plain(kind: Type) -> bool:
+    """Return true for a number, a pointer, or a small structure of slowpath's headers."""
     if kind.element is not None:
         return False
-    return not kind.fields or (kind.ours and kind.size <= _SMALL)
+    return not kind.fields or (kind.ours and kind.size <= _MAX_PLAIN)

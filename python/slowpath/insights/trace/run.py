@@ -17,53 +17,57 @@ from slowpath.insights.source.unit import require_llvmlite, require_numpy
 from slowpath.insights.trace.documents import CountsReport
 
 
-def run(given: Namespace, reporter: Reporter) -> ExitCode:
+def run(options: Namespace, reporter: Reporter) -> ExitCode:
     """Run the function over the trace and print the report.
 
     Raises:
         InputError: when a file cannot be read, compiled or used, or the function does not end.
         OptionError: when an option is invalid.
-        StoppedError: when the time was too short for a result.
+        StoppedError: when the time is too short for a result.
         UnavailableError: when llvmlite or numpy is missing.
     """
     require_llvmlite()
     require_numpy()
-    _check(given)
-    maps = read_maps(given)
-    work = read_work(given, runs=True)
+    _check(options)
+    maps = read_maps(options)
+    work = read_work(options, runs=True)
     from slowpath.insights.trace.request import RunLimits
     from slowpath.insights.trace.running import run_source
 
-    setting = run_settings(given, maps)
+    setting = run_settings(options, maps)
     allowed = RunLimits(work.seconds, work.memory)
     with heeding_signals() as stopping:
-        found = run_source(work.source, given.traffic, setting, allowed, stopping)
-    if given.placement_out is not None:
-        _write(given.placement_out, found.placement)
-    if given.coalescing_out is not None:
+        found = run_source(work.source, options.traffic, setting, allowed, stopping)
+    if options.placement_out is not None:
+        _write(options.placement_out, found.placement)
+    if options.coalescing_out is not None:
         if found.coalescing is None:
-            warn(given.file, f"no two variables to order; {given.coalescing_out} is not written")
+            warn(
+                options.file, f"no two variables to order; {options.coalescing_out} is not written"
+            )
         else:
-            _write(given.coalescing_out, found.coalescing)
+            _write(options.coalescing_out, found.coalescing)
     report = found.report
     reporter.write(report)
     for note in report["notes"]:
-        warn(given.file, note)
+        warn(options.file, note)
     return ExitCode.FINE
 
 
-def _check(given: Namespace) -> None:
-    """Check that output files do not replace input files.
+def _check(options: Namespace) -> None:
+    """Check that output files do not replace input files or each other.
 
     Raises:
-        OptionError: when one does, or both outputs are the same file.
+        OptionError: when one would.
     """
-    outputs = {"--placement-out": given.placement_out, "--coalescing-out": given.coalescing_out}
+    outputs = {"--placement-out": options.placement_out, "--coalescing-out": options.coalescing_out}
     for name, file in outputs.items():
-        read = (given.file, given.traffic, given.maps)
-        check_output(name, file, [one for one in read if one is not None])
-    if given.placement_out is not None and given.placement_out == given.coalescing_out:
-        raise OptionError("--coalescing-out", f"{given.coalescing_out} is that of --placement-out")
+        inputs = (options.file, options.traffic, options.maps)
+        check_output(name, file, [one for one in inputs if one is not None])
+    if options.placement_out is not None and options.placement_out == options.coalescing_out:
+        raise OptionError(
+            "--coalescing-out", f"{options.coalescing_out} is that of --placement-out"
+        )
 
 
 def _write(file: str, problem: dict[str, object]) -> None:
@@ -71,7 +75,7 @@ def _write(file: str, problem: dict[str, object]) -> None:
 
 
 _RESULTS = 8
-"""Most frequent results that are listed one by one; the others are summed up."""
+"""Number of the most frequent results that the report lists; it only counts the others."""
 
 COLUMNS = (
     "kind",
@@ -90,7 +94,7 @@ COLUMNS = (
 
 
 def counts_csv(report: CountsReport) -> Iterator[str]:
-    """Yield CSV lines for functions, blocks, calls, structures, members and other accesses."""
+    """Yield CSV lines for functions, blocks, calls, structures, their members, and other memory."""
     packets = report["traffic"]["packets"]
     yield csv_line(COLUMNS)
     for function in report["functions"]:
@@ -189,7 +193,7 @@ def _blocks(report: CountsReport, _packets: int) -> Iterator[Line]:
 
 
 def _support(report: CountsReport, packets: int) -> Iterator[Line]:
-    """Yield a line for each called function of the headers."""
+    """Yield a table of the headers' functions that ran; nothing if none did."""
     called = [one for one in report["functions"] if one["support"]]
     if not called:
         return
@@ -209,7 +213,7 @@ def _support(report: CountsReport, packets: int) -> Iterator[Line]:
 
 
 def _calls(report: CountsReport, packets: int) -> Iterator[Line]:
-    """Yield a line for each call of a function that is called in several lines."""
+    """Yield a table of calls, for functions that the source calls in several lines."""
     columns = ("called in several lines", "where", "calls", "instructions")
     rows = [
         (
@@ -226,23 +230,24 @@ def _calls(report: CountsReport, packets: int) -> Iterator[Line]:
 
 def _fate(report: CountsReport) -> str:
     fate = report["fate"]
-    said = [f"{one['packets']:,} to output {one['output']}" for one in fate["outputs"]]
-    often = sorted(fate["results"], key=lambda one: -one["packets"])
-    said += [
+    parts = [f"{one['packets']:,} to output {one['output']}" for one in fate["outputs"]]
+    results = sorted(fate["results"], key=lambda one: -one["packets"])
+    parts += [
         f"{one['packets']:,} returned {one.get('action', one['result'])}"
-        for one in often[:_RESULTS]
+        for one in results[:_RESULTS]
     ]
-    others = sum(one["packets"] for one in often[_RESULTS:])
+    others = sum(one["packets"] for one in results[_RESULTS:])
     if others:
-        said.append(f"{others:,} returned one of {len(often) - _RESULTS:,} other values")
-    said_of = {"killed": "killed", "made": "made by it", "kept": "kept", "waiting": "waiting"}
-    for key, what in said_of.items():
+        parts.append(f"{others:,} returned one of {len(results) - _RESULTS:,} other values")
+    words = {"killed": "killed", "made": "made by it", "kept": "kept", "waiting": "waiting"}
+    for key, word in words.items():
         count = fate[key]  # type: ignore[literal-required]
-        said += [f"{count:,} {what}"] if count else []
-    return f"Packets: {', '.join(said) or 'nothing is known of where they went'}."
+        parts += [f"{count:,} {word}"] if count else []
+    return f"Packets: {', '.join(parts) or 'nothing is known of where they went'}."
 
 
 def _each(count: int, packets: int) -> str:
+    """Format a count per packet."""
     return number(round(count / packets, 4))
 
 

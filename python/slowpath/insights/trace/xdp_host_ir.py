@@ -1,10 +1,10 @@
 """LLVM IR for BPF, rewritten to run on the host.
 
 A successful `bpf_tail_call` in a program never returns. In a function that a program calls, the
-target replaces only this function, and the caller gets the result of the target. Each function with
-tail calls is therefore called through a wrapper, which marks where to continue.
+target replaces only this function, and the caller gets the target's result. A function with tail
+calls is therefore called through a wrapper, which marks where to continue.
 
-Blocks keep their other instructions, so that they are the blocks counted for the card.
+Other instructions stay unchanged, so the blocks equal those that are counted for the card.
 
 Sources: `___BPF_FUNC_MAPPER` in include/uapi/linux/bpf.h; Documentation/bpf;
 arch/x86/net/bpf_jit_comp.c; LLVM's language reference; llvm/docs/BPF (relocations are variables
@@ -54,11 +54,11 @@ _BODY = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
 _HEAD = re.compile(r'^define [^@\n]*@("[^"]*"|[\w.$-]+)\(')
 _DEFINITION = "define "
 _RANGE = re.compile(r"\brange\([^()]*\) ")
-"""Range of a function's own results; a program that replaces the function can exceed it."""
+"""Range of a function's results; a tail call's target can return values outside of it."""
 _LINKAGE = frozenset({"internal", "private", "dso_local", "hidden", "weak", "linkonce_odr"})
 _BACK = 1024
 """Bytes reserved for a `struct back` (`source/headers/nic/xdp.c`)."""
-_HERE = """
+_DECLARATIONS = """
 declare void @slowpath_xdp_enter(ptr)
 declare void @slowpath_xdp_leave(ptr)
 declare i32 @slowpath_xdp_follow()
@@ -67,18 +67,18 @@ declare i32 @slowpath_xdp_mark(ptr) returns_twice
 
 
 def with_returns(text: str) -> str:
-    """Return a module in which a tail call in a function returns to the function's caller."""
-    heads = dict(_calling(text))
+    """Return a module in which the target of a tail call in a function returns to its caller."""
+    heads = dict(_with_tail_calls(text))
     if not heads:
         return text
     names = "|".join(re.escape(name) for name in heads)
     used = re.compile(rf"^define [^\n]*$|@({names})(?![\w.$-])", re.MULTILINE)
-    text = used.sub(lambda one: one[0] if one[1] is None else _by_way_of(one[1]), text)
-    return text + _HERE + "".join(_way(name, head) for name, head in heads.items())
+    text = used.sub(lambda one: one[0] if one[1] is None else _wrapper_name(one[1]), text)
+    return text + _DECLARATIONS + "".join(_wrapper(name, head) for name, head in heads.items())
 
 
-def _calling(text: str) -> Iterator[tuple[str, str]]:
-    """Yield name and head of each function with tail calls that is not a program."""
+def _with_tail_calls(text: str) -> Iterator[tuple[str, str]]:
+    """Yield name and first line of each function with tail calls that is not a program."""
     for body in _BODY.findall(text):
         head = body.partition("\n")[0]
         name = _HEAD.match(head)
@@ -86,39 +86,39 @@ def _calling(text: str) -> Iterator[tuple[str, str]]:
             yield name[1], head
 
 
-def _by_way_of(name: str) -> str:
+def _wrapper_name(name: str) -> str:
     return f'@"slowpath_xdp_return to {name.strip(chr(34))}"'
 
 
-def _way(name: str, head: str) -> str:
-    """Return the wrapper that is called instead of a function."""
+def _wrapper(name: str, head: str) -> str:
+    """Return the wrapper of a function with this name and first line."""
     before, _, rest = _RANGE.sub("", head).partition(f"@{name}(")
     words = [one for one in before.removeprefix(_DEFINITION).split() if one not in _LINKAGE]
-    taken = bracketed_prefix(f"({rest}")
+    parameters = bracketed_prefix(f"({rest}")
     kind = words[-1]
     result = "" if kind == "void" else "%own = "
     own = "ret void" if kind == "void" else f"ret {kind} %own"
     return f"""
-define internal {" ".join(words)} {_by_way_of(name)}{taken} noinline {{
+define internal {" ".join(words)} {_wrapper_name(name)}{parameters} noinline {{
   %slowpath.back = alloca [{_BACK} x i8], align 16
   call void @slowpath_xdp_enter(ptr %slowpath.back)
   %slowpath.again = call i32 @slowpath_xdp_mark(ptr %slowpath.back) returns_twice
   %slowpath.jumped = icmp ne i32 %slowpath.again, 0
   br i1 %slowpath.jumped, label %slowpath.next, label %slowpath.first
 slowpath.first:
-  {result}call {" ".join(words)} @{name}({", ".join(split_at_commas(taken[1:-1]))})
+  {result}call {" ".join(words)} @{name}({", ".join(split_at_commas(parameters[1:-1]))})
   call void @slowpath_xdp_leave(ptr %slowpath.back)
   {own}
 slowpath.next:
   %slowpath.given = call i32 @slowpath_xdp_follow()
   call void @slowpath_xdp_leave(ptr %slowpath.back)
-{_given(kind)}
+{_converted_result(kind)}
 }}
 """
 
 
-def _given(kind: str) -> str:
-    """Return code that converts a program's result to the type that the caller expects."""
+def _converted_result(kind: str) -> str:
+    """Return code that returns a program's result as the type `kind` of the function's result."""
     if kind == "void":
         return "  ret void"
     if kind == "i32":
@@ -139,33 +139,33 @@ _BARRIER = re.compile(
 _NOTHING = re.compile(
     r'^ +(?:tail )?call void asm sideeffect "", "[^"\n]*"\([^\n]*\n', re.MULTILINE
 )
-"""Barriers; without an instruction, they do not change their operands."""
+"""Barriers without an instruction, which do not change their operands."""
 _OFFSET = re.compile(
     r'^( +%\S+ = )load (i\d+), ptr @"llvm\.[\w.]+:\d+:(\d+)\$[\d:]*"(?:, align \d+)?',
     re.MULTILINE,
 )
 _MAP = re.compile(r'^(@\S+ = )([^\n]*?)(, section "\.?maps")', re.MULTILINE)
 _WORDS = re.compile(r"\{ (i32 \d+(?:, i32 \d+){4})")
-"""Members of `struct bpf_map_def`; `xdp_maps.py` reads them again in the module that runs."""
+"""Members of `struct bpf_map_def`, kept because `xdp_maps.py` reads them in the host's module."""
 _STATIC = re.compile(
     r"(?:tail )?call void asm sideeffect "
     r'"r1 = \$0\\0A\\09r2 = \$1\\0A\\09r3 = \$2\\0A\\09'
     rf'call {TAIL_CALL}", "r,r,i,[^"]*"\('
 )
-"""Assembly of `bpf_tail_call_static` in libbpf's bpf_helpers.h."""
+"""Inline assembly of `bpf_tail_call_static` in libbpf's bpf_helpers.h."""
 _BY_KEY, _QUEUES = frozenset({HASH, ARRAY, LRU, LPM, PORTS}), frozenset({QUEUE, STACK})
-_OF = {
+_SUPPORTED = {
     "bpf_map_lookup_elem": _BY_KEY | {*OF_MAPS},
     **{f"bpf_map_{what}_elem": _BY_KEY for what in ("update", "delete", "lookup_percpu")},
     **{f"bpf_map_{what}_elem": _QUEUES | {BLOOM} for what in ("push", "peek")},
     "bpf_map_pop_elem": _QUEUES,
     "bpf_for_each_map_elem": frozenset({HASH, ARRAY, LRU}),
 }
-"""Supported types of maps by helper, for helpers whose first argument is a map."""
+"""Supported map types by helper, for helpers whose first argument is a map."""
 
 
 def rewrite_for_host(text: str) -> str:
-    """Rewrite a BPF module, after its passes, to link with `source/headers/nic/xdp.c`."""
+    """Rewrite an optimised BPF module for the host, to link with `source/headers/nic/xdp.c`."""
     kinds = kinds_of(text)
     text = TARGET_ATTRIBUTES.sub("", for_host(USED.sub("", text)))
     number = count()
@@ -189,7 +189,7 @@ def rewrite_for_host(text: str) -> str:
 
 
 def _described(one: re.Match[str]) -> str:
-    """Return the definition of a map, with room for the description that helpers read."""
+    """Return the definition of a map, large enough for the description that helpers read."""
     words = _WORDS.search(one[2])
     if words is None:
         return f"{one[1]}global [{DESCRIPTOR_BYTES} x i8] zeroinitializer{one[3]}"
@@ -199,8 +199,8 @@ def _described(one: re.Match[str]) -> str:
 
 
 def _called(number: int, kind: int | None, map_: str) -> str:
-    """Return the name of a helper's function; an unsupported one names the map, too."""
+    """Return the name of a helper's function; for an unsupported map type, a description of it."""
     name = name_of(number)
-    if name in _OF and kind is not None and KINDS.get(kind) not in _OF[name]:
+    if name in _SUPPORTED and kind is not None and KINDS.get(kind) not in _SUPPORTED[name]:
         return f"{name} of a map of type {kind} ({map_})"
     return name

@@ -31,19 +31,23 @@ from slowpath.insights.trace.xdp_memory import Store
 
 _FILLED = (HASH, ARRAY, PROGRAMS, LRU, LPM, PORTS, QUEUE, STACK, BLOOM, *OF_MAPS)
 _INNER = ".inner"
-"""Suffix that the name of a map of maps has for the content of its inner maps."""
+"""Suffix to the name of a map of maps; the entry with it has the content of the inner maps."""
 Entries = list[dict[str, str | int]]
-"""Entries in the format of witnesses: `key` and `value`, `program` or `map`, or `others`."""
+"""Entries in the format of witnesses.
+
+Each has a `key` with a `value`, `program` or `map`; or the number of synthetic entries (`others`).
+"""
 
 
 class InitialContent(NamedTuple):
-    """Content of maps before the first packet, as given by the user and the object."""
+    """Sources of the content of maps before the first packet: the object and the user."""
 
     object: bytes = b""
     """The object file; empty if clang cannot make one, or if no map needs it."""
     lacking: str = ""
-    """Reason why clang cannot make the object."""
+    """Reason why clang cannot make the object; empty if it can."""
     maps: MapsFile | None = None
+    """File of `--maps`."""
 
 
 NOTHING = InitialContent()
@@ -51,12 +55,12 @@ NOTHING = InitialContent()
 
 
 class Contents(NamedTuple):
-    """Content of the tables of a source before the first packet."""
+    """Content of the maps of a source before the first packet."""
 
     entries: Mapping[str, Entries]
-    """Entries by name of a map."""
-    given: str | None
-    """File with the content; None if only the object defines content."""
+    """Entries by name of the map."""
+    file: str | None
+    """File of `--maps`; None if only the object defines content."""
 
 
 def tail_call_targets(file: str, start: InitialContent) -> frozenset[str]:
@@ -80,8 +84,8 @@ def contents_of(file: str, start: InitialContent, tables: Sequence[Table]) -> Co
         InputError: when the content cannot be read, does not fit the maps, or is for a map that
             cannot be filled.
     """
-    given = None if start.maps is None else start.maps.name
-    if given is None and not any(one.kind in (PROGRAMS, *OF_MAPS) for one in tables):
+    maps_file = None if start.maps is None else start.maps.name
+    if maps_file is None and not any(one.kind in (PROGRAMS, *OF_MAPS) for one in tables):
         return Contents({}, None)
     if not start.object:
         reason = "clang makes no code for BPF of it, so nobody knows what its maps can hold"
@@ -95,7 +99,7 @@ def contents_of(file: str, start: InitialContent, tables: Sequence[Table]) -> Co
             continue
         if outer != name and kinds.get(outer) in OF_MAPS:
             for one in each:
-                within = {key: said for key, said in one.items() if key != "map"}
+                within = {key: value for key, value in one.items() if key != "map"}
                 entries.setdefault(str(one["map"]), []).append(within)
         elif kinds.get(name) in _FILLED:
             entries.setdefault(name, []).extend(each)
@@ -103,15 +107,15 @@ def contents_of(file: str, start: InitialContent, tables: Sequence[Table]) -> Co
             why = "variables begin as the source has them"
             if name in kinds:
                 why = "maps of this type are empty here"
-            raise InputError(given or file, f"map {name}: {why}; leave it out")
-    return Contents(entries, given)
+            raise InputError(maps_file or file, f"map {name}: {why}; leave it out")
+    return Contents(entries, maps_file)
 
 
 def inner_tables(file: str, contents: Contents, tables: Sequence[Table]) -> list[Table]:
-    """Return the tables of inner maps that only `--maps` names.
+    """Return tables for inner maps that `--maps` names and the source does not define.
 
     Raises:
-        InputError: when the source does not define the inner maps of a map of maps.
+        InputError: when the source does not describe the inner maps of a map of maps.
     """
     known, made = {one.map.name for one in tables}, list[Table]()
     for table in tables:
@@ -125,7 +129,7 @@ def inner_tables(file: str, contents: Contents, tables: Sequence[Table]) -> list
             inner = table.map.inner
             if inner is None:
                 why = f"nothing says what {name} is like (__array(values, ...))"
-                raise InputError(contents.given or file, f"map {outer}: {why}")
+                raise InputError(contents.file or file, f"map {outer}: {why}")
             sizes = [
                 int(each["max_entries"])
                 for each in contents.entries.get(name, ())
@@ -139,25 +143,25 @@ def inner_tables(file: str, contents: Contents, tables: Sequence[Table]) -> list
     return made
 
 
-_INSIDE = (HASH, ARRAY, LRU, LPM, PORTS, QUEUE, STACK, RING, BLOOM)
-"""Kinds of inner maps that are supported."""
-_MOST = 1 << 22
-"""Limit on the initial entries of a map; each takes a call of a helper."""
+_INNER_KINDS = (HASH, ARRAY, LRU, LPM, PORTS, QUEUE, STACK, RING, BLOOM)
+"""Supported kinds of inner maps."""
+_MAX_ENTRIES = 1 << 22
+"""Limit on the initial entries of a map, because each needs a call of a helper."""
 _OTHER, _MIXED = 0x3A5C_9E17_0000_0000, 0x5A
-"""Patterns of synthetic keys and values, the same as in `slowpath measure`."""
+"""Patterns of synthetic keys and values, as in `slowpath measure`."""
 _REDIRECTED = (14, 16, 25)
-"""Maps of devices and CPUs, by `enum bpf_map_type`."""
+"""Types of maps of devices and CPUs (`enum bpf_map_type`)."""
 _ANY_SIZE = 1 << 12
-"""Flag of inner arrays that can have any number of elements (`BPF_F_INNER_MAP`)."""
+"""Flag of inner arrays whose number of elements may differ (`BPF_F_INNER_MAP`)."""
 _WORD = 8
 _LENGTH = 4
-"""Bytes of a key in a trie that state the length of its prefix."""
+"""Bytes at the start of a trie's key that contain the prefix length."""
 _PORT = 4
-"""Bytes of a port's number in a value; a program to run at the port follows."""
+"""Bytes at the start of a value that contain the port number; the port's program follows."""
 
 
 class Filling:
-    """Tables with their initial content."""
+    """Fills tables with their initial content."""
 
     def __init__(
         self,
@@ -172,7 +176,7 @@ class Filling:
         `address` returns the address of a symbol, or 0.
 
         Raises:
-            InputError: when a map cannot have its content, or synthetic entries cannot be created.
+            InputError: when a map cannot have its content or so many synthetic entries.
         """
         self._file, self._contents, self._store = file, contents, store
         self._functions, self._address = functions, address
@@ -194,26 +198,27 @@ class Filling:
         return frozenset(self._contents.entries)
 
     def fill(self) -> list[str]:
-        """Fill all other maps by calls of helpers, which are recorded, too; return notes."""
-        given, notes = self._contents.given, list[str]()
+        """Fill all maps except program arrays by calls of helpers; return notes on the content."""
+        maps_file, notes = self._contents.file, list[str]()
         totals = (ctypes.c_uint64 * 2).from_address(self._address("slowpath_xdp_totals"))
-        if given is not None:
+        if maps_file is not None:
             held = [f"{name} {_size(each):,}" for name, each in self._contents.entries.items()]
-            said = ", ".join(held) or "none"
-            notes.append(f"maps hold entries to begin with: {said} ({given})")
+            listed = ", ".join(held) or "none"
+            notes.append(f"maps hold entries to begin with: {listed} ({maps_file})")
         for table in self._tables:
             if table.kind == PROGRAMS:
                 continue
             lost = self._fill(table) + totals[1]
             totals[0] = totals[1] = 0
             if lost:
-                what = f"{lost:,} entr{'y' if lost == 1 else 'ies'} that {given or self._file} has"
+                entries = f"{lost:,} entr{'y' if lost == 1 else 'ies'}"
+                what = f"{entries} that {maps_file or self._file} has"
                 why = "found no free slot, or lost it: max_entries is too small"
                 notes.append(f"{what} for {table.map.name} {why}")
         return notes
 
     def _fill(self, table: Table) -> int:
-        """Fill a map; return the number of entries that found no place."""
+        """Fill a map; return the number of entries that found no free slot."""
         name = table.map.name
         map_, entries = self._store.at[name], self._contents.entries[name]
         if table.kind in OF_MAPS:
@@ -233,7 +238,10 @@ class Filling:
         return sum(add(map_, *one, 0) < 0 for one in alike.values())
 
     def _put(self, table: Table, key: bytes, map_: bytes) -> int:
-        """Put a map into a map of maps; return a negative number if there is no place."""
+        """Put an inner map into a map of maps; return a negative number if no slot is free.
+
+        `map_` is the address of the inner map's description as 8 bytes.
+        """
         if table.kind == ARRAY_OF_MAPS:
             self._store.write(table, int.from_bytes(key, "little") * table.stride, map_)
             return 0
@@ -241,7 +249,7 @@ class Filling:
         return self._helper("bpf_map_update_elem", 2)(at, key, map_, 0)
 
     def _maps(self, table: Table) -> dict[bytes, int]:
-        """Return the content of a map of maps: by key, the address of a map's description."""
+        """Return the content of a map of maps: addresses of inner maps' descriptions by key."""
         tables, found = {one.map.name: one for one in self._store.tables}, dict[bytes, int]()
         for one in self._contents.entries[table.map.name]:
             key, inner = bytes.fromhex(str(one["key"])), tables.get(str(one["map"]))
@@ -259,12 +267,12 @@ class Filling:
     def _refuse(self, table: Table, reason: str) -> NoReturn:
         """Raise an error about the content of a map."""
         where = table.map.line
-        place = f"{where.file}:{where.line}: " if where and self._contents.given is None else ""
-        named = self._contents.given or self._file
+        place = f"{where.file}:{where.line}: " if where and self._contents.file is None else ""
+        named = self._contents.file or self._file
         raise InputError(named, f"{place}map {table.map.name}: {reason}")
 
     def _helper(self, name: str, pointers: int) -> Callable[..., int]:
-        """Return a helper that takes a map, some addresses and flags (which it can ignore)."""
+        """Return a helper that takes a map, some pointers, and flags (which it may ignore)."""
         kinds = (ctypes.c_uint64, *[ctypes.c_char_p] * pointers, ctypes.c_uint64)
         return ctypes.CFUNCTYPE(ctypes.c_long, *kinds)(self._address(name))
 
@@ -276,15 +284,15 @@ class Filling:
             if not program.xdp or index >= table.map.entries:
                 why = "is no XDP program" if not program.xdp else f"is in slot {index}"
                 reason = f"map {table.map.name}: {program.function.shown} {why}"
-                raise InputError(self._contents.given or self._file, f"{reason}; leave it out")
+                raise InputError(self._contents.file or self._file, f"{reason}; leave it out")
             address = struct.pack("<Q", self._address(program.function.name))
             self._store.write(table, index * table.stride, address)
 
 
 def _wrong(table: Table, entries: Entries) -> str | None:
-    """Return the reason why a map cannot be filled, or None."""
-    if _size(entries) > _MOST:
-        return f"more than {_MOST:,} entries are not filled in; fewer `others`"
+    """Return the reason why a map cannot have these entries; None if it can."""
+    if _size(entries) > _MAX_ENTRIES:
+        return f"more than {_MAX_ENTRIES:,} entries are not filled in; fewer `others`"
     if table.kind in (QUEUE, STACK):
         return None
     what, size = (
@@ -301,37 +309,37 @@ def _wrong(table: Table, entries: Entries) -> str | None:
 
 
 def _wrong_within(table: Table, key: bytes, inner: Table) -> str:
-    """Return the reason why the kernel would not accept an inner map under a key; empty if none."""
-    name, wanted = inner.map.name, table.map.inner
-    if inner.kind not in _INSIDE:
+    """Return why the kernel would reject an inner map at a key; empty if it would not."""
+    name, definition = inner.map.name, table.map.inner
+    if inner.kind not in _INNER_KINDS:
         return f"it holds {name}, of type {inner.map.kind}, which does not run there"
     if (
         table.kind == ARRAY_OF_MAPS
         and (index := int.from_bytes(key, "little")) >= table.map.entries
     ):
         return f"{name} is in slot {index}, where max_entries is {table.map.entries}"
-    if wanted is None:
+    if definition is None:
         return ""
-    alike = {
-        "type": (inner.map.kind, wanted.kind),
-        "size of keys": (inner.map.key, wanted.key),
-        "size of values": (inner.map.value_size, wanted.value_size),
-        "map_flags": (inner.map.flags, wanted.flags),
+    compared = {
+        "type": (inner.map.kind, definition.kind),
+        "size of keys": (inner.map.key, definition.key),
+        "size of values": (inner.map.value_size, definition.value_size),
+        "map_flags": (inner.map.flags, definition.flags),
     }
-    if wanted.kind == ARRAY and not wanted.flags & _ANY_SIZE:
-        alike["max_entries"] = (inner.map.entries, wanted.entries)
-    for what, (own, said) in alike.items():
-        if own != said:
-            return f"it holds {name}, whose {what} is {own}, not {said} as in its definition"
+    if definition.kind == ARRAY and not definition.flags & _ANY_SIZE:
+        compared["max_entries"] = (inner.map.entries, definition.entries)
+    for what, (own, defined) in compared.items():
+        if own != defined:
+            return f"it holds {name}, whose {what} is {own}, not {defined} as in its definition"
     return ""
 
 
 def _too_long(table: Table, entries: Entries) -> str | None:
-    """Return an error about a prefix that is longer than the addresses of its trie, or None."""
-    most = 8 * (table.map.key - _LENGTH)
+    """Return an error about a prefix longer than the addresses of its trie; None without one."""
+    limit = 8 * (table.map.key - _LENGTH)
     for number, one in enumerate(entries, 1):
-        if "key" in one and (bits := _prefix(bytes.fromhex(str(one["key"])))) > most:
-            return f"entry {number}: a prefix of {bits:,} bits, where addresses have {most}"
+        if "key" in one and (bits := _prefix(bytes.fromhex(str(one["key"])))) > limit:
+            return f"entry {number}: a prefix of {bits:,} bits, where addresses have {limit}"
     return None
 
 
@@ -341,21 +349,21 @@ def _size(entries: Entries) -> int:
 
 
 def _queued(table: Table, entries: Entries) -> Iterator[bytes]:
-    """Yield values in the order in which they leave the map, with synthetic values last.
+    """Yield the values of a queue, stack or bloom filter in the order in which they leave it.
 
-    In bloom filters, all synthetic values are different.
+    Synthetic values come last; those of a bloom filter differ from each other.
     """
-    given = [bytes.fromhex(str(one["value"])) for one in entries if "value" in one]
+    values = [bytes.fromhex(str(one["value"])) for one in entries if "value" in one]
     others = sum(int(one.get("others", 0)) for one in entries)
-    yield from given
+    yield from values
     if table.kind == BLOOM:
-        yield from _further({*given}, others, table.map.value_size)
+        yield from _synthetic({*values}, others, table.map.value_size)
     else:
-        yield from [_any(table)] * others
+        yield from [_synthetic_value(table)] * others
 
 
 def _elements(table: Table, entries: Entries) -> Iterator[tuple[bytes, bytes]]:
-    """Yield keys with values; synthetic entries are last."""
+    """Yield keys with values, synthetic entries last."""
     known = set[bytes]()
     for one in entries:
         if "value" in one:
@@ -363,29 +371,30 @@ def _elements(table: Table, entries: Entries) -> Iterator[tuple[bytes, bytes]]:
             known.add(key)
             yield key, bytes.fromhex(str(one["value"]))
     others = sum(int(one.get("others", 0)) for one in entries)
-    yield from ((key, _any(table)) for key in _further(known, others, table.map.key))
+    value = _synthetic_value(table)
+    yield from ((key, value) for key in _synthetic(known, others, table.map.key))
 
 
-def _further(known: Container[bytes], others: int, size: int) -> Iterator[bytes]:
-    """Yield synthetic keys, or values, that are not in `known`."""
+def _synthetic(known: Container[bytes], others: int, size: int) -> Iterator[bytes]:
+    """Yield `others` different synthetic keys of `size` bytes that are not in `known`."""
     every = (made_up(number, size) for number in count())
     return islice((one for one in every if one not in known), others)
 
 
 def made_up(number: int, size: int) -> bytes:
-    """Return the key of a synthetic entry (one of `others`) by its number."""
+    """Return the synthetic key with this number, of `size` bytes."""
     word = (_OTHER | number).to_bytes(_WORD, "little")
     if size < _WORD:
         word = bytes(byte ^ _MIXED for byte in word)
     return bytes(islice(cycle(word), size))
 
 
-def _any(table: Table) -> bytes:
+def _synthetic_value(table: Table) -> bytes:
     return bytes([_MIXED]) * table.map.value_size
 
 
 def _looked_for(table: Table, key: bytes) -> bytes:
-    """Return the part of a key that identifies its entry: of a prefix, its length and bits."""
+    """Return the part of a key that identifies its entry; for a prefix, its length and bits."""
     if table.kind != LPM:
         return key
     length, address = key[:_LENGTH], key[_LENGTH:]
@@ -394,5 +403,5 @@ def _looked_for(table: Table, key: bytes) -> bytes:
 
 
 def _prefix(key: bytes) -> int:
-    """Return the length of a prefix in bits."""
+    """Return the prefix length in bits of a trie's key."""
     return int.from_bytes(key[:_LENGTH], "little")

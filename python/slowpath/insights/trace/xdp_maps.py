@@ -1,4 +1,4 @@
-"""BPF maps of a source, and their tables on a card.
+"""BPF maps of a source, and their layout as tables on a card.
 
 Sources: libbpf's definitions of maps, by types and by `struct bpf_map_def`;
 kernel/bpf/bloom_filter.c. In definitions by types, `__uint(type, ...)` is a pointer to an array
@@ -29,16 +29,16 @@ KINDS = {
     MAP_KINDS["lru_percpu_hash"]: LRU,
     **{MAP_KINDS[name]: PORTS for name in ("cpumap", "xskmap")},
 }
-"""Kind of table by `enum bpf_map_type`.
+"""Kind of table by map type, both numbers of `enum bpf_map_type`.
 
-A per-CPU map has the table of one CPU; maps of devices, CPUs and sockets by number are ports.
+A per-CPU map has the table of one CPU. Maps of devices, CPUs and sockets by number are `PORTS`.
 """
 SLOTS = 4
 """Slots per bucket."""
 _WORD, _TAG = 8, 4
 _LARGEST = 1 << 32
-_HASHES, _MOST_BITS = 5, 1 << 31
-"""For bloom filters: default number of hashes, and number of bits above which 2^32 are used."""
+_HASHES, _ROUNDED_BITS = 5, 1 << 31
+"""For bloom filters: default number of hashes, and bits above which the kernel uses 2^32 bits."""
 _ALL = re.compile(r'^@(\S+) = [^\n]*section "\.?maps"', re.MULTILINE)
 
 
@@ -47,38 +47,45 @@ class Map(NamedTuple):
 
     name: str
     kind: int
+    """Map type, a number of `enum bpf_map_type`."""
     entries: int
+    """Largest number of entries (`max_entries`)."""
     key: int
     """Size of a key in bytes."""
     value: Type | None
     """None if the map has no values, or their type is unknown."""
     value_size: int
+    """Size of a value in bytes."""
     key_type: Type | None
     line: Line | None
     extra: int = 0
     """Number of hashes of a bloom filter; 0: the kernel's default."""
     flags: int = 0
-    """`BPF_F_*`."""
+    """Flags `BPF_F_*` (`map_flags`)."""
     inner: "Map | None" = None
     """Definition of the inner maps of a map of maps."""
 
 
 class Table(NamedTuple):
-    """Table of a map on a card: an array of entries."""
+    """Layout of a map on a card: an array of slots, with offsets and sizes in bytes."""
 
     map: Map
     buckets: int
-    """For a bloom filter: its number of hashes."""
+    """Number of buckets; for a bloom filter, the number of hashes."""
     slots: int
+    """Slots per bucket."""
     stride: int
+    """Size of a slot."""
     key_at: int
+    """Offset of the key in a slot."""
     value_at: int
+    """Offset of the value in a slot."""
     layout: Type
     """Type of the whole table."""
 
     @property
     def kind(self) -> int:
-        """Kind of table, a number of `enum bpf_map_type` (`KINDS`)."""
+        """Kind of table, a value of `KINDS`."""
         return KINDS.get(self.map.kind, self.map.kind)
 
     @property
@@ -93,17 +100,18 @@ class Table(NamedTuple):
 
 
 class LookupCounts(NamedTuple):
-    """Counts of look-ups in a map."""
+    """Counts of lookups in a map."""
 
     found: int
-    """Counted for program arrays only."""
+    """Lookups that found an entry, counted only for program arrays."""
     missed: int
+    """Lookups that found no entry."""
     chance: float = 0.0
     """False positive rate of a bloom filter."""
 
 
 def kinds_of(text: str) -> dict[str, int]:
-    """Return the `enum bpf_map_type` of each map by its name."""
+    """Return the map type (`enum bpf_map_type`) of each map by name."""
     if not _ALL.search(text):
         return {}
     metadata = Metadata(text)
@@ -127,19 +135,20 @@ def maps_of(text: str, metadata: Metadata, layouts: Layouts) -> list[Map]:
 
 
 def _defined(name: str, parts: list[tuple[int, Node]], metadata: Metadata, layouts: Layouts) -> Map:
-    """Return a map from the members of its definition."""
+    """Return the map that a definition by types describes; `parts` are its members."""
     values, types, inner = dict[str, int](), dict[str, Type | None](), None
     for number, node in parts:
-        said = value(metadata, number)
-        if said is not None:
-            values[node.text("name")] = said
+        length = value(metadata, number)
+        if length is not None:
+            values[node.text("name")] = length
         pointer = metadata.node(node.reference("baseType"))
         if node.text("name") in ("key", "value") and pointer is not None:
             types[node.text("name")] = layouts.type_of(pointer.reference("baseType"))
         if node.text("name") == "values" and pointer is not None:
-            held = metadata.node(pointer.reference("baseType"))
-            within = parts_of(metadata, None if held is None else held.reference("baseType"))
-            inner = _defined(name, within, metadata, layouts) if within else None
+            element = metadata.node(pointer.reference("baseType"))
+            inner_map = None if element is None else element.reference("baseType")
+            inner_parts = parts_of(metadata, inner_map)
+            inner = _defined(name, inner_parts, metadata, layouts) if inner_parts else None
     key, content = types.get("key"), types.get("value")
     return Map(
         name,
@@ -206,12 +215,13 @@ def _table(one: Map) -> Table:
 
 
 def _bits(one: Map) -> int:
-    """Return the number of bits of a bloom filter in the kernel: a power of two."""
+    """Return the number of bits that the kernel gives a bloom filter: a power of two."""
     bits = one.entries * (one.extra or _HASHES) // 5 * 7
-    return 1 << 32 if bits > _MOST_BITS else 1 << max(8 * _WORD - 1, bits - 1).bit_length()
+    return 1 << 32 if bits > _ROUNDED_BITS else 1 << max(8 * _WORD - 1, bits - 1).bit_length()
 
 
 def _slotted(one: Map, content: Type, buckets: int, slots: int) -> Table:
+    """Return a table whose slots have a tag, a key and a value of type `content`."""
     key = one.key_type or Type("bytes", one.key)
     key_at = _up(_TAG, max(_TAG, key.align))
     value_at = _up(key_at + one.key, _WORD if one.value_size >= _WORD else _TAG)
@@ -232,5 +242,6 @@ def _line(layouts: Layouts, name: str) -> Line | None:
     return None if found is None else found.line
 
 
-def _up(number: int, to: int) -> int:
-    return -(-number // to) * to
+def _up(number: int, step: int) -> int:
+    """Round a number up to a multiple of `step`."""
+    return -(-number // step) * step

@@ -5,41 +5,40 @@ import mmap
 import struct
 from collections.abc import Callable, Sequence
 
+from slowpath.insights.sandbox.native import protect_page
 from slowpath.insights.trace.xdp_maps import BLOOM, DESCRIPTOR_BYTES, LookupCounts, Table
 
 PACKETS = 1 << 17
 """Size of the packet region in bytes."""
 CONTEXT = 64
 _PAGE = mmap.PAGESIZE
-_NONE, _READ_WRITE = 0, 3
+_READ_WRITE = 3
 _PRIVATE, _ANONYMOUS, _NOT_REPLACING = 2, 0x20, 0x100000  # of mmap(2), on Linux
 _FIRST, _LAST, _STEP = 0x1000_0000, 0x7000_0000, 0x0100_0000
 _HEADROOM, _HEADER = 256, 40
-"""Bytes in front of a packet, and those of them for the kernel (`struct xdp_frame`)."""
+"""Bytes in front of a packet, and the part that the kernel uses (`struct xdp_frame`)."""
 _TAILROOM = 4096 - _HEADROOM - 320
-"""Limit for a packet and data appended to it in a page, as in test runs of the kernel."""
+"""Limit on a packet and data that a program appends, in bytes, as in test runs of the kernel."""
 _DEVICE = 1
 _FRAME, _MAP = struct.Struct("<8I"), struct.Struct("<10IQQQQQ")
 _PIECE = 1 << 20
 _LOOKED = struct.Struct("<QQ")
-"""End of a map's description: look-ups, counted by helpers."""
+"""End of a map's description: the lookups that helpers counted (found, missed)."""
 
 
 class Arena:
-    """Memory of a context and a packet; reads behind the packet crash."""
+    """Memory of a context and a packet; accesses beyond the packet's end crash."""
 
     def __init__(self) -> None:
-        """Allocate memory with addresses of 32 bits.
+        """Allocate memory with addresses below 4 GiB, as the context has 32-bit pointers.
 
         Raises:
             MemoryError: when no such memory is free.
         """
-        libc = ctypes.CDLL(None, use_errno=True)
         whole = 3 * _PAGE + PACKETS  # a context, a guard, packets, a guard
-        start = _low(libc, whole)
+        start = _low(whole)
         for guard in (start + _PAGE, start + whole - _PAGE):
-            if libc.mprotect(ctypes.c_void_p(guard), ctypes.c_size_t(_PAGE), _NONE):
-                raise MemoryError("pages cannot be protected")
+            protect_page(guard)
         self.context, self.packets = start, start + 2 * _PAGE
 
     def place(self, data: bytes) -> int:
@@ -55,12 +54,14 @@ class Arena:
         return self.context
 
     def packet(self) -> bytes:
-        """Return the packet that a program left, after its metadata, as the kernel does."""
+        """Return the packet after a program ran, without metadata, as the kernel does."""
         _, end, start = struct.unpack("<3I", ctypes.string_at(self.context, 12))
         return ctypes.string_at(start, end - start)
 
 
-def _low(libc: ctypes.CDLL, size: int) -> int:
+def _low(size: int) -> int:
+    """Allocate `size` bytes at an address below 4 GiB."""
+    libc = ctypes.CDLL(None, use_errno=True)
     take = libc.mmap
     take.restype = ctypes.c_void_p
     kinds = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int)
@@ -76,14 +77,14 @@ def _low(libc: ctypes.CDLL, size: int) -> int:
 
 
 class Store:
-    """Memory of all tables: zeros, which the system allocates when they are written."""
+    """Memory of all tables, initially zeros that take no space."""
 
-    def __init__(self, tables: Sequence[Table], made: Sequence[Table] = ()) -> None:
-        """`made` are tables of inner maps that only `--maps` names."""
-        self._own = {one.map.name: ctypes.create_string_buffer(DESCRIPTOR_BYTES) for one in made}
+    def __init__(self, tables: Sequence[Table], added: Sequence[Table] = ()) -> None:
+        """`added` are tables of inner maps that only `--maps` names."""
+        self._own = {one.map.name: ctypes.create_string_buffer(DESCRIPTOR_BYTES) for one in added}
         self.at = dict[str, int]()
-        """Address of a map's description, by name; unused maps have none."""
-        tables = self.tables = [*tables, *made]
+        """Addresses of the maps' descriptions, by name; unused maps have none."""
+        tables = self.tables = [*tables, *added]
         self._memory = [mmap.mmap(-1, max(1, one.size)) for one in tables]
         self.addresses = [ctypes.addressof(ctypes.c_char.from_buffer(one)) for one in self._memory]
 
@@ -93,7 +94,7 @@ class Store:
         return [one.map.name for one in self.tables]
 
     def describe(self, address: Callable[[str], int]) -> None:
-        """Write the description of each map for helpers; `address` returns that of its symbol."""
+        """Write the description of each map for helpers; `address` returns a symbol's address."""
         for one, data in zip(self.tables, self.addresses, strict=True):
             own = self._own.get(one.map.name)
             at = address(one.map.name) if own is None else ctypes.addressof(own)
@@ -102,28 +103,28 @@ class Store:
             self.at[one.map.name] = at
             kinds = (one.kind, one.map.key, one.map.value_size, one.map.entries)
             shape = (one.buckets, one.slots, one.stride, one.key_at, one.value_at, 0)
-            said = _MAP.pack(*kinds, *shape, data, one.size, 0, 0, 0)
-            ctypes.memmove(at, said, min(len(said), DESCRIPTOR_BYTES))
+            description = _MAP.pack(*kinds, *shape, data, one.size, 0, 0, 0)
+            ctypes.memmove(at, description, min(len(description), DESCRIPTOR_BYTES))
 
     def looked(self) -> dict[str, LookupCounts]:
-        """Return the counts of look-ups by name of a map."""
+        """Return the counts of lookups by name of the map."""
         end = DESCRIPTOR_BYTES - _LOOKED.size
-        said = {
+        counts = {
             name: LookupCounts(*_LOOKED.unpack(ctypes.string_at(start + end, _LOOKED.size)))
             for name, start in self.at.items()
         }
         for table, bits in zip(self.tables, self._memory, strict=True):
-            if table.kind == BLOOM and table.map.name in said:
+            if table.kind == BLOOM and table.map.name in counts:
                 chance = (_ones(bits) / (8 * table.size)) ** table.buckets
-                said[table.map.name] = said[table.map.name]._replace(chance=chance)
-        return said
+                counts[table.map.name] = counts[table.map.name]._replace(chance=chance)
+        return counts
 
     def write(self, table: Table, at: int, data: bytes) -> None:
         """Write bytes into a table at an offset."""
         self._memory[self.tables.index(table)][at : at + len(data)] = data
 
     def entries(self, name: str) -> dict[bytes, bytes]:
-        """Return the entries of a hash table or an array: values by key."""
+        """Return the entries of a hash table or an array, values by key."""
         number = next(at for at, one in enumerate(self.tables) if one.map.name == name)
         one, found = self.tables[number], dict[bytes, bytes]()
         data = self._memory[number]
@@ -139,6 +140,6 @@ class Store:
 
 
 def _ones(bits: mmap.mmap) -> int:
-    """Return the number of set bits, counted in pieces to save memory."""
+    """Return the number of set bits; count piece by piece, to save memory."""
     pieces = (bits[at : at + _PIECE] for at in range(0, len(bits), _PIECE))
     return sum(int.from_bytes(piece, "little").bit_count() for piece in pieces)

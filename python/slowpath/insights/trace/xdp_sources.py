@@ -1,4 +1,4 @@
-"""XDP programs and other kernel sources in C, prepared to run on this machine."""
+"""Loading of XDP programs and other kernel sources in C, to run them on this machine."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -49,8 +49,8 @@ def load_runnable(file: str, clang: Clang, *, filled: bool = False) -> Source:
 
     XDP programs, and other kernel sources that do not compile for this machine, compile for BPF.
 
-    An object file is made if maps get content (`filled`), to read their definitions. Programs with
-    program arrays or maps of maps need it, too, as it has the content of these.
+    The source gets an object file if the user fills maps (`filled`), because definitions of maps
+    are read from it. It also gets one for program arrays and maps of maps, to read their content.
 
     Raises:
         InputError: when the source cannot be read or compiled.
@@ -86,10 +86,10 @@ def _load_here(file: str, clang: Clang) -> Source | None:
 
 
 def load_examined(file: str, clang: Clang) -> Source:
-    """Load a source whose functions are called one by one, with made-up arguments.
+    """Load a source to call its functions one by one, with made-up arguments.
 
-    A kernel source that does not compile for this machine compiles for BPF. Each function compiles
-    by itself, even if its callers inline it. Kernel helpers are not available.
+    A kernel source that does not compile for this machine compiles for BPF. Each function stays
+    callable, even if its callers inline it. Kernel helpers are not available.
 
     Raises:
         InputError: when the source cannot be read or compiled.
@@ -106,13 +106,16 @@ def load_examined(file: str, clang: Clang) -> Source:
 _FILL = "--maps FILE fills it"
 _ZERO_SEED = 1 << 6
 """Flag of bloom filters that have no random seed (`BPF_F_ZERO_SEED`)."""
-_LEAST = 1e-4
+_LEAST_SHARE = 1e-4
 
 
 def unfilled_maps(
     tables: Sequence[Table], looked: Mapping[str, LookupCounts], held: Collection[str]
 ) -> list[str]:
-    """Return notes on look-ups without result; maps in `held` had entries at some time."""
+    """Return notes on maps in which all lookups missed, and on random hits of bloom filters.
+
+    `looked` has the counts of lookups by map; maps in `held` had entries at some time.
+    """
     notes = list[str]()
     for table in tables:
         name = table.map.name
@@ -124,7 +127,7 @@ def unfilled_maps(
             ups = "the only look-up" if missed == 1 else f"all {missed:,} look-ups"
             notes.append(f"nothing was ever in {name}: {ups} missed; {_FILL}")
         if table.kind == BLOOM and chance and not table.map.flags & _ZERO_SEED:
-            share = f"{100 * chance:.2g} %" if chance >= _LEAST else "fewer than 0.01 %"
+            share = f"{100 * chance:.2g} %" if chance >= _LEAST_SHARE else "fewer than 0.01 %"
             why = f"hashes of {name} begin with 0, where the kernel takes a random number"
             what = "of the values that nobody put in are found by chance in the end, others there"
             notes.append(f"{why}: {share} {what}")
