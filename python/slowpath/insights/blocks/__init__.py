@@ -1,1 +1,1 @@
-"""Card instructions and memory accesses, block by block."""
+"""Card instructions and memory accesses, block by block (`slowpath insights blocks`)."""

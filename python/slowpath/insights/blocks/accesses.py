@@ -9,11 +9,11 @@ from slowpath.insights.blocks.pointers import Kind, Provenance
 from slowpath.insights.source.functions import Block, Instruction
 from slowpath.insights.source.operands import arguments, call_target, parts, pointer, value, width
 
-_MOST = 8
+_MAX_ACCESS = 8
 """Largest access of a BPF instruction in bytes."""
 _ASSEMBLY = re.compile(r'(?<![%@"\w.-])asm (?:\w+ )*"')
 _ALIGNED = re.compile(r"\balign (\d+)")
-_NOTHING = (
+_MARKERS = (
     "llvm.lifetime",
     "llvm.dbg",
     "llvm.assume",
@@ -24,36 +24,35 @@ _NOTHING = (
 
 
 class Access(NamedTuple):
-    """A memory access."""
+    """A memory access of a BPF instruction."""
 
-    kind: Kind
+    kind: Kind  # the memory that it accesses
     writes: bool
     reads: bool
     size: int  # bytes
 
 
 def accesses(block: Block, provenance: Provenance) -> Iterator[Access]:
-    """Yield the accesses of a block in order, split into those of single BPF instructions."""
+    """Yield the accesses of a block in order; an access for which BPF needs several is split."""
     for one in block.instructions:
         if one.opcode == "call":
             yield from _copied(one, provenance)
             continue
-        through = pointer(one.opcode, one.text)
-        if through is None:
+        address = pointer(one.opcode, one.text)
+        if address is None:
             continue
         atomic = one.opcode in ("atomicrmw", "cmpxchg")
-        given = parts(one.text)
-        size = max(1, width(given[1 if atomic else 0]) // 8)
-        kind = provenance.kind(through)
+        size = max(1, width(parts(one.text)[1 if atomic else 0]) // 8)
+        kind = provenance.kind(address)
         aligned = None if atomic else _ALIGNED.search(one.text)
-        step = min(_MOST, int(aligned[1]) if aligned else _MOST)
+        step = min(_MAX_ACCESS, int(aligned[1]) if aligned else _MAX_ACCESS)
         for _ in range(size // step + (size % step).bit_count()):
             reads = one.opcode == "load" or atomic
             yield Access(kind, one.opcode == "store" or atomic, reads, min(size, step))
 
 
 def _has_size(call: Instruction) -> bool:
-    """Return true if a copy has a constant length."""
+    """Return true if a copy or fill has a constant length."""
     return (value(arguments(call.text)[2]) or "").isdigit()
 
 
@@ -62,48 +61,48 @@ def _copied(call: Instruction, provenance: Provenance) -> Iterator[Access]:
     name = call_target(call.text).name or ""
     if not name.startswith(("llvm.mem", "memcpy", "memset", "memmove")):
         return
-    given = arguments(call.text)
-    length = value(given[2]) if len(given) > 2 else None  # noqa: PLR2004
+    passed = arguments(call.text)
+    length = value(passed[2]) if len(passed) > 2 else None  # noqa: PLR2004
     if length is None or not length.isdigit():
         return
     fills = "set" in name
-    aligned = [int(found[1]) if (found := _ALIGNED.search(one)) else 1 for one in given[:2]]
-    step = min(_MOST, aligned[0] if fills else min(aligned))
+    aligned = [int(found[1]) if (found := _ALIGNED.search(one)) else 1 for one in passed[:2]]
+    step = min(_MAX_ACCESS, aligned[0] if fills else min(aligned))
     pieces, rest = divmod(int(length), step)
     for number in range(pieces + rest.bit_count()):
         size = step if number < pieces else 1
         if not fills:
-            yield Access(provenance.kind(value(given[1])), writes=False, reads=True, size=size)
-        yield Access(provenance.kind(value(given[0])), writes=True, reads=False, size=size)
+            yield Access(provenance.kind(value(passed[1])), writes=False, reads=True, size=size)
+        yield Access(provenance.kind(value(passed[0])), writes=True, reads=False, size=size)
 
 
 def calls(block: Block, own: Mapping[str, object]) -> Counter[str]:
-    """Count the calls of the framework by name, and those of helpers by number.
+    """Count the calls of framework functions by name, and of kernel helpers by number.
 
-    `own` are functions of the module; calls of these do not count.
+    `own` are the functions of the module, whose calls do not count.
     """
     found = Counter[str]()
     for one in block.instructions:
         if one.opcode != "call":
             continue
-        whom = call_target(one.text)
-        if whom.helper is not None:
-            found[f"helper {whom.helper}"] += 1
+        target = call_target(one.text)
+        if target.helper is not None:
+            found[f"helper {target.helper}"] += 1
         elif _ASSEMBLY.search(one.text):
             found["inline assembly"] += 1
-        elif whom.name is None:
+        elif target.name is None:
             found["through a pointer"] += 1
-        elif whom.name.startswith("llvm.mem") and not _has_size(one):
-            found[f"{whom.name.split('.')[1]} of unknown length"] += 1
-        elif whom.name not in own and not whom.name.startswith("llvm."):
-            found[whom.name] += 1
+        elif target.name.startswith("llvm.mem") and not _has_size(one):
+            found[f"{target.name.split('.')[1]} of unknown length"] += 1
+        elif target.name not in own and not target.name.startswith("llvm."):
+            found[target.name] += 1
     return found
 
 
 def counted(block: Block) -> int:
-    """Return the number of instructions of a block, without phi instructions and markers."""
+    """Return the number of instructions of a block without phi instructions and markers."""
     return sum(
         one.opcode != "phi"
-        and not (one.opcode == "call" and (call_target(one.text).name or "").startswith(_NOTHING))
+        and not (one.opcode == "call" and (call_target(one.text).name or "").startswith(_MARKERS))
         for one in block.instructions
     )

@@ -1,6 +1,7 @@
 """LLVM's BPF back end in a separate process.
 
-If the back end rejects a function, its body is removed, and the rest is compiled again.
+If the back end rejects a function, the rest of the module is compiled again with the function
+emptied.
 """
 
 import re
@@ -25,7 +26,7 @@ _ALL_SECONDS = 60.0
 
 
 class Assembler(NamedTuple):
-    """Output of the back end for a module."""
+    """The output of the back end for a module."""
 
     text: str  # assembly, with the names of blocks in comments
     object: bytes
@@ -36,26 +37,26 @@ def assembler(file: str, text: str, until: float | None = None) -> Assembler:
     """Compile the text of an LLVM module for BPF to assembly and to an object.
 
     Raises:
-        StoppedError: when `until` (of the monotonic clock) passes before.
+        StoppedError: when `until` (on the monotonic clock) passes first.
     """
     refused = dict[str, str]()
     names = [found[2].strip('"') for found in _BODY.finditer(text)]
     while len(refused) < len(names):
-        made, said = _attempt(_without(text, refused), file, until)
+        made, message = _attempt(_without(text, refused), file, until)
         if made is not None:
             return Assembler(*made, refused)
-        found = _REFUSED.search(said)
+        found = _REFUSED.search(message)
         name = next((one for one in found.groups() if one), None) if found else None
         if name not in names or name in refused:
             return _one_by_one(file, text, names, refused, until)
-        refused[str(name)] = _reason(said)
+        refused[str(name)] = _reason(message)
     return Assembler("", b"", refused)
 
 
 def _one_by_one(
     file: str, text: str, names: list[str], refused: dict[str, str], until: float | None
 ) -> Assembler:
-    """Find the rejected functions one by one, if the back end does not name them."""
+    """Find the rejected functions by compiling one at a time; the back end does not name them."""
     refused, end = dict(refused), time.monotonic() + _ALL_SECONDS
     for name in names:
         if name in refused:
@@ -64,17 +65,17 @@ def _one_by_one(
             refused[name] = "LLVM's back end for BPF would have to be asked too often"
             continue
         others = dict.fromkeys((one for one in names if one != name), "")
-        made, said = _attempt(_without(text, others), file, until)
+        made, message = _attempt(_without(text, others), file, until)
         if made is None:
-            refused[name] = _reason(said)
-    made, said = _attempt(_without(text, refused), file, until)
+            refused[name] = _reason(message)
+    made, message = _attempt(_without(text, refused), file, until)
     if made is None:
-        return Assembler("", b"", dict.fromkeys(names, _reason(said)))
+        return Assembler("", b"", dict.fromkeys(names, _reason(message)))
     return Assembler(*made, refused)
 
 
 def _without(text: str, names: dict[str, str]) -> str:
-    """Return the module with these functions emptied, without parameters and results."""
+    """Return the module with these functions emptied; they have no parameters and results."""
     if not names:
         return text
 
@@ -86,9 +87,9 @@ def _without(text: str, names: dict[str, str]) -> str:
     return _BODY.sub(emptied, text)
 
 
-def _reason(said: str) -> str:
-    """Return the error message of the back end in one line."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+def _reason(message: str) -> str:
+    """Return an error message of the back end in one line."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
     first = next((line for line in lines if "rror:" in line or "ERROR" in line), "")
     words = re.sub(r"^.*?(error|LLVM ERROR): ", "", first)
     return words[:200] or "LLVM's back end for BPF does not take it"
@@ -99,30 +100,30 @@ _Output = tuple[str, bytes]
 
 
 def _attempt(text: str, file: str, until: float | None) -> tuple[_Output | None, str]:
-    """Return the output, or None, and the messages of the child process."""
+    """Compile in a child process; return the output (None if that fails), and error messages."""
     left = _SECONDS if until is None else min(_SECONDS, until - time.monotonic())
     if left <= 0:
         raise StoppedError(file, "total deadline before it was lowered to BPF")
     worker = ProcessWorker([partial(_emit, text)], lambda: None)
     worker.start(0, None)
     try:
-        message = worker.receive(left)
+        result = worker.receive(left)
     except WorkerLostError as lost:
         return None, lost.text
     finally:
         worker.kill()
-    if message is not None:
-        made, said = message
-        return made, said
+    if result is not None:
+        made, error = result
+        return made, error
     if until is not None and time.monotonic() >= until:
         raise StoppedError(file, "total deadline while it was lowered to BPF")
     return None, "error: LLVM's back end for BPF takes too long"
 
 
 def _emit(text: str, _seconds: float | None, send: Send, _stopping: Stopping) -> None:
-    """Compile in the other process, and send the output, or None, and an error message.
+    """Compile, and send the output (None if that fails) with an error message.
 
-    The back end changes a module, so each form of output has a module of its own.
+    The back end changes the module, so assembly and object need separate copies.
     """
     import llvmlite.binding as llvm
 

@@ -1,6 +1,6 @@
 """The LLVM block of each BPF instruction, from comments in the assembly.
 
-A machine block has the name of its LLVM block, even if the back end has moved, split or copied it.
+A machine block keeps the name of its LLVM block, even if the back end moves, splits or copies it.
 Source: `AsmPrinter::emitBasicBlockStart` of LLVM.
 """
 
@@ -18,11 +18,11 @@ class BpfInstruction(NamedTuple):
 
     block: str  # name of the LLVM block; empty if unknown
     slots: int  # 2 with an immediate of 64 bits
-    calls: str | None  # the symbol that it calls, or takes the address of
+    calls: str | None  # the symbol that it calls, or whose address it takes
 
 
 def layout(assembler: str) -> dict[str, list[BpfInstruction]]:
-    """Return the instructions of each function, in order."""
+    """Return the instructions of each function in order; `assembler` is the back end's assembly."""
     found = dict[str, list[BpfInstruction]]()
     inside, block = None, ""
     for line in assembler.splitlines():
@@ -33,9 +33,9 @@ def layout(assembler: str) -> dict[str, list[BpfInstruction]]:
             continue
         if inside is None:
             continue
-        begun = _BLOCK.match(line)
-        if begun:
-            block = (begun[1] or "").strip('"')
+        label = _BLOCK.match(line)
+        if label:
+            block = (label[1] or "").strip('"')
             continue
         text = line.strip()
         if line.startswith(".Lfunc_end"):
@@ -54,9 +54,9 @@ def layout(assembler: str) -> dict[str, list[BpfInstruction]]:
 
 
 def linked(entry: str, functions: dict[str, list[BpfInstruction]]) -> list[tuple[str, int]]:
-    """Return the functions of a program in order, with their first slots.
+    """Return the functions of a program in the order of libbpf, with their first slots.
 
-    The callees of a function follow it, each directly followed by its own callees (as in libbpf).
+    A function's callees follow it; the callees of each come before its next sibling.
     """
     placed = dict[str, int]()
     end = 0

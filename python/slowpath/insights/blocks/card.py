@@ -1,8 +1,8 @@
 """Compilation of programs for the card, with stand-ins for refused instructions.
 
-A stand-in has as little effect as possible: it sets the result of the refused instruction, if there
-is one, to an unknown number. Card instructions of stand-ins do not count. Source of the encodings:
-RFC 9669.
+A stand-in has as little effect as possible: it only sets the result of the refused instruction, if
+it has one, to an unknown number. Card instructions of stand-ins do not count. Source of the
+encodings: RFC 9669.
 """
 
 import struct
@@ -42,7 +42,7 @@ def is_call(instruction: bytes) -> bool:
 
 
 def is_tail_call(instruction: bytes) -> bool:
-    """Return true for a tail call of another program."""
+    """Return true for a tail call."""
     opcode, registers, _, immediate = _INSTRUCTION.unpack(instruction)
     return (opcode, registers, immediate) == (_CALL, 0, _TAIL)
 
@@ -58,7 +58,7 @@ def is_memory_access(instruction: bytes) -> bool:
 
 
 def depth(instructions: Iterable[bytes]) -> int:
-    """Return the stack bytes that a function uses, from its instructions."""
+    """Return how many bytes of stack a function with these instructions uses."""
     lowest = 0
     framed = dict[int, int]()  # registers with a copy of the frame pointer
     for instruction in instructions:
@@ -77,8 +77,8 @@ def depth(instructions: Iterable[bytes]) -> int:
 def stand_in_for(instruction: bytes, used: int) -> bytes | None:
     """Return the stand-in for an instruction of a function that uses `used` bytes of stack.
 
-    The stand-in has as many slots; None if there is none. For loads, it reads stack bytes that no
-    code writes, so that only the size of the result is known.
+    The stand-in occupies the same number of slots. None means that no stand-in exists. The stand-in
+    for a load reads stack bytes that no code writes, so that only the size of the result is known.
     """
     opcode, registers, _, immediate = _INSTRUCTION.unpack(instruction)
     target, source = registers & 15, registers >> 4
@@ -99,35 +99,34 @@ def stand_in_for(instruction: bytes, used: int) -> bytes | None:
 
 
 def _below(used: int) -> int:
-    """Return the distance below the frame pointer of eight bytes that no code writes."""
+    """Return the distance below the frame pointer of 8 bytes that no code writes."""
     return min(_STACK, (used + 7) // 8 * 8 + 8)
 
 
 OF_ANY_KIND = "a pointer whose kind is not the same on all ways to the instruction"
-"""Reason of the code generator for a pointer of unknown kind
-(`crates/nfp/src/codegen/subset.rs`)."""
+"""The code generator's reason for a pointer of unknown kind (crates/nfp/src/codegen/subset.rs)."""
 _OF_NO_KIND = "a pointer of unknown kind: from memory, from a call, or not of one kind on all ways"
-"""Reason to report instead if there are stand-ins, or if a verifier would reject the code."""
+"""Replacement of `OF_ANY_KIND` if stand-ins, or code that a verifier rejects, may be the cause."""
 
 
 class Refused(NamedTuple):
-    """An instruction that the card does not support."""
+    """A BPF instruction that the card does not support."""
 
     function: str
     slot: int  # index in the function
     reason: str
-    to_memory: bool  # true for a memory access
+    to_memory: bool  # the instruction is a memory access
 
 
 class Lowered(NamedTuple):
     """A program compiled for the card."""
 
     compiled: Compiled
-    functions: list[tuple[str, int]]  # with their first slots
+    functions: list[tuple[str, int]]  # names with first slots
     refused: list[Refused]
 
     def by_slot(self) -> dict[int, list[str]]:
-        """Return the card instructions for each slot of the program."""
+        """Return the text of the card instructions for each BPF slot of the program."""
         found = dict[int, list[str]]()
         for one in self.compiled["instructions"]:
             if one["bpf"] is not None:
@@ -136,7 +135,7 @@ class Lowered(NamedTuple):
 
     @property
     def around(self) -> int:
-        """Number of instructions that the driver adds before and behind the program."""
+        """Number of instructions that the driver adds before and after the program."""
         return sum(one["bpf"] is None for one in self.compiled["instructions"])
 
 
@@ -148,7 +147,7 @@ class Subject(NamedTuple):
     entry: str
     functions: dict[str, list[BpfInstruction]]
     btf: objects.Btf | None
-    verified: bool = True  # False: made from a function, which need not pass a verifier
+    verified: bool = True  # False: made from a function, which a verifier might reject
 
 
 def lower(subject: Subject, code: Code, map_abi: str, stopping: Stopping) -> Lowered:
@@ -173,7 +172,7 @@ def lower(subject: Subject, code: Code, map_abi: str, stopping: Stopping) -> Low
 
 
 class _Exchange:
-    """Replacement of refused instructions by stand-ins."""
+    """Replaces refused instructions by stand-ins."""
 
     def __init__(self, subject: Subject, code: Code) -> None:
         self.functions = linked(subject.entry, subject.functions)
@@ -186,8 +185,7 @@ class _Exchange:
     def take_kernel(self) -> None:
         """Replace calls of kernel functions, and tail calls: the card supports neither.
 
-        The front end would follow chains of tail calls in functions within their callers. Without
-        tail calls, each program is counted by itself.
+        With tail calls, the front end would count the called programs as part of their callers.
         """
         own = self._subject.functions
         for name, _ in self.functions:
@@ -197,18 +195,19 @@ class _Exchange:
                 called = _TAIL_CALL if is_tail_call(before) else one.calls
                 if not is_call(before) or called is None or called in own:
                     continue
-                instead = stand_in_for(before, self._depths[name])
-                if instead is not None:
-                    self._code.exchange(name, slot, instead)
+                stand_in = stand_in_for(before, self._depths[name])
+                if stand_in is not None:
+                    self._code.exchange(name, slot, stand_in)
                     self._exchanged.add((name, slot))
                     reason = f"{called}, which the card does not have"
                     self.done.append(Refused(name, slot, reason, to_memory=False))
 
     def take(self, refusals: list[Refusal], instructions: list[list[int]]) -> None:
-        """Replace refused instructions of one kind; `instructions` has the slots of each refusal.
+        """Replace the refused calls, else the other refused instructions, else the addresses.
 
-        Calls come first, since they must find the maps that they name. Addresses come last: the
-        reason for a refused access is exact only while its target is known.
+        `instructions` has the slots of each refusal. Calls come first, because they must find the
+        maps that they name. Addresses come last, because the reason for a refused access is exact
+        only while its target is known.
 
         Raises:
             InputError: when an instruction has no stand-in.
@@ -228,20 +227,20 @@ class _Exchange:
             self._replace(refusal, slot, known=known)
 
     def _place(self, slot: int) -> tuple[str, int]:
-        """Return the function of a slot of the program, and the slot's index in the function."""
+        """Return the function that contains a slot of the program, and the slot's index in it."""
         name, first = max((one for one in self.functions if one[1] <= slot), key=lambda one: one[1])
         return name, slot - first
 
     def _replace(self, refusal: Refusal, slot: int, *, known: bool) -> None:
-        """Replace an instruction; `known`: pointers have the kinds of the source."""
+        """Replace an instruction; `known` is true if no stand-in can have changed pointer kinds."""
         place, reason = self._place(slot), refusal["reason"]
         if reason == OF_ANY_KIND and not known:
             reason = _OF_NO_KIND
         before = self._code.instruction(*place)
-        instead = stand_in_for(before, self._depths[place[0]])
-        if instead is None or place in self._exchanged:
+        stand_in = stand_in_for(before, self._depths[place[0]])
+        if stand_in is None or place in self._exchanged:
             where = refusal["place"] if slot == refusal["instruction"] else f"instruction {slot}"
             raise InputError(self._file, f"{where}: {reason}; nothing can stand in for it")
-        self._code.exchange(*place, instead)
+        self._code.exchange(*place, stand_in)
         self._exchanged.add(place)
         self.done.append(Refused(*place, reason, is_memory_access(before)))

@@ -31,7 +31,7 @@ from slowpath.insights.source.map_types import with_known_maps
 
 _KINDS = frozenset({"xdp", UNKNOWN})
 _NO_PROGRAM = ".text"
-"""Section of functions that programs call; their arguments are unknown."""
+"""Section of functions that only programs call; the functions' arguments are unknown."""
 UNREACHED = "not reached beside what stands in for refused instructions: not counted"
 
 
@@ -39,7 +39,9 @@ class Made(NamedTuple):
     """Properties of a program that was made from a plain function."""
 
     kinds: list[Kind]  # targets of the function's parameters
-    called: Mapping[tuple[str, int], str]  # by function and slot, the call behind a stand-in
+    called: Mapping[
+        tuple[str, int], str
+    ]  # by function and slot, the callee that a stand-in replaces
     lacks: Mapping[tuple[str, str], Counter[str]]  # by function and block, features that BPF lacks
     functions: frozenset[str]  # functions that are not in the source
     blocks: str  # name prefix of blocks that are not in the source
@@ -52,43 +54,44 @@ class Module(NamedTuple):
     layout: dict[str, list[BpfInstruction]]
     object: bytes
     programs: list[objects.ProgramInfo]
-    exchanged: dict[str, str]  # reason by name of a map, for maps of replaced type
-    made: Made | None = None  # None: the source has programs of its own
+    exchanged: dict[str, str]  # maps of a replaced type, with the reason
+    made: Made | None = None  # None: the source itself defines the programs
 
 
 def counted_programs(
-    asked: Question, text: str, stopping: Stopping
+    question: Question, text: str, stopping: Stopping
 ) -> Iterator[PredictedProgram | Uncounted]:
     """Count the programs of a source one by one; `text` is its LLVM IR for BPF.
 
     Raises:
-        InputError: when the source cannot be compiled, or has no such program.
+        InputError: when the source cannot be compiled, or lacks the requested program.
         StoppedError: when `stopping` asks to stop.
     """
     names = programs(text)
     try:
-        module = load(asked, text)
+        module = load(question, text)
     except StoppedError:
         raise
     except InputError:
-        if len(names) < 2 or asked.entry not in (None, *names):  # noqa: PLR2004
+        if len(names) < 2 or question.entry not in (None, *names):  # noqa: PLR2004
             raise
-        wanted = names if asked.entry is None else [asked.entry]
-        for name in wanted:  # one program may keep clang from compiling the others
-            one = asked._replace(entry=name)
-            yield _counted(name, partial(_alone, one, text, stopping))
+        requested = names if question.entry is None else [question.entry]
+        for name in requested:  # clang may reject one program and accept the others
+            alone = question._replace(entry=name)
+            yield _counted(name, partial(_alone, alone, text, stopping))
         return
     for program in module.programs:
-        yield _counted(program.name, partial(count, asked, module, program, stopping))
+        yield _counted(program.name, partial(count, question, module, program, stopping))
 
 
-def _alone(asked: Question, text: str, stopping: Stopping) -> PredictedProgram:
+def _alone(question: Question, text: str, stopping: Stopping) -> PredictedProgram:
     """Count the requested program, compiled without the others."""
-    module = load(asked, without_other_programs(text, asked.entry or ""))
-    return count(asked, module, module.programs[0], stopping)
+    module = load(question, without_other_programs(text, question.entry or ""))
+    return count(question, module, module.programs[0], stopping)
 
 
 def _counted(name: str, work: Callable[[], PredictedProgram]) -> PredictedProgram | Uncounted:
+    """Return the counts that `work` returns, or the reason why it failed."""
     try:
         return work()
     except StoppedError:
@@ -97,32 +100,32 @@ def _counted(name: str, work: Callable[[], PredictedProgram]) -> PredictedProgra
         return {"entry": name, "reason": problem.reason}
 
 
-def load(asked: Question, text: str) -> Module:
+def load(question: Question, text: str) -> Module:
     """Compile the LLVM IR of a source to a BPF object, and find its programs.
 
     Raises:
-        InputError: when the source does not compile, or has no such program.
-        StoppedError: when the time is over before.
+        InputError: when the source does not compile, or lacks the requested program.
+        StoppedError: when the deadline passes first.
     """
     exchanged = with_known_maps(text)
-    made = lowered(asked.file, exchanged.text, asked.clang)
+    made = lowered(question.file, exchanged.text, question.clang)
     functions = functions_of(llvm.parse_assembly(made.llvm))
-    found = objects.programs(objects.read_object(asked.file, made.object)) or []
+    found = objects.programs(objects.read_object(question.file, made.object)) or []
     found = [one for one in found if one.kind in _KINDS and one.section != _NO_PROGRAM]
-    asked_for = [one for one in found if asked.entry in (None, one.name)]
-    if not asked_for:
+    requested = [one for one in found if question.entry in (None, one.name)]
+    if not requested:
         has = f"it has {', '.join(one.name for one in found)}" if found else "it has none"
-        wanted = "an XDP program" if asked.entry is None else f"a program {asked.entry!r}"
+        missing = "an XDP program" if question.entry is None else f"a program {question.entry!r}"
         more = "--model learnt predicts other functions, too"
-        raise InputError(asked.file, f"there is not {wanted}; {has}; {more}")
+        raise InputError(question.file, f"there is not {missing}; {has}; {more}")
     placed = layout(made.assembler)
-    check(asked.file, placed, Code(made.object))
-    language_ = IrModule(made.llvm, functions)
-    return Module(language_, placed, made.object, asked_for, exchanged.reasons)
+    check(question.file, placed, Code(made.object))
+    language = IrModule(made.llvm, functions)
+    return Module(language, placed, made.object, requested, exchanged.reasons)
 
 
 def check(file: str, placed: Mapping[str, list[BpfInstruction]], code: Code) -> None:
-    """Check that assembly and object have the same instructions.
+    """Check that assembly (`placed`) and object (`code`) have the same numbers of slots.
 
     Raises:
         InputError: when they differ.
@@ -133,7 +136,7 @@ def check(file: str, placed: Mapping[str, list[BpfInstruction]], code: Code) -> 
 
 
 def count(
-    asked: Question, module: Module, program: objects.ProgramInfo, stopping: Stopping
+    question: Question, module: Module, program: objects.ProgramInfo, stopping: Stopping
 ) -> PredictedProgram:
     """Count a program block by block.
 
@@ -142,12 +145,12 @@ def count(
         StoppedError: when `stopping` asks to stop.
     """
     btf = KernelBtf(None).for_program(needed=program.needs_kernel)
-    made, named = module.made, (asked.file, program.number, program.name)
+    made, named = module.made, (question.file, program.number, program.name)
     subject = card.Subject(*named, module.layout, btf, verified=made is None)
-    done = card.lower(subject, Code(module.object), asked.map_abi, stopping)
+    done = card.lower(subject, Code(module.object), question.map_abi, stopping)
     called = {} if made is None else made.called
-    blocks = counted(asked.file, done, module.layout, module.exchanged, called)
-    wrapper = 0 if made is None else _take_out(blocks, made)
+    blocks = counted(question.file, done, module.layout, module.exchanged, called)
+    wrapper = 0 if made is None else _remove_added(blocks, made)
     kinds: list[Kind] = ["context"] if made is None else made.kinds
     traced = module.language.traced(program.name, kinds)
     functions = [_function(name, traced, blocks[name], module.language) for name in blocks]
@@ -168,19 +171,19 @@ def count(
     }
 
 
-def _take_out(blocks: dict[str, dict[str, Counted]], made: Made) -> int:
-    """Remove code not in the source, and return its size; add features that BPF lacks."""
-    apart = list[Counted]()
+def _remove_added(blocks: dict[str, dict[str, Counted]], made: Made) -> int:
+    """Remove code that is not in the source, and return its instructions; add `made.lacks`."""
+    added = list[Counted]()
     for name in list(blocks):
         if name in made.functions:
-            apart += blocks.pop(name).values()
+            added += blocks.pop(name).values()
             continue
         for block in list(blocks[name]):
             if block.startswith(made.blocks):
-                apart.append(blocks[name].pop(block))
+                added.append(blocks[name].pop(block))
             else:
                 blocks[name][block].refused.update(made.lacks.get((name, block), Counter()))
-    return sum(one.instructions + one.call_instructions for one in apart)
+    return sum(one.instructions + one.call_instructions for one in added)
 
 
 def _function(
@@ -228,10 +231,10 @@ def _block(
 
 
 def _mark_unreached(rows: list[PredictedBlock]) -> None:
-    """Mark blocks with BPF instructions, but without card instructions, as not counted.
+    """Mark blocks that have BPF instructions but no card instructions as not counted.
 
-    The code generator leaves out unreachable code. Code that is unreachable beside stand-ins may be
-    reachable in the original program.
+    The code generator drops unreachable code. Such code may be reachable in the original program if
+    a stand-in made it unreachable.
     """
     for row in rows:
         made = row["instructions"] or row["call_instructions"]
@@ -240,11 +243,11 @@ def _mark_unreached(rows: list[PredictedBlock]) -> None:
 
 
 def _resolved(block: Block | None, counts: Counted, traced: Traced) -> tuple[int, int]:
-    """Return the numbers of accesses by refused instructions to the packet, and to state.
+    """Divide a block's accesses to unknown memory, by the pointers in LLVM IR.
 
-    LLVM IR decides: if all pointers of the block are known, accesses that are not to state are to
-    the packet. Otherwise, accesses go to the packet only if none to it was counted, since one read
-    of the card can serve several loads.
+    Returns how many access the packet, and how many access state. If some pointers are unknown,
+    accesses count for the packet only if the card code has none to the packet, because one read of
+    the card can serve several loads.
     """
     if block is None or not counts.unknown:
         return 0, 0
@@ -257,5 +260,5 @@ def _resolved(block: Block | None, counts: Counted, traced: Traced) -> tuple[int
     return min(packet, counts.unknown - left), left
 
 
-def _times(what: Counter[str]) -> list[Times]:
-    return [{"what": name, "times": times} for name, times in sorted(what.items())]
+def _times(counts: Counter[str]) -> list[Times]:
+    return [{"what": name, "times": times} for name, times in sorted(counts.items())]

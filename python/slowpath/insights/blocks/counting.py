@@ -21,14 +21,14 @@ _NO_ACCESS = re.compile(r"stack access|xdp_md")
 class Counted:
     """Counts of a block."""
 
-    bpf: int = 0
-    instructions: int = 0
-    call_instructions: int = 0
-    packet: int = 0
-    state: int = 0
-    unknown: int = 0
-    calls: Counter[str] = field(default_factory=Counter)
-    refused: Counter[str] = field(default_factory=Counter)
+    bpf: int = 0  # BPF instructions
+    instructions: int = 0  # card instructions except for framework calls
+    call_instructions: int = 0  # card instructions for framework calls
+    packet: int = 0  # accesses to the packet
+    state: int = 0  # accesses to state
+    unknown: int = 0  # accesses to packet or state
+    calls: Counter[str] = field(default_factory=Counter)  # framework calls by name
+    refused: Counter[str] = field(default_factory=Counter)  # unsupported operations by reason
 
 
 def counted(
@@ -40,11 +40,11 @@ def counted(
 ) -> dict[str, dict[str, Counted]]:
     """Count by function and block; code outside of blocks has an empty block name.
 
-    `exchanged` has the reason for each replaced map. `called` has the name of the call behind a
-    stand-in, by function and slot.
+    `exchanged` has the reason for each replaced map. `called` has the callees that stand-ins
+    replace, by function and slot.
 
     Raises:
-        InputError: when assembly and object are not the same program.
+        InputError: when the object has code that the assembly lacks.
     """
     by_slot, refused = lowered.by_slot(), {one[:2]: one for one in lowered.refused}
     texts = {one["slot"]: one["text"] for one in lowered.compiled["bpf"]}
@@ -76,6 +76,7 @@ def counted(
 
 
 def _made(block: Counted, text: str, made: list[str]) -> None:
+    """Count a supported BPF instruction `text` with its card instructions `made`."""
     call = _CALL.match(text)
     if call:
         block.calls[call[1]] += 1
@@ -91,6 +92,7 @@ def _made(block: Counted, text: str, made: list[str]) -> None:
 
 
 def _refused(block: Counted, one: Refused) -> None:
+    """Count a BPF instruction that the card does not support."""
     block.refused[one.reason] += 1
     call = _REFUSED_CALL.match(one.reason)
     if call:

@@ -7,15 +7,15 @@ from slowpath.core.programs.sources import Clang
 TARGET = "agilio-cx-2x40"
 """Card for which instructions are predicted."""
 Way = Literal["auto", "exact", "learnt"]
-"""Method: count (`exact`), predict by a model (`learnt`), or count where possible (`auto`)."""
+"""Method: count (`exact`), predict with a model (`learnt`), or count where possible (`auto`)."""
 
 
 class Question(NamedTuple):
     """Request to predict the blocks of a file."""
 
     file: str
-    entry: str | None  # None: all programs, or functions that take packets
-    map_abi: str
+    entry: str | None  # None: all programs; without programs, all functions that take packets
+    map_abi: str  # `--map-abi`
     clang: Clang
     way: Way = "auto"
 

@@ -1,6 +1,6 @@
-"""BPF objects with replaceable instructions: sections, symbols, relocations.
+"""BPF objects with replaceable instructions.
 
-Source: System V ABI, Object Files. The objects are little-endian with 64 bits, as clang emits them.
+Source: System V ABI, Object Files. The objects are little-endian 64-bit ELF, as clang emits them.
 """
 
 import struct
@@ -25,7 +25,7 @@ class _Section(NamedTuple):
 
 
 class Code:
-    """Instructions of an object by function; `data` includes replacements."""
+    """The instructions of an object by function; `data` is the object with replacements."""
 
     def __init__(self, data: bytes) -> None:
         """Read an object from clang."""
@@ -33,7 +33,7 @@ class Code:
         head = _HEADER.unpack_from(data)
         start, size, count = head[6], head[11], head[12]
         self._sections = [self._section(start + size * number) for number in range(count)]
-        self._starts = dict[str, tuple[int, int, int]]()  # section, offset in it, bytes
+        self._starts = dict[str, tuple[int, int, int]]()  # section, offset in it, size in bytes
         for section, link in self._symbols():
             self._named(section, link)
         self._relocations = dict(self._relocated())
@@ -43,6 +43,7 @@ class Code:
         return _Section(kind, offset, size, info)
 
     def _symbols(self) -> list[tuple[_Section, int]]:
+        """Return the symbol tables, each with the index of the section that has its names."""
         head = _HEADER.unpack_from(self.data)
         start, size = head[6], head[11]
         return [
@@ -52,6 +53,7 @@ class Code:
         ]
 
     def _named(self, section: _Section, link: int) -> None:
+        """Read the functions of a symbol table."""
         names = self._sections[link]
         for at in range(section.offset, section.offset + section.size, _SYMBOL.size):
             name, info, _, home, value, size = _SYMBOL.unpack_from(self.data, at)
@@ -61,7 +63,7 @@ class Code:
                 self._starts[text] = (home, value, size)
 
     def _relocated(self) -> Iterator[tuple[tuple[int, int], int]]:
-        """Yield section and offset of each relocated place, and its relocation's file offset."""
+        """Yield section and offset of each relocated instruction, and its relocation's offset."""
         for section in self._sections:
             if section.kind != _RELOCATIONS:
                 continue
@@ -84,7 +86,7 @@ class Code:
         return [self.instruction(function, slot) for slot in range(self.slots(function) or 0)]
 
     def exchange(self, function: str, slot: int, instructions: bytes) -> None:
-        """Replace instructions from a slot on by others without relocations."""
+        """Replace the instructions from a slot on, and disable their relocations."""
         at = self._at(function, slot)
         self.data[at : at + len(instructions)] = instructions
         home, begin, _ = self._starts[function]

@@ -14,7 +14,7 @@ from slowpath.insights.blocks.counted import Made, Module, check, count
 from slowpath.insights.blocks.documents import PredictedProgram, Question, Uncounted
 from slowpath.insights.blocks.elf import Code
 from slowpath.insights.blocks.pointers import IrModule, Kind
-from slowpath.insights.blocks.wrapping import APART, Wrapped, wrapped
+from slowpath.insights.blocks.wrapping import ADDED, Wrapped, wrapped
 from slowpath.insights.source.bpf_steps import lowered, optimise_for_bpf, packed, read
 from slowpath.insights.source.entry import (
     ACCEPTED_SIGNATURES,
@@ -41,7 +41,7 @@ POINTS: dict[Role, Kind] = {
     "time": "unknown",
     "pointer": "state",
 }
-"""Target of a parameter's pointer by role of the parameter."""
+"""Memory that a pointer parameter points to, by the role of the parameter."""
 
 
 class Plain(NamedTuple):
@@ -50,14 +50,14 @@ class Plain(NamedTuple):
     text: str
     """LLVM IR as clang writes it."""
     read: str
-    """LLVM IR as the LLVM of llvmlite writes it."""
+    """The same module as llvmlite's version of LLVM writes it."""
     language: IrModule
     """`read` with its functions."""
     sizes: Mapping[str, int]
     """Sizes of variables in bytes."""
     entries: list[Entry]
     others: list[tuple[str, Uncounted]]
-    """Functions that cannot be called with a packet: symbol and reason."""
+    """Symbols of functions that cannot be called with a packet, and the reasons."""
 
     @property
     def roots(self) -> list[str]:
@@ -66,74 +66,74 @@ class Plain(NamedTuple):
 
 
 class CountedEntry(NamedTuple):
-    """Counts of a function that takes packets."""
+    """Counts of a function that takes packets, with its callees."""
 
     program: PredictedProgram
     symbols: list[str]
     """Symbols of the functions in `program`, in the same order."""
 
 
-def load_plain(asked: Question) -> Plain:
+def load_plain(question: Question) -> Plain:
     """Load a source, and find the functions that take packets.
 
     Raises:
-        InputError: when the source does not compile, or has no such function.
-        StoppedError: when the time is over before.
+        InputError: when the source does not compile, or lacks the requested function.
+        StoppedError: when the deadline passes first.
     """
-    before = read(asked.file, asked.clang)
-    functions = functions_of(_parsed(asked, before))
+    before = read(question.file, question.clang)
+    functions = functions_of(_parsed(question, before))
     entries, others = list[Entry](), list[tuple[str, Uncounted]]()
-    for name in packet_functions(asked.file, functions, asked.entry):
+    for name in packet_functions(question.file, functions, question.entry):
         try:
-            chosen = choose_entry(asked.file, functions, name)
-            _check_called(asked.file, chosen)
-            if asked.entry is None:
-                _check_bytes(asked.file, chosen)
+            chosen = choose_entry(question.file, functions, name)
+            _check_called(question.file, chosen)
+            if question.entry is None:
+                _check_bytes(question.file, chosen)
             entries.append(chosen)
         except InputError as problem:
             reason = problem.reason.removesuffix(f"; {ACCEPTED_SIGNATURES}")
             others.append((name, {"entry": functions[name].shown, "reason": reason}))
     roots = [one.function.name for one in entries] + [name for name, _ in others]
-    text = optimise_for_bpf(asked.file, before, roots, asked.clang)
-    module = _parsed(asked, text)
+    text = optimise_for_bpf(question.file, before, roots, question.clang)
+    module = _parsed(question, text)
     after = functions_of(module)
     sizes, read_here = dict(variables_of(module)), str(module)
     ready = list[Entry]()
     for one in entries:
         same = one._replace(function=after[one.function.name])
         try:
-            ready.append(with_pointer_targets(asked.file, read_here, after, same))
+            ready.append(with_pointer_targets(question.file, read_here, after, same))
         except InputError as problem:
-            said: Uncounted = {"entry": one.function.shown, "reason": problem.reason}
-            others.append((one.function.name, said))
+            uncounted: Uncounted = {"entry": one.function.shown, "reason": problem.reason}
+            others.append((one.function.name, uncounted))
     return Plain(text, read_here, IrModule(read_here, after), sizes, ready, others)
 
 
 def counted_functions(
-    asked: Question, plain: Plain, stopping: Stopping
+    question: Question, plain: Plain, stopping: Stopping
 ) -> Iterator[PredictedProgram | tuple[str, Uncounted]]:
-    """Yield the counts of each entry, or its symbol with the reason why it was not counted.
+    """Yield the counts of each entry, or the symbol of an uncounted function with the reason.
 
     Raises:
         StoppedError: when `stopping` asks to stop.
     """
     for entry in plain.entries:
         try:
-            yield count_entry(asked, plain, entry, stopping).program
+            yield count_entry(question, plain, entry, stopping).program
         except StoppedError:
             raise
         except InputError as problem:
-            said: Uncounted = {"entry": entry.function.shown, "reason": problem.reason}
-            yield entry.function.name, said
+            uncounted: Uncounted = {"entry": entry.function.shown, "reason": problem.reason}
+            yield entry.function.name, uncounted
     yield from plain.others
 
 
-def _parsed(asked: Question, text: str) -> llvm.ModuleRef:
-    return llvm.parse_bitcode(packed(asked.file, text, asked.clang))
+def _parsed(question: Question, text: str) -> llvm.ModuleRef:
+    return llvm.parse_bitcode(packed(question.file, text, question.clang))
 
 
 def _check_called(file: str, entry: Entry) -> None:
-    """Check that a function is called with a packet, like the card's programs.
+    """Check that callers pass a packet to a function, as to programs of the card.
 
     Raises:
         InputError: when it receives packets itself.
@@ -145,10 +145,10 @@ def _check_called(file: str, entry: Entry) -> None:
 
 
 def _check_bytes(file: str, entry: Entry) -> None:
-    """Check the parameter types of a function that the user has not named as taking packets.
+    """Check that the `bytes` parameter of a function that the user has not named may be a packet.
 
     Raises:
-        InputError: when a possible packet is a structure, or an array of numbers.
+        InputError: when it points to a structure other than a header, or to numbers.
     """
     function = entry.function
     for number, (role, one) in enumerate(zip(entry.roles, function.parameters, strict=True), 1):
@@ -159,31 +159,31 @@ def _check_bytes(file: str, entry: Entry) -> None:
         raise InputError(file, f"{function.place}: {reason}, which may be no packet; name --entry")
 
 
-def as_program(asked: Question, plain: Plain, entry: Entry) -> Wrapped:
-    """Wrap a function that takes packets as a program, written by the LLVM of llvmlite.
+def as_program(question: Question, plain: Plain, entry: Entry) -> Wrapped:
+    """Wrap a function that takes packets as a program, in the syntax of llvmlite's LLVM version.
 
     Raises:
         InputError: when the function cannot be a program.
-        StoppedError: when the time is over before.
+        StoppedError: when the deadline passes first.
     """
-    done = wrapped(asked.file, plain.text, plain.language.functions, entry, plain.sizes)
-    return done._replace(text=str(_parsed(asked, done.text)))
+    done = wrapped(question.file, plain.text, plain.language.functions, entry, plain.sizes)
+    return done._replace(text=str(_parsed(question, done.text)))
 
 
-def count_entry(asked: Question, plain: Plain, entry: Entry, stopping: Stopping) -> CountedEntry:
+def count_entry(question: Question, plain: Plain, entry: Entry, stopping: Stopping) -> CountedEntry:
     """Count a function that takes packets, block by block.
 
     Raises:
         InputError: when clang or the card cannot compile it.
         StoppedError: when `stopping` asks to stop.
     """
-    done = wrapped(asked.file, plain.text, plain.language.functions, entry, plain.sizes)
-    made = lowered(asked.file, done.text, asked.clang)
+    done = wrapped(question.file, plain.text, plain.language.functions, entry, plain.sizes)
+    made = lowered(question.file, done.text, question.clang)
     placed, code = layout(made.assembler), Code(made.object)
-    check(asked.file, placed, code)
+    check(question.file, placed, code)
     called = _stand_in(placed, code, done.framework)
     data = bytes(code.data)
-    found = objects.programs(objects.read_object(asked.file, data)) or []
+    found = objects.programs(objects.read_object(question.file, data)) or []
     [program] = [one for one in found if one.name == entry.function.name]
     kinds = [POINTS[role] for role in entry.roles]
     module = Module(
@@ -192,25 +192,29 @@ def count_entry(asked: Question, plain: Plain, entry: Entry, stopping: Stopping)
         data,
         [program],
         {},
-        Made(kinds, called, done.apart, RECEIVING, APART),
+        Made(kinds, called, done.unsupported, RECEIVING, ADDED),
     )
     symbols = [name for name, _ in linked(program.name, placed) if name not in RECEIVING]
-    return CountedEntry(count(asked, module, program, stopping), symbols)
+    return CountedEntry(count(question, module, program, stopping), symbols)
 
 
 def _stand_in(
     placed: Mapping[str, list[BpfInstruction]], code: Code, framework: Mapping[str, str]
 ) -> dict[tuple[str, int], str]:
-    """Replace calls of functions without bodies by a helper's; return places and callees."""
+    """Replace calls of framework functions by stand-ins.
+
+    `framework` has the names of such functions in the source by symbol. Returns the name of the
+    callee by function and slot.
+    """
     found = dict[tuple[str, int], str]()
     for name, instructions in placed.items():
         at = 0
         for one in instructions:
             before = code.instruction(name, at)
             if one.calls is not None and one.calls in framework and is_call(before):
-                instead = stand_in_for(before, 0)
-                if instead is not None:
-                    code.exchange(name, at, instead)
+                stand_in = stand_in_for(before, 0)
+                if stand_in is not None:
+                    code.exchange(name, at, stand_in)
                     found[name, at] = framework[one.calls]
             at += one.slots
     return found

@@ -1,8 +1,8 @@
 """Learnt models of card instructions: an additive model, and a tree.
 
 Both are trained on synthetic programs (`bench/insights_blocks.py`) and shipped as JSON. The
-additive model adds a non-negative weight for each word of a block. The tree follows the words of an
-instruction from the first to the last one known from training, which has the prediction.
+additive model adds a non-negative weight for each word of a block. A node of the tree is a sequence
+of words; the node for the longest known prefix of an instruction's words has the prediction.
 """
 
 import json
@@ -11,50 +11,60 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-_USUAL = 1.6
+_DEFAULT_WEIGHT = 1.6
 """Instructions for a word whose group did not occur in training."""
+_Errors = Sequence[tuple[float, float, float]]
+"""Ranges of predictions: upper end, and factors of an interval around a prediction in the range."""
 
 
 class Predicted(NamedTuple):
-    """Prediction for a block."""
+    """Prediction for a block, with an interval that contained 80 % of blocks outside training."""
 
     instructions: float
-    low: float  # four in five blocks left out of training are from here
-    high: float  # to here
+    low: float
+    high: float
+
+
+def _predicted(instructions: float, errors: _Errors) -> Predicted:
+    low, high = next(
+        ((low, high) for end, low, high in errors if instructions <= end), errors[-1][1:]
+    )
+    return Predicted(instructions, instructions * low, instructions * high)
 
 
 class AdditiveModel:
-    """The additive model."""
+    """The additive model: it predicts blocks from words of LLVM IR."""
 
     def __init__(self, saved: Mapping[str, Any]) -> None:
         """Load the model from its JSON form."""
         self.weights: dict[str, float] = saved["weights"]
         self.groups: dict[str, float] = saved["groups"]
-        self._errors: list[tuple[float, float, float]] = [tuple(one) for one in saved["errors"]]
+        self._errors: _Errors = saved["errors"]
 
     def predict(self, words: Sequence[str]) -> Predicted:
-        """Predict the instructions of a block; an unknown word counts as its group."""
-        guess = sum(
-            times * self.weights.get(word, self.groups.get(group(word), _USUAL))
+        """Predict the instructions of a block; an unknown word has the weight of its group."""
+        instructions = sum(
+            times * self.weights.get(word, self.groups.get(group(word), _DEFAULT_WEIGHT))
             for word, times in Counter(words).items()
         )
-        low, high = next(
-            ((low, high) for most, low, high in self._errors if guess <= most),
-            self._errors[-1][1:],
-        )
-        return Predicted(guess, guess * low, guess * high)
+        return _predicted(instructions, self._errors)
 
 
 def group(word: str) -> str:
-    """Return the group of a word: its operation, and for some operations the operand."""
+    """Return the group of a word: the operation, and for some operations its operand."""
     parts = word.split()
     return " ".join(parts[:2]) if parts[0] in ("load", "store", "icmp", "address") else parts[0]
 
 
 def shipped_model() -> AdditiveModel:
     """Load the additive model that is shipped with slowpath."""
-    text = files("slowpath.insights.blocks").joinpath("models/additive.json").read_text()
-    return AdditiveModel(json.loads(text))
+    return AdditiveModel(_shipped("additive"))
+
+
+def _shipped(name: str) -> Mapping[str, Any]:
+    text = files("slowpath.insights.blocks").joinpath(f"models/{name}.json").read_text()
+    saved: Mapping[str, Any] = json.loads(text)
+    return saved
 
 
 class Described(NamedTuple):
@@ -62,8 +72,8 @@ class Described(NamedTuple):
 
     block: str  # name of the LLVM block
     words: tuple[str, ...]
-    pieces: int  # instructions of the card that follow from lengths and places alone
-    pointee: str  # memory that it accesses; empty: none
+    pieces: int  # card instructions that follow from the access's length and alignment alone
+    pointee: str  # kind of memory that it accesses; empty: none
 
 
 _STATE = frozenset({"element", "global", "table", "returned"})
@@ -73,21 +83,21 @@ class Costs(NamedTuple):
     """Card instructions and memory accesses of a BPF instruction, or of a block."""
 
     instructions: float
-    packet: float  # accesses
-    state: float
-    unknown: float
+    packet: float  # accesses to the packet
+    state: float  # accesses to state
+    unknown: float  # accesses to packet or state
 
 
 NOTHING = Costs(0.0, 0.0, 0.0, 0.0)
 
 
 class TreeModel:
-    """The tree model."""
+    """The tree model: it predicts blocks from BPF instructions as words."""
 
     def __init__(self, saved: Mapping[str, Any]) -> None:
         """Load the model from its JSON form."""
-        self._nodes = {words: Costs(*taken) for words, taken in saved["nodes"].items()}
-        self._errors: list[tuple[float, float, float]] = [tuple(one) for one in saved["errors"]]
+        self._nodes = {words: Costs(*costs) for words, costs in saved["nodes"].items()}
+        self._errors: _Errors = saved["errors"]
 
     def taken(self, words: Sequence[str]) -> Costs:
         """Predict the costs of an instruction; `NOTHING` if its first word is unknown."""
@@ -101,28 +111,23 @@ class TreeModel:
         """Predict the costs of a block from its instructions."""
         instructions = packet = state = unknown = 0.0
         for one in inside:
-            taken = self.taken(one.words)
-            instructions += taken.instructions + one.pieces
-            packet += taken.packet
-            state += taken.state
+            costs = self.taken(one.words)
+            instructions += costs.instructions + one.pieces
+            packet += costs.packet
+            state += costs.state
             if one.pointee == "packet":
-                packet += taken.unknown
+                packet += costs.unknown
             elif one.pointee in _STATE:
-                state += taken.unknown
+                state += costs.unknown
             else:
-                unknown += taken.unknown
+                unknown += costs.unknown
         return Costs(instructions, packet, state, unknown)
 
     def interval(self, instructions: float) -> Predicted:
-        """Return the interval of a prediction, from the errors in training."""
-        low, high = next(
-            ((low, high) for most, low, high in self._errors if instructions <= most),
-            self._errors[-1][1:],
-        )
-        return Predicted(instructions, instructions * low, instructions * high)
+        """Return a prediction with its interval, from the errors in training."""
+        return _predicted(instructions, self._errors)
 
 
 def shipped_tree() -> TreeModel:
     """Load the tree that is shipped with slowpath."""
-    text = files("slowpath.insights.blocks").joinpath("models/tree.json").read_text()
-    return TreeModel(json.loads(text))
+    return TreeModel(_shipped("tree"))

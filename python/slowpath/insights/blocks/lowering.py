@@ -1,12 +1,13 @@
 """LLVM IR of a source, prepared for the BPF back end and lowered.
 
-Functions take at most five parameters: further ones are loaded from the stack, and calls do not
-pass them. Copies of unknown length become calls. Atomic additions are unordered, as on the card;
-divisions are unsigned.
+The preparation replaces code that the back end rejects:
+- Functions get at most five parameters; others are loaded from the stack, and calls drop them.
+- Copies of unknown length become calls.
+- Atomic operations become unordered, as on the card, and divisions unsigned.
 
 C compiles for BPF if clang accepts it. C++ (elements in the style of Click), other C, and LLVM IR
-compile for this machine, and are then optimised and lowered as if for BPF: both have pointers of 64
-bits and the same byte order.
+compile for this machine. The passes and the back end then treat them as code for BPF, which has the
+same byte order and size of pointers.
 """
 
 import re
@@ -33,9 +34,9 @@ from slowpath.insights.source.modules import (
 )
 from slowpath.insights.source.sources import Source, load_source
 
-_MOST = 5
+_MAX_PARAMETERS = 5
 _COPIES = 1 << 10
-"""Largest aligned copy that the back end splits into pieces, in bytes."""
+"""Largest aligned copy that the back end expands to loads and stores, in bytes."""
 _CALL = re.compile(r'(\bcall [^@\n]*?)(@(?:"(?:[^"\\]|\\.)*"|[\w.$-]+)|%[\w.$-]+)(?=\()')
 _DEFINE = re.compile(r'^(define [^\n]*?@(?:"(?:[^"\\]|\\.)*"|[\w.$-]+))(?=\()')
 _MEMORY = re.compile(r"@llvm\.(memcpy|memmove|memset)\.[\w.]+$")
@@ -44,14 +45,14 @@ _SIGNED = re.compile(r" = s(div|rem) ")
 _MEMORY_PASSED = re.compile(r' (?:sret|byval)\((?:"[^"\n]*"|[^()"\n])*\)')
 """Attributes of pointers to structures that are returned or passed by value."""
 _ORDERED = re.compile(r" (?:seq_cst|acq_rel|acquire|release)(?=$|[ ,])")
-"""Orderings for which newer LLVM versions read memory even if the result is unused."""
-_STOOD = "slowpath_"
-"""Name prefix of functions that stand in for copies of unknown length."""
+"""Orderings that make newer LLVM versions read memory even if the result is unused."""
+_COPY_PREFIX = "slowpath_"
+"""Name prefix of functions that replace copies of unknown length."""
 
 
 def legal(text: str) -> str:
-    """Rewrite a module so that the back end accepts its calls."""
-    lines, stood, loads = list[str](), set[str](), list[str]()
+    """Rewrite a module so that the back end accepts it."""
+    lines, copies, loads = list[str](), set[str](), list[str]()
     for line in _MEMORY_PASSED.sub("", text).splitlines():
         if loads and not _LABEL.match(line):
             lines, loads = lines + loads, []
@@ -63,25 +64,25 @@ def legal(text: str) -> str:
         elif " = atomicrmw " in line:
             lines.append(_ORDERED.sub(" monotonic", line))
         elif "call " in line and line.startswith("  "):
-            lines.append(_called(line, stood))
+            lines.append(_called(line, copies))
         else:
             lines.append(line)
-    lines += [f"declare void @{name}(ptr, ptr, i64)" for name in sorted(stood)]
+    lines += [f"declare void @{name}(ptr, ptr, i64)" for name in sorted(copies)]
     return "\n".join(lines) + "\n"
 
 
 def _defined(line: str) -> list[str]:
-    """Return the head of a function, and loads of its parameters beyond the fifth."""
+    """Return the first line of a function, and loads of its parameters beyond the fifth."""
     head = _DEFINE.match(line)
     if head is None:
         return [line]
     inside = bracketed_prefix(line[head.end() :])
-    given = split_at_commas(inside[1:-1]) if inside != "()" else []
-    if len(given) <= _MOST or not line.rstrip().endswith("{"):
+    passed = split_at_commas(inside[1:-1]) if inside != "()" else []
+    if len(passed) <= _MAX_PARAMETERS or not line.rstrip().endswith("{"):
         return [line]
     rest = line[head.end() + len(inside) :]
-    lines = [f"{head[1]}({', '.join(given[:_MOST])}){rest}"]
-    for index, one in enumerate(given[_MOST:]):
+    lines = [f"{head[1]}({', '.join(passed[:_MAX_PARAMETERS])}){rest}"]
+    for index, one in enumerate(passed[_MAX_PARAMETERS:]):
         words = one.split()
         lines += [
             f"  %slowpath.{index} = alloca i64, align 8",
@@ -90,33 +91,35 @@ def _defined(line: str) -> list[str]:
     return lines
 
 
-def _called(line: str, stood: set[str]) -> str:
+def _called(line: str, copies: set[str]) -> str:
+    """Return a call with at most five arguments; add new copy functions to `copies`."""
     found = _CALL.search(line)
     if found is None:
         return line
     inside = bracketed_prefix(line[found.end() :])
-    given = split_at_commas(inside[1:-1])
+    passed = split_at_commas(inside[1:-1])
     memory = _MEMORY.match(found[2])
     if memory:
-        return _copied(line, given, memory[1], stood)
-    if len(given) <= _MOST or found[2].startswith("@llvm."):
+        return _copied(line, passed, memory[1], copies)
+    if len(passed) <= _MAX_PARAMETERS or found[2].startswith("@llvm."):
         return line
-    cut = re.sub(r" \([^()]*\) $", " ", found[1])  # without the type of the function, if it has one
+    cut = re.sub(r" \([^()]*\) $", " ", found[1])  # drop the type of a variadic function
     rest = line[found.end() + len(inside) :]
-    return f"{line[: found.start()]}{cut}{found[2]}({', '.join(given[:_MOST])}){rest}"
+    return f"{line[: found.start()]}{cut}{found[2]}({', '.join(passed[:_MAX_PARAMETERS])}){rest}"
 
 
-def _copied(line: str, given: list[str], what: str, stood: set[str]) -> str:
-    length = given[2].split()[-1]
-    aligned = [int(one) for part in given[:2] for one in re.findall(r"\balign (\d+)", part)] or [1]
+def _copied(line: str, passed: list[str], operation: str, copies: set[str]) -> str:
+    """Return a copy or fill; if the back end would not expand it, as a call of a copy function."""
+    length = passed[2].split()[-1]
+    aligned = [int(one) for part in passed[:2] for one in re.findall(r"\balign (\d+)", part)] or [1]
     if length.isdigit() and int(length) <= _COPIES * min(8, *aligned) // 8:
         return line
     if "ptr addrspace" in line:
         return line
-    name = f"{_STOOD}{what}"
-    stood.add(name)
-    to = given[0].split()[-1]
-    other = given[1].split()[-1] if what != "memset" else to
+    name = f"{_COPY_PREFIX}{operation}"
+    copies.add(name)
+    to = passed[0].split()[-1]
+    other = passed[1].split()[-1] if operation != "memset" else to
     indent = line[: len(line) - len(line.lstrip())]
     return f"{indent}call void @{name}(ptr {to}, ptr {other}, i64 {length})"
 
@@ -141,7 +144,7 @@ def prepared(file: str, clang: Clang) -> Prepared:
 
     Raises:
         InputError: when the source cannot be read or compiled.
-        StoppedError: when the time is over before.
+        StoppedError: when the deadline passes first.
     """
     first: InputError | None = None
     if Path(file).suffix == ".c":
@@ -185,8 +188,8 @@ def retargeted(text: str) -> str:
 def optimised(text: str) -> str:
     """Run the passes of -O2 for BPF on a module.
 
-    Functions of the user may be inlined, but also remain. Functions of the headers are not inlined,
-    since they count as calls of the framework.
+    The user's functions remain even where they are inlined. Functions of the headers are not
+    inlined, because they count as calls of the framework.
     """
     module = llvm.parse_assembly(text)
     support = {one.name for one in functions_of(module).values() if one.supports}
@@ -204,14 +207,14 @@ def optimised(text: str) -> str:
 _POINTERS = re.compile(r'^(?:define|declare) [^(\n]*\bptr @("[^"]*"|[\w.$-]+)\(', re.MULTILINE)
 _DEBUG = re.compile(r",? !dbg !\d+|^    #dbg_[^\n]*\n|^!llvm\.dbg\.cu = [^\n]*\n", re.MULTILINE)
 _PACKETS = re.compile(r"_ZNK?(?:6Packet|14WritablePacket)")
-"""Mangled names of packet methods in C++; pointers that they return are packets."""
+"""Mangled names of packet methods in C++; pointers that they return point into a packet."""
 
 
 class Machine(NamedTuple):
-    """Output of the back end for a module, without rejected functions."""
+    """The output of the back end for a module."""
 
-    functions: dict[str, list[BpfInstruction]]
-    code: Functions | None  # None: all functions are rejected
+    functions: dict[str, list[BpfInstruction]]  # without rejected functions
+    code: Functions | None  # None: the back end rejects all functions
     refused: dict[str, str]  # rejected functions, with reasons
     pointers: frozenset[str]  # functions that return pointers
 
@@ -223,25 +226,21 @@ def lower(file: str, source: Prepared, until: float | None = None) -> Machine:
     Debug information of C++ would crash the back end.
 
     Raises:
-        StoppedError: when the time is over before.
+        StoppedError: when `until` (on the monotonic clock) passes first.
     """
     text = source.text
-    made = assembler(file, legal(text if source.for_bpf else _without_debug(text)), until)
+    made = assembler(file, legal(text if source.for_bpf else _DEBUG.sub("", text)), until)
     return machine_of(file, text, made)
 
 
 def machine_of(file: str, text: str, made: Assembler) -> Machine:
-    """Return the functions of a module that the back end has compiled."""
+    """Return the functions that the back end compiled; `text` is the module's LLVM IR."""
     return Machine(
         {name: one for name, one in layout(made.text).items() if name not in made.refused},
         read_functions(file, made.object) if made.object else None,
         made.refused,
         frozenset(name.strip('"') for name in _POINTERS.findall(text)),
     )
-
-
-def _without_debug(text: str) -> str:
-    return _DEBUG.sub("", text)
 
 
 def blocks(
@@ -252,8 +251,8 @@ def blocks(
 ) -> dict[str, dict[str, list[Described]]]:
     """Return the instructions of an entry and its callees, by function and block.
 
-    `parameters` has the arguments of functions without known calls. Functions in `elsewhere` return
-    numbers that are not pointers to memory of the card.
+    `parameters` has the assumed arguments of the entry, and of functions that may have no visible
+    call. Functions in `elsewhere` return numbers that are not pointers to memory of the card.
     """
     found = dict[str, dict[str, list[Described]]]()
     results = {
@@ -261,7 +260,7 @@ def blocks(
         for name in machine.pointers - machine.functions.keys()
     }
     results |= dict.fromkeys(elsewhere, Given.verdict())
-    for root in (entry, *parameters):  # includes functions called through pointers only
+    for root in (entry, *parameters):  # some are only called through pointers
         if root in found or root not in machine.functions:
             continue
         for name, rows in described(machine, root, parameters.get(root, ()), results):
@@ -276,7 +275,10 @@ def blocks(
 def described(
     machine: Machine, root: str, arguments: Sequence[Given], results: dict[str, Given]
 ) -> Iterator[tuple[str, list[Described]]]:
-    """Yield the instructions of a function and of all that it calls, by function."""
+    """Yield the instructions of a function and of its callees, by function.
+
+    `arguments` are those of `root`; `results` has the return values of functions without bodies.
+    """
     if machine.code is None:
         return
     own = {*machine.functions}
@@ -289,7 +291,7 @@ def described(
 
 
 def value(parameter: Parameter, kind: str) -> Given:
-    """Return what is known of a parameter; `kind` is the assumed target of a pointer."""
+    """Return the assumed value of a parameter; `kind` is the memory that a pointer points to."""
     if parameter.kind != "pointer":
         return Given.number(min(parameter.bits, 64) if parameter.kind == "integer" else 64)
     if kind == "context":

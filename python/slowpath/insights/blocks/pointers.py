@@ -1,4 +1,4 @@
-"""Objects that the pointers of a program point to."""
+"""The kinds of memory that the pointers of a program point to."""
 
 import re
 from collections.abc import Container, Iterable, Mapping
@@ -15,25 +15,25 @@ Kind = Literal["stack", "context", "packet", "state", "constant", "unknown"]
 """Target of a pointer.
 
 `stack`: a local variable; `context`: the argument of a program; `packet`: bytes of the packet;
-`state`: variables of the module, and results of the framework; `constant`: tables that no code
-writes; `unknown`: none of these, or several.
+`state`: variables of the module, and results of the framework; `constant`: read-only tables;
+`unknown`: none of these, or different ones on different paths.
 """
 
 _ARITHMETIC = frozenset({"add", "sub", "and", "or"})
 _CASTS = frozenset({"inttoptr", "ptrtoint", "bitcast", "zext", "sext", "trunc", "addrspacecast"})
-_PASSED = ("llvm.bpf.passthrough", "llvm.preserve", "llvm.ptr.annotation", "llvm.launder")
+_PASS_THROUGH = ("llvm.bpf.passthrough", "llvm.preserve", "llvm.ptr.annotation", "llvm.launder")
 _CHOICE = re.compile(r'\[ ([^,\]]+), %(?:"[^"]*"|[\w.$-]+) \]')
 
 
 class Provenance:
-    """Targets of the pointers in a function."""
+    """The targets of the pointers in a function."""
 
     def __init__(
-        self, function: Function, given: dict[str, Kind], constants: Iterable[str]
+        self, function: Function, parameters: dict[str, Kind], constants: Iterable[str]
     ) -> None:
-        """`given` has the targets of parameters, `constants` the variables that no code writes."""
+        """`parameters` has the targets of parameters, `constants` the read-only variables."""
         self._known: dict[str, frozenset[Kind]] = {
-            name: frozenset({kind}) for name, kind in given.items()
+            name: frozenset({kind}) for name, kind in parameters.items()
         }
         self._constants = frozenset(constants)
         self._made = dict[str, Instruction]()
@@ -44,7 +44,7 @@ class Provenance:
                     self._made[made] = one
 
     def kind(self, name: str | None) -> Kind:
-        """Return the target of a value."""
+        """Return the target of a value (`%name` or `@name`)."""
         if name is None:
             return "unknown"
         if name not in self._known:
@@ -58,7 +58,7 @@ class Provenance:
         seen.add(name)
         made = self._made.get(name)
         if name in self._known or made is None:
-            return self._given(name)
+            return self._undefined(name)
         if made.opcode == "alloca":
             return {"stack"}
         if made.opcode == "load":
@@ -68,7 +68,7 @@ class Provenance:
         sources = _sources(made.opcode, made.text)
         return set[Kind]().union(*(self._find(one, seen) for one in sources))
 
-    def _given(self, name: str) -> set[Kind]:
+    def _undefined(self, name: str) -> set[Kind]:
         """Return the targets of a value that no instruction defines."""
         if name in self._known:
             return set(self._known[name])
@@ -77,36 +77,36 @@ class Provenance:
         return {"unknown"} if name.startswith("%") else set()
 
     def _loaded(self, made: Instruction, seen: set[str]) -> set[Kind]:
-        through = pointer(made.opcode, made.text)
-        base = set[Kind]() if through is None else self._find(through, set(seen))
+        address = pointer(made.opcode, made.text)
+        base = set[Kind]() if address is None else self._find(address, set(seen))
         if base == {"context"}:
             return {"packet"}
         return {"unknown"} if parts(made.text)[0].endswith("ptr") else set()
 
     def _called(self, text: str, seen: set[str]) -> set[Kind]:
-        whom = call_target(text)
-        if whom.name is not None and whom.name.startswith(_PASSED):
+        target = call_target(text)
+        if target.name is not None and target.name.startswith(_PASS_THROUGH):
             names = [value(part.rstrip(")")) for part in parts(text)]
             return set[Kind]().union(*(self._find(one, seen) for one in names if one))
-        if whom.helper is not None:
+        if target.helper is not None:
             return {"state"}
         return {"unknown"}
 
 
 def _sources(opcode: str, text: str) -> list[str]:
-    """Return the operands that an instruction's result may be an address in."""
-    given = parts(text)
+    """Return the operands whose target the result of an instruction may have."""
+    operands = parts(text)
     found: list[str | None] = []
     if opcode == "getelementptr":
-        found = [value(one) for one in given[1:2]]
+        found = [value(one) for one in operands[1:2]]
     elif opcode == "phi":
         found = [value(one) for one in _CHOICE.findall(text)]
     elif opcode == "select":
-        found = [value(one) for one in given[1:3]]
+        found = [value(one) for one in operands[1:3]]
     elif opcode in _CASTS:
-        found = [value(given[0].partition(" to ")[0])]
+        found = [value(operands[0].partition(" to ")[0])]
     elif opcode == "freeze" or opcode in _ARITHMETIC:
-        found = [value(one) for one in given[:2]]
+        found = [value(one) for one in operands[:2]]
     return [one for one in found if one is not None and one[0] in "%@"]
 
 
@@ -114,7 +114,7 @@ _CONSTANT = re.compile(r'^@("[^"]*"|[\w.$-]+) = [^\n]*?\bconstant\b', re.MULTILI
 _HEAD = re.compile(r'^define [^\n]*?@("[^"]*"|[\w.$-]+)\((.*)\)[^()]*\{$', re.MULTILINE)
 _NAME = re.compile(r'(%(?:"[^"]*"|[\w.$-]+))$')
 _ROUNDS = 4
-"""Limit on the depth of calls through which targets of parameters are followed."""
+"""Limit on the depth of calls through which targets of arguments propagate."""
 
 
 class Traced(NamedTuple):
@@ -125,10 +125,10 @@ class Traced(NamedTuple):
 
 
 class IrModule:
-    """LLVM IR of a module, with its functions."""
+    """The functions of a module, with metadata and the targets of pointers."""
 
     def __init__(self, text: str, functions: Mapping[str, Function]) -> None:
-        """`text` is the LLVM IR from which the functions were read."""
+        """`text` is the LLVM IR of the functions."""
         self.functions = functions
         self.metadata = Metadata(text)
         self._constants = {name.strip('"') for name in _CONSTANT.findall(text)}
@@ -142,7 +142,7 @@ class IrModule:
         }
 
     def only(self, names: Container[str]) -> "IrModule":
-        """Return the module with only these functions; all others count as external."""
+        """Return the module with only these functions; the others count as external."""
         some = copy(self)
         some.functions = {name: one for name, one in self.functions.items() if name in names}
         return some
@@ -152,18 +152,21 @@ class IrModule:
         return None if place is None else self.metadata.line(place)
 
     def traced(self, entry: str, kinds: list[Kind]) -> dict[str, Traced]:
-        """Trace an entry and its callees; `kinds` has the targets of the entry's parameters."""
+        """Return an entry and its callees with the targets of their pointers, by symbol.
+
+        `kinds` has the targets of the entry's parameters.
+        """
         inside = reachable_functions(self.functions, entry)
-        given = {entry: [{kind} for kind in kinds]}
-        given |= {name: [] for name in self.functions if name in inside and name != entry}
+        targets = {entry: [{kind} for kind in kinds]}
+        targets |= {name: [] for name in self.functions if name in inside and name != entry}
         for _ in range(_ROUNDS):
-            traced = {name: self._traced(name, given[name]) for name in given}
-            before = {name: [set(one) for one in known] for name, known in given.items()}
+            traced = {name: self._traced(name, targets[name]) for name in targets}
+            before = {name: [set(one) for one in known] for name, known in targets.items()}
             for one in traced.values():
-                self._passed(one, given)
-            if given == before:
+                self._add_arguments(one, targets)
+            if targets == before:
                 break
-        return {name: self._traced(name, known) for name, known in given.items()}
+        return {name: self._traced(name, known) for name, known in targets.items()}
 
     def _traced(self, name: str, known: list[set[Kind]]) -> Traced:
         kinds: dict[str, Kind] = {}
@@ -172,16 +175,16 @@ class IrModule:
         function = self.functions[name]
         return Traced(function, Provenance(function, kinds, self._constants))
 
-    def _passed(self, one: Traced, given: dict[str, list[set[Kind]]]) -> None:
-        """Add the targets of arguments in a function to the parameters of its callees."""
+    def _add_arguments(self, one: Traced, targets: dict[str, list[set[Kind]]]) -> None:
+        """Add the targets of arguments in a function to `targets`, the callees' parameters."""
         for block in one.function.blocks:
             for instruction in block.instructions:
                 name = call_target(instruction.text).name if instruction.opcode == "call" else None
-                if name is None or name not in given:
+                if name is None or name not in targets:
                     continue
-                for number, part in enumerate(arguments(instruction.text)):
-                    if len(given[name]) <= number:
-                        given[name].append(set())
+                for index, part in enumerate(arguments(instruction.text)):
+                    if len(targets[name]) <= index:
+                        targets[name].append(set())
                     passed = value(part)
                     if part.startswith("ptr") and passed is not None:
-                        given[name][number].add(one.provenance.kind(passed))
+                        targets[name][index].add(one.provenance.kind(passed))

@@ -19,7 +19,7 @@ from slowpath.insights.blocks.learnt import AdditiveModel, Described, TreeModel,
 from slowpath.insights.blocks.lowering import Machine, Prepared, blocks, lower, prepared, value
 from slowpath.insights.blocks.pointers import IrModule, Kind, Traced
 from slowpath.insights.blocks.tokens import Describer, Said
-from slowpath.insights.blocks.wrapping import APART
+from slowpath.insights.blocks.wrapping import ADDED
 from slowpath.insights.source.calls import find_entry
 from slowpath.insights.source.entry import Entry, packet_functions
 from slowpath.insights.source.framework_calls import RECEIVING
@@ -27,7 +27,7 @@ from slowpath.insights.source.functions import Block, Function, Parameter, funct
 
 _ROUNDED = 2
 _PACKETS = ("xdp_md", "Packet", "WritablePacket", "rte_mbuf", "rte_mbuf *")
-"""Structures that describe a packet, of XDP, Click and DPDK."""
+"""Structures of XDP, Click and DPDK that describe a packet."""
 
 
 class Models(NamedTuple):
@@ -38,7 +38,7 @@ class Models(NamedTuple):
 
 
 _CONTEXT = Given.context(0, 4)
-"""Argument of programs that are made from functions."""
+"""Argument of programs that wrap functions."""
 
 
 class Lowered(NamedTuple):
@@ -49,18 +49,18 @@ class Lowered(NamedTuple):
     shown: dict[str, str]  # names of functions in the source
 
 
-def predicted_programs(asked: Question) -> Iterator[PredictedProgram]:
+def predicted_programs(question: Question) -> Iterator[PredictedProgram]:
     """Predict the programs of a source, or the requested function, one by one.
 
     Raises:
-        InputError: when the source cannot be compiled, or has no such function.
-        StoppedError: when the time is over before.
+        InputError: when the source cannot be compiled, or lacks the requested function.
+        StoppedError: when the deadline passes first.
     """
-    source, known = prepared(asked.file, asked.clang), models()
-    all_ = functions_of(llvm.parse_assembly(source.text))
-    module = _lowered(asked, source, all_)
-    for name in packet_functions(asked.file, all_, asked.entry):
-        yield predict(module, find_entry(asked.file, module.language.functions, name), known)
+    source, known = prepared(question.file, question.clang), models()
+    functions = functions_of(llvm.parse_assembly(source.text))
+    module = _lowered(question, source, functions)
+    for name in packet_functions(question.file, functions, question.entry):
+        yield predict(module, find_entry(question.file, module.language.functions, name), known)
 
 
 def models() -> Models:
@@ -68,21 +68,21 @@ def models() -> Models:
     return Models(learnt.shipped_tree(), shipped_model())
 
 
-def loaded(asked: Question, source: Prepared) -> Lowered:
+def loaded(question: Question, source: Prepared) -> Lowered:
     """Read the functions of a source, and lower them to BPF.
 
     Raises:
-        StoppedError: when the time is over before.
+        StoppedError: when the deadline passes first.
     """
-    return _lowered(asked, source, functions_of(llvm.parse_assembly(source.text)))
+    return _lowered(question, source, functions_of(llvm.parse_assembly(source.text)))
 
 
-def _lowered(asked: Question, source: Prepared, all_: Mapping[str, Function]) -> Lowered:
+def _lowered(question: Question, source: Prepared, all_: Mapping[str, Function]) -> Lowered:
     functions = {name: one for name, one in all_.items() if not one.supports}
     shown = {name: one.shown for name, one in all_.items()}
-    machine = lower(asked.file, source, asked.clang.until)
+    machine = lower(question.file, source, question.clang.until)
     own = {name: one for name, one in machine.functions.items() if name in functions}
-    machine = machine._replace(functions=own)  # functions of the headers are calls of the framework
+    machine = machine._replace(functions=own)  # calls of header functions are framework calls
     return Lowered(IrModule(source.text, functions), machine, shown)
 
 
@@ -98,21 +98,23 @@ def predict(module: Lowered, entry: str, known: Models) -> PredictedProgram:
     return _program(module, entry, traced, made, known)
 
 
-def predict_entry(asked: Question, plain: Plain, entry: Entry, known: Models) -> PredictedProgram:
-    """Predict a function that takes packets, wrapped as a program, without the wrapper's code.
+def predict_entry(
+    question: Question, plain: Plain, entry: Entry, known: Models
+) -> PredictedProgram:
+    """Predict a function that takes packets, wrapped as a program; omit the wrapper's code.
 
     Raises:
         InputError: when the function cannot be a program.
-        StoppedError: when the time is over before.
+        StoppedError: when the deadline passes first.
     """
-    done, name = as_program(asked, plain, entry), entry.function.name
-    machine = lower(asked.file, Prepared(done.text, for_bpf=True), asked.clang.until)
+    done, name = as_program(question, plain, entry), entry.function.name
+    machine = lower(question.file, Prepared(done.text, for_bpf=True), question.clang.until)
     made = blocks(machine, name, {name: [_CONTEXT]}, done.framework)
     own = {*machine.functions, *machine.refused} - RECEIVING
     language = plain.language.only(own)
     traced = language.traced(name, [POINTS[role] for role in entry.roles])
     made = {
-        one: {block: inside for block, inside in rows.items() if not block.startswith(APART)}
+        one: {block: inside for block, inside in rows.items() if not block.startswith(ADDED)}
         for one, rows in made.items()
     }
     shown = {one: function.shown for one, function in plain.language.functions.items()}
@@ -147,8 +149,8 @@ def _program(
 def _kind(parameter: Parameter) -> Kind:
     """Return the assumed target of a parameter, by its type.
 
-    Pointers to bytes, numbers and headers point to the packet; the object of a method, and other
-    structures, are state.
+    Pointers to bytes, numbers and headers point to the packet. Pointers to other structures, and to
+    the object of a method, point to state.
     """
     if parameter.kind != "pointer" or parameter.described is None:
         return "unknown"
@@ -163,12 +165,13 @@ def _kind(parameter: Parameter) -> Kind:
 def _function(
     traced: Traced, module: Lowered, made: dict[str, list[Described]] | None, known: Models
 ) -> PredictedFunction:
+    """Predict the blocks of a function; `made` is None if the back end rejects it."""
     function = traced.function
     if made is None:
-        said = Describer(traced).said()
+        words = Describer(traced).said()
         rows = [
             _from_words(block, one, module, known.words)
-            for block, one in zip(function.blocks, said, strict=True)
+            for block, one in zip(function.blocks, words, strict=True)
         ]
     else:
         inside = {block.name: block for block in function.blocks}
@@ -189,22 +192,22 @@ def _from_machine(
     block: Block | None, name: str, made: list[Described], module: Lowered, model: TreeModel
 ) -> PredictedBlock:
     """Predict a block from its BPF instructions."""
-    taken = model.block(made)
-    guess = model.interval(taken.instructions)
+    costs = model.block(made)
+    guess = model.interval(costs.instructions)
     row = _described(block, name, module)
     row["bpf"] = len(made)
     row["instructions"] = round(guess.instructions, _ROUNDED)
     row["low"], row["high"] = round(guess.low, _ROUNDED), round(guess.high, _ROUNDED)
     row["accesses"] = {
-        "packet": round(taken.packet),
-        "state": round(taken.state),
-        "unknown": round(taken.unknown),
+        "packet": round(costs.packet),
+        "state": round(costs.state),
+        "unknown": round(costs.unknown),
     }
     return row
 
 
 def _from_words(block: Block, said: Said, module: Lowered, model: AdditiveModel) -> PredictedBlock:
-    """Predict a block from LLVM IR, since the BPF back end rejects its function."""
+    """Predict a block from LLVM IR, because the BPF back end rejects its function."""
     guess = model.predict(said.words)
     row = _described(block, said.block, module)
     row["instructions"] = round(guess.instructions, _ROUNDED)
@@ -214,7 +217,7 @@ def _from_words(block: Block, said: Said, module: Lowered, model: AdditiveModel)
 
 
 def _described(block: Block | None, name: str, module: Lowered) -> PredictedBlock:
-    """Return a block without predicted numbers."""
+    """Return the row of a block without predicted numbers."""
     language = module.language
     places = [] if block is None else [language.line(one.place) for one in block.instructions]
     line = next((place for place in places if place is not None), None)

@@ -1,4 +1,4 @@
-"""Card instructions by block, as text and CSV."""
+"""Text and CSV of `slowpath insights blocks`."""
 
 from collections.abc import Iterator
 
@@ -23,7 +23,7 @@ _NUMBERS = ("LLVM", "BPF", "instructions", "packet", "state", "unknown")
 
 
 def blocks_csv(report: BlocksReport) -> Iterator[str]:
-    """Yield a CSV line for each block, and for each program without a prediction."""
+    """Yield a CSV line for each block, and for each program without counts or predictions."""
     yield csv_line(_COLUMNS)
     for program in report["programs"]:
         for function in program["functions"]:
@@ -43,7 +43,7 @@ def blocks_csv(report: BlocksReport) -> Iterator[str]:
 
 
 def blocks_text(report: BlocksReport) -> Iterator[Line]:
-    """Yield a table for each function of each program, and operations that the card lacks."""
+    """Yield a table for each function of each program, and the operations that the card lacks."""
     for number_, program in enumerate(report["programs"]):
         if number_:
             yield Line("")
@@ -77,7 +77,7 @@ def _program(file: str, program: PredictedProgram) -> Iterator[Line]:
 def _table(
     program: PredictedProgram, function: PredictedFunction
 ) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Return columns and cells, without empty columns."""
+    """Return columns and cells of a function's table, without columns that would be empty."""
     blocks = function["blocks"]
     unknown = any(one["accesses"]["unknown"] for one in blocks)
     counted = program["model"] == "exact"
@@ -100,7 +100,7 @@ def _table(
 
 
 def _place(one: PredictedBlock, file: str) -> str:
-    """Return the line of a block, with the name of its file unless it is `file`."""
+    """Return the line of a block, with the name of its file if this is not `file`."""
     if not one["line"]:
         return ""
     name = "" if one["file"] == file else f"{one['file'].rpartition('/')[2]}:"
@@ -118,9 +118,9 @@ def _some(times: int) -> str:
     return str(times) if times else ""
 
 
-def _times(what: list[Times]) -> str:
+def _times(items: list[Times]) -> str:
     return ", ".join(
-        one["what"] if one["times"] == 1 else f"{one['what']} x {one['times']}" for one in what
+        one["what"] if one["times"] == 1 else f"{one['what']} x {one['times']}" for one in items
     )
 
 
@@ -128,20 +128,20 @@ def _sums(program: PredictedProgram, rows: list[PredictedBlock]) -> str:
     packet = sum(one["accesses"]["packet"] for one in rows)
     state = sum(one["accesses"]["state"] for one in rows)
     unknown = sum(one["accesses"]["unknown"] for one in rows)
-    said = f"in all blocks: {packet} accesses to the packet, {state} to state"
+    text = f"in all blocks: {packet} accesses to the packet, {state} to state"
     if unknown:
-        said += f", {unknown} to either"
+        text += f", {unknown} to either"
     if program["around"] is not None:
         prepared = sum(one["call_instructions"] or 0 for one in rows)
-        said += f"; besides, {prepared} instructions for framework calls"
+        text += f"; besides, {prepared} instructions for framework calls"
         if program["wrapper"]:
-            said += f", {program['wrapper']} to find packet and state"
-        said += f" and {program['around']} around the program"
-    return said
+            text += f", {program['wrapper']} to find packet and state"
+        text += f" and {program['around']} around the program"
+    return text
 
 
 def _refused(rows: list[PredictedBlock], file: str) -> Iterator[Line]:
-    """Yield operations that the card lacks: each reason once, with its lines."""
+    """Yield the operations that the card lacks: each reason once, with all source lines."""
     found = dict[str, list[PredictedBlock]]()
     for one in rows:
         for each in one["refused"]:

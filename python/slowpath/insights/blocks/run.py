@@ -36,145 +36,145 @@ from slowpath.insights.source.sources import CPLUSPLUS, is_source, may_have_prog
 from slowpath.insights.source.unit import UnitWorker, require_llvmlite
 
 
-def run(given: Namespace, reporter: Reporter) -> ExitCode:
+def run(options: Namespace, reporter: Reporter) -> ExitCode:
     """Predict the blocks of a file, and print the report.
 
     Raises:
         InputError: when the file cannot be read, compiled or used.
         OptionError: when an option is invalid.
-        StoppedError: when the time was too short for any result.
+        StoppedError: when the time is too short for any result.
         UnavailableError: when llvmlite is missing.
     """
     require_llvmlite()
-    limits = read_limits(given)
-
-    question = Question(given.file, given.entry, given.map_abi, limits.clang, given.model)
+    limits = read_limits(options)
+    question = Question(options.file, options.entry, options.map_abi, limits.clang, options.model)
     with heeding_signals() as stopping:
         report = examine(question, limits.seconds, limits.memory, stopping)
     reporter.write(report)
     if report["stopped"] is not None:
-        warn(given.file, f"stopped ({report['stopped']}) before all was predicted")
+        warn(options.file, f"stopped ({report['stopped']}) before all was predicted")
     return ExitCode.FINE
 
 
-def predictions(asked: Question, stopping: Stopping) -> Iterator[PredictedProgram | Uncounted]:
+def predictions(question: Question, stopping: Stopping) -> Iterator[PredictedProgram | Uncounted]:
     """Predict the programs of a source, or its functions that take packets, one by one.
 
     Raises:
-        InputError: when the source cannot be read or compiled, has no such entry, or no program
-            can be predicted.
+        InputError: when the source cannot be read or compiled, lacks the requested function, or no
+            program can be predicted.
         StoppedError: when `stopping` asks to stop.
     """
-    reasons, some = list[str](), False
-    for one in _said(asked, stopping):
+    reasons, predicted = list[str](), False
+    for one in _attempts(question, stopping):
         if "functions" in one:
-            some = True
+            predicted = True
         else:
             reasons.append(f"{one['entry']}: {one['reason']}")
         yield one
-    if not some:
-        raise InputError(asked.file, reasons[0], reasons[1:])
+    if not predicted:
+        raise InputError(question.file, reasons[0], reasons[1:])
 
 
-def _said(asked: Question, stopping: Stopping) -> Iterator[PredictedProgram | Uncounted]:
+def _attempts(question: Question, stopping: Stopping) -> Iterator[PredictedProgram | Uncounted]:
     text, problem = None, None
     try:
-        text = _with_programs(asked)
+        text = _with_programs(question)
     except StoppedError:
         raise
     except InputError as found:
         problem = found
     if text is None:
-        yield from _without_programs(asked, problem, stopping)
-    elif asked.way == "learnt":
-        yield from predicted_programs(asked)
+        yield from _without_programs(question, problem, stopping)
+    elif question.way == "learnt":
+        yield from predicted_programs(question)
     else:
-        for one in counted_programs(asked, text, stopping):
+        for one in counted_programs(question, text, stopping):
             if "functions" in one:
                 yield one
             else:
-                yield from _else_learnt(asked, one, partial(_alone, asked, one["entry"]))
+                yield from _else_learnt(question, one, partial(_alone, question, one["entry"]))
 
 
-def _alone(asked: Question, entry: str) -> list[PredictedProgram]:
-    return list(predicted_programs(asked._replace(entry=entry)))
+def _alone(question: Question, entry: str) -> list[PredictedProgram]:
+    return list(predicted_programs(question._replace(entry=entry)))
 
 
 def _without_programs(
-    asked: Question, first: InputError | None, stopping: Stopping
+    question: Question, first: InputError | None, stopping: Stopping
 ) -> Iterator[PredictedProgram | Uncounted]:
     """Predict the functions of a source without programs.
 
     `first` is the error of a source that seems to have programs, but does not compile for BPF.
 
     Raises:
-        InputError: `first` if no function takes packets either; else any other error.
+        InputError: `first` if no function takes packets either; else the error of the prediction.
         StoppedError: when `stopping` asks to stop.
     """
     try:
-        plain = load_plain(asked)
+        plain = load_plain(question)
     except StoppedError:
         raise
     except InputError as problem:
         if first is not None:
             raise first from None
-        yield from _as_read_here(asked, problem)
+        yield from _as_llvmlite_reads(question, problem)
         return
     if first is not None and not plain.entries:
         raise first
-    yield from _of_functions(asked, plain, stopping)
+    yield from _of_functions(question, plain, stopping)
 
 
-def _as_read_here(asked: Question, problem: InputError) -> Iterator[PredictedProgram]:
-    """Predict a source that clang does not read, but perhaps the LLVM of llvmlite.
+def _as_llvmlite_reads(question: Question, problem: InputError) -> Iterator[PredictedProgram]:
+    """Predict a source that clang cannot read; llvmlite's version of LLVM may read it.
 
     Raises:
-        InputError: `problem` if the model must not be used, or fails, too.
-        StoppedError: when the time is over before.
+        InputError: `problem` if `exact` forbids the model, or the prediction fails, too.
+        StoppedError: when the deadline passes first.
     """
-    if asked.way == "exact":
+    if question.way == "exact":
         raise problem
     try:
-        said = list(predicted_programs(asked))
+        predicted = list(predicted_programs(question))
     except StoppedError:
         raise
     except InputError:
         raise problem from None
     reason = problem.reason.partition("; the command: ")[0]
-    for one in said:
-        yield {**one, "why": reason if asked.way == "auto" else None}
+    for one in predicted:
+        yield {**one, "why": reason if question.way == "auto" else None}
 
 
 def _of_functions(
-    asked: Question, plain: Plain, stopping: Stopping
+    question: Question, plain: Plain, stopping: Stopping
 ) -> Iterator[PredictedProgram | Uncounted]:
-    learnt = partial(_learnt, asked, plain, cache(partial(_lowered, asked, plain)))
-    if asked.way == "learnt":
+    """Count or predict the functions of a source without programs."""
+    learnt = partial(_learnt, question, plain, cache(partial(_lowered, question, plain)))
+    if question.way == "learnt":
         for name in plain.roots:
             yield from learnt(name)
         return
-    for one in counted_functions(asked, plain, stopping):
+    for one in counted_functions(question, plain, stopping):
         if isinstance(one, dict):
             yield one
         else:
-            symbol, why = one
-            yield from _else_learnt(asked, why, partial(learnt, symbol))
+            symbol, uncounted = one
+            yield from _else_learnt(question, uncounted, partial(learnt, symbol))
 
 
-def _lowered(asked: Question, plain: Plain) -> Lowered:
-    """Lower functions without wrappers; the caller delays this until the model needs it."""
-    return loaded(asked, Prepared(plain.read, for_bpf=False))
+def _lowered(question: Question, plain: Plain) -> Lowered:
+    """Lower functions without wrappers; callers delay this until the model needs it."""
+    return loaded(question, Prepared(plain.read, for_bpf=False))
 
 
 def _learnt(
-    asked: Question, plain: Plain, module: Callable[[], Lowered], symbol: str
+    question: Question, plain: Plain, module: Callable[[], Lowered], symbol: str
 ) -> list[PredictedProgram]:
-    """Predict a function, wrapped as a program if possible."""
+    """Predict the function `symbol`, wrapped as a program if possible."""
     for entry in plain.entries:
         if entry.function.name != symbol:
             continue
         try:
-            return [predict_entry(asked, plain, entry, models())]
+            return [predict_entry(question, plain, entry, models())]
         except StoppedError:
             raise
         except InputError:
@@ -183,44 +183,45 @@ def _learnt(
 
 
 def _else_learnt(
-    asked: Question, why: Uncounted, learnt: Callable[[], list[PredictedProgram]]
+    question: Question, uncounted: Uncounted, learnt: Callable[[], list[PredictedProgram]]
 ) -> Iterator[PredictedProgram | Uncounted]:
-    """Predict a program that could not be counted, if the model may be used."""
-    if asked.way == "exact":
-        yield why
+    """Predict a program that could not be counted, unless `exact` forbids the model."""
+    if question.way == "exact":
+        yield uncounted
         return
     try:
-        said = learnt()
+        predicted = learnt()
     except StoppedError:
         raise
     except InputError as problem:
-        yield {"entry": why["entry"], "reason": f"{why['reason']}; {problem.reason}"}
+        reason = f"{uncounted['reason']}; {problem.reason}"
+        yield {"entry": uncounted["entry"], "reason": reason}
         return
-    for one in said:
-        yield {**one, "why": why["reason"]}
+    for one in predicted:
+        yield {**one, "why": uncounted["reason"]}
 
 
-def _with_programs(asked: Question) -> str | None:
-    """Return the LLVM IR for BPF of a source with programs, or if the model is requested.
+def _with_programs(question: Question) -> str | None:
+    """Return the LLVM IR for BPF if a C source has programs, or if only the model is requested.
 
-    Return None if the source has only plain functions, or needs the headers of this machine.
+    None means that the source has only plain functions, or needs the headers of this machine.
 
     Raises:
         InputError: when a source that seems to have programs does not compile.
-        StoppedError: when the time is over before.
+        StoppedError: when the deadline passes first.
     """
-    if Path(asked.file).suffix in CPLUSPLUS:
+    if Path(question.file).suffix in CPLUSPLUS:
         return None
-    seem = may_have_programs(asked.file)
+    seem = may_have_programs(question.file)
     try:
-        text = compile_to_ir(asked.file, asked.clang)
+        text = compile_to_ir(question.file, question.clang)
     except StoppedError:
         raise
     except InputError:
         if seem:
             raise
         return None
-    return text if asked.way == "learnt" or seem or programs(text) else None
+    return text if question.way == "learnt" or seem or programs(text) else None
 
 
 def examine(
@@ -229,9 +230,9 @@ def examine(
     """Predict the blocks of a file in a worker process.
 
     Raises:
-        InputError: when the file cannot be read or compiled, has no such entry, or no program can
-            be predicted.
-        StoppedError: when the work stopped before the first result.
+        InputError: when the file cannot be read or compiled, lacks the requested function, or no
+            program can be predicted.
+        StoppedError: when the work stops before the first result.
     """
     report: BlocksReport = {
         "slowpath": engine.version(),

@@ -1,9 +1,11 @@
 """Blocks as tokens: instructions without names, with operand kinds and sizes.
 
 The vocabulary is compact (a few hundred words). Names are removed, and constants are classified by
-the effort of creating them. A word has the properties that code generators examine: a comparison
-only decides a branch, an address is folded into the access, bytes of the packet were read before.
-The idea is Clara's (3.2); the properties are our choice.
+the effort of creating them. A word has the properties that code generators examine, such as:
+- a comparison only decides a branch;
+- the address is folded into the access;
+- earlier code read bytes of the packet near these.
+The idea is Clara's (section 3.2); the properties are our choice.
 """
 
 import re
@@ -30,8 +32,8 @@ _WORDS = frozenset(["nsw", "nuw", "exact", "disjoint", "samesign", "inbounds", "
 _ARITHMETIC = frozenset(
     ["add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and", "or", "xor"]
 )
-_EITHER = frozenset(["add", "mul", "and", "or", "xor"])
-"""Commutative operations: either operand can be overwritten."""
+_COMMUTATIVE = frozenset(["add", "mul", "and", "or", "xor"])
+"""Commutative operations, whose result can overwrite either operand."""
 _CASTS = frozenset(["zext", "sext", "trunc", "inttoptr", "ptrtoint", "bitcast"])
 _MARKS = ("llvm.lifetime", "llvm.dbg", "llvm.assume", "llvm.experimental", "llvm.preserve")
 _SMALL, _BYTE, _HALF, _WORD = 31, 255, 65535, 0xFFFFFFFF
@@ -40,11 +42,11 @@ _SMALL, _BYTE, _HALF, _WORD = 31, 255, 65535, 0xFFFFFFFF
 class Said(NamedTuple):
     """A block in words, with the memory accesses of the card."""
 
-    block: str
+    block: str  # name of the block
     words: tuple[str, ...]
-    packet: int
-    state: int
-    unknown: int
+    packet: int  # accesses to the packet
+    state: int  # accesses to state
+    unknown: int  # accesses to packet or state
 
 
 class Describer:
@@ -66,7 +68,7 @@ class Describer:
         self._before = Counter[str]()
         for block in self._blocks:
             self._before.update(block.successors)
-        self._read: str | None = None  # base address of the last read of the packet
+        self._read: str | None = None  # base of the packet address that was read last
         self._accesses = Counter[str]()
 
     def said(self) -> list[Said]:
@@ -87,7 +89,7 @@ class Describer:
         return found
 
     def _is_reached_without_jump(self, number: int) -> bool:
-        """Return true if only the block before leads here, without a switch."""
+        """Return true if the block's only predecessor is the block before it, without a switch."""
         name, before = self._blocks[number].name, self._blocks[number - 1]
         jumps = before.instructions and before.instructions[-1].opcode == "switch"
         return self._before[name] == 1 and name in before.successors and not jumps
@@ -120,12 +122,12 @@ class Describer:
             yield opcode
 
     def _fate(self, block: Block, one: Instruction, given: list[str]) -> str:
-        """Return words for the later uses of an overwritten operand, and of the result.
+        """Return words for later uses of the operand that is overwritten, and of the result.
 
-        BPF instructions overwrite an operand: a value that is needed later is moved first. A result
-        of 32 bits that is used with 64 bits needs zeros above.
+        A BPF instruction overwrites an operand, so a value that later code needs is copied first. A
+        32-bit result that is used with 64 bits must be zero-extended.
         """
-        operands = given if one.opcode in _EITHER else given[:1]
+        operands = given if one.opcode in _COMMUTATIVE else given[:1]
         free = any(self._ends_here(block, one, value(part)) for part in operands)
         uses = self._uses.get(result(one.text) or "", [])
         wide = any(use.opcode in ("zext", "sext") for _, use in uses)
@@ -133,7 +135,7 @@ class Describer:
         return f"{'' if free else ' kept'}{' wide' if wide else ''}{' away' if away else ''}"
 
     def _ends_here(self, block: Block, one: Instruction, name: str | None) -> bool:
-        """Return true if an instruction is the last one that uses a value of its block."""
+        """Return true if the block defines and uses a value, and an instruction uses it last."""
         uses = self._uses.get(name or "", [])
         made = self._made.get(name or "")
         return (
@@ -148,13 +150,13 @@ class Describer:
         return f"{opcode} {width(first)} {self._operand(given[-1])}"
 
     def _access(self, one: Instruction, given: list[str]) -> Iterator[str]:
-        through = pointer(one.opcode, one.text)
-        kind = self._provenance.kind(through)
+        address = pointer(one.opcode, one.text)
+        kind = self._provenance.kind(address)
         size = width(given[0] if one.opcode in ("load", "store") else given[1]) // 8
         step = min(8, max(1, size), _alignment(one.text))
         by = f" by {step}" if step < size else ""
         if one.opcode == "load":
-            yield f"load {kind} {size}{by}{self._reads(kind, through, -(-size // step))}"
+            yield f"load {kind} {size}{by}{self._reads(kind, address, -(-size // step))}"
         elif one.opcode == "store":
             self._writes(kind, -(-size // step))
             yield f"store {kind} {size}{by} {self._operand(given[0])}"
@@ -162,12 +164,15 @@ class Describer:
             self._accesses[kind] += 1
             yield f"{one.opcode} {kind} {size}"
 
-    def _reads(self, kind: str, through: str | None, pieces: int) -> str:
-        """Count reads; packet bytes near those of the last read need no further one."""
+    def _reads(self, kind: str, address: str | None, pieces: int) -> str:
+        """Count a read of `pieces` accesses; the last packet read also fetches bytes near it.
+
+        Returns the word for a packet read that needs no access; else an empty string.
+        """
         if kind != "packet":
             self._accesses[kind] += pieces
             return ""
-        base = self._base(through)
+        base = self._base(address)
         if base and base == self._read:
             return " again"
         self._read = base
@@ -180,7 +185,7 @@ class Describer:
             self._read = None
 
     def _copied(self, name: str, given: list[str]) -> Iterator[str]:
-        """Yield words for a copy or fill, in aligned pieces if its size is known."""
+        """Yield words for a copy or fill: loads and stores of all pieces if the size is known."""
         length = value(given[2]) or ""
         if not length.isdigit():
             yield name.rpartition(".")[0]
@@ -188,7 +193,7 @@ class Describer:
         fills = name.startswith("llvm.memset")
         to = self._provenance.kind(value(given[0]))
         source = "" if fills else self._provenance.kind(value(given[1]))
-        # Local variables and tables are aligned so that they move in large pieces.
+        # The compiler aligns local variables and tables, so these move in large pieces.
         steps = [8]
         steps += [_alignment(given[0])] if to != "stack" else []
         steps += [_alignment(given[1])] if not fills and source not in ("stack", "constant") else []
@@ -206,7 +211,7 @@ class Describer:
         self._writes(to, pieces)
 
     def _base(self, name: str | None) -> str:
-        """Return the base of an address; addresses at constant offsets from it count as near."""
+        """Return the base of an address; addresses at constant offsets from it count as near it."""
         seen = set[str]()
         while name in self._made and name not in seen:
             seen.add(name)
@@ -270,14 +275,14 @@ class Describer:
         return f"{one.opcode} {width(before)} {width(after)} {made}{same}{several}"
 
     def _call(self, one: Instruction) -> Iterator[str]:
-        whom, given = call_target(one.text), arguments(one.text)
-        if whom.name and whom.name.startswith(_MARKS):
+        target, given = call_target(one.text), arguments(one.text)
+        if target.name and target.name.startswith(_MARKS):
             return
-        if whom.name and whom.name.startswith("llvm.mem"):
-            yield from self._copied(whom.name, given)
+        if target.name and target.name.startswith("llvm.mem"):
+            yield from self._copied(target.name, given)
             return
-        if whom.name and whom.name.startswith("llvm."):
-            yield whom.name
+        if target.name and target.name.startswith("llvm."):
+            yield target.name
             return
         self._read = None
         yield "call"
@@ -293,7 +298,7 @@ class Describer:
                 yield f"pass {self._operand(part)}{first}"
 
     def _choices(self, block: Block) -> Iterator[str]:
-        """Yield words for moves at the end of a block, for phi instructions of its successors."""
+        """Yield words for the moves at a block's end that its successors' phi instructions need."""
         known = {one.name: one for one in self._blocks}
         for name in block.successors:
             for one in known[name].instructions if name in known else ():
@@ -347,7 +352,7 @@ def _alignment(text: str) -> int:
 
 
 def _constant(text: str) -> str:
-    """Return the class of a constant, by the effort of creating it on the card."""
+    """Return the class of a constant by the effort of creating it on the card."""
     if text in ("null", "false", "undef", "poison"):
         return "0"
     if not re.fullmatch(r"-?\d+", text):
@@ -362,6 +367,6 @@ def _constant(text: str) -> str:
 
 
 def _unit(kind: str) -> str:
-    """Return the unit of an index: bytes, numbers or structures."""
+    """Return the unit of an index into elements of a type: bytes, numbers or structures."""
     bits = width(kind.rsplit(maxsplit=1)[-1])
     return "bytes" if bits == 8 else "numbers" if bits else "structures"  # noqa: PLR2004

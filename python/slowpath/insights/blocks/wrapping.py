@@ -1,10 +1,10 @@
 """An XDP program around a plain function, in LLVM IR.
 
-The context has the start and end of the packet. The packet object of Click is on the stack, the
-object of a method is the only element of an array map, and further pointers point to variables.
+The context has the start and end of the packet. Click's packet object is on the stack, the object
+of a method is the only element of an array map, and other pointer parameters point to variables.
 
-Added blocks, recognised by a name prefix (`APART`), read the ends of the packet and find the state.
-Code that the function does not reach is left out, since BPF may not support it.
+Added blocks, whose names begin with `ADDED`, read the ends of the packet and find the state. The
+program lacks code that the function does not reach, because BPF may not support it.
 """
 
 import re
@@ -19,39 +19,40 @@ from slowpath.insights.source.functions import Function
 from slowpath.insights.source.modules import split_at_commas
 from slowpath.insights.source.pointer_parameters import PointerTarget
 
-APART = "slowpath."
-"""Name prefix of blocks that are not in the function."""
+ADDED = "slowpath."
+"""Name prefix of blocks and values that are not in the function."""
 _STATE = "slowpath_state"
-_LENT = "slowpath_given_"
+_TARGET = "slowpath_given_"
+"""Name prefix of variables that pointer parameters point to."""
 MBUF = 128
-"""Bytes of `struct rte_mbuf`; this and its other constants are from rte_mbuf.h of the headers."""
+"""Bytes of `struct rte_mbuf`; this and other constants of it come from the headers' rte_mbuf.h."""
 _HEADROOM, _LARGEST_PACKET = 128, 16384
 _LARGEST = 1 << 24
 """Limit on the size of an element in its map, in bytes."""
 _WORD, _WHOLE = 4, 64
-_LEAST = 1
-"""Least bytes of a packet, checked by the wrapper; the function checks for more itself."""
+_MIN_PACKET = 1
+"""Smallest packet in bytes that the wrapper accepts; the function has its own checks."""
 _ENDS = f"""\
-  %{APART}first = load i32, ptr %{APART}context, align 4
-  %{APART}second = getelementptr i8, ptr %{APART}context, i64 4
-  %{APART}last = load i32, ptr %{APART}second, align 4
-  %{APART}begins = zext i32 %{APART}first to i64
-  %{APART}ends = zext i32 %{APART}last to i64
-  %{APART}data = inttoptr i64 %{APART}begins to ptr
-  %{APART}end = inttoptr i64 %{APART}ends to ptr
-  %{APART}least = getelementptr i8, ptr %{APART}data, i64 {_LEAST}
-  %{APART}short = icmp ugt ptr %{APART}least, %{APART}end"""
+  %{ADDED}first = load i32, ptr %{ADDED}context, align 4
+  %{ADDED}second = getelementptr i8, ptr %{ADDED}context, i64 4
+  %{ADDED}last = load i32, ptr %{ADDED}second, align 4
+  %{ADDED}begins = zext i32 %{ADDED}first to i64
+  %{ADDED}ends = zext i32 %{ADDED}last to i64
+  %{ADDED}data = inttoptr i64 %{ADDED}begins to ptr
+  %{ADDED}end = inttoptr i64 %{ADDED}ends to ptr
+  %{ADDED}least = getelementptr i8, ptr %{ADDED}data, i64 {_MIN_PACKET}
+  %{ADDED}short = icmp ugt ptr %{ADDED}least, %{ADDED}end"""
 
 
-PULLED = f"%{APART}packet"
-"""Variable with the object of a packet that the function fetches itself."""
+PULLED = f"%{ADDED}packet"
+"""Value for the packet object if the function fetches the packet itself."""
 
 
 def head(entry: Entry, names: Sequence[str], packet: int, begin: str, result: str) -> Iterator[str]:
-    """Yield the lines in front of the first block of a function, which is `begin`.
+    """Yield the lines that the wrapper adds before `begin`, the first block of a function.
 
-    `names` are those of its parameters, `packet` is the size of a packet object in bytes (0: none),
-    and `result` is its return type.
+    `names` are the names of the parameters, `packet` is the size of a packet object in bytes (0:
+    none), and `result` is the function's return type.
     """
     named = dict(zip(entry.roles, names, strict=True))
     kept = named.get("packet") or named.get("mbuf") or (PULLED if packet else None)
@@ -59,67 +60,67 @@ def head(entry: Entry, names: Sequence[str], packet: int, begin: str, result: st
     if kept is not None:
         yield f"  {kept} = alloca [{packet} x i8], align 8"
     if "element" in entry.roles:
-        yield f"  %{APART}key = alloca i32, align 4"
-        yield f"  store i32 0, ptr %{APART}key, align 4"
-    lent = {one.place: one for one in entry.targets}
+        yield f"  %{ADDED}key = alloca i32, align 4"
+        yield f"  store i32 0, ptr %{ADDED}key, align 4"
+    targets = {one.place: one for one in entry.targets}
     parameters = zip(entry.roles, entry.function.parameters, names, strict=True)
     for at, (role, one, name) in enumerate(parameters):
-        if at in lent:
-            yield f"  {name} = getelementptr i8, ptr {_lent(lent[at])}, i64 0"
+        if at in targets:
+            yield f"  {name} = getelementptr i8, ptr {_target(targets[at])}, i64 0"
         else:
-            yield from _given(role, name, one.bits)
+            yield from _parameter(role, name, one.bits)
     if "burst" in named:
         yield f"  {named['burst']} = alloca ptr, align 8"
         yield f"  store ptr {kept}, ptr {named['burst']}, align 8"
     if kept is not None and entry.dpdk:
         yield from _mbuf(kept)
     elif kept is not None:
-        yield f"  call void @{RECEIVE}(ptr {kept}, ptr %{APART}data, ptr %{APART}end)"
-    yield f"  br i1 %{APART}short, label %{APART}none, label %{begin}"
-    yield f"{APART}none:"
+        yield f"  call void @{RECEIVE}(ptr {kept}, ptr %{ADDED}data, ptr %{ADDED}end)"
+    yield f"  br i1 %{ADDED}short, label %{ADDED}none, label %{begin}"
+    yield f"{ADDED}none:"
     yield f"  {returned(result)}"
 
 
 def _mbuf(kept: str) -> Iterator[str]:
-    """Yield the initialisation of `struct rte_mbuf`, inline so that no call needs a stack."""
-    room = f"getelementptr i8, ptr %{APART}data, i64 -{_HEADROOM}"
-    yield f"  %{APART}buffer = {room}"
-    yield f"  %{APART}size = sub i64 %{APART}ends, %{APART}begins"
-    yield f"  %{APART}whole = trunc i64 %{APART}size to i32"
-    yield f"  %{APART}short.whole = trunc i64 %{APART}size to i16"
-    said = {
+    """Yield code that initialises the `struct rte_mbuf` at `kept`, without calls."""
+    room = f"getelementptr i8, ptr %{ADDED}data, i64 -{_HEADROOM}"
+    yield f"  %{ADDED}buffer = {room}"
+    yield f"  %{ADDED}size = sub i64 %{ADDED}ends, %{ADDED}begins"
+    yield f"  %{ADDED}whole = trunc i64 %{ADDED}size to i32"
+    yield f"  %{ADDED}short.whole = trunc i64 %{ADDED}size to i16"
+    fields = {
         **{("i64", at): "0" for at in range(8, MBUF, 8)},
-        ("ptr", 0): f"%{APART}buffer",  # buf_addr
+        ("ptr", 0): f"%{ADDED}buffer",  # buf_addr
         ("i16", 16): str(_HEADROOM),  # data_off
         ("i16", 18): "1",  # refcnt
         ("i16", 20): "1",  # nb_segs
-        ("i32", 36): f"%{APART}whole",  # pkt_len
-        ("i16", 40): f"%{APART}short.whole",  # data_len
+        ("i32", 36): f"%{ADDED}whole",  # pkt_len
+        ("i16", 40): f"%{ADDED}short.whole",  # data_len
         ("i16", 54): str(_LARGEST_PACKET),  # buf_len
     }
-    for number, ((kind, at), initial) in enumerate(said.items()):
-        yield f"  %{APART}at{number} = getelementptr i8, ptr {kept}, i64 {at}"
+    for number, ((kind, at), initial) in enumerate(fields.items()):
+        yield f"  %{ADDED}at{number} = getelementptr i8, ptr {kept}, i64 {at}"
         aligned = 8 if kind == "ptr" else int(kind[1:]) // 8
-        yield f"  store {kind} {initial}, ptr %{APART}at{number}, align {aligned}"
+        yield f"  store {kind} {initial}, ptr %{ADDED}at{number}, align {aligned}"
 
 
-def _lent(one: PointerTarget) -> str:
-    """Return the variable that a further pointer points to."""
+def _target(one: PointerTarget) -> str:
+    """Return the variable that a pointer parameter points to."""
     if one.type is None:
         return "null"
-    return f'@"{one.variables[0]}"' if one.variables else f"@{_LENT}{one.place}"
+    return f'@"{one.variables[0]}"' if one.variables else f"@{_TARGET}{one.place}"
 
 
 def further(entry: Entry) -> Iterator[str]:
-    """Yield variables for further pointers whose target is not in the module."""
+    """Yield variables for pointer parameters whose target is not in the module."""
     for one in entry.targets:
         if one.type is not None and not one.variables:
             kind = f"[{one.type.size} x i8]"
-            yield f"@{_LENT}{one.place} = dso_local global {kind} zeroinitializer, align 16"
+            yield f"@{_TARGET}{one.place} = dso_local global {kind} zeroinitializer, align 16"
 
 
 def state(entry: Entry, size: int) -> Iterator[str]:
-    """Yield the map for the object of a method, of `size` bytes; nothing without an object."""
+    """Yield the map with the object of a method, of `size` bytes; nothing for a plain function."""
     if "element" not in entry.roles:
         return
     size = max(_WORD, min(size, _LARGEST)) // _WORD * _WORD
@@ -129,7 +130,7 @@ def state(entry: Entry, size: int) -> Iterator[str]:
 
 
 def returned(kind: str) -> str:
-    """Return an instruction that ends a function of some type, with any result."""
+    """Return an instruction that returns an arbitrary value of the type `kind`."""
     if kind == "void":
         return "ret void"
     if kind == "ptr":
@@ -137,28 +138,28 @@ def returned(kind: str) -> str:
     return f"ret {kind} {0 if re.fullmatch(r'i[0-9]+', kind) else 'zeroinitializer'}"
 
 
-def _given(role: Role, name: str, bits: int) -> Iterator[str]:
-    """Yield the definition of a parameter by its role."""
+def _parameter(role: Role, name: str, bits: int) -> Iterator[str]:
+    """Yield code that defines a parameter by its role; `bits` is the width of an integer."""
     match role:
         case "bytes":
-            yield f"  {name} = getelementptr i8, ptr %{APART}data, i64 0"
+            yield f"  {name} = getelementptr i8, ptr %{ADDED}data, i64 0"
         case "end":
-            yield f"  {name} = getelementptr i8, ptr %{APART}end, i64 0"
+            yield f"  {name} = getelementptr i8, ptr %{ADDED}end, i64 0"
         case "time":  # any number will do
-            yield f"  {name} = sub i64 %{APART}ends, %{APART}begins"
+            yield f"  {name} = sub i64 %{ADDED}ends, %{ADDED}begins"
         case "length":
-            yield f"  %{APART}length = sub i64 %{APART}ends, %{APART}begins"
+            yield f"  %{ADDED}length = sub i64 %{ADDED}ends, %{ADDED}begins"
             if bits == _WHOLE:
-                yield f"  {name} = add i64 %{APART}length, 0"
+                yield f"  {name} = add i64 %{ADDED}length, 0"
             else:
-                yield f"  {name} = trunc i64 %{APART}length to i{bits}"
+                yield f"  {name} = trunc i64 %{ADDED}length to i{bits}"
         case "port":
             yield f"  {name} = add i{bits} 0, 0"
         case "count":
             yield f"  {name} = add i{bits} 0, 1"
         case "element":
-            given = f"(ptr @{_STATE}, ptr %{APART}key)"
-            yield f"  {name} = call ptr inttoptr (i64 1 to ptr){given}"
+            passed = f"(ptr @{_STATE}, ptr %{ADDED}key)"
+            yield f"  {name} = call ptr inttoptr (i64 1 to ptr){passed}"
 
 
 _WRAPPING_WORD = 8
@@ -172,7 +173,7 @@ _DEBUG = re.compile(r",? !(?:dbg|llvm\.loop|DIAssignID|heapallocsite|srcloc) !\d
 _DEBUGS = re.compile(r"^\s*(?:#dbg_|(?:tail )?call void @llvm\.dbg\.)")
 _GROUP = re.compile(r"#\d+")
 _PLACE = re.compile(r" = alloca (?!.*, i\d+ %)")
-"""Local variables of a known size, which must be in the first block."""
+"""Local variables of constant size, which must be in the first block."""
 _FETCHED = re.compile(rf"^(\s*%\S+ = )(?:tail )?call [^@]*@{FETCHED}\(")
 _PARAMETER = re.compile(r'(%(?:"[^"]*"|[\w.$-]+))$')
 _PACKETS = re.compile(r"^@slowpath_click_packets = [^\[]*\[\d+ x \[(\d+) x i8\]\]", re.MULTILINE)
@@ -182,7 +183,7 @@ _ATTRIBUTES = re.compile(
 )
 
 _EXTENDED = re.compile(r"(\bcall [^@(]*?)\b(?:zero|sign)ext ")
-"""Extension of results by the callee on this machine; in BPF, the caller extends them."""
+"""Attributes for results that the callee extends, as on this machine; in BPF, the caller does."""
 
 
 class Wrapped(NamedTuple):
@@ -191,14 +192,14 @@ class Wrapped(NamedTuple):
     text: str
     framework: dict[str, str]
     """Called functions without a body: names in the source by symbol."""
-    apart: dict[tuple[str, str], Counter[str]]
+    unsupported: dict[tuple[str, str], Counter[str]]
     """Features that BPF lacks, by function and block."""
 
 
 def wrapped(
     file: str, text: str, functions: Mapping[str, Function], entry: Entry, sizes: Mapping[str, int]
 ) -> Wrapped:
-    """Return a module with only the entry, wrapped as a program, and the functions it reaches.
+    """Return a module with only the entry, wrapped as a program, and the functions that it calls.
 
     `sizes` has the sizes of variables in bytes.
 
@@ -209,6 +210,8 @@ def wrapped(
 
 
 class _Wrapping:
+    """Arguments and state of `wrapped`."""
+
     def __init__(
         self,
         file: str,
@@ -221,7 +224,7 @@ class _Wrapping:
         self._sizes = sizes
         self._all = framework(functions)
         self._called = dict[str, str]()
-        self._apart = dict[tuple[str, str], Counter[str]]()
+        self._unsupported = dict[tuple[str, str], Counter[str]]()
         self._declared = dict[str, str]()
 
     def done(self) -> Wrapped:
@@ -241,12 +244,12 @@ class _Wrapping:
         around = [made for line in others for made in self._around(line, named)]
         declared = [one for name, one in self._declared.items() if name in named]
         size = self._sizes.get(self._entry.element or "", 0)
-        lent = [*state(self._entry, size), *further(self._entry)]
-        text = "\n".join([*around, *lent, *declared, *bodies, ""])
-        return Wrapped(text, self._called, self._apart)
+        variables = [*state(self._entry, size), *further(self._entry)]
+        text = "\n".join([*around, *variables, *declared, *bodies, ""])
+        return Wrapped(text, self._called, self._unsupported)
 
     def _kept(self) -> set[str]:
-        """Return the functions to keep in the program, without those of a framework."""
+        """Return the functions that the program needs, except functions of a framework."""
         first = self._entry.function.name
         found, left = {first}, [first]
         if self._entry.click and RECEIVE in self._functions:
@@ -274,11 +277,11 @@ class _Wrapping:
             yield line
 
     def _variable(self, name: str, variable: re.Match[str]) -> str:
-        """Return a variable; only constants without addresses keep their value."""
-        said = _DEBUG.sub("", variable[2])
-        if re.search(r"\bconstant\b", said) and "@" not in said and "external" not in said:
-            said = re.sub(r", comdat(?:\(\$[^)]*\))?", "", said)
-            return f"@{variable[1]} = {said}"
+        """Return a variable's definition; only constants without addresses keep their value."""
+        text = _DEBUG.sub("", variable[2])
+        if re.search(r"\bconstant\b", text) and "@" not in text and "external" not in text:
+            text = re.sub(r", comdat(?:\(\$[^)]*\))?", "", text)
+            return f"@{variable[1]} = {text}"
         size = self._sizes.get(name, _WRAPPING_WORD)
         return f"@{variable[1]} = dso_local global [{size} x i8] zeroinitializer, align 16"
 
@@ -295,8 +298,8 @@ class _Wrapping:
             made = "i32" if kind == "void" else kind
             lines = [one for one in body if not _PLACE.search(one)]
             places = [one for one in body if _PLACE.search(one)]
-            given = f"(ptr %{APART}context){attributes}"
-            yield f'define dso_local {made} @{begun[2]}{given} section "xdp" {{'
+            parameters = f"(ptr %{ADDED}context){attributes}"
+            yield f'define dso_local {made} @{begun[2]}{parameters} section "xdp" {{'
             yield from self._head(begun[3], made, [_DEBUG.sub("", one) for one in places], lines[0])
             if kind == "void":
                 lines = [re.sub(r"^  ret void\b", "  ret i32 0", one) for one in lines]
@@ -317,7 +320,7 @@ class _Wrapping:
                 continue
             made = rewrite_line(_EXTENDED.sub(r"\1", _DEBUG.sub("", line)))
             if made.unsupported is not None:
-                known = self._apart.setdefault((name, block), Counter())
+                known = self._unsupported.setdefault((name, block), Counter())
                 known[f"{made.unsupported}; counted as unsigned"] += 1
             if made.calls is not None:
                 self._called[made.calls[0]] = made.calls[1]
@@ -341,7 +344,7 @@ class _Wrapping:
             self._declared.setdefault(name, f"declare void @{called[1]}(...)")
 
     def _head(self, parameters: str, kind: str, places: list[str], first: str) -> Iterator[str]:
-        """Yield the wrapper's blocks, with all local variables of fixed size."""
+        """Yield the wrapper's blocks, which define all local variables of constant size."""
         names = [
             found[1] for one in split_at_commas(parameters) if (found := _PARAMETER.search(one))
         ]
@@ -349,7 +352,7 @@ class _Wrapping:
             raise InputError(self._file, "internal error: parameters are not understood")
         packet = _PACKETS.search(self._text) if self._entry.click else None
         label = _LABEL.match(first)
-        yield f"{APART}head:"
+        yield f"{ADDED}head:"
         yield from places
         size = MBUF if self._entry.dpdk else int(packet[1]) if packet else 0
         yield from head(self._entry, names, size, label[1] if label else "", kind)
