@@ -1,15 +1,15 @@
-"""What `slowpath chain optimize` knew before it had to be killed."""
+"""Results of `slowpath chain optimize` if its worker process hangs and is killed."""
 
 import json
 import time
 from collections.abc import Iterator
+from itertools import islice
 
 import pytest
 
-from slowpath.chain.run import ChainOptions, optimize
+from slowpath.app import app
 from slowpath.core.engine import chains
 from slowpath.core.errors import ExitCode
-from slowpath.core.formats import JSON, Reporter
 from slowpath.core.jobs import Message
 from slowpath.core.jobs.stopping import Stopping
 from support import ROOT
@@ -19,25 +19,23 @@ CHAIN = str(ROOT / "examples/chain/chain.yaml")
 NOT_YET = "there was no time to rewrite it"
 
 
-def killed_behind(messages: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rewriting says so much, and then nothing, however long it takes."""
+def report_until_killed(
+    messages: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> dict[str, object]:
+    """Return the report on the load balancer if rewriting hangs after a number of messages."""
     rewrite = chains.rewrite_messages
 
-    def endless(
+    def hang(
         subject: chains.ChainSubject, rewriting: chains.Rewriting, stopping: Stopping
     ) -> Iterator[Message]:
-        all_said = rewrite(subject, rewriting, stopping)
-        said = (message for message in all_said if message[0] == "rewritten")
-        yield from (message for message, _ in zip(said, range(messages), strict=False))
+        sent = rewrite(subject, rewriting, stopping)
+        rewritten = (message for message in sent if message[0] == "rewritten")
+        yield from islice(rewritten, messages)
         time.sleep(600)
 
-    monkeypatch.setattr(chains, "rewrite_messages", endless)
-
-
-def ended(capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
-    """The load balancer in the report, of a command that was out of time."""
-    options = ChainOptions(CHAIN, "trust", Reporter("json", {"json": JSON}), deadline_seconds=5)
-    assert optimize(options) is ExitCode.UNDECIDED
+    monkeypatch.setattr(chains, "rewrite_messages", hang)
+    words = ["chain", "optimize", CHAIN, "--trust", "--packets", "0", "--deadline", "5"]
+    assert app([*words, "--format", "json"]) == ExitCode.UNDECIDED
     text = capsys.readouterr().out
     check("chain", text)
     report = json.loads(text)
@@ -48,9 +46,9 @@ def ended(capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
 def test_programs_that_were_rewritten_are_kept(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # What is known first, and behind the only program that packets reach from another one.
-    killed_behind(2, monkeypatch)
-    balancer = ended(capsys)
+    # The first message has only facts; the second follows the load balancer, which is the only
+    # program that gets packets from another program.
+    balancer = report_until_killed(2, monkeypatch, capsys)
     assert balancer["proved"]
     assert balancer["instructions_after"] != balancer["instructions_before"]
     assert NOT_YET not in str(balancer["remarks"])
@@ -59,8 +57,7 @@ def test_programs_that_were_rewritten_are_kept(
 def test_facts_are_kept_where_nothing_was_rewritten(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    killed_behind(1, monkeypatch)
-    balancer = ended(capsys)
+    balancer = report_until_killed(1, monkeypatch, capsys)
     assert balancer["facts"]
     assert balancer["remarks"] == [NOT_YET]
     assert balancer["instructions_after"] == balancer["instructions_before"]

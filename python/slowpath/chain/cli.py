@@ -25,21 +25,21 @@ from slowpath.core.command import (
 )
 from slowpath.core.formats import JSON, OUTPUT, STABLE, Formats
 
-KNOWLEDGE = Heading("What is known")
-REWRITING = Heading("How to rewrite")
-COMPARED = Heading("What is compared")
+_KNOWLEDGE = Heading("What is known")
+_REWRITING = Heading("How to rewrite")
+_COMPARED = Heading("What is compared")
 _FACTS = Formats("slowpath.chain.report", table="facts_report", json=JSON)
 _OPTIMIZE = Formats("slowpath.chain.report", table="optimized_report", json=JSON)
 _PLAN = Formats("slowpath.chain.plan", table="plan_report", json=JSON)
 _VERIFY = Formats("slowpath.chain.verify", table="verify_report", json=JSON)
 
 
-def _bound(given: Namespace) -> int:
+def _bound(options: Namespace) -> int:
     from slowpath.bounds.run import Output
     from slowpath.chain.run import bound
 
-    output = Output(FORMATS.reporter(given.format), given.pcap, given.verbose, "chain bound")
-    return bound(given.chain, written_options(given, [given.chain]), output)
+    output = Output(FORMATS.reporter(options.format), options.pcap, options.verbose, "chain bound")
+    return bound(options.chain, written_options(options, [options.chain]), output)
 
 
 BOUND = Command(
@@ -52,7 +52,7 @@ BOUND = Command(
     ),
     (
         argument("CHAIN", "Chain description (*.yaml)."),
-        *(one for one in ANALYSIS if one not in (SECTION, PROG_NAME, MAP_ABI)),
+        *(option for option in ANALYSIS if option not in (SECTION, PROG_NAME, MAP_ABI)),
         *REPORTING,
     ),
     _bound,
@@ -62,6 +62,11 @@ _CHAIN_OR_PROGRAM = argument(
     "Chain description (*.yaml), or a BPF object or C source, which is a chain of one program.",
 )
 _LIMITS = Heading("How long to work")
+_MEMORY = _LIMITS.option(
+    "--memory SIZE",
+    "Stop if the command takes more memory than this (500M, 2G; default: half of the "
+    "memory that is free when the command starts).",
+)
 _WORK: tuple[Option, ...] = (
     CFLAGS,
     BTF,
@@ -70,11 +75,7 @@ _WORK: tuple[Option, ...] = (
         "Stop after this time with the results so far (default: 60; 0: no limit).",
         type=float,
     ),
-    _LIMITS.option(
-        "--memory SIZE",
-        "Stop if the command takes more memory than this (500M, 2G; default: half of the "
-        "memory that is free when the command starts).",
-    ),
+    _MEMORY,
 )
 _HTML = OUTPUT.option(
     "--html FILE",
@@ -84,7 +85,7 @@ _HTML = OUTPUT.option(
 
 
 _KNOWN: tuple[Option, ...] = (
-    KNOWLEDGE.option(
+    _KNOWLEDGE.option(
         "--assume FACT",
         "Assume a fact about every packet that arrives at the first program, in the notation "
         "of slowpath chain facts: 'length >= 64', 'bytes 12-13 = 0800', 'byte 14 & f0 = 40'. "
@@ -92,21 +93,14 @@ _KNOWN: tuple[Option, ...] = (
         action="append",
         default=[],
     ),
-    KNOWLEDGE.option(
+    _KNOWLEDGE.option(
         "--maps FILE",
         "Read content of maps (TOML or JSON) that no program writes. The control plane must "
         "raise a generation before it changes this content.",
     ),
-    RECEIVE._replace(group=KNOWLEDGE),
+    RECEIVE._replace(group=_KNOWLEDGE),
     SET,
 )
-
-
-def _facts(given: Namespace) -> int:
-    from slowpath.chain.options import make_job
-    from slowpath.chain.run import find_facts
-
-    return find_facts(make_job(given, None, None, _FACTS.reporter(given.format)))
 
 
 FACTS = Command(
@@ -125,21 +119,8 @@ FACTS = Command(
         _HTML,
         _FACTS.option(STABLE),
     ),
-    _facts,
+    _FACTS.call("slowpath.chain.run:find_facts"),
 )
-
-
-def _optimize(given: Namespace) -> int:
-    from slowpath.chain.options import make_job, read_targets
-    from slowpath.chain.run import optimize
-
-    trusts = given.trust or given.fuse
-    report = _OPTIMIZE.reporter(given.format)
-    job = make_job(given, "trust" if trusts else "guard", given.output, report)
-    job = job._replace(targets=read_targets(given.target))
-    return optimize(job._replace(fuse=given.fuse, packets=max(given.packets, 0)))
-
-
 OPTIMIZE = Command(
     (
         "Rewrite the programs of a chain for the packets that reach them: remove checks that "
@@ -154,11 +135,11 @@ OPTIMIZE = Command(
     (
         _CHAIN_OR_PROGRAM,
         *_WORK,
-        REWRITING.flag(
+        _REWRITING.flag(
             "--trust",
             "Omit the checks at the entry; the program is then correct behind this chain only.",
         ),
-        REWRITING.flag(
+        _REWRITING.flag(
             "--fuse", "Fuse all programs into one, to be loaded instead of them; implies --trust."
         ),
         GUARANTEE.option(
@@ -174,7 +155,7 @@ OPTIMIZE = Command(
             "Write the objects of rewritten programs to this folder, each named after its "
             "program (default: not written).",
         ),
-        REWRITING.option(
+        _REWRITING.option(
             "--packets N",
             "Run N packets that earlier programs let through in the original and the "
             "rewritten program, compare the results, and time both; needs the running kernel "
@@ -185,17 +166,9 @@ OPTIMIZE = Command(
         _HTML,
         _OPTIMIZE.option(STABLE),
     ),
-    _optimize,
+    _OPTIMIZE.call("slowpath.chain.run:optimize"),
 )
-
-
-def _plan(given: Namespace) -> int:
-    from slowpath.chain.plan import make_plan_options, plan
-
-    return plan(make_plan_options(given), _PLAN.reporter(given.format))
-
-
-_HOW = Heading("How to plan")
+_PLANNING = Heading("How to plan")
 PLAN = Command(
     (
         "Find the program variants that are worthwhile on the paths of a network.",
@@ -218,27 +191,27 @@ PLAN = Command(
             type=within(float, 0, 1e9),
             default=60.0,
         ),
-        next(one for one in _WORK if "--memory" in one.names),
-        _HOW.flag(
+        _MEMORY,
+        _PLANNING.flag(
             "--trust",
             "Omit the checks at the entry of variants; they are then correct on these paths only.",
         ),
-        _HOW.option(
+        _PLANNING.option(
             "--variants K",
             "Generate at most K rewritten variants of a node's program (default: %(default)s).",
             type=within(int, 1, 64),
             default=2,
         ),
-        _HOW.flag(
+        _PLANNING.flag(
             "--neighbours",
             "Use only facts that the directly preceding program establishes for any input, "
             "instead of facts of the whole path.",
         ),
-        _HOW.option(
+        _PLANNING.option(
             "--cache DIR",
             "Cache results in this folder (default: slowpath/plan in $XDG_CACHE_HOME or ~/.cache).",
         ),
-        _HOW.flag("--no-cache", "Neither read nor write cached results."),
+        _PLANNING.flag("--no-cache", "Neither read nor write cached results."),
         OUTPUT.option(
             "-o, --output DIR",
             "Write the objects of variants to this folder, as NODE.VARIANT.bpf.o (default: "
@@ -246,17 +219,8 @@ PLAN = Command(
         ),
         _PLAN.option(STABLE),
     ),
-    _plan,
+    _PLAN.call("slowpath.chain.plan:plan"),
 )
-
-
-def _verify(given: Namespace) -> int:
-    from slowpath.chain.options import make_verify_options
-    from slowpath.chain.verify import verify
-
-    return verify(make_verify_options(given), _VERIFY.reporter(given.format))
-
-
 VERIFY = Command(
     (
         "Prove that the programs of two objects do the same, or show a packet for which they "
@@ -270,18 +234,18 @@ VERIFY = Command(
     (
         argument("FIRST", "BPF object or C source."),
         argument("SECOND", "BPF object or C source to compare with FIRST."),
-        COMPARED.option(
+        _COMPARED.option(
             "--program NAME",
             "Compare the programs with this name (default: the only XDP program). With "
             "--chain, the program of the chain that both replace (default: its last one).",
         ),
-        COMPARED.option(
+        _COMPARED.option(
             "--chain FILE",
             "Compare both as replacements for a program of this chain (*.yaml), for packets "
             "that pass the programs in front.",
         ),
         *_WORK,
-        KNOWLEDGE.option(
+        _KNOWLEDGE.option(
             "--assume FACT",
             "Assume a fact about packets, in the notation of slowpath chain facts: 'length "
             ">= 64', 'bytes 12-13 = 0800', 'byte 14 & f0 = 40'. With --chain, about packets that "
@@ -289,10 +253,10 @@ VERIFY = Command(
             action="append",
             default=[],
         ),
-        RECEIVE._replace(group=KNOWLEDGE),
+        RECEIVE._replace(group=_KNOWLEDGE),
         _VERIFY.option(STABLE),
     ),
-    _verify,
+    _VERIFY.call("slowpath.chain.verify:verify"),
 )
 CHAIN = Group(
     ("Analyse and optimize programs that run one after another on the same packet.",),

@@ -1,4 +1,4 @@
-"""Facts about packets as text, with the lines that establish them."""
+"""Text for facts about packets, the lines that establish them, and the changes they allow."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -8,8 +8,8 @@ from slowpath.chain.report_types import CallResult, Dropped, LoopRounds, SourceL
 from slowpath.core.printable import one_line
 from slowpath.core.programs.packet import find_headers
 
-_SHOWN = 3  # maximum number of lines shown per fact
-_DIGITS = 32  # maximum number shown of a value
+_SHOWN = 3  # maximum number of source lines shown per fact
+_DIGITS = 32  # maximum number of hexadecimal digits shown of a value
 ASSUMED = "assumed"
 """Text shown in place of source lines for an assumed fact."""
 
@@ -26,39 +26,33 @@ def _plain_text(fact: Fact) -> str:
             return f"{fact['min']} to {fact['max']} bytes"
         case "headroom" | "metadata":
             least, most = fact["min"], fact["max"]
-            what = "head room" if fact["kind"] == "headroom" else "metadata"
-            return (
-                f"{what} of {least} bytes"
-                if least == most
-                else f"{what} of {least} to {most} bytes"
-            )
+            room = "head room" if fact["kind"] == "headroom" else "metadata"
+            return f"{room} of {least if least == most else f'{least} to {most}'} bytes"
         case "bytes":
             value = fact["value"]
-            end = fact["offset"] + len(value) // 2 - 1
-            where = _range(fact["offset"], end)
             shown = value if len(value) <= _DIGITS else f"{value[: _DIGITS - 2]}.."
-            return f"{where} = {shown}"
+            return f"{range_text(fact['offset'], len(value) // 2)} = {shown}"
         case "bits":
             return f"byte {fact['offset']} & {fact['mask']} = {fact['value']}"
         case "values":
-            where = _range(fact["offset"], fact["offset"] + fact["bytes"] - 1)
-            return f"{where} in {{{', '.join(fact['values'])}}}"
+            values = ", ".join(fact["values"])
+            return f"{range_text(fact['offset'], fact['bytes'])} in {{{values}}}"
         case "equal":
-            first = _range(fact["offset"], fact["offset"] + fact["bytes"] - 1)
-            return f"{first} = {_range(fact['other'], fact['other'] + fact['bytes'] - 1)}"
+            first, second = (range_text(fact[at], fact["bytes"]) for at in ("offset", "other"))
+            return f"{first} = {second}"
 
 
-def _range(first: int, last: int) -> str:
-    return f"byte {first}" if first == last else f"bytes {first}-{last}"
+def range_text(first: int, length: int) -> str:
+    """Format a range of packet bytes: `byte 23`, `bytes 12-13`."""
+    return f"byte {first}" if length == 1 else f"bytes {first}-{first + length - 1}"
 
 
 def headers_text(facts: Sequence[Fact]) -> str:
-    """Return the headers that the facts show packets to have: `Ethernet, IPv6 at 14`."""
+    """Return the protocol headers that follow from the facts: `Ethernet at 0, IPv6 at 14`."""
     known = dict[int, int]()
     for fact in facts:
         if fact["kind"] == "bytes":
-            for place, byte in enumerate(bytes.fromhex(fact["value"])):
-                known[fact["offset"] + place] = byte
+            known |= enumerate(bytes.fromhex(fact["value"]), fact["offset"])
         elif fact["kind"] == "bits":
             # Partly known bytes matter only for the IP version, which is half a byte.
             known.setdefault(fact["offset"], int(fact["value"], 16))
@@ -67,7 +61,7 @@ def headers_text(facts: Sequence[Fact]) -> str:
 
 
 def lines_text(lines: Sequence[SourceLine]) -> str:
-    """Format source lines: `firewall.c:41, 52`; only the first of many."""
+    """Format source lines: `firewall.c:41, 52; 2 more`."""
     files = dict[str, list[str]]()
     for line in lines[:_SHOWN]:
         files.setdefault(Path(line["file"]).name, []).append(str(line["line"]))
@@ -77,7 +71,7 @@ def lines_text(lines: Sequence[SourceLine]) -> str:
 
 
 def decided_branches(dropped: Iterable[Dropped]) -> Iterator[Dropped]:
-    """Yield the branches that facts decide: the first of each source line and outcome."""
+    """Yield the branches that facts decide; one for each source line and outcome."""
     seen = set[tuple[str, int, str]]()
     for one in dropped:
         if not is_branch(one):
@@ -90,16 +84,16 @@ def decided_branches(dropped: Iterable[Dropped]) -> Iterator[Dropped]:
 
 
 def because(dropped: Dropped) -> str:
-    """Return the facts behind a change: `bytes 12-13, 20; length`."""
+    """Return the properties of packets and maps that a change relies on: `bytes 12-13, 20`."""
     ranges = list[str]()
     offsets = dropped["bytes"]
     start = 0
-    for place, offset in enumerate(offsets):
-        if place + 1 < len(offsets) and offsets[place + 1] == offset + 1:
+    for end, offset in enumerate(offsets, 1):
+        if end < len(offsets) and offsets[end] == offset + 1:
             continue
         first = offsets[start]
         ranges.append(str(first) if first == offset else f"{first}-{offset}")
-        start = place + 1
+        start = end
     parts = [f"byte{'s' if len(offsets) > 1 else ''} {', '.join(ranges)}"] if ranges else []
     parts += ["length"] if dropped["length"] else []
     parts += ["room"] if dropped["room"] else []
@@ -107,7 +101,7 @@ def because(dropped: Dropped) -> str:
 
 
 def used(fact: Fact, dropped: Iterable[Dropped]) -> Iterator[Dropped]:
-    """Yield the changes that depend on a fact, perhaps among others."""
+    """Yield the changes that depend on a fact, alone or with other facts."""
     if fact["kind"] == "length":
         yield from (one for one in dropped if one["length"])
         return
@@ -117,10 +111,10 @@ def used(fact: Fact, dropped: Iterable[Dropped]) -> Iterator[Dropped]:
     first, length = fact["offset"], fact.get("bytes", 1)
     if fact["kind"] == "bytes":
         length = len(fact["value"]) // 2
-    places = set(range(first, first + length))
+    offsets = set(range(first, first + length))
     if fact["kind"] == "equal":
-        places |= set(range(fact["other"], fact["other"] + length))
-    yield from (one for one in dropped if not places.isdisjoint(one["bytes"]))
+        offsets |= set(range(fact["other"], fact["other"] + length))
+    yield from (one for one in dropped if not offsets.isdisjoint(one["bytes"]))
 
 
 def is_branch(dropped: Dropped) -> bool:
@@ -154,7 +148,7 @@ def result_text(result: CallResult) -> str:
 
 
 def arrivals_text(program: ChainProgram) -> str:
-    """Return a sentence about the packets that arrive at a program."""
+    """Describe the packets that arrive at a program, by their headers."""
     if not program["reached"]:
         return "no packet arrives"
     headers = headers_text(program["facts"])

@@ -2,9 +2,9 @@
 
 A guarantee counts the work of one program for packets that reach it in the chain. On targets that
 count components, the whole chain is analysed and only the work of this program counts. On targets
-that compile, the program is analysed alone, under the facts about packets that arrive. If packets
-are assumed or map content is given, both guarantees hold for such packets and, where maps are
-frozen, for this content.
+that compile programs, the program is analysed alone, under the facts about packets that arrive. If
+`--assume` or `--maps` is given, both guarantees hold only for such packets and for this content of
+frozen maps.
 """
 
 import time
@@ -34,22 +34,22 @@ _UNITS = {"bitrate": "bit/s", "packetrate": "packets/s"}
 
 
 class GuaranteeRequest(NamedTuple):
-    """A chain with rewritten programs, and the analysis requested for it."""
+    """A chain with rewritten programs, and options of their analyses."""
 
     subject: chains.ChainSubject
     loaded: LoadedChain
-    objects: Sequence[bytes | None]  # of rewritten programs; None: not rewritten
+    objects: Sequence[bytes | None]  # rewritten object of each program; None: not rewritten
     targets: Sequence[str]
-    seconds: float | None  # for all analyses together
-    memory: int | None  # in bytes
+    seconds: float | None  # time limit for all analyses together
+    memory: int | None  # memory limit in bytes
     btf: KernelBtf
-    known: chains.ChainKnowledge  # applies to the original programs
+    known: chains.ChainKnowledge  # names maps as the original programs do
     watch: WorkWatch
-    receive: str | None = None  # delivery of packets; None: as on any device
+    receive: str | None = None  # receiving environment; None: any device
 
     @property
-    def said(self) -> list[str]:
-        """Restrictions of the guarantees, in words."""
+    def restrictions(self) -> list[str]:
+        """Restrictions of the guarantees to some packets and map content, in words."""
         members = self.loaded.chain.members
         names = [
             name if len(members) == 1 else f"{members[member][0]}:{name}"
@@ -66,7 +66,7 @@ class GuaranteeRequest(NamedTuple):
 def known_facts(
     programs: Sequence[ChainProgram], assumed: Sequence[str], maps: MapsFile | None
 ) -> chains.ChainKnowledge:
-    """Return the facts known before runs: assumptions about packets, and frozen maps."""
+    """Return the assumed facts about packets and the content of maps that programs rely on."""
     frozen, generations = set[tuple[int, str]](), list[tuple[int, str]]()
     for member, program in enumerate(programs):
         frozen |= {(member, one["map"]) for one in program["frozen"] if one["why_not"] is None}
@@ -76,102 +76,109 @@ def known_facts(
     return chains.ChainKnowledge(assumed, maps, frozenset(frozen), generations)
 
 
-def find_guarantees(about: GuaranteeRequest, stopping: Stopping) -> list[list[Guarantee]]:
+def find_guarantees(request: GuaranteeRequest, stopping: Stopping) -> list[list[Guarantee]]:
     """Return the guarantees of each program; empty for programs that stay unchanged.
 
     Raises:
         InputError: if the description names an invalid target.
     """
-    found = list[list[Guarantee]]([] for _ in about.objects)
-    if not about.targets:
+    found = list[list[Guarantee]]([] for _ in request.objects)
+    if not request.targets:
         return found
-    own = targets_of(about.loaded)
-    asked = [
+    device_targets = targets_of(request.loaded)
+    pairs = [
         (member, target)
-        for member, data in enumerate(about.objects)
+        for member, data in enumerate(request.objects)
         if data is not None
-        for target in _targets(about, own, member)
+        for target in _targets(request, device_targets, member)
     ]
-    until = None if about.seconds is None else time.monotonic() + about.seconds
-    for number, (member, target) in enumerate(asked):
-        # Divide the remaining time evenly among the remaining analyses.
-        left = None if until is None else max(until - time.monotonic(), 0)
-        share = None if left is None else left / (len(asked) - number)
-        found[member] += _on_target(about, member, target, share, stopping)
+    for (member, target), seconds in zip(
+        pairs, _time_shares(request.seconds, len(pairs)), strict=True
+    ):
+        found[member] += _on_target(request, member, target, seconds, stopping)
     return found
 
 
-def _targets(about: GuaranteeRequest, own: dict[str, str], member: int) -> Sequence[str]:
+def _time_shares(seconds: float | None, analyses: int) -> Iterator[float | None]:
+    """Yield the time limit of each analysis: an even share of the time that is left by then."""
+    until = None if seconds is None else time.monotonic() + seconds
+    for remaining in range(analyses, 0, -1):
+        yield None if until is None else max(until - time.monotonic(), 0) / remaining
+
+
+def _targets(
+    request: GuaranteeRequest, device_targets: dict[str, str], member: int
+) -> Sequence[str]:
     """Return the targets of a program: its device's target if the description names one."""
-    chain = about.loaded.chain
+    chain = request.loaded.chain
     for device in chain.devices:
-        if device in own and member in chain.on_device(device):
-            return [own[device]]
-    return about.targets
+        if device in device_targets and member in chain.on_device(device):
+            return [device_targets[device]]
+    return request.targets
 
 
 def _on_target(
-    about: GuaranteeRequest, member: int, name: str, seconds: float | None, stopping: Stopping
+    request: GuaranteeRequest, member: int, name: str, seconds: float | None, stopping: Stopping
 ) -> Iterator[Guarantee]:
     """Yield the guarantees, and the estimate if any, of a program on a target."""
-    file = about.loaded.file
-    written = WrittenOptions(target=name, memory=about.memory)
+    loaded, about = request.loaded, request.restrictions
+    written = WrittenOptions(target=name, memory=request.memory)
     if choose_target(name).counters is not None:
-        written = written._replace(receive=about.receive)
-    request = read_request([file], written)
-    target = request.target
+        written = written._replace(receive=request.receive)
+    analysis = read_request([loaded.file], written)
+    target = analysis.target
     metrics = target.counters or METRICS
     try:
-        both = [_object(about, member, target, rewritten=rewritten) for rewritten in (False, True)]
+        both = [_combine(request, member, target, rewritten=one) for one in (False, True)]
     except InputError as problem:
-        yield _unknown(target.name, metrics[0], problem.reason, about.said)
+        yield _unknown(target.name, metrics[0], problem.reason, about)
         return
     tasks = [
-        Task(file, found, about.loaded.size, entry, target.name, metric)
+        Task(loaded.file, found, loaded.size, entry, target.name, metric)
         for metric in metrics
         for found, entry in both
     ]
-    (called, _, _) = about.loaded.chain.members[member]
-    looking = PartWatcher(about.watch, f"{called} on {target.name}")
-    audience = RunContext(stopping, lambda *_: looking)
-    until = None if seconds is None else time.monotonic() + seconds
-    results = list[Result]()
-    with Analyst(tasks, target, request.options, about.btf, audience) as analyst:
-        for number in range(len(tasks)):
-            left = None if until is None else max(until - time.monotonic(), 0)
-            share = None if left is None else left / (len(tasks) - number)
-            results.append(analyst.analyse(number, share).result)
+    watcher = PartWatcher(request.watch, f"{loaded.chain.members[member][0]} on {target.name}")
+    context = RunContext(stopping, lambda *_: watcher)
+    with Analyst(tasks, target, analysis.options, request.btf, context) as analyst:
+        shares = _time_shares(seconds, len(tasks))
+        results = [analyst.analyse(task, share).result for task, share in enumerate(shares)]
     for number, metric in enumerate(metrics):
         before, after = results[2 * number : 2 * number + 2]
-        yield _guarantee(target.name, metric, before, after, about.said)
+        yield _guarantee(target.name, metric, before, after, about)
         if number == 0 and target.machine is not None:
-            yield _estimate(target.name, before, after, about.said)
+            yield _estimate(target.name, before, after, about)
 
 
-def _object(
-    about: GuaranteeRequest, member: int, target: Target, *, rewritten: bool
+def _combine(
+    request: GuaranteeRequest, member: int, target: Target, *, rewritten: bool
 ) -> tuple[Object, ProgramInfo]:
-    """Return the object to analyse: the original chain, or the chain with rewritten programs.
+    """Combine the original or the rewritten programs into one object to analyse.
+
+    Returns the object with its only program, in which only the work of program number `member`
+    counts.
 
     Raises:
         InputError: if the programs do not fit together.
     """
-    subject = about.subject
-    (name, _, _) = about.loaded.chain.members[member]
-    known = about.known if rewritten else about.known._replace(generations=())
+    subject = request.subject
+    (name, _, _) = request.loaded.chain.members[member]
+    known = request.known if rewritten else request.known._replace(generations=())
     start = chains.known_start(subject, known)
     if rewritten:
-        pairs = zip(subject.objects, about.objects, strict=True)
+        pairs = zip(subject.objects, request.objects, strict=True)
         objects = [_replaced(subject.file, pair, data) for pair, data in pairs]
         subject = subject._replace(objects=objects)
-    make = chains.with_arriving_packets if target.compiles else chains.combine_for
-    found = make(subject, name, member, compiled_of(about.loaded), start)
+    combine = chains.with_arriving_packets if target.compiles else chains.combine_for
+    found = combine(subject, name, member, compiled_of(request.loaded), start)
     (entry,) = programs(found) or []
     return found, entry
 
 
 def _replaced(file: str, original: tuple[Object, int], data: bytes | None) -> tuple[Object, int]:
-    """Return the object to load instead of the original, with the program's number in it.
+    """Return the object to load instead of the original, and the program's number in it.
+
+    `data` is the rewritten object; None: the program stays unchanged.
 
     Raises:
         InputError: if the rewritten object cannot be read.
@@ -180,80 +187,13 @@ def _replaced(file: str, original: tuple[Object, int], data: bytes | None) -> tu
         return original
     found, number = original
     (name,) = [one.name for one in programs(found) or [] if one.number == number]
-    read = read_object(file, data)
-    (same,) = [one.number for one in programs(read) or [] if one.name == name]
-    return read, same
-
-
-def _guarantee(
-    target: str, metric: str, before: Result, after: Result, about: list[str]
-) -> Guarantee:
-    values = [_value(result, metric) for result in (before, after)]
-    known = [result["guarantee"] for result in (before, after)]
-    return {
-        "target": target,
-        "unit": _UNITS.get(metric, metric),
-        "guaranteed": True,
-        "before": values[0],
-        "after": values[1],
-        "exact": all(one is not None and one["exact"] for one in known),
-        "bottlenecks": [None if one is None else one["bottleneck"] for one in known],
-        "reasons": _reasons(before, after),
-        "about": about,
-        "assumptions": _assumptions(before, after),
-    }
-
-
-def _value(result: Result, metric: str) -> float | None:
-    """Return the guaranteed number, if any."""
-    guarantee = result["guarantee"]
-    if guarantee is None:
-        return None
-    rate = as_metric(metric)
-    if rate is not None:
-        return metric_rate(guarantee, rate)
-    return counted(guarantee["counts"] or {}, metric)[1]
-
-
-def _estimate(target: str, before: Result, after: Result, said: list[str]) -> Guarantee:
-    """Return the estimated time of the slowest path in the program."""
-    both = [result["estimate"] for result in (before, after)]
-    why = [note for result in (before, after) for note in result["notes"] or []]
-    about = [note.removeprefix("estimates: ") for note in why if note.startswith("estimates:")]
-    return {
-        "target": target,
-        "unit": "ns",
-        "guaranteed": False,
-        "before": both[0]["program_ns"] if both[0] else None,
-        "after": both[1]["program_ns"] if both[1] else None,
-        "exact": False,
-        "bottlenecks": [None, None],
-        "reasons": list(dict.fromkeys([*_reasons(before, after), *about])),
-        "about": said,
-        "assumptions": _assumptions(before, after),
-    }
-
-
-def _reasons(before: Result, after: Result) -> list[str]:
-    """Return the reasons why a value is not known."""
-    first, second = (_why_not(result) for result in (before, after))
-    if first == second:
-        return [] if first is None else [first]
-    pairs = (("before", first), ("after", second))
-    return [f"{when}: {reason}" for when, reason in pairs if reason is not None]
-
-
-def _why_not(result: Result) -> str | None:
-    """Return the reason why a result has no guarantee, or none known to be exact."""
-    guarantee = result["guarantee"]
-    return result["error"] if guarantee is None else guarantee["stopped"]
-
-
-def _assumptions(before: Result, after: Result) -> list[str]:
-    return list(dict.fromkeys([*before["assumptions"], *after["assumptions"]]))
+    rewritten = read_object(file, data)
+    (new_number,) = [one.number for one in programs(rewritten) or [] if one.name == name]
+    return rewritten, new_number
 
 
 def _unknown(target: str, metric: str, why: str, about: list[str]) -> Guarantee:
+    """Return a guarantee without values, for the reason `why`."""
     return {
         "target": target,
         "unit": _UNITS.get(metric, metric),
@@ -266,6 +206,66 @@ def _unknown(target: str, metric: str, why: str, about: list[str]) -> Guarantee:
         "about": about,
         "assumptions": [],
     }
+
+
+def _guarantee(
+    target: str, metric: str, before: Result, after: Result, about: list[str]
+) -> Guarantee:
+    known = [result["guarantee"] for result in (before, after)]
+    return {
+        **_unknown(target, metric, "", about),
+        "before": _value(before, metric),
+        "after": _value(after, metric),
+        "exact": all(one is not None and one["exact"] for one in known),
+        "bottlenecks": [None if one is None else one["bottleneck"] for one in known],
+        "reasons": _reasons(before, after),
+        "assumptions": _assumptions(before, after),
+    }
+
+
+def _value(result: Result, metric: str) -> float | None:
+    """Return the guaranteed value of a metric, if any."""
+    guarantee = result["guarantee"]
+    if guarantee is None:
+        return None
+    rate = as_metric(metric)
+    if rate is not None:
+        return metric_rate(guarantee, rate)
+    return counted(guarantee["counts"] or {}, metric)[1]
+
+
+def _estimate(target: str, before: Result, after: Result, about: list[str]) -> Guarantee:
+    """Return the estimated time of the slowest path in the program."""
+    both = [result["estimate"] for result in (before, after)]
+    notes = [note for result in (before, after) for note in result["notes"] or []]
+    why = [note.removeprefix("estimates: ") for note in notes if note.startswith("estimates:")]
+    return {
+        **_unknown(target, "ns", "", about),
+        "guaranteed": False,
+        "before": both[0]["program_ns"] if both[0] else None,
+        "after": both[1]["program_ns"] if both[1] else None,
+        "reasons": list(dict.fromkeys([*_reasons(before, after), *why])),
+        "assumptions": _assumptions(before, after),
+    }
+
+
+def _reasons(before: Result, after: Result) -> list[str]:
+    """Return the reasons why a value is not known or not exact."""
+    first, second = (_why_not(result) for result in (before, after))
+    if first == second:
+        return [] if first is None else [first]
+    pairs = (("before", first), ("after", second))
+    return [f"{when}: {reason}" for when, reason in pairs if reason is not None]
+
+
+def _why_not(result: Result) -> str | None:
+    """Return the reason why a result has no guarantee, or why its guarantee is not exact."""
+    guarantee = result["guarantee"]
+    return result["error"] if guarantee is None else guarantee["stopped"]
+
+
+def _assumptions(before: Result, after: Result) -> list[str]:
+    return list(dict.fromkeys([*before["assumptions"], *after["assumptions"]]))
 
 
 _RATES: dict[str, Metric] = {"bit/s": "bitrate", "packets/s": "packetrate"}
@@ -290,47 +290,38 @@ def _sentence(one: Guarantee) -> str:
     if one["before"] is None and one["after"] is None:
         return f"on {one['target']}, {metric_words(one['unit'])} unknown before and after"
     values = zip((one["before"], one["after"]), one["bottlenecks"], strict=True)
-    before, after = (_text(one, value, bottleneck) for value, bottleneck in values)
-    return f"on {one['target']}, {_which(one)}{before} before, {after} after{_how(one)}"
+    before, after = (_value_with_unit(one, value, bottleneck) for value, bottleneck in values)
+    relation, *certainty = certainty_words(one)
+    suffix = f" ({certainty[0]})" if certainty else ""
+    return f"on {one['target']}, {relation} {before} before, {after} after{suffix}"
 
 
-def _which(one: Guarantee) -> str:
-    if not one["guaranteed"]:
-        return "estimated "
-    return "at least " if one["unit"] in _RATES else "at most "
-
-
-def _how(one: Guarantee) -> str:
-    if one["exact"]:
-        return " (exact)"
-    return " (under conditions)" if one["assumptions"] else ""
-
-
-def how(one: Guarantee) -> str:
-    """Describe how certain the numbers are: `at most, exact`; `estimated`."""
-    words = "exact" if one["exact"] else "under conditions" if one["assumptions"] else ""
-    return ", ".join(filter(None, (_which(one).strip(), words)))
+def certainty_words(one: Guarantee) -> list[str]:
+    """Return words for the certainty of the values: `at most` and `exact`, or `estimated` alone."""
+    relation = "at least" if one["unit"] in _RATES else "at most"
+    certainty = "exact" if one["exact"] else "under conditions" if one["assumptions"] else ""
+    return [relation if one["guaranteed"] else "estimated", *([certainty] if certainty else [])]
 
 
 def unit_words(one: Guarantee) -> str:
-    """Return the quantity that the numbers measure: `memory accesses`, `time in the program`."""
+    """Return the quantity that the values measure: `memory accesses`, `time in the program`."""
     if one["unit"] == "ns":
         return "time in the program"
     return one["unit"] if one["unit"] in _RATES else metric_words(one["unit"])
 
 
-def _text(one: Guarantee, value: float | None, bottleneck: str | None) -> str:
-    counted = value is not None and one["unit"] not in _RATES and one["unit"] != "ns"
-    words = f" {metric_words(one['unit'])}" if counted else ""
+def _value_with_unit(one: Guarantee, value: float | None, bottleneck: str | None) -> str:
+    is_count = value is not None and one["unit"] not in _RATES and one["unit"] != "ns"
+    words = f" {metric_words(one['unit'])}" if is_count else ""
     return f"{value_text(one, value, bottleneck)}{words}"
 
 
 def value_text(one: Guarantee, value: float | None, bottleneck: str | None) -> str:
-    """Format a number with its unit, and a rate with its bottleneck: `20.9 Gbit/s (dram)`."""
+    """Format a count without unit, or a rate with unit and bottleneck: `20.9 Gbit/s (dram)`."""
     if value is None:
         return "unknown"
     unit = one["unit"]
     if unit in _RATES:
-        by = f" ({bottleneck})" if bottleneck else ""
-        return f"{format_rate(value, _RATES[unit])}{by}"
+        limit = f" ({bottleneck})" if bottleneck else ""
+        return f"{format_rate(value, _RATES[unit])}{limit}"
     return f"{value:.1f} ns" if unit == "ns" else f"{value:.0f}"

@@ -23,7 +23,7 @@ class LoadedChain(NamedTuple):
 
     file: str
     chain: chains.Chain
-    members: list[tuple[objects.Object, int]]  # each with the program's number in the object
+    members: list[tuple[objects.Object, int]]  # object of each program, and its number in there
     size: int  # total size of all objects, in bytes
     needs_kernel: bool  # true if a program depends on the kernel's types
     compiled: bool  # true if a program is C source
@@ -33,19 +33,24 @@ class LoadedChain(NamedTuple):
         """Name of the chain, from its file."""
         return Path(self.file).stem
 
+    def subject(self, btf: objects.Btf | None = None) -> chains.ChainSubject:
+        """Return the chain for a kernel with the types `btf`."""
+        return chains.ChainSubject(self.file, self.chain, self.members, btf)
+
 
 def load_chain(
     file: str, clang: Clang, variables: Sequence[str] = (), maps: str | None = None
 ) -> LoadedChain:
-    """Load the chain that a file describes, or a chain of the one program in an object.
+    """Load the chain that a file describes, or a chain of one program if the file is an object.
 
-    `variables` and read-only sections of `maps` are set as by a loader (`chains.configured`).
+    `variables` and read-only sections of `maps` set variables as a loader does
+    (`chains.configured`).
 
     Raises:
         InputError: if the file is not a chain, an object cannot be read, or a variable does not
             exist.
     """
-    text = _described(file) if _is_description(file) else _description(file)
+    text = _read_description(file) if _is_description(file) else _describe_object(file)
     chain = chains.read_chain(file, text)
     loaded = load_members(file, chain, clang)
     members = [(member.object, member.program) for member in loaded]
@@ -53,16 +58,16 @@ def load_chain(
         members = chains.configured(file, chain, members, variables, maps)
     size = sum(len(member.data) for member in loaded)
     needs_kernel = any(member.needs_kernel for member in loaded)
-    compiled = any(is_c(place) for _, place, _ in chain.members)
+    compiled = any(is_c(path) for _, path, _ in chain.members)
     return LoadedChain(file, chain, members, size, needs_kernel, compiled)
 
 
 class ProgramDescription(Protocol):
-    """A description that names programs."""
+    """A description of a chain or topology."""
 
     @property
     def members(self) -> list[tuple[str, str, str | None]]:
-        """Name, file, and name in the file of each program."""
+        """Name of each program, its file, and its name in the file if given."""
 
     @property
     def lines(self) -> list[int]:
@@ -70,37 +75,37 @@ class ProgramDescription(Protocol):
 
 
 class LoadedMember(NamedTuple):
-    """A program that a description names, with its object."""
+    """A program of a chain or topology, with its object."""
 
     object: objects.Object
-    program: int  # its number in the object
-    data: bytes  # the object's file
-    needs_kernel: bool  # true if it depends on the kernel's types
+    program: int  # number of the program in the object
+    data: bytes  # content of the object file
+    needs_kernel: bool  # true if the program depends on the kernel's types
 
 
-def load_members(file: str, described: ProgramDescription, clang: Clang) -> list[LoadedMember]:
-    """Load the programs that a description names.
+def load_members(file: str, description: ProgramDescription, clang: Clang) -> list[LoadedMember]:
+    """Load the programs of the description in `file`.
 
     Raises:
         InputError: if an object cannot be read or lacks the program.
     """
-    if clang.flags and not any(is_c(place) for _, place, _ in described.members):
+    if clang.flags and not any(is_c(path) for _, path, _ in description.members):
         raise InputError(file, "no program is C source (*.c), nothing is compiled with --cflags")
     folder = Path(file).parent
     read = dict[str, tuple[bytes, objects.Object]]()
     loaded = list[LoadedMember]()
-    for (name, place, program), line in zip(described.members, described.lines, strict=True):
-        path = str(folder / place)
+    for member, line in zip(description.members, description.lines, strict=True):
+        path = str(folder / member[1])
         if path not in read:
             data = load_program(path, clang)
             read[path] = data, objects.read_object(path, data)
         data, found = read[path]
-        chosen = _program(file, (name, line), path, found, program)
-        loaded.append(LoadedMember(found, chosen.number, data, chosen.needs_kernel))
+        program = _choose_program(file, member, line, path, found)
+        loaded.append(LoadedMember(found, program.number, data, program.needs_kernel))
     return loaded
 
 
-def _described(file: str) -> str:
+def _read_description(file: str) -> str:
     """Return the text of a description.
 
     Raises:
@@ -114,12 +119,12 @@ def _described(file: str) -> str:
 
 
 def _is_description(file: str) -> bool:
-    """Return true if a file is a description, by its suffix: `.o` and `.c` are programs."""
+    """Return true if the suffix of a file is not that of a program (`.o` or `.c`)."""
     return Path(file).suffix not in {".o", ".c"}
 
 
-def _description(file: str) -> str:
-    """Return the description of a chain of one program."""
+def _describe_object(file: str) -> str:
+    """Return the description of a chain whose only program is that of the object `file`."""
     path = Path(file)
     name = re.sub(r"[^A-Za-z0-9_.-]", "_", path.name.split(".")[0]) or "program"
     return f"schema: 1\nprograms:\n  - name: {name}\n    object: {json.dumps(path.name)}\n"
@@ -128,17 +133,17 @@ def _description(file: str) -> str:
 def plan_for(loaded: LoadedChain, request: Request, known: chains.KnownStart | None = None) -> Plan:
     """Return the analyses of a chain on one target, one for each device of its programs.
 
-    With `known`, they assume this knowledge about packets and maps before the chain runs.
+    With `known`, they assume these facts about arriving packets and this initial content of maps.
 
     Raises:
         InputError: if the programs do not fit together.
     """
     compiled = range(len(loaded.members)) if request.target.compiles else ()
     devices = loaded.chain.devices
-    return Plan([task_of(loaded, device, request, compiled, known) for device in devices], [])
+    return Plan([_task(loaded, device, request, compiled, known) for device in devices], [])
 
 
-def task_of(
+def _task(
     loaded: LoadedChain,
     device: str | None,
     request: Request,
@@ -152,46 +157,52 @@ def task_of(
     Raises:
         InputError: if the programs do not fit together.
     """
-    file, chain = loaded.file, loaded.chain
+    chain = loaded.chain
     name = loaded.label if len(chain.devices) == 1 else f"{loaded.label}@{device or 'device'}"
-    on_it = chain.on_device(device)
-    subject = chains.ChainSubject(file, chain, loaded.members, None)
-    if request.target.compiles and len(on_it) == 1:
-        found = chains.with_arriving_packets(subject, name, on_it[0], compiled, known)
+    members = chain.on_device(device)
+    if request.target.compiles and len(members) == 1:
+        found = chains.with_arriving_packets(loaded.subject(), name, members[0], compiled, known)
     else:
-        found = chains.combine(subject, name, device, compiled, known)
+        found = chains.combine(loaded.subject(), name, device, compiled, known)
     (entry,) = objects.programs(found) or []
     target, metric = request.target.name, request.metric
-    return Task(file, found, loaded.size, entry, target, metric, compiled=loaded.compiled)
+    return Task(loaded.file, found, loaded.size, entry, target, metric, compiled=loaded.compiled)
 
 
-def _program(
-    file: str, member: tuple[str, int], path: str, read: objects.Object, wanted: str | None
+def _choose_program(
+    file: str, member: tuple[str, str, str | None], line: int, path: str, read: objects.Object
 ) -> objects.ProgramInfo:
-    """Return the program that a member of a chain means.
+    """Return the program of an object that a member of a chain or topology runs.
+
+    Args:
+        file: Description, for errors.
+        member: Name of the member, file, and name of the program if given.
+        line: Line of the member in the description.
+        path: File of the object, for errors.
+        read: The object.
 
     Raises:
-        InputError: if the object has no such program, or several.
+        InputError: if the object lacks the program, or has several and the member names none.
     """
-    (name, line) = member
+    (name, _, program) = member
     # A chain made of one object has no description with line numbers.
     name = f"line {line}: {name}" if _is_description(file) else name
     programs = objects.programs(read)
-    meant = meant_by(path, programs, wanted)
-    if isinstance(meant, str):
-        reason = f"{meant}; chains are of these" if programs is None else meant
+    chosen = meant_by(path, programs, program)
+    if isinstance(chosen, str):
+        reason = f"{chosen}; chains are of these" if programs is None else chosen
         raise InputError(file, f"{name}: {reason}")
-    return meant
+    return chosen
 
 
 def plans_of(file: str, written: WrittenOptions, request: Request) -> list[tuple[Request, Plan]]:
     """Return the analyses of a chain, each with its request.
 
-    `written` are the options of `request`. Devices without a target in the description use the
-    target of `request`.
+    `written` has the options that `request` was read from. Devices without a target in the
+    description use the target of `request`.
 
     Raises:
-        OptionError: if an option makes no sense for a target.
+        OptionError: if an option is invalid for a target.
         InputError: if the file is not a chain, a target is invalid, or an object cannot be read.
     """
     loaded = load_chain(file, request.clang, request.options.set, request.options.maps)
@@ -209,21 +220,21 @@ def plans_of(file: str, written: WrittenOptions, request: Request) -> list[tuple
     # All requests share one deadline.
     requests = [one._replace(until=request.until) for one in requests]
     return [
-        (one, Plan([task_of(loaded, device, one, compiled)], []))
+        (one, Plan([_task(loaded, device, one, compiled)], []))
         for one, device in zip(requests, devices, strict=True)
     ]
 
 
 def targets_of(loaded: LoadedChain) -> dict[str, str]:
-    """Return the target of each device with a target in the description: its name or file.
+    """Return the name or file of the target of each device with a target in the description.
 
     Raises:
-        InputError: if a target is invalid or cannot run several programs.
+        InputError: if a target is invalid, or several programs run on a target that runs only one.
     """
     found = dict[str, str]()
     for device, name, line in loaded.chain.targets:
-        described = name.endswith(".toml") or "/" in name
-        target = str(Path(loaded.file).parent / name) if described else name
+        is_file = name.endswith(".toml") or "/" in name
+        target = str(Path(loaded.file).parent / name) if is_file else name
         try:
             known = choose_target(target)
             check_valid(known, target)
@@ -247,19 +258,20 @@ def compiled_of(loaded: LoadedChain) -> list[int]:
 
 
 def conditions_of(loaded: LoadedChain) -> list[list[str]]:
-    """Return the conditions under which compiled programs in front behave as their BPF originals.
+    """Return, for each program, the conditions of `chains.equivalence_conditions`.
 
     Raises:
         InputError: if the description names an invalid target.
     """
-    compiled, members = compiled_of(loaded), loaded.members
-    subject = chains.ChainSubject(loaded.file, loaded.chain, members, None)
+    compiled, subject = compiled_of(loaded), loaded.subject()
     return [
-        chains.equivalence_conditions(subject, member, compiled) for member in range(len(members))
+        chains.equivalence_conditions(subject, member, compiled)
+        for member in range(len(loaded.members))
     ]
 
 
 def _compiled(loaded: LoadedChain, devices: Iterable[tuple[str | None, Target]]) -> list[int]:
+    """Return the numbers of the programs on those devices whose targets compile programs."""
     return [
         member
         for device, target in devices

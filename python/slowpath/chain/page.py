@@ -13,7 +13,7 @@ from slowpath.chain.facts import (
     lines_text,
     maps_text,
 )
-from slowpath.chain.guarantees import how, unit_words, value_text
+from slowpath.chain.guarantees import certainty_words, unit_words, value_text
 from slowpath.chain.page_graphs import (
     Reasons,
     counted,
@@ -34,23 +34,24 @@ from slowpath.chain.report_types import Dropped, Frozen, Graphs, Pair, Proof, So
 from slowpath.core.html.elements import Column, Content, Html, element, join, table
 from slowpath.core.html.page import facts, page
 
-_COLUMNS = [Column("map"), Column("entries", number=True), Column("the program")]
+_MAPS = [Column("map"), Column("entries", number=True), Column("the program")]
 
 
-def known_content(program: ChainProgram) -> Iterator[Html]:
-    """Yield a table of maps with given content, and the conditions on it; nothing without any."""
-    facts_with, relied = program["facts_with"], list(map_conditions(program))
+def _known_content(program: ChainProgram) -> Iterator[Html]:
+    """Yield a table of maps with given content, if any, and the conditions on the content."""
+    facts_with = program["facts_with"]
     if not (program["frozen"] or facts_with):
         return
     yield element("h3", "Known content of maps")
     if program["frozen"]:
-        yield table(_COLUMNS, map(_row, program["frozen"]), stack=True)
+        yield table(_MAPS, map(_map_row, program["frozen"]), stack=True)
     if facts_with:
         yield element("p", f"What holds of packets is for {maps_text(facts_with)} as given.")
-    yield from (element("p", f"{line[:1].upper()}{line[1:]}.") for line in relied)
+    for line in map_conditions(program):
+        yield element("p", f"{line[:1].upper()}{line[1:]}.")
 
 
-def _row(one: Frozen) -> list[str]:
+def _map_row(one: Frozen) -> list[str]:
     uses = "relies on it" if one["used"] else "does not rely on it"
     why_not = one["why_not"]
     return [one["map"], str(one["entries"]), uses if why_not is None else f"not frozen: {why_not}"]
@@ -65,8 +66,8 @@ _GUARANTEE_COLUMNS = [
 ]
 
 
-def guarantee_table(guarantees: Sequence[Guarantee]) -> Iterator[Html]:
-    """Yield the table of guarantees and notes about them; nothing if there are none."""
+def _guarantee_table(guarantees: Sequence[Guarantee]) -> Iterator[Html]:
+    """Yield the table of guarantees, if any, and notes about them."""
     if not guarantees:
         return
     yield element("h3", "Guaranteed before and after")
@@ -74,20 +75,21 @@ def guarantee_table(guarantees: Sequence[Guarantee]) -> Iterator[Html]:
     about = dict.fromkeys(text for one in guarantees for text in one["about"])
     if about:
         yield element("p", f"Both are for {'; '.join(about)}.")
-    said = dict.fromkeys(
+    notes = dict.fromkeys(
         f"{one['target']}: {words}"
         for one in guarantees
         for words in (*one["reasons"], *(f"if {text}" for text in one["assumptions"]))
     )
-    if said:
-        yield element("ul", *(element("li", words) for words in said))
+    if notes:
+        yield element("ul", *(element("li", words) for words in notes))
 
 
 def _guarantee_row(one: Guarantee) -> list[str]:
     both = zip((one["before"], one["after"]), one["bottlenecks"], strict=True)
     values = [value_text(one, value, bottleneck) for value, bottleneck in both]
     is_known = one["before"] is not None or one["after"] is not None
-    return [one["target"], unit_words(one), *values, how(one) if is_known else "unknown"]
+    certainty = ", ".join(certainty_words(one)) if is_known else "unknown"
+    return [one["target"], unit_words(one), *values, certainty]
 
 
 _FACTS = [Column("fact"), Column("established by")]
@@ -100,14 +102,14 @@ _DROPPED = [
 ]
 
 
-def anchor(number: int) -> str:
-    """Return the HTML anchor of a program's section, by the program's number from 1."""
+def _anchor(number: int) -> str:
+    """Return the HTML id of a program's section, by the program's number from 1."""
     return f"program-{number}"
 
 
-def program_section(number: int, program: ChainProgram, pair: Pair | None) -> Html:
-    """Return the section about a program; `pair` has its graphs, if there are any."""
-    name = anchor(number)
+def _program_section(number: int, program: ChainProgram, pair: Pair | None) -> Html:
+    """Return the section about program `number`, counted from 1; `pair` has its graphs, if any."""
+    name = _anchor(number)
     parts: list[Content] = [
         element("h2", program["name"]),
         element("p", f"{program['program']}: {arrivals_text(program)}", class_="soft small"),
@@ -117,19 +119,19 @@ def program_section(number: int, program: ChainProgram, pair: Pair | None) -> Ht
     if program["facts"]:
         title = element("h3", f"What holds of every packet that arrives ({len(program['facts'])})")
         parts += [title, _facts_table(program["facts"])]
-    parts += known_content(program)
-    parts += guarantee_table(program["guarantees"])
+    parts += _known_content(program)
+    parts += _guarantee_table(program["guarantees"])
     if pair is not None:
-        parts += graph_parts(name, pair, Reasons(program["facts"]))
-    parts += _proved(program["proof"], program["assumptions"])
-    tried = list(rehearsal_lines(program))
-    if tried:
+        parts += _graph_parts(name, pair, Reasons(program["facts"]))
+    parts += _proof_parts(program["proof"], program["assumptions"])
+    lines = list(rehearsal_lines(program["name"], program["rehearsal"]))
+    if lines:
         parts.append(element("h3", "In the running kernel"))
-        parts += [element("p", line.removeprefix(f"{program['name']}: ")) for line in tried]
+        parts += [element("p", line.removeprefix(f"{program['name']}: ")) for line in lines]
     return element("section", *parts, id=name)
 
 
-def graph_parts(name: str, pair: Pair, reasons: Reasons) -> Iterator[Html]:
+def _graph_parts(name: str, pair: Pair, reasons: Reasons) -> Iterator[Html]:
     """Yield both control-flow graphs and the changes; `name` is the id of the section."""
     both = "before and after" if pair["after"] else "and what facts decide in it"
     yield element("h3", f"Control flow {both}")
@@ -160,23 +162,24 @@ def graph_parts(name: str, pair: Pair, reasons: Reasons) -> Iterator[Html]:
     yield element("div", *panes, class_="panes" if len(panes) > 1 else None)
     if pair["dropped"]:
         words = f"What was changed, and why: {counted(len(pair['dropped']), 'instruction')}"
-        made = table(_DROPPED, (_dropped_row(one, reasons) for one in pair["dropped"]), stack=True)
-        yield element("details", element("summary", words), made)
+        rows = (_dropped_row(one, reasons) for one in pair["dropped"])
+        changes = table(_DROPPED, rows, stack=True)
+        yield element("details", element("summary", words), changes)
 
 
 def _facts_table(known: Sequence[Fact]) -> Html:
     rows = (
         [
             element("code", fact_text(one)),
-            ASSUMED if one["assumed"] else _texts(one["established"]),
+            ASSUMED if one["assumed"] else _source_lines(one["established"]),
         ]
         for one in known
     )
     return table(_FACTS, rows, stack=True)
 
 
-def _texts(lines: Sequence[SourceLine]) -> Html:
-    """Return the source lines that establish a fact, each with its program."""
+def _source_lines(lines: Sequence[SourceLine]) -> Html:
+    """Return source lines, each with the program that it belongs to."""
     shown = (
         element(
             "div",
@@ -195,8 +198,8 @@ def _dropped_row(one: Dropped, reasons: Reasons) -> list[Content]:
     return [where, str(one["slot"]), code, one["change"], reasons.of(one)]
 
 
-def _proved(proof: Proof | None, conditions: Sequence[str]) -> Iterator[Html]:
-    """Yield the effort of the proof and its conditions."""
+def _proof_parts(proof: Proof | None, conditions: Sequence[str]) -> Iterator[Html]:
+    """Yield the effort of the proof, if any, and the conditions of the result."""
     if proof is not None:
         yield element("h3", "Proof")
         yield facts(
@@ -205,10 +208,10 @@ def _proved(proof: Proof | None, conditions: Sequence[str]) -> Iterator[Html]:
             ("questions to the solver", f"{proof['queries']:,}"),
             ("took", f"{proof['seconds']:.2f} s"),
         )
-    relied = sorted({*conditions, *(proof["assumptions"] if proof else [])})
-    if relied:
+    conditions = sorted({*conditions, *(proof["assumptions"] if proof else [])})
+    if conditions:
         yield element("p", "It holds if:")
-        yield element("ul", *(element("li", one) for one in relied))
+        yield element("ul", *(element("li", one) for one in conditions))
 
 
 _PROGRAM_COLUMNS = [
@@ -220,10 +223,10 @@ _PROGRAM_COLUMNS = [
 
 
 class WrittenFiles(NamedTuple):
-    """Files of the written objects."""
+    """Object files in the overview of a page."""
 
-    files: list[str | None]  # one per program; None: not written
-    whole: str | None  # of the fused program
+    files: list[str | None]  # file of each rewritten program; None: the program stays unchanged
+    fused: str | None  # file of the fused program, if any
 
 
 def chain_page(
@@ -233,8 +236,8 @@ def chain_page(
     title = f"{'Chain' if len(report['programs']) > 1 else 'Program'}: {label}"
     parts: list[Content] = [_head(title, report), _overview(report, written)]
     both = zip(report["programs"], graphs["programs"], strict=True)
-    parts += [program_section(number, *one) for number, one in enumerate(both, 1)]
-    parts += _fused(report, graphs, written)
+    parts += [_program_section(number, *one) for number, one in enumerate(both, 1)]
+    parts += _fused_section(report, graphs, None if written is None else written.fused)
     words = (
         f"Written by slowpath {report['slowpath']}. Instructions are slots of 8 bytes. The page "
         "needs no network."
@@ -268,18 +271,17 @@ def _overview(report: ChainReport, written: WrittenFiles | None) -> Html:
         both = zip(report["programs"], written.files, strict=True)
         cells = [program_row(program, file) for program, file in both]
     rows = [
-        [element("a", name, href=f"#{anchor(number)}"), *rest]
+        [element("a", name, href=f"#{_anchor(number)}"), *rest]
         for number, (name, *rest) in enumerate(cells, 1)
     ]
     return element("section", element("h2", "Overview"), table(columns, rows), id="overview")
 
 
-def _fused(report: ChainReport, graphs: Graphs, written: WrittenFiles | None) -> Iterator[Html]:
-    """Yield the section about the fused program, if any."""
-    whole = None if written is None else written.whole
-    told = [element("p", line) for line in fused_lines(report, whole)]
-    if not told:
+def _fused_section(report: ChainReport, graphs: Graphs, file: str | None) -> Iterator[Html]:
+    """Yield the section about the fused program, if any; `file` is its object file."""
+    lines = [element("p", line) for line in fused_lines(report, file)]
+    if not lines:
         return
     pair = graphs["fused"]
-    shown = [] if pair is None else graph_parts("fused", pair, Reasons([]))
-    yield element("section", element("h2", "All as one"), *told, *shown, id="fused")
+    shown = [] if pair is None else _graph_parts("fused", pair, Reasons([]))
+    yield element("section", element("h2", "All as one"), *lines, *shown, id="fused")

@@ -1,22 +1,25 @@
 """Control-flow graphs of a program before and after rewriting, for the HTML page."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain, groupby
 from pathlib import Path
 
 from slowpath.chain.documents import Fact
-from slowpath.chain.facts import because, fact_text, maps_text
+from slowpath.chain.facts import fact_text, maps_text, range_text
 from slowpath.chain.report_types import Block, Dropped, Graph, Instruction, Pair, SourceLine
 from slowpath.core.html.elements import Content, Html, element, join
-from slowpath.core.html.flow import Arrow, Box, Flow, Shape, column, key, picture, shape
+from slowpath.core.html.flow import Arrow, Box, Flow, column, key, picture, shape
 from slowpath.core.printable import one_line
 
 
 class Reasons:
-    """The facts about a program's packets, as text for each byte and property."""
+    """Texts of the facts about a program's packets, by the byte or property that they are about."""
 
     def __init__(self, facts: Sequence[Fact]) -> None:
-        self._bytes, self._others, self._length = dict[int, str](), dict[int, list[str]](), ""
-        self._around = list[str]()
+        self._bytes = dict[int, str]()  # value of each constant byte, in hexadecimal
+        self._others = dict[int, list[str]]()  # other facts about each byte
+        self._length = ""
+        self._room = list[str]()
         self._assumed = {fact_text(fact) for fact in facts if fact["assumed"]}
         self._assumed_bytes = set[int]()
         for fact in facts:
@@ -24,15 +27,15 @@ class Reasons:
                 case "bytes":
                     value, first = fact["value"], fact["offset"]
                     pairs = (value[at : at + 2] for at in range(0, len(value), 2))
-                    own = dict(enumerate(pairs, first))
-                    self._bytes |= own
-                    self._assumed_bytes |= own.keys() if fact["assumed"] else set()
+                    constant = dict(enumerate(pairs, first))
+                    self._bytes |= constant
+                    self._assumed_bytes |= constant.keys() if fact["assumed"] else set()
                 case "bits":
                     self._others.setdefault(fact["offset"], []).append(fact_text(fact))
                 case "length":
                     self._length = fact_text(fact)
                 case "headroom" | "metadata":
-                    self._around.append(fact_text(fact))
+                    self._room.append(fact_text(fact))
                 case "values" | "equal":
                     fields = [fact["offset"]]
                     fields += [fact["other"]] if fact["kind"] == "equal" else []
@@ -44,20 +47,19 @@ class Reasons:
         """Return the facts behind a change: `bytes 12-13 = 86dd; 106 to 3768 bytes`, or `-`."""
         parts = list(dict.fromkeys(self._of_bytes(list(dropped["bytes"]))))
         if dropped["length"]:
-            parts.append(self._said(self._length) if self._length else "length")
+            parts.append(self._marked(self._length) if self._length else "length")
         if dropped["room"]:
-            parts += self._around or ["room"]
+            parts += self._room or ["room"]
         if dropped["maps"]:
             parts.append(one_line(f"{maps_text(dropped['maps'])} as given"))
         return "; ".join(parts) or "-"
 
     def _of_bytes(self, offsets: list[int]) -> Iterator[str]:
-        """Yield the facts about bytes; a fact about several bytes is repeated for each."""
+        """Yield the facts about bytes; a fact about several bytes may be repeated for each."""
         while offsets:
             first = offsets.pop(0)
             if first not in self._bytes:
-                plain: Dropped = {**_NOTHING, "bytes": [first]}
-                yield from map(self._said, self._others.get(first) or [because(plain)])
+                yield from map(self._marked, self._others.get(first) or [f"byte {first}"])
                 continue
             value, last = self._bytes[first], first
             is_assumed = first in self._assumed_bytes
@@ -69,27 +71,16 @@ class Reasons:
             ):
                 last = offsets.pop(0)
                 value += self._bytes[last]
-            where = f"byte {first}" if first == last else f"bytes {first}-{last}"
+            where = range_text(first, last - first + 1)
             yield f"{where} = {value}{' (assumed)' if is_assumed else ''}"
 
-    def _said(self, fact: str) -> str:
+    def _marked(self, fact: str) -> str:
+        """Append `(assumed)` to an assumed fact."""
         return f"{fact} (assumed)" if fact in self._assumed else fact
 
 
-_NOTHING: Dropped = {
-    "slot": 0,
-    "instruction": "",
-    "line": None,
-    "change": "",
-    "bytes": [],
-    "length": False,
-    "room": False,
-    "maps": [],
-}
-
-
-_HEIGHT = 700.0  # maximum height of the taller picture in pixels, unless boxes get too small
-_SMALLEST = 0.35
+_HEIGHT = 700.0  # maximum height of a picture in pixels, unless the scale is `_SMALLEST`
+_SMALLEST = 0.35  # minimum scale of a picture, so that boxes stay legible
 _COPY = 40  # maximum height of the box of the original in a rewritten program, in instructions
 _BEFORE = {
     "kept": "as it was",
@@ -103,12 +94,12 @@ _AFTER = {
 }
 
 
-def block_id(name: str, side: str, number: int) -> str:
-    """Return the HTML id of a block."""
+def _block_id(name: str, side: str, number: int) -> str:
+    """Return the HTML id of a block; `name` is the id of the section, `side` before or after."""
     return f"{name}-{side}-{number}"
 
 
-def arrows(graph: Graph) -> list[Arrow]:
+def _arrows(graph: Graph) -> list[Arrow]:
     """Return the edges of a graph; edges from an unreachable block count as never taken."""
     return [
         Arrow(number, way["to"], way["never"] or block["part"] == "unreached")
@@ -118,55 +109,54 @@ def arrows(graph: Graph) -> list[Arrow]:
 
 
 def flow_of(graph: Graph, name: str | None, side: str) -> Flow:
-    """Return a graph to draw; `name` is the id prefix of the listing that boxes link to, if any."""
+    """Return a graph to draw, with links to the listing in section `name`, if given."""
     boxes = [
         Box(
             min(block["slots"], _COPY) if block["part"] == "original" else block["slots"],
             block["part"],
-            _words(number, block),
-            None if name is None else f"#{block_id(name, side, number)}",
+            _box_title(number, block),
+            None if name is None else f"#{_block_id(name, side, number)}",
         )
         for number, block in enumerate(graph["blocks"])
     ]
-    return Flow(boxes, arrows(graph))
+    return Flow(boxes, _arrows(graph))
 
 
-def _words(number: int, block: Block) -> str:
-    what = _BEFORE.get(block["part"]) or _AFTER[block["part"]]
-    return f"#{number}: {counted(block['slots'], 'instruction')}, {what}"
+def _box_title(number: int, block: Block) -> str:
+    part = _BEFORE.get(block["part"]) or _AFTER[block["part"]]
+    return f"#{number}: {counted(block['slots'], 'instruction')}, {part}"
 
 
-def counted(number: int, what: str) -> str:
+def counted(number: int, noun: str) -> str:
     """Format a count with its noun: `1 block`, `2 blocks`."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def shapes(name: str, pair: Pair) -> list[Html]:
-    """Return the pictures of both graphs, or of the original alone."""
-    sides = [("before", pair["before"]), ("after", pair["after"])]
-    drawn = [
-        (side, shape(flow_of(graph, name, side))) for side, graph in sides if graph is not None
-    ]
-    scale = common_scale([one for _, one in drawn], _HEIGHT)
+    """Return pictures of both graphs at the same scale, or a picture of the original alone."""
+    drawn = [(side, shape(flow_of(graph, name, side))) for side, graph in _sides(pair)]
+    tallest = max(one.size[1] for _, one in drawn)
+    scale = min(1.0, max(_SMALLEST, _HEIGHT / tallest))
     return [picture(one, f"the control-flow graph {side}", scale=scale) for side, one in drawn]
 
 
-def common_scale(drawn: list[Shape], height: float) -> float:
-    """Return the scale that fits all pictures to `height`, limited so that boxes stay legible."""
-    tallest = max(one.size[1] for one in drawn)
-    return min(1.0, max(_SMALLEST, height / tallest))
+def _sides(pair: Pair) -> list[tuple[str, Graph]]:
+    """Return the graphs of the original and, if there is one, of the rewritten program."""
+    sides = [("before", pair["before"]), ("after", pair["after"])]
+    return [(side, graph) for side, graph in sides if graph is not None]
 
 
 def heading(side: str, graph: Graph) -> str:
-    """Return the heading of a graph with its size."""
-    slots = sum(block["slots"] for block in graph["blocks"] if block["part"] != "original")
-    count = sum(block["part"] != "original" for block in graph["blocks"])
+    """Return the heading of a graph with its size, without the copy of the original."""
+    blocks = [block for block in graph["blocks"] if block["part"] != "original"]
+    slots = sum(block["slots"] for block in blocks)
     copy = "" if slots == graph["slots"] else ", and the original"
-    return f"{side}: {counted(slots, 'instruction')}, {counted(count, 'block')}{copy}".capitalize()
+    size = f"{counted(slots, 'instruction')}, {counted(len(blocks), 'block')}"
+    return f"{side}: {size}{copy}".capitalize()
 
 
 def legend(pair: Pair) -> Html:
-    """Return the legend of the colours in use."""
+    """Return the legend of the colours that occur in the pictures."""
     after = pair["after"]["blocks"] if pair["after"] else []
     used = {block["part"] for block in (*pair["before"]["blocks"], *after)}
     keys = [key(kind, words) for kind, words in {**_BEFORE, **_AFTER}.items() if kind in used]
@@ -179,16 +169,11 @@ _DECISIONS = {"always taken", "never taken", "decided by the way there"}
 
 def listings(name: str, pair: Pair, reasons: Reasons) -> list[Html]:
     """Return the block-by-block listings of both programs, or of the original alone."""
-    sides = [("before", pair["before"]), ("after", pair["after"])]
-    return [
-        _Listing(name, side, graph, pair, reasons).column()
-        for side, graph in sides
-        if graph is not None
-    ]
+    return [_Listing(name, side, graph, pair, reasons).column() for side, graph in _sides(pair)]
 
 
 class _Listing:
-    """The listing of one side (before or after)."""
+    """The listing of the original (`before`) or of the rewritten program (`after`)."""
 
     def __init__(self, name: str, side: str, graph: Graph, pair: Pair, reasons: Reasons) -> None:
         self._name, self._side, self._graph = name, side, graph
@@ -196,35 +181,36 @@ class _Listing:
         self._dropped = dict[int, list[Dropped]]()
         for one in pair["dropped"] if side == "before" else []:
             self._dropped.setdefault(one["slot"], []).append(one)
-        told = (
+        listed = (
             len(block["instructions"]) for block in graph["blocks"] if block["part"] == "changed"
         )
-        self._opens = side == "after" or sum(told) <= _OPEN
+        self._opens = side == "after" or sum(listed) <= _OPEN
 
     def column(self) -> Html:
         rows = [self._block(number, one) for number, one in enumerate(self._graph["blocks"])]
-        return column(rows, arrows(self._graph))
+        return column(rows, _arrows(self._graph))
 
     def _block(self, number: int, block: Block) -> Html:
-        called, kind = block_id(self._name, self._side, number), f"block {block['part']}"
+        block_id, kind = _block_id(self._name, self._side, number), f"block {block['part']}"
         if block["part"] == "original":
             words = f"original program, {counted(block['slots'], 'instruction')}"
             inside = element("p", element("b", f"#{number}"), f" {words}")
-            return element("div", inside, id=called, class_=kind)
+            return element("div", inside, id=block_id, class_=kind)
         head = [
             element("b", f"#{number}"),
             f" {counted(block['slots'], 'instruction')}",
-            self._where(block),
+            self._source_range(block),
         ]
         if block["part"] == "guard":
             head.append(" · guard")
         summary = element("summary", *head, self._end(block))
         shown = self._opens and block["part"] in {"kept", "changed", "guard"}
         body = join(*self._body(block["instructions"]))
-        return element("details", summary, body, id=called, class_=kind, open="" if shown else None)
+        opened = "" if shown else None
+        return element("details", summary, body, id=block_id, class_=kind, open=opened)
 
-    def _where(self, block: Block) -> str:
-        """Return the source lines of a block: ` · a.c:12`."""
+    def _source_range(self, block: Block) -> str:
+        """Return the range of source lines of a block: ` · a.c:12`; empty for several files."""
         lines = [
             self._lines[one["line"]] for one in block["instructions"] if one["line"] is not None
         ]
@@ -237,17 +223,17 @@ class _Listing:
         return f" · {Path(files.pop()).name}:{span}"
 
     def _end(self, block: Block) -> Html | None:
-        """Return the successors of a block with the branch condition, if it ends in a branch."""
-        ways = {way["way"]: way for way in block["next"]}
-        if "taken" not in ways:
+        """Return the branch condition and successors of a block, if it ends in a branch."""
+        successors = {edge["way"]: edge["to"] for edge in block["next"]}
+        if "taken" not in successors:
             return None
         last = block["instructions"][-1]
         condition = last["text"].partition(" goto ")[0]
-        said: list[Content] = [self._link(ways["taken"]["to"])]
-        if "otherwise" in ways:
-            said += [", else ", self._link(ways["otherwise"]["to"])]
+        links: list[Content] = [self._link(successors["taken"])]
+        if "otherwise" in successors:
+            links += [", else ", self._link(successors["otherwise"])]
         notes = [
-            element("span", f" {_said(one, self._reasons)}", class_="why")
+            element("span", f" {_change_text(one, self._reasons)}", class_="why")
             for one in self._dropped.get(last["slot"], [])
             if one["change"] in _DECISIONS
         ]
@@ -257,26 +243,33 @@ class _Listing:
         elif notes:
             # The branch stays because the kernel's verifier learns from it.
             notes.append(element("span", ", but still there", class_="why"))
-        return element("span", code, " → ", *said, *notes, class_="end")
+        return element("span", code, " → ", *links, *notes, class_="end")
 
     def _link(self, number: int) -> Html:
-        return element("a", f"#{number}", href=f"#{block_id(self._name, self._side, number)}")
+        return element("a", f"#{number}", href=f"#{_block_id(self._name, self._side, number)}")
 
     def _body(self, instructions: Sequence[Instruction]) -> Iterator[Html]:
         """Yield instructions, grouped under their source lines."""
-        start = 0
-        for at, one in enumerate(instructions, 1):
-            if at < len(instructions) and instructions[at]["line"] == one["line"]:
-                continue
-            if one["line"] is not None:
-                yield _source(self._lines[one["line"]])
-            yield element("pre", join(*self._rows(instructions[start:at])))
-            start = at
+        for line, group in groupby(instructions, key=lambda one: one["line"]):
+            if line is not None:
+                yield _source(self._lines[line])
+            rows = ((self._row(one), Html("\n")) for one in group)
+            yield element("pre", join(*chain.from_iterable(rows)))
 
-    def _rows(self, instructions: Sequence[Instruction]) -> Iterator[Content]:
-        for one in instructions:
-            yield _row(one, self._dropped, self._reasons)
-            yield Html("\n")
+    def _row(self, one: Instruction) -> Html:
+        """Return an instruction with its slot, and its change or its slot in the original."""
+        tag = {"gone": "s", "changed": "u"}.get(one["fate"] or "", "span")
+        number = element("i", f"{one['slot']:5} ")
+        text = element(tag, one["text"]) if tag != "span" else join(one["text"])
+        notes = "".join(
+            f"  {_change_text(change, self._reasons)}"
+            for change in self._dropped.get(one["slot"], [])
+            if change["change"] not in _DECISIONS
+        )
+        origin = one["origin"]
+        if origin is not None:
+            notes = f"  ← {origin}"
+        return join(number, text, element("i", notes) if notes else None)
 
 
 def _source(line: SourceLine) -> Html:
@@ -284,23 +277,7 @@ def _source(line: SourceLine) -> Html:
     return element("p", place, "  ", element("code", line["text"]), class_="src")
 
 
-def _row(one: Instruction, dropped: Mapping[int, list[Dropped]], reasons: Reasons) -> Html:
-    """Return an instruction with its number and its change, or the original slot."""
-    tag = {"gone": "s", "changed": "u"}.get(one["fate"] or "", "span")
-    number = element("i", f"{one['slot']:5} ")
-    text = element(tag, one["text"]) if tag != "span" else join(one["text"])
-    notes = "".join(
-        f"  {_said(one, reasons)}"
-        for one in dropped.get(one["slot"], [])
-        if one["change"] not in _DECISIONS
-    )
-    origin = one["origin"]
-    if origin is not None:
-        notes = f"  ← {origin}"
-    return join(number, text, element("i", notes) if notes else None)
-
-
-def _said(one: Dropped, reasons: Reasons) -> str:
+def _change_text(one: Dropped, reasons: Reasons) -> str:
     """Format the change to an instruction, with the facts behind it."""
     why = reasons.of(one)
     return one["change"] if why == "-" else f"{one['change']}: {why}"

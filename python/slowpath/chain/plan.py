@@ -5,6 +5,7 @@ import json
 import os
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -14,21 +15,20 @@ from slowpath.bounds.progress import WorkWatch, ending
 from slowpath.chain.documents import HotSpot, PlanReport
 from slowpath.chain.loading import load_members
 from slowpath.chain.report_types import AsIs, GreatestCost
+from slowpath.chain.shared import check_folder, run_watched, write_object
 from slowpath.core import engine
 from slowpath.core.engine import chains
-from slowpath.core.engine.current_stage import StageProgress
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter
-from slowpath.core.inputs import read_program, read_text, write_bytes, write_error
+from slowpath.core.inputs import read_program, read_text
 from slowpath.core.jobs import Message
-from slowpath.core.jobs.isolated_job import IsolatedJob
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.printable import one_line
 from slowpath.core.programs.loading import KernelBtf
 from slowpath.core.programs.sources import Clang, is_c, provenance, provenance_lines
 from slowpath.core.terminal import Line, error, grid
 
-_SHOWN = 20  # maximum number of lines of a kind
+_SHOWN = 20  # maximum number of lines in each part of the report
 _NAMES = 4  # maximum number of nodes in a cell
 
 
@@ -42,15 +42,15 @@ def plan_report(report: PlanReport) -> Iterator[Line | str]:
     else:
         yield "no variant of any program pays"
     never = [path["never"] for path in report["paths"] if path["never"]]
-    yield from _some(never)
-    yield from _some([_irrelevant(one) for one in spots if one["irrelevant"]])
-    yield from _some([f"{_named(one)}: {text}" for one in spots for text in one["remarks"]])
-    yield from _some([_as_is(one) for one in report["as_is"]])
+    yield from _first_lines(never)
+    yield from _first_lines([_irrelevant(one) for one in spots if one["irrelevant"]])
+    yield from _first_lines([f"{_title(one)}: {text}" for one in spots for text in one["remarks"]])
+    yield from _first_lines([_as_is(one) for one in report["as_is"]])
     if report["not_looked_at"]:
         yield one_line(f"not looked at, for lack of time: {', '.join(report['not_looked_at'])}")
     if report["unused"]:
         yield one_line(f"on no path: {', '.join(report['unused'])}")
-    yield from _some(sorted({f"if {text}" for one in spots for text in one["assumptions"]}))
+    yield from _first_lines(sorted({f"if {text}" for one in spots for text in one["assumptions"]}))
     yield from (f"note: {one_line(note)}" for note in report["notes"])
     yield from _ending(report)
     yield from provenance_lines(report)
@@ -102,23 +102,23 @@ def _names(names: Sequence[str]) -> str:
     return f"{shown}, {more} more" if more > 0 else shown or "-"
 
 
-def _named(one: HotSpot) -> str:
+def _title(one: HotSpot) -> str:
     return f"{one['program']} at {one['node']} ({one['variant']})"
 
 
 def _irrelevant(one: HotSpot) -> str:
     nodes = one["irrelevant"]
     are = "is" if len(nodes) == 1 else "are"
-    return f"{_named(one)}: {_names(nodes)} {are} irrelevant, nothing from there is used"
+    return f"{_title(one)}: {_names(nodes)} {are} irrelevant, nothing from there is used"
 
 
 def _as_is(one: AsIs) -> str:
-    from_where = _names(one["ingresses"])
-    why = "; ".join(one["why"])
-    return f"{one['program']} at {one['node']} stays as it was for packets from {from_where}: {why}"
+    ingresses, reasons = _names(one["ingresses"]), "; ".join(one["why"])
+    subject = f"{one['program']} at {one['node']}"
+    return f"{subject} stays as it was for packets from {ingresses}: {reasons}"
 
 
-def _some(lines: Sequence[str]) -> Iterator[str]:
+def _first_lines(lines: Sequence[str]) -> Iterator[str]:
     """Yield the first lines, then the number of omitted ones."""
     yield from (one_line(text) for text in lines[:_SHOWN])
     if len(lines) > _SHOWN:
@@ -137,94 +137,86 @@ class PlanOptions(NamedTuple):
     neighbours: bool
     variants: int
     budget_seconds: float
-    cache: str | None  # a folder
-    btf: str | None = None
-    cflags: tuple[str, ...] = ()
-    memory_bytes: int | None = None
-    output: Path | None = None  # a folder
+    cache: str | None  # folder of the cache; None: no cache
+    btf: str | None  # file with the kernel's types; None: those of the running kernel
+    cflags: tuple[str, ...]
+    memory_bytes: int | None
+    output: Path | None  # folder for the objects of variants; None: do not write them
 
 
-def cache_folder() -> str:
+def _cache_folder() -> str:
     """Return the default folder for cached results, in the user's cache directory (XDG)."""
-    place = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if not place.is_absolute():  # XDG: ignore relative paths
-        place = Path("~/.cache").expanduser()
-    return str(place / "slowpath" / "plan")
+    caches = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if not caches.is_absolute():  # XDG: ignore relative paths
+        caches = Path("~/.cache").expanduser()
+    return str(caches / "slowpath" / "plan")
 
 
-def plan(asked: PlanOptions, reporter: Reporter) -> ExitCode:
-    """Plan variants of the programs of a topology, and write their objects.
+def plan(options: Namespace, reporter: Reporter) -> ExitCode:
+    """Plan variants of the programs of a topology, write their objects, and print the report.
 
     Raises:
-        OptionError: if the output is not a folder.
+        OptionError: if an option is invalid.
         InputError: if the description or an object cannot be read, or a variant cannot be written.
     """
-    if asked.output is not None and asked.output.exists() and not asked.output.is_dir():
-        raise OptionError("--output", f"{asked.output} is no folder")
-    found = _planned(asked)
+    request = make_plan_options(options)
+    check_folder(request.output)
+    found = _find_variants(request)
     if found is None:
         return ExitCode.UNDECIDED
     report, objects = found
     for spot, data in zip(report["hot_spots"], objects, strict=True):
-        spot["file"] = _write_object(asked.output, spot, data)
+        name = f"{spot['node']}.{spot['variant']}"
+        if request.output is not None:
+            spot["file"] = write_object(request.output, name, data)
     reporter.write(report)
     return ExitCode.UNDECIDED if report["stopped"] else ExitCode.FINE
 
 
-def _planned(asked: PlanOptions) -> tuple[PlanReport, list[bytes]] | None:
+def _find_variants(options: PlanOptions) -> tuple[PlanReport, list[bytes]] | None:
     """Return the plan and the object of each variant, or None if there is no result.
 
     Raises:
         InputError: if the description or an object cannot be read.
     """
-    topology = chains.read_topology(asked.file, read_text(asked.file))
-    clang = Clang(asked.cflags, None, memory_bytes=asked.memory_bytes)
-    members = load_members(asked.file, topology, clang)
+    topology = chains.read_topology(options.file, read_text(options.file))
+    clang = Clang(options.cflags, None, memory_bytes=options.memory_bytes)
+    members = load_members(options.file, topology, clang)
     needs_kernel = any(member.needs_kernel for member in members)
-    kernel = KernelBtf(asked.btf)
+    kernel = KernelBtf(options.btf)
     btf = kernel.for_program(needed=needs_kernel)
     types = "" if btf is None else _digest(read_program(kernel.file))
     objects = [(member.object, member.program, _digest(member.data)) for member in members]
-    subject = chains.TopologySubject(asked.file, topology, objects, btf)
+    subject = chains.TopologySubject(options.file, topology, objects, btf)
     planning = chains.Planning(
-        asked.mode,
-        asked.neighbours,
-        asked.variants,
+        options.mode,
+        options.neighbours,
+        options.variants,
         len(os.sched_getaffinity(0)),
-        asked.cache,
+        options.cache,
         f"{engine.build()} {types}",
-        _digest(os.fsencode(os.path.realpath(asked.file))),
-        asked.budget_seconds,
-        asked.memory_bytes,
+        _digest(os.fsencode(os.path.realpath(options.file))),
+        options.budget_seconds,
+        options.memory_bytes,
     )
-    found = list[Message]()
 
-    def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
+    def work(stopping: Stopping) -> Iterator[Message]:
         return chains.plan_messages(subject, planning, stopping)
 
-    watch = WorkWatch(asked.file, ending(asked.budget_seconds, "--budget"))
-
-    def take(message: Message) -> None:
-        match message:
-            case ("doing", *doing):
-                watch.take(StageProgress(*doing))
-            case _:
-                found.append(message)
-
-    try:
-        with heeding_signals() as stopping, IsolatedJob(asked.memory_bytes, work) as errand:
-            seconds = asked.budget_seconds + _GRACE
-            stopped = errand.run(seconds, stopping, take, watch.look)
-    finally:
-        watch.close()
-    if not found:
-        error(asked.file, stopped or "nothing is known")
+    seconds = options.budget_seconds + _GRACE
+    with (
+        heeding_signals() as stopping,
+        closing(WorkWatch(options.file, ending(options.budget_seconds, "--budget"))) as watch,
+    ):
+        planned, stopped = run_watched(work, watch, stopping, seconds, options.memory_bytes)
+    if planned is None:
+        error(options.file, stopped or "nothing is known")
         return None
-    (_, text, written) = found[0]
-    compiled = any(is_c(place) for _, place, _ in topology.members)
+    (_, text, variants) = planned
+    compiled = any(is_c(path) for _, path, _ in topology.members)
     head = {"slowpath": engine.version(), **provenance(compiled=compiled)}
     report: PlanReport = json.loads(text) | head
-    return report, written
+    return report, variants
 
 
 def _digest(data: bytes) -> str:
@@ -232,41 +224,24 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _write_object(output: Path | None, spot: HotSpot, data: bytes) -> str | None:
-    """Write an object, named after its node and variant, and return its path.
+def make_plan_options(options: Namespace) -> PlanOptions:
+    """Read the options of the command line.
 
     Raises:
-        InputError: if the object cannot be written.
+        OptionError: if an option is invalid.
     """
-    if output is None:
-        return None
-    path = output / f"{spot['node']}.{spot['variant']}.bpf.o"
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise write_error(str(path), problem) from None
-    write_bytes(str(path), data)
-    return str(path)
-
-
-def make_plan_options(given: Namespace) -> PlanOptions:
-    """Build the plan request from the options.
-
-    Raises:
-        OptionError: if an option makes no sense.
-    """
-    if given.cache is not None and given.no_cache:
+    if options.cache is not None and options.no_cache:
         raise OptionError("--no-cache", "--cache says where results are kept")
-    written = written_options(given, [given.topology])
+    written = written_options(options, [options.topology])
     return PlanOptions(
-        file=given.topology,
-        mode="trust" if given.trust else "guard",
-        neighbours=given.neighbours,
-        variants=given.variants,
-        budget_seconds=given.budget,
-        cache=None if given.no_cache else given.cache or cache_folder(),
+        file=options.topology,
+        mode="trust" if options.trust else "guard",
+        neighbours=options.neighbours,
+        variants=options.variants,
+        budget_seconds=options.budget,
+        cache=None if options.no_cache else options.cache or _cache_folder(),
         btf=written.btf,
         cflags=written.cflags,
         memory_bytes=memory_or_share(written.memory),
-        output=None if given.output is None else Path(given.output),
+        output=None if options.output is None else Path(options.output),
     )

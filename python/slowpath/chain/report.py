@@ -29,9 +29,8 @@ from slowpath.core.printable import aligned_line, one_line
 from slowpath.core.programs.sources import provenance_lines
 from slowpath.core.terminal import Line, grid
 
-_BRANCHES = 20  # maximum number shown per program
-_LOOPS = 10  # maximum number shown per program
-_RESULTS = 10  # maximum number shown per program
+_BRANCHES = 20  # maximum number of branches shown per program
+_LISTED = 10  # maximum number of loops, and of helper calls, shown per program
 COLUMNS = ("program", "before", "after", "left", "guard", "proved", "rate", "object")
 """Columns of the table of rewritten programs."""
 _COUNTED = ("branches", "others")
@@ -53,15 +52,19 @@ def facts_report(report: ChainReport) -> Iterator[Line | str]:
             yield from grid(("fact", "established by"), rows)
         yield from (f"  {line}" for line in _content(program))
         yield from _branches(program)
-        yield from (f"  {loop_text(loop)}" for loop in program["loops"][:_LOOPS])
-        if len(program["loops"]) > _LOOPS:
-            yield f"  {len(program['loops']) - _LOOPS} more loops"
-        yield from (f"  {result_text(result)}" for result in program["results"][:_RESULTS])
-        if len(program["results"]) > _RESULTS:
-            yield f"  {len(program['results']) - _RESULTS} more calls"
-        yield from _remarks(program)
+        yield from _first_lines([loop_text(loop) for loop in program["loops"]], "loops")
+        yield from _first_lines([result_text(result) for result in program["results"]], "calls")
+        yield from (f"  note: {one_line(remark)}" for remark in program["remarks"])
+        yield from (f"  if {one_line(condition)}" for condition in program["assumptions"])
     yield from _ending(report)
     yield from provenance_lines(report)
+
+
+def _first_lines(lines: Sequence[str], things: str) -> Iterator[str]:
+    """Yield the first lines, indented, then the number of omitted ones."""
+    yield from (f"  {line}" for line in lines[:_LISTED])
+    if len(lines) > _LISTED:
+        yield f"  {len(lines) - _LISTED} more {things}"
 
 
 def _established(fact: Fact) -> str:
@@ -86,34 +89,28 @@ def _branch_row(one: Dropped) -> tuple[str, str, str, str]:
     return where, one["change"], because(one), line["text"] if line else one["instruction"]
 
 
-def _remarks(program: ChainProgram) -> Iterator[str]:
-    yield from (f"  note: {one_line(remark)}" for remark in program["remarks"])
-    yield from (f"  if {one_line(condition)}" for condition in program["assumptions"])
-
-
 def _ending(report: ChainReport) -> Iterator[str]:
     if report["stopped"]:
         yield f"stopped: {one_line(report['stopped'])}"
 
 
 def optimized_report(
-    report: ChainReport, files: list[str | None], whole: str | None
+    report: ChainReport, files: list[str | None], fused_file: str | None
 ) -> Iterator[Line | str]:
     """Yield the report of programs before and after rewriting.
 
-    Args:
-        report: The document.
-        files: File of each written object.
-        whole: File of the fused program.
+    `files` has the object file of each program, or None if the program stays unchanged;
+    `fused_file` is that of the fused program, if any.
     """
     rows = [
         program_row(program, file) for program, file in zip(report["programs"], files, strict=True)
     ]
     yield from grid(COLUMNS, rows, right=RIGHT, margin="")
     for program in report["programs"]:
-        yield from _relied_on(program)
+        yield from _omitted_work(program)
     for program in report["programs"]:
-        yield from frozen_lines(program)
+        lines = [*_content(program), *map_conditions(program)]
+        yield from (one_line(f"{program['name']}: {line}") for line in lines)
         remarks = [*program["never"], *program["remarks"]]
         yield from (aligned_line(f"{program['name']}: {one_line(text)}") for text in remarks)
         conditions = {*program["assumptions"]}
@@ -121,15 +118,16 @@ def optimized_report(
             conditions |= {*program["proof"]["assumptions"]}
         yield from (f"{program['name']}: if {one_line(text)}" for text in sorted(conditions))
     yield from (line for program in report["programs"] for line in guarantee_lines(program))
-    yield from (line for program in report["programs"] for line in rehearsal_lines(program))
-    yield from fused_lines(report, whole)
+    for program in report["programs"]:
+        yield from rehearsal_lines(program["name"], program["rehearsal"])
+    yield from fused_lines(report, fused_file)
     yield f"{report['seconds']:.2f} s in all"
     yield from _ending(report)
     yield from provenance_lines(report)
 
 
-def _relied_on(program: ChainProgram) -> Iterator[Line | str]:
-    """Yield the table of work that facts and frozen maps make unnecessary."""
+def _omitted_work(program: ChainProgram) -> Iterator[Line | str]:
+    """Yield the table of facts and frozen maps with the number of instructions that each saves."""
     if not program["proved"]:
         return
     dropped = program["dropped"]
@@ -138,9 +136,9 @@ def _relied_on(program: ChainProgram) -> Iterator[Line | str]:
         for fact in program["facts"]
     ]
     for name in dict.fromkeys(name for one in dropped for name in one["maps"]):
-        made = [one for one in dropped if name in one["maps"]]
-        reasons.append((f"map {name}", "given", made))
-    rows = [(*told, *_counted(made)) for *told, made in reasons if made]
+        changes = [one for one in dropped if name in one["maps"]]
+        reasons.append((f"map {name}", "given", changes))
+    rows = [(*reason, *_counts(changes)) for *reason, changes in reasons if changes]
     if not rows:
         return
     yield ""
@@ -149,58 +147,53 @@ def _relied_on(program: ChainProgram) -> Iterator[Line | str]:
     yield ""
 
 
-def _counted(made: list[Dropped]) -> tuple[str, ...]:
-    """Return the number of branches and of other instructions, as text."""
-    branches = sum(map(is_branch, made))
-    return str(branches), str(len(made) - branches)
+def _counts(changes: list[Dropped]) -> tuple[str, ...]:
+    """Return the number of changed branches and of other changed instructions, as text."""
+    branches = sum(map(is_branch, changes))
+    return str(branches), str(len(changes) - branches)
 
 
-def rehearsal_lines(program: ChainProgram) -> Iterator[str]:
+def rehearsal_lines(name: str, rehearsal: Rehearsal | None) -> Iterator[str]:
     """Yield the result in the running kernel, each line prefixed with the program's name."""
-    yield from _in_the_kernel(program["name"], program["rehearsal"])
+    if rehearsal is not None:
+        yield from (one_line(f"{name}: {line}") for line in _kernel_lines(rehearsal))
 
 
-def _in_the_kernel(name: str, said: Rehearsal | None) -> Iterator[str]:
-    if said is None:
-        return
-    if said["difference"]:
-        packet = f", with packet {said['packet']}" if said["packet"] else ""
-        yield one_line(f"{name}: in the kernel, {said['difference']}{packet}")
-        if must_not_load(said):
-            yield f"{name}: it is proved, and wrong all the same, so it is not written: report it"
-    elif said["agrees"]:
-        paths = f"a packet for each of {said['paths']} paths, " if said["paths"] else ""
-        more = f" and {said['arbitrary']} arbitrary ones" if said["arbitrary"] else ""
-        yield one_line(
-            f"{name}: in the kernel, the same with {paths}{said['packets']} packets that get "
-            f"there{more}"
+def _kernel_lines(one: Rehearsal) -> Iterator[str]:
+    if one["difference"]:
+        packet = f", with packet {one['packet']}" if one["packet"] else ""
+        yield f"in the kernel, {one['difference']}{packet}"
+        if must_not_load(one):
+            yield "it is proved, and wrong all the same, so it is not written: report it"
+    elif one["agrees"]:
+        paths = f"a packet for each of {one['paths']} paths, " if one["paths"] else ""
+        more = f" and {one['arbitrary']} arbitrary ones" if one["arbitrary"] else ""
+        yield f"in the kernel, the same with {paths}{one['packets']} packets that get there{more}"
+    yield from _device_lines(one["devices"])
+    if one["raised"] and one["agrees"]:
+        yield "in the kernel, the same with another generation and other maps"
+    if one["original_ns"] and one["rewritten_ns"]:
+        ratio = f", without it {one['program_ratio']:.1f} x" if one["program_ratio"] else ""
+        yield (
+            f"in the kernel, {one['original_ns']:.1f} ns before, {one['rewritten_ns']:.1f} ns "
+            f"after; of that, {one['frame_ns'] or 0:.1f} ns for an empty program{ratio}"
         )
-    yield from (one_line(f"{name}: {line}") for line in _on_devices(said["devices"]))
-    if said["raised"] and said["agrees"]:
-        yield one_line(f"{name}: in the kernel, the same with another generation and other maps")
-    if said["original_ns"] and said["rewritten_ns"]:
-        alone = f", without it {said['program_ratio']:.1f} x" if said["program_ratio"] else ""
-        yield one_line(
-            f"{name}: in the kernel, {said['original_ns']:.1f} ns before, "
-            f"{said['rewritten_ns']:.1f} ns after; of that, {said['frame_ns'] or 0:.1f} ns for an "
-            f"empty program{alone}"
-        )
-    if said["refused"]:
-        yield one_line(f"{name}: it is not written, the kernel refuses it: {said['why_not']}")
-    elif said["why_not"]:
-        yield one_line(f"{name}: not tried in the kernel: {said['why_not']}")
-    yield from (one_line(f"{name}: {note}") for note in said["notes"])
+    if one["refused"]:
+        yield f"it is not written, the kernel refuses it: {one['why_not']}"
+    elif one["why_not"]:
+        yield f"not tried in the kernel: {one['why_not']}"
+    yield from one["notes"]
 
 
-def _on_devices(devices: Sequence[OnDevice]) -> Iterator[str]:
+def _device_lines(devices: Sequence[OnDevice]) -> Iterator[str]:
     """Yield the result of the comparison on virtual Ethernet."""
-    tried = [one for one in devices if one["frames"]]
-    if tried:
-        each = (
-            f"{one['frames']} {one['mode']} frames of {one['shortest']} to {one['longest']} bytes"
-            for one in tried
-        )
-        yield f"on veth, the same with {' and '.join(each)}"
+    results = [
+        f"{one['frames']} {one['mode']} frames of {one['shortest']} to {one['longest']} bytes"
+        for one in devices
+        if one["frames"]
+    ]
+    if results:
+        yield f"on veth, the same with {' and '.join(results)}"
     for one in devices:
         if one["why_not"]:
             when = " to the end" if one["frames"] else ""
@@ -218,13 +211,13 @@ def fused_lines(report: ChainReport, file: str | None) -> Iterator[str]:
     joined, after = fused["instructions_fused"], fused["instructions_after"]
     now = "" if rewritten == before else f", {rewritten} rewritten"
     proved = ", proved" if fused["proved"] else ""
-    where = f"not written, {fused['not_written']}" if fused["not_written"] else file
+    result = f"not written, {fused['not_written']}" if fused["not_written"] else file
     yield one_line(
         f"fused: {before} instructions as the programs were{now}, {joined} as one program, "
-        f"{after} left{proved}: {where}"
+        f"{after} left{proved}: {result}"
     )
     yield from (f"fused: if {one_line(condition)}" for condition in fused["assumptions"])
-    yield from _in_the_kernel("fused", fused["rehearsal"])
+    yield from rehearsal_lines("fused", fused["rehearsal"])
     yield from (f"fused: {one_line(remark)}" for remark in fused["remarks"])
 
 
@@ -241,16 +234,16 @@ def _checks(guard: Guard) -> str:
 def _content(program: ChainProgram) -> Iterator[str]:
     """Yield the maps with given content, and the maps whose given content the facts rely on."""
     for one in program["frozen"]:
-        how_many = "1 entry" if one["entries"] == 1 else f"{one['entries']} entries"
-        is_so = "used" if one["used"] else "not used"
-        text = f"not frozen: {one['why_not']}" if one["why_not"] else f"{how_many}, {is_so}"
+        entries = "1 entry" if one["entries"] == 1 else f"{one['entries']} entries"
+        use = "used" if one["used"] else "not used"
+        text = f"not frozen: {one['why_not']}" if one["why_not"] else f"{entries}, {use}"
         yield one_line(f"map {one['map']}: {text}")
     if program["facts_with"]:
         yield one_line(f"facts are for {maps_text(program['facts_with'])} as given")
 
 
 def map_conditions(program: ChainProgram) -> Iterator[str]:
-    """Yield the conditions of a rewritten program on map content, one sentence each."""
+    """Yield the conditions for map content under which a program's report is right."""
     guard, facts_with = program["guard"], program["facts_with"]
     if guard and guard["generation"]:
         yield (
@@ -266,22 +259,14 @@ def map_conditions(program: ChainProgram) -> Iterator[str]:
         yield f"right for as long as {maps_text(facts_with)} {stays} as given"
 
 
-def frozen_lines(program: ChainProgram) -> Iterator[str]:
-    """Yield the maps with given content and the conditions on it, prefixed with the program."""
-    lines = [*_content(program), *map_conditions(program)]
-    yield from (one_line(f"{program['name']}: {line}") for line in lines)
-
-
 def program_row(program: ChainProgram, file: str | None) -> tuple[str, ...]:
-    """Return the table row of a program, by `COLUMNS`; `file` is its written object."""
-    before, after, guard = (
-        program["instructions_before"],
-        program["instructions_after"],
-        program["guard"],
-    )
+    """Return the table row of a program, by `COLUMNS`.
+
+    `file` is the object file of the rewritten program; None: the program stays unchanged.
+    """
+    before, guard = program["instructions_before"], program["guard"]
+    after = guard["instructions"] if guard else program["instructions_after"]
     rewritten = program["proved"] is not None
-    if guard:
-        after = guard["instructions"]
     checks = _checks(guard) if guard else "none"
     return (
         program["name"],

@@ -2,28 +2,37 @@
 
 import json
 import re
+from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import closing
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from slowpath.bounds.analyst import Session
-from slowpath.bounds.options import WrittenOptions, read_request
+from slowpath.bounds.flags import written_options
+from slowpath.bounds.options import (
+    WrittenOptions,
+    check_valid,
+    choose_target,
+    memory_or_share,
+    read_option,
+    read_options,
+    read_request,
+)
 from slowpath.bounds.progress import WorkWatch, ending
 from slowpath.bounds.run import Output, report
 from slowpath.chain.documents import ChainReport, Fused, must_not_load
 from slowpath.chain.guarantees import GuaranteeRequest, find_guarantees, known_facts
 from slowpath.chain.loading import LoadedChain, conditions_of, load_chain, plans_of, targets_of
 from slowpath.chain.rehearsal import RehearsalOptions, RewrittenPrograms, rehearse
+from slowpath.chain.shared import check_folder, object_file, run_watched, write_object
 from slowpath.core import engine
 from slowpath.core.engine import chains
-from slowpath.core.engine.current_stage import StageProgress
 from slowpath.core.engine.errors import MapsFile
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter
-from slowpath.core.inputs import check_output, read_text, write_bytes, write_error, write_text
+from slowpath.core.inputs import check_output, check_page, read_text, write_text
 from slowpath.core.jobs import Message
-from slowpath.core.jobs.isolated_job import IsolatedJob
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.loading import KernelBtf
 from slowpath.core.programs.sources import Clang, provenance
@@ -35,146 +44,185 @@ _NAME = 15  # maximum length of a program name in the kernel
 class ChainOptions(NamedTuple):
     """Options of `slowpath chain facts` and `slowpath chain optimize`."""
 
-    file: str
-    mode: Literal["trust", "guard"] | None  # None: only facts
-    report: Reporter
-    btf: str | None = None
-    cflags: tuple[str, ...] = ()
-    deadline_seconds: float | None = None
-    memory_bytes: int | None = None
-    output: Path | None = None  # a folder
+    file: str  # chain description, or object of a chain of one program
+    btf: str | None  # file with the kernel's types; None: those of the running kernel
+    cflags: tuple[str, ...]
+    deadline_seconds: float | None
+    memory_bytes: int | None
+    assumed: tuple[str, ...]  # facts about packets that arrive at the chain, in words
+    maps: str | None  # file with content of frozen maps
+    receive: str | None  # receiving environment; None: any device
+    variables: tuple[str, ...]  # NAME=VALUE, as a loader sets them
+    html: str | None  # file for the page
+    mode: Literal["trust", "guard"] | None = None  # None: only derive facts
     fuse: bool = False
     targets: tuple[str, ...] = ()  # targets of the guarantees
-    assumed: tuple[str, ...] = ()  # facts about packets that arrive, in words
-    maps: str | None = None  # file with content of frozen maps
-    receive: str | None = None  # delivery of packets; None: as on any device
-    variables: tuple[str, ...] = ()  # set by the loader, NAME=VALUE
+    output: Path | None = None  # folder for rewritten objects; None: do not write them
     packets: int = 0  # number of packets to run in the kernel
-    html: str | None = None  # file for the page
 
 
-def find_facts(job: ChainOptions) -> ExitCode:
+def _read_options(options: Namespace) -> ChainOptions:
+    """Read the options that both commands have.
+
+    Raises:
+        OptionError: if an option is invalid.
+    """
+    check_page(options.html)
+    # `written_options` would read --assume and --maps as options of `slowpath bound`; in this
+    # command, they describe the packets and maps that programs are rewritten for.
+    names = vars(options).keys() - {"assume", "maps"}
+    others = Namespace(**{name: vars(options)[name] for name in names})
+    written = written_options(others, [options.chain])
+    return ChainOptions(
+        options.chain,
+        written.btf,
+        written.cflags,
+        read_options(written).deadline_seconds,
+        memory_or_share(written.memory),
+        read_option("--assume", chains.check_assumed, options.assume),
+        options.maps,
+        written.receive,
+        written.set,
+        options.html,
+    )
+
+
+def _read_targets(names: str | None) -> tuple[str, ...]:
+    """Return the targets of `--target`, separated by commas.
+
+    Raises:
+        OptionError: if a name is not a target, or occurs twice.
+        InputError: if the file of a target is invalid.
+    """
+    if names is None:
+        return ()
+    targets = tuple(name.strip() for name in names.split(","))
+    for name in targets:
+        check_valid(read_option("--target", choose_target, name), name)
+        if targets.count(name) > 1:
+            raise OptionError("--target", f"{name} is named twice")
+    return targets
+
+
+def find_facts(options: Namespace, reporter: Reporter) -> ExitCode:
     """Find facts about packets that arrive at each program of a chain, and print the report.
 
     Raises:
+        OptionError: if an option is invalid.
         InputError: if the chain cannot be read.
     """
-    loaded = _load(job)
-    _check_outputs(job, loaded)
-    found = _rewritten(job, loaded)
+    request = _read_options(options)
+    loaded = _load(request)
+    found = _rewrite(request, loaded)
     if found is None:
         return ExitCode.UNDECIDED
-    report = found.report
     # Write the page first: the reader of stdout may close the pipe early.
-    _write_page(job, loaded, found, None)
-    job.report.write(report)
-    return ExitCode.UNDECIDED if report["stopped"] else ExitCode.FINE
+    _write_page(request, loaded, found, None)
+    reporter.write(found.report)
+    return ExitCode.UNDECIDED if found.report["stopped"] else ExitCode.FINE
 
 
-def optimize(job: ChainOptions) -> ExitCode:
+def optimize(options: Namespace, reporter: Reporter) -> ExitCode:
     """Rewrite the programs of a chain, write their objects, and print the report.
 
     Raises:
-        OptionError: if the output is not a folder.
+        OptionError: if an option is invalid.
         InputError: if the chain cannot be read, or an object cannot be written.
     """
-    if job.output is not None and job.output.exists() and not job.output.is_dir():
-        raise OptionError("--output", f"{job.output} is no folder")
-    loaded = _load(job)
-    _check_outputs(job, loaded)
-    found = _rewritten(job, loaded)
+    request = _read_options(options)._replace(
+        mode="trust" if options.trust or options.fuse else "guard",
+        fuse=options.fuse,
+        targets=_read_targets(options.target),
+        output=None if options.output is None else Path(options.output),
+        packets=max(options.packets, 0),
+    )
+    check_folder(request.output)
+    loaded = _load(request)
+    found = _rewrite(request, loaded)
     if found is None:
         return ExitCode.UNDECIDED
-    report = found.report
+
+    def written(name: str, data: bytes | None) -> str | None:
+        """Write an object, if there is one, and return the text for its column."""
+        if data is None or request.output is None:
+            return None if data is None else "not written"
+        return write_object(request.output, name, data)
+
     members = zip(loaded.chain.members, found.objects, strict=True)
-    files = [_write_object(job, name, data) for (name, _, _), data in members]
-    whole = _write_object(job, loaded.label, found.fused)
-    _write_page(job, loaded, found, (files, whole))
-    job.report.write(report, files, whole)
-    return ExitCode.UNDECIDED if report["stopped"] else ExitCode.FINE
+    files = [written(name, data) for (name, _, _), data in members]
+    fused_file = written(loaded.label, found.fused)
+    _write_page(request, loaded, found, (files, fused_file))
+    reporter.write(found.report, files, fused_file)
+    return ExitCode.UNDECIDED if found.report["stopped"] else ExitCode.FINE
 
 
-def _check_outputs(job: ChainOptions, loaded: LoadedChain) -> None:
-    """Check that no output overwrites an input or another output.
+def _load(options: ChainOptions) -> LoadedChain:
+    """Load the chain, and check that no output overwrites an input or another output.
 
     Raises:
         OptionError: if an output does.
+        InputError: if the chain cannot be read.
     """
-    folder = Path(job.file).parent
-    read = [job.file, *(str(folder / place) for _, place, _ in loaded.chain.members)]
-    read += [file for file in (job.maps, job.btf) if file is not None]
-    check_output("--html", job.html, read)
-    if job.output is None:
-        return
+    clang = Clang(options.cflags, options.deadline_seconds, memory_bytes=options.memory_bytes)
+    maps = None if options.maps is None else read_text(options.maps)
+    loaded = load_chain(options.file, clang, options.variables, maps)
+    folder = Path(options.file).parent
+    inputs = [options.file, *(str(folder / path) for _, path, _ in loaded.chain.members)]
+    inputs += [file for file in (options.maps, options.btf) if file is not None]
+    check_output("--html", options.html, inputs)
+    if options.output is None:
+        return loaded
     names = [name for name, _, _ in loaded.chain.members]
     for name in names:
-        check_output("--output", str(_object_file(job.output, name)), read)
-    if job.fuse:
-        whole = _object_file(job.output, loaded.label)
-        check_output("--output", str(whole), read)
+        check_output("--output", str(object_file(options.output, name)), inputs)
+    if options.fuse:
+        fused = object_file(options.output, loaded.label)
+        check_output("--output", str(fused), inputs)
         if loaded.label in names:
-            reason = f"{whole} is program {loaded.label}, and all programs as one: rename either"
+            reason = f"{fused} is program {loaded.label}, and all programs as one: rename either"
             raise OptionError("--output", reason)
-
-
-def _object_file(folder: Path, name: str) -> Path:
-    return folder / f"{name}.bpf.o"
-
-
-def _load(job: ChainOptions) -> LoadedChain:
-    clang = Clang(job.cflags, job.deadline_seconds, memory_bytes=job.memory_bytes)
-    maps = None if job.maps is None else read_text(job.maps)
-    return load_chain(job.file, clang, job.variables, maps)
+    return loaded
 
 
 class _Rewritten(NamedTuple):
-    """The report of a chain, and the objects to load instead."""
+    """The report of a chain, and the objects to load instead of the originals."""
 
     report: ChainReport
-    objects: list[bytes | None]
-    fused: bytes | None
-    graphs: str | None  # as JSON
+    objects: list[bytes | None]  # one per program; None: unchanged
+    fused: bytes | None  # object of the fused program
+    graphs: str | None  # control-flow graphs, as JSON
 
 
-def _rewritten(job: ChainOptions, loaded: LoadedChain) -> _Rewritten | None:
-    """Return the report of a chain and its objects, or None if there is no result.
+def _rewrite(options: ChainOptions, loaded: LoadedChain) -> _Rewritten | None:
+    """Return the report of a chain and its rewritten objects, or None if there is no result.
 
     Raises:
         InputError: if a program cannot be linked.
     """
-    kernel = KernelBtf(job.btf)
-    btf = kernel.for_program(needed=loaded.needs_kernel)
-    name = re.sub(r"\W", "_", loaded.label)[:_NAME] if job.fuse else None
-    limits = job.deadline_seconds, job.memory_bytes
-    maps = None if job.maps is None else MapsFile(job.maps, read_text(job.maps))
-    known = (job.assumed, maps)
-    graphs = job.html is not None
-    rewriting = chains.Rewriting(job.mode, name, *limits, *known, graphs, job.receive)
-    subject = chains.ChainSubject(loaded.file, loaded.chain, loaded.members, btf)
+    kernel = KernelBtf(options.btf)
+    subject = loaded.subject(kernel.for_program(needed=loaded.needs_kernel))
+    name = re.sub(r"\W", "_", loaded.label)[:_NAME] if options.fuse else None
+    limits = options.deadline_seconds, options.memory_bytes
+    maps = None if options.maps is None else MapsFile(options.maps, read_text(options.maps))
+    known = (options.assumed, maps)
+    with_graphs = options.html is not None
+    rewriting = chains.Rewriting(options.mode, name, *limits, *known, with_graphs, options.receive)
     # Report errors in the targets of devices before any work.
     targets_of(loaded)
-    found = list[Message]()
-    watch = WorkWatch(job.file, ending(job.deadline_seconds, "--deadline"))
 
-    def take(message: Message) -> None:
-        match message:
-            case ("doing", *doing):
-                watch.take(StageProgress(*doing))
-            case _:
-                found.append(message)
-
-    def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
+    def work(stopping: Stopping) -> Iterator[Message]:
         return chains.rewrite_messages(subject, rewriting, stopping)
 
-    with heeding_signals() as stopping, ExitStack() as stack:
-        stack.callback(watch.close)
-        with IsolatedJob(job.memory_bytes, work) as errand:
-            stopped = errand.run(job.deadline_seconds, stopping, take, watch.look)
-        if not found:
+    with (
+        heeding_signals() as stopping,
+        closing(WorkWatch(options.file, ending(options.deadline_seconds, "--deadline"))) as watch,
+    ):
+        message, stopped = run_watched(work, watch, stopping, *limits)
+        if message is None:
             watch.close()
-            error(job.file, stopped or "nothing is known")
+            error(options.file, stopped or "nothing is known")
             return None
-        (_, text, objects, fused, covers, graphs) = found[-1]
+        (_, text, objects, fused, covers, graphs) = message
         head = {"slowpath": engine.version(), **provenance(compiled=loaded.compiled)}
         report: ChainReport = json.loads(text) | head
         # A killed job reports nothing more; keep the report that it sent before.
@@ -183,23 +231,34 @@ def _rewritten(job: ChainOptions, loaded: LoadedChain) -> _Rewritten | None:
             report["programs"][member]["assumptions"] += conditions
         if report["fused"] is not None:
             report["fused"]["assumptions"] = _conditions_of_fused(report, report["fused"])
-        guarded = job.mode == "guard"
-        what = (subject, loaded, job.packets, guarded, job.deadline_seconds)
         rehearsing = RehearsalOptions(
-            *what, frozen=maps, assumed=job.assumed, receive=job.receive, watch=watch
+            subject,
+            loaded,
+            options.packets,
+            guarded=options.mode == "guard",
+            seconds=options.deadline_seconds,
+            frozen=maps,
+            assumed=options.assumed,
+            receive=options.receive,
+            watch=watch,
         )
         whole = None if fused is None else chains.FusedObject(*fused)
-        tried = RewrittenPrograms(list(zip(objects, covers, strict=True)), whole)
-        fused = _rehearse(rehearsing, report, tried, stopping)
-        kept = zip(objects, report["programs"], strict=True)
-        objects = [None if must_not_load(program["rehearsal"]) else data for data, program in kept]
-        starts = known_facts(report["programs"], *known)
-        about = GuaranteeRequest(
-            subject, loaded, objects, job.targets, *limits, kernel, starts, watch, job.receive
+        rewritten = RewrittenPrograms(list(zip(objects, covers, strict=True)), whole)
+        fused = _rehearse(rehearsing, report, rewritten, stopping)
+        programs = report["programs"]
+        objects = [
+            None if must_not_load(program["rehearsal"]) else data
+            for data, program in zip(objects, programs, strict=True)
+        ]
+        start = known_facts(programs, *known)
+        request = GuaranteeRequest(
+            *(subject, loaded, objects, options.targets, *limits, kernel),
+            known=start,
+            watch=watch,
+            receive=options.receive,
         )
-        for program, guarantees in zip(
-            report["programs"], find_guarantees(about, stopping), strict=True
-        ):
+        found = find_guarantees(request, stopping)
+        for program, guarantees in zip(programs, found, strict=True):
             program["guarantees"] = guarantees
     return _Rewritten(report, objects, fused, graphs)
 
@@ -207,9 +266,9 @@ def _rewritten(job: ChainOptions, loaded: LoadedChain) -> _Rewritten | None:
 def _conditions_of_fused(report: ChainReport, fused: Fused) -> list[str]:
     """Return the conditions of all programs and all proofs."""
     proofs = [fused["proof"], *(program["proof"] for program in report["programs"])]
-    said = [program["assumptions"] for program in report["programs"]]
-    said += [proof["assumptions"] for proof in proofs if proof]
-    return sorted({condition for conditions in said for condition in conditions})
+    assumptions = [program["assumptions"] for program in report["programs"]]
+    assumptions += [proof["assumptions"] for proof in proofs if proof]
+    return sorted({condition for conditions in assumptions for condition in conditions})
 
 
 def _rehearse(
@@ -218,72 +277,56 @@ def _rehearse(
     rewritten: RewrittenPrograms,
     stopping: Stopping,
 ) -> bytes | None:
-    """Add the rehearsals to the report; return the fused program if it may be loaded."""
-    asked = rewritten
+    """Add the rehearsals to the report; return the object of the fused program if it is safe."""
+    rehearsed = rewritten
     if not rehearsing.packets:
-        asked = RewrittenPrograms([(None, "") for _ in rewritten.programs])
-    said, whole = rehearse(rehearsing, report["programs"], asked, stopping)
-    for program, one in zip(report["programs"], said, strict=True):
-        program["rehearsal"] = one
-        program["measured_rate_ratio"] = one["rate_ratio"] if one else None
+        rehearsed = RewrittenPrograms([(None, "") for _ in rewritten.programs])
+    rehearsals, fused_rehearsal = rehearse(rehearsing, report["programs"], rehearsed, stopping)
+    for program, rehearsal in zip(report["programs"], rehearsals, strict=True):
+        program["rehearsal"] = rehearsal
+        program["measured_rate_ratio"] = rehearsal["rate_ratio"] if rehearsal else None
     fused = report["fused"]
     if fused is not None:
-        fused["rehearsal"] = whole
-        if whole and must_not_load(whole):
+        fused["rehearsal"] = fused_rehearsal
+        if fused_rehearsal and must_not_load(fused_rehearsal):
             fused["not_written"] = (
-                f"the kernel refuses it: {whole['why_not']}"
-                if whole["refused"]
-                else f"in the kernel, {whole['difference']}"
+                f"the kernel refuses it: {fused_rehearsal['why_not']}"
+                if fused_rehearsal["refused"]
+                else f"in the kernel, {fused_rehearsal['difference']}"
             )
     if rewritten.fused is None or fused is None or fused["not_written"]:
         return None
     return rewritten.fused.data
 
 
-def _write_object(job: ChainOptions, name: str, data: bytes | None) -> str | None:
-    """Write an object, named after its program; return its path or the reason for none.
-
-    Raises:
-        InputError: if the file cannot be written.
-    """
-    if data is None:
-        return None
-    if job.output is None:
-        return "not written"
-    path = _object_file(job.output, name)
-    try:
-        job.output.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise write_error(str(path), problem) from None
-    write_bytes(str(path), data)
-    return str(path)
-
-
 def _write_page(
-    job: ChainOptions,
+    options: ChainOptions,
     loaded: LoadedChain,
     found: _Rewritten,
     written: tuple[list[str | None], str | None] | None,
 ) -> None:
-    """Write the page, if requested; `written` has the files of the objects.
+    """Write the HTML page, if requested.
+
+    `written` has the object file of each program and of the fused one; None if only facts were
+    requested.
 
     Raises:
         InputError: if the file cannot be written.
     """
-    if job.html is None or found.graphs is None:
+    if options.html is None or found.graphs is None:
         return
     from slowpath.chain.page import WrittenFiles, chain_page
 
     files = None if written is None else WrittenFiles(*written)
     text = chain_page(loaded.label, found.report, json.loads(found.graphs), files)
-    write_text(job.html, text)
+    write_text(options.html, text)
 
 
 def bound(file: str, written: WrittenOptions, output: Output) -> ExitCode:
     """Analyse a chain; each device uses its own target.
 
     Raises:
-        OptionError: if an option makes no sense for the target.
+        OptionError: if an option is invalid for the target.
         InputError: if the description or an object cannot be read.
     """
     plans = plans_of(file, written, read_request([file], written))

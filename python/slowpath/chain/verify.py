@@ -1,19 +1,23 @@
 """The command `slowpath chain verify`."""
 
 import json
+from argparse import Namespace
 from collections.abc import Iterator
+from contextlib import closing
 from typing import NamedTuple
 
+from slowpath.bounds.flags import written_options
+from slowpath.bounds.options import memory_or_share, read_option, read_options
 from slowpath.bounds.progress import WorkWatch, ending
 from slowpath.chain.documents import VerifyReport
 from slowpath.chain.loading import LoadedChain, load_chain
 from slowpath.chain.report_types import FinalState
+from slowpath.chain.shared import run_watched
 from slowpath.core import engine
 from slowpath.core.engine import chains, objects
 from slowpath.core.errors import ExitCode, InputError
 from slowpath.core.formats import Reporter
 from slowpath.core.jobs import Message
-from slowpath.core.jobs.isolated_job import IsolatedJob
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.printable import one_line
 from slowpath.core.programs.loading import KernelBtf, load_program
@@ -32,120 +36,140 @@ _CODES = {
 class VerifyOptions(NamedTuple):
     """Options of a comparison."""
 
-    first: str  # a file
-    second: str
-    program: str | None = None  # its name in both; None: the only XDP program
-    assumed: tuple[str, ...] = ()  # facts about packets, in words
-    btf: str | None = None
-    cflags: tuple[str, ...] = ()
-    deadline_seconds: float | None = None
-    memory_bytes: int | None = None
-    receive: str | None = None  # delivery of packets; None: as on any device
-    chain: str | None = None  # chain description; `program` then names one of its members
+    first: str  # file of the first program
+    second: str  # file of the second program
+    program: str | None  # name of the program; None: default of `--program`
+    assumed: tuple[str, ...]  # facts about packets, in words
+    btf: str | None  # file with the kernel's types; None: those of the running kernel
+    cflags: tuple[str, ...]
+    deadline_seconds: float | None
+    memory_bytes: int | None
+    receive: str | None  # receiving environment; None: any device
+    chain: str | None  # chain description; `program` then names one of its members
 
 
-def verify(comparing: VerifyOptions, reporter: Reporter) -> ExitCode:
+def make_verify_options(options: Namespace) -> VerifyOptions:
+    """Read the options of the command line.
+
+    Raises:
+        OptionError: if an option is invalid.
+    """
+    # `written_options` would read --assume as an option of `slowpath bound`.
+    others = {name: value for name, value in vars(options).items() if name != "assume"}
+    written = written_options(Namespace(**others), [options.first, options.second])
+    deadline = read_options(written).deadline_seconds
+    return VerifyOptions(
+        options.first,
+        options.second,
+        options.program,
+        read_option("--assume", chains.check_assumed, options.assume),
+        written.btf,
+        written.cflags,
+        deadline,
+        memory_or_share(written.memory),
+        written.receive,
+        options.chain,
+    )
+
+
+def verify(options: Namespace, reporter: Reporter) -> ExitCode:
     """Compare two programs and print the report.
 
     Raises:
+        OptionError: if an option is invalid.
         InputError: if a file cannot be read or lacks the program.
     """
-    report = compare(comparing)
+    report = compare(make_verify_options(options))
     reporter.write(report)
     return _CODES[report["outcome"]]
 
 
-def compare(comparing: VerifyOptions) -> VerifyReport:
+def compare(options: VerifyOptions) -> VerifyReport:
     """Compare two programs and return the report.
 
     Raises:
         InputError: if a file cannot be read or lacks the program.
     """
-    clang = Clang(comparing.cflags, comparing.deadline_seconds, memory_bytes=comparing.memory_bytes)
-    files = comparing.first, comparing.second
-    place = None if comparing.chain is None else _place(comparing, comparing.chain, clang)
-    wanted = comparing.program if place is None else place.program
-    both = [_program(file, wanted, clang) for file in files]
+    limits = options.deadline_seconds, options.memory_bytes
+    clang = Clang(options.cflags, options.deadline_seconds, memory_bytes=options.memory_bytes)
+    replaced = None if options.chain is None else _replaced(options, options.chain, clang)
+    name = options.program if replaced is None else replaced.program
+    both = [_program(file, name, clang) for file in (options.first, options.second)]
     needed = any(needs_kernel for _, _, needs_kernel in both)
-    needed = needed or (place is not None and place.loaded.needs_kernel)
-    btf = KernelBtf(comparing.btf).for_program(needed=needed)
+    needed = needed or (replaced is not None and replaced.loaded.needs_kernel)
+    btf = KernelBtf(options.btf).for_program(needed=needed)
     first, second = ((found, number) for found, number, _ in both)
-    limits = comparing.deadline_seconds, comparing.memory_bytes
-    asked = chains.Verifying(
+    request = chains.Verifying(
         (first, second),
-        comparing.assumed,
+        options.assumed,
         btf,
         *limits,
-        receive=comparing.receive,
-        behind=None if place is None else (place.subject(btf), place.member),
+        receive=options.receive,
+        behind=None if replaced is None else (replaced.loaded.subject(btf), replaced.member),
     )
-    said = list[Message]()
 
-    def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
-        yield ("verified", chains.verify(asked, comparing.second, stopping))
+    def work(stopping: Stopping) -> Iterator[Message]:
+        yield ("verified", chains.verify(request, options.second, stopping))
 
-    watch = WorkWatch(comparing.second, ending(comparing.deadline_seconds, "--deadline"))
-    try:
-        with heeding_signals() as stopping, IsolatedJob(comparing.memory_bytes, work) as errand:
-            stopped = errand.run(comparing.deadline_seconds, stopping, said.append, watch.look)
-    finally:
-        watch.close()
-    known = json.loads(said[0][1]) if said else _nothing(stopped)
+    with (
+        heeding_signals() as stopping,
+        closing(WorkWatch(options.second, ending(options.deadline_seconds, "--deadline"))) as watch,
+    ):
+        verified, stopped = run_watched(work, watch, stopping, *limits)
+    result = json.loads(verified[1]) if verified else _undecided(stopped)
     report: VerifyReport = {
         "slowpath": engine.version(),
-        "first": comparing.first,
-        "second": comparing.second,
-        "facts": list(comparing.assumed),
-        "place": None if place is None else f"{place.name} in {comparing.chain}",
+        "first": options.first,
+        "second": options.second,
+        "facts": list(options.assumed),
+        "place": None if replaced is None else f"{replaced.name} in {options.chain}",
         "stopped": stopped,
-        **known,  # type: ignore[typeddict-item] # of the engine, which a test holds to the schema
+        **result,  # type: ignore[typeddict-item] # a test compares the engine with the schema
     }
     return report
 
 
-class _Place(NamedTuple):
+class _ReplacedProgram(NamedTuple):
     """The program of a chain that both compared programs replace."""
 
     loaded: LoadedChain
-    member: int  # its number in the chain
-    name: str  # its name there
-    program: str | None  # its name in the objects, if the description says one
-
-    def subject(self, btf: objects.Btf | None) -> chains.ChainSubject:
-        """Return the chain with the kernel's types."""
-        return chains.ChainSubject(self.loaded.file, self.loaded.chain, self.loaded.members, btf)
+    member: int  # number of the program in the chain
+    name: str  # name of the program in the chain
+    program: str | None  # name of the program in the objects, if the description has one
 
 
-def _place(comparing: VerifyOptions, file: str, clang: Clang) -> _Place:
-    """Return the place in the chain: the named program, or the last one.
+def _replaced(options: VerifyOptions, file: str, clang: Clang) -> _ReplacedProgram:
+    """Return the program with the requested name in the chain of `file`, or the last program.
 
     Raises:
         InputError: if the chain cannot be read or lacks the program.
     """
     loaded = load_chain(file, clang)
     names = [name for name, _, _ in loaded.chain.members]
-    name = comparing.program or names[-1]
+    name = options.program or names[-1]
     if name not in names:
         raise InputError(file, f"there is no program {name}; it has {', '.join(names)}")
     member = names.index(name)
-    return _Place(loaded, member, name, loaded.chain.members[member][2])
+    return _ReplacedProgram(loaded, member, name, loaded.chain.members[member][2])
 
 
-def _program(file: str, wanted: str | None, clang: Clang) -> tuple[objects.Object, int, bool]:
-    """Return the object, the program's number, and whether it needs the kernel's types.
+def _program(file: str, name: str | None, clang: Clang) -> tuple[objects.Object, int, bool]:
+    """Return the object, the program's number, and true if it needs the kernel's types.
+
+    Without a name, the program is the only XDP program of the object.
 
     Raises:
         InputError: if the file cannot be read or lacks the program.
     """
     read = objects.read_object(file, load_program(file, clang))
-    meant = meant_by(file, objects.programs(read), wanted)
-    if isinstance(meant, str):
-        raise InputError(file, meant.removeprefix(f"{file} "))
-    return read, meant.number, meant.needs_kernel
+    chosen = meant_by(file, objects.programs(read), name)
+    if isinstance(chosen, str):
+        raise InputError(file, chosen.removeprefix(f"{file} "))
+    return read, chosen.number, chosen.needs_kernel
 
 
-def _nothing(stopped: str | None) -> dict[str, object]:
-    """Return the result of a comparison that was ended early."""
+def _undecided(stopped: str | None) -> dict[str, object]:
+    """Return the result of a comparison that ended early, for the reason `stopped`."""
     return {
         "outcome": "undecided",
         "assumptions": [],
@@ -178,14 +202,14 @@ def verify_report(report: VerifyReport) -> Iterator[str]:
         for memory, content in example["maps"].items():
             digits = ", ".join(f"{at}: {byte:02x}" for at, byte in content.items())
             yield one_line(f"  with {memory} = {digits or 'all zero'}")
-        yield from _left(first, example["original"])
-        yield from _left(second, example["specialised"])
+        yield from _state_lines(first, example["original"])
+        yield from _state_lines(second, example["specialised"])
     if report["shared"]:
         yield one_line(f"  maps of both: {first_few(report['shared'], _SHOWN)}")
     yield f"{proof['pairs']} pairs of paths, {proof['queries']} questions to the solver"
 
 
-def _left(name: str, left: FinalState) -> Iterator[str]:
+def _state_lines(name: str, state: FinalState) -> Iterator[str]:
     """Yield the lines about a program's final state."""
-    yield f"  {name}: returns {left['result']}, packet {left['packet']}"
-    yield from (one_line(f"    {element}") for element in left["maps"])
+    yield f"  {name}: returns {state['result']}, packet {state['packet']}"
+    yield from (one_line(f"    {element}") for element in state["maps"])
