@@ -1,4 +1,4 @@
-"""`slowpath chain bound`: several programs as one, against each of them by itself."""
+"""`slowpath chain bound`: a chain compared with each of its programs alone."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,10 @@ PASS = [("first", ["XDP_PASS"], "second")]
 def described(
     *edges: tuple[str, list[str], str], names: tuple[str, ...] = ("first", "second"), **more: Any
 ) -> str:
-    """A description; programs are called like their objects, with anything behind that."""
+    """Describe a chain; the object of a program is its name without digits at the end.
+
+    `more` has further keys of the description.
+    """
     files = {name: OBJECTS / f"chain_{name.rstrip('0123456789')}.bpf.o" for name in names}
     programs = [{"name": name, "object": str(file)} for name, file in files.items()]
     written = [{"from": a, "on": on, "to": b} for a, on, b in edges]
@@ -26,19 +29,19 @@ def described(
 
 @pytest.fixture
 def chain(tmp_path: Path) -> Path:
-    """Where a test writes its chain."""
+    """Return the file that a test writes its chain to."""
     return tmp_path / "upstream.yaml"
 
 
 def counted(*words: str | Path) -> dict[str, Any]:
-    """The result of a command that counts."""
+    """Return the result of a command on target ebpf, after checking that it is exact."""
     run = slowpath(*words, "--target", "ebpf", "--format", "json")
     assert (run.returncode, without_progress(run.stderr)) == (0, "")
     check("bound", run.stdout)
     (result,) = json.loads(run.stdout)["results"]
-    alone = [text for text in result["assumptions"] if text.startswith("no other CPU changes ")]
-    assert result["guarantee"]["verdict"] == ("conditional" if alone else "exact")
-    assert result["assumptions"] == alone
+    allowed = [text for text in result["assumptions"] if text.startswith("no other CPU changes ")]
+    assert result["guarantee"]["verdict"] == ("conditional" if allowed else "exact")
+    assert result["assumptions"] == allowed
     return dict(result)
 
 
@@ -46,10 +49,10 @@ def instructions(result: dict[str, Any]) -> int:
     return int(result["guarantee"]["counts"]["instructions"])
 
 
-def failure(chain: Path, text: str, *options: str) -> str:
-    """What is said of a chain that cannot be analysed."""
+def failure(chain: Path, text: str) -> str:
+    """Return the error message for a chain that cannot be analysed."""
     chain.write_text(text)
-    run = slowpath("chain", "bound", chain, *options)
+    run = slowpath("chain", "bound", chain)
     assert (run.returncode, run.stdout) == (3, "")
     (line,) = run.stderr.splitlines()
     assert line.startswith(f"error: {chain}: ")
@@ -57,15 +60,12 @@ def failure(chain: Path, text: str, *options: str) -> str:
 
 
 def test_a_chain_is_less_than_its_programs() -> None:
-    alone = [
-        instructions(counted("bound", OBJECTS / f"chain_{n}.bpf.o"))
-        for n in (
-            "first",
-            "second",
-        )
-    ]
+    first, second = (
+        instructions(counted("bound", OBJECTS / f"chain_{name}.bpf.o"))
+        for name in ("first", "second")
+    )
     result = counted("chain", "bound", CHAIN)
-    assert alone[0] < instructions(result) < sum(alone)
+    assert first < instructions(result) < first + second
     assert (result["program"], result["section"]) == ("chain", None)
     parts = result["profile"]["programs"]
     assert [part["program"] for part in parts] == ["first", "second"]
@@ -76,9 +76,8 @@ def test_a_chain_is_less_than_its_programs() -> None:
 def test_the_report_says_what_each_program_costs() -> None:
     run = slowpath("chain", "bound", CHAIN, "--target", "ebpf")
     assert run.returncode == 0
-    title, *_ = run.stdout.splitlines()
-    assert title == f"{CHAIN} · chain · ebpf"
     lines = run.stdout.splitlines()
+    assert lines[0] == f"{CHAIN} · chain · ebpf"
     first = next(n for n, line in enumerate(lines) if line.startswith("by program   first   "))
     assert lines[first + 1].startswith("             second  ")
     estimated = slowpath("chain", "bound", CHAIN).stdout
@@ -105,10 +104,10 @@ def test_programs_that_are_never_reached_are_named(chain: Path) -> None:
     edges = [*PASS, ("second", ["XDP_ABORTED", "XDP_REDIRECT"], "first2")]
     chain.write_text(described(*edges, names=("first", "second", "first2")))
     result = counted("chain", "bound", chain)
-    said = "first2 is never reached: no packet makes second return XDP_ABORTED or XDP_REDIRECT"
-    assert result["notes"] == [said]
+    note = "first2 is never reached: no packet makes second return XDP_ABORTED or XDP_REDIRECT"
+    assert result["notes"] == [note]
     run = slowpath("chain", "bound", chain, "--target", "ebpf")
-    assert f"note         - {said}" in run.stdout.splitlines()
+    assert f"note         - {note}" in run.stdout.splitlines()
 
 
 def test_a_requirement_names_the_command_that_repeats_it() -> None:
@@ -124,7 +123,7 @@ def test_packets_of_witnesses_are_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (
             described(*PASS, ("second", ["XDP_TX"], "first")),
@@ -148,23 +147,25 @@ def test_packets_of_witnesses_are_written(tmp_path: Path) -> None:
         ("- a\n", "line 1: "),
     ],
 )
-def test_what_is_no_chain(chain: Path, text: str, said: str) -> None:
-    assert failure(chain, text).startswith(said)
+def test_invalid_descriptions_are_errors(chain: Path, text: str, message: str) -> None:
+    assert failure(chain, text).startswith(message)
 
 
-def test_what_is_no_program(chain: Path) -> None:
-    text = described(*PASS)
-    listing, several = ROOT / "examples/two_protocols.asm", ROOT / "crates/kernel/tests/objects"
+def test_objects_without_the_program_are_errors(chain: Path) -> None:
     first = str(OBJECTS / "chain_first.bpf.o")
-    assert failure(chain, text.replace(first, str(listing))).startswith(
-        f"line 1: first: {listing} is no BPF object"
-    )
-    many = several / "helpers.bpf.o"
-    said = failure(chain, text.replace(first, str(many)))
-    assert said.startswith(f"line 1: first: {many} has several programs; say `program:`, of ")
-    named = text.replace('"name": "first"', '"program": "lost", "name": "first"')
-    said = failure(chain, named)
-    assert said.startswith(f"line 1: first: {first} has no program lost; there are xdp: ")
+    listing = str(ROOT / "examples/two_protocols.asm")
+    many = str(ROOT / "crates/kernel/tests/objects/helpers.bpf.o")
+    for old, new, message in (
+        (first, listing, f"{listing} is no BPF object"),
+        (first, many, f"{many} has several programs; say `program:`, of "),
+        (
+            '"name": "first"',
+            '"program": "lost", "name": "first"',
+            f"{first} has no program lost; there are xdp: ",
+        ),
+    ):
+        text = described(*PASS).replace(old, new)
+        assert failure(chain, text).startswith(f"line 1: first: {message}")
 
 
 def test_an_object_that_cannot_be_read(chain: Path) -> None:
@@ -181,7 +182,7 @@ def test_chains_run_on_targets_with_bpf_instructions() -> None:
 
 
 def on_devices(**network: Any) -> str:
-    """The chain of the tests, its programs on two devices."""
+    """Describe the chain with its programs on two devices; `network` connects them, if given."""
     text = json.loads(described(*PASS))
     for program, device in zip(text["programs"], ("edge", "server"), strict=True):
         program["device"] = device
@@ -191,7 +192,7 @@ def on_devices(**network: Any) -> str:
 
 
 def on_each_device(chain: Path, text: str) -> dict[str, int]:
-    """What programs count on each device."""
+    """Return the guaranteed number of instructions on each device."""
     chain.write_text(text)
     run = slowpath("chain", "bound", chain, "--target", "ebpf", "--format", "json")
     assert (run.returncode, without_progress(run.stderr)) == (0, "")
@@ -205,7 +206,7 @@ def test_each_device_has_a_result(chain: Path) -> None:
     apart = on_each_device(chain, on_devices())
     assert list(apart) == ["upstream@edge", "upstream@server"]
     assert sum(apart.values()) == together
-    # What the network changes can be what the firewall had excluded.
+    # Behind a network that changes packets, fewer facts about arriving packets hold.
     changed = on_each_device(chain, on_devices(changes=["ttl"], bytes=[[20, 21]]))
     assert changed["upstream@edge"] == apart["upstream@edge"]
     assert changed["upstream@server"] > apart["upstream@server"]
@@ -219,7 +220,7 @@ def test_a_table_has_a_row_for_each_device(chain: Path) -> None:
     assert rows[1:3] == [f"{chain}:upstream@edge", f"{chain}:upstream@server"]
 
 
-def test_what_is_no_network(chain: Path) -> None:
+def test_invalid_networks_are_errors(chain: Path) -> None:
     assert failure(chain, on_devices(changes=["mac"])).startswith('line 1: "mac" is no field: ')
     drops = on_devices().replace("XDP_PASS", "XDP_DROP")
     assert failure(chain, drops).startswith("line 1: XDP_DROP sends nothing: ")
@@ -231,10 +232,9 @@ def test_a_dispatcher_runs_programs_as_their_objects_say(chain: Path) -> None:
     programs = [{"name": name, "object": str(file), "program": name} for name in (*names, "wrong")]
     chain.write_text(json.dumps({"schema": 1, "programs": programs[:3], "dispatcher": names}))
     result = counted("chain", "bound", chain)
-    # All of them return XDP_PASS, which only the first one goes on behind.
-    ran = [part["program"] for part in result["profile"]["programs"]]
-    assert ran == ["early", "never"]
-    said = "silent is never reached: no packet makes never return XDP_ABORTED"
-    assert result["notes"] == [said]
+    # All programs return XDP_PASS. Only after `early`, the dispatcher then runs a further program.
+    assert [part["program"] for part in result["profile"]["programs"]] == ["early", "never"]
+    note = "silent is never reached: no packet makes never return XDP_ABORTED"
+    assert result["notes"] == [note]
     text = json.dumps({"schema": 1, "programs": programs, "dispatcher": [*names, "wrong"]})
     assert "program wrong has an unknown parameter `XDP_SKIP`" in failure(chain, text)

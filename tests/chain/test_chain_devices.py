@@ -1,4 +1,4 @@
-"""Chains over devices of different targets: a card in front of a host, and behind one."""
+"""Chains over devices with different targets: a card before or after a host."""
 
 import json
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from support import ROOT, slowpath, without_progress
+from test_chain import failure
 from test_schema import check
 
 EXAMPLES = ROOT / "examples/chain"
@@ -15,12 +16,15 @@ CARD, HOST = "agilio-cx-2x40", "linux-xdp"
 
 @pytest.fixture
 def chain(tmp_path: Path) -> Path:
-    """Where a test writes its chain."""
+    """Return the file that a test writes its chain to."""
     return tmp_path / "upstream.yaml"
 
 
 def described(devices: dict[str, str], **more: Any) -> str:
-    """The firewall on one device, the load balancer on another."""
+    """Describe a chain of the firewall on device `front` and the load balancer on `behind`.
+
+    `devices` has the targets of devices, `more` further keys of the description.
+    """
     names = {"front": "firewall", "behind": "load_balancer_card"}
     programs = [
         {"name": name, "object": str(EXAMPLES / f"{name}.bpf.o"), "device": device}
@@ -28,8 +32,8 @@ def described(devices: dict[str, str], **more: Any) -> str:
     ]
     network = {"changes": ["ethernet_addresses", "ttl"]}
     edge = {"from": "firewall", "on": ["XDP_PASS"], "to": "load_balancer_card", "network": network}
-    given = {"schema": 1, "devices": devices, "programs": programs, "edges": [edge]}
-    return json.dumps(given | more)
+    description = {"schema": 1, "devices": devices, "programs": programs, "edges": [edge]}
+    return json.dumps(description | more)
 
 
 def results(*words: str | Path) -> list[dict[str, Any]]:
@@ -40,25 +44,16 @@ def results(*words: str | Path) -> list[dict[str, Any]]:
     return found
 
 
-def failure(chain: Path, text: str) -> str:
-    """What is said of a chain that cannot be analysed."""
-    chain.write_text(text)
-    run = slowpath("chain", "bound", chain)
-    assert (run.returncode, run.stdout) == (3, "")
-    (line,) = run.stderr.splitlines()
-    assert line.startswith(f"error: {chain}: ")
-    return line.removeprefix(f"error: {chain}: ")
-
-
 def test_a_card_in_front_of_a_host(chain: Path) -> None:
     chain.write_text(described({"front": CARD, "behind": HOST}))
     front, behind = results("chain", "bound", chain)
     assert [front["program"], behind["program"]] == ["upstream@front", "upstream@behind"]
     assert [front["target"], behind["target"]] == [CARD, HOST]
-    # Nothing is in front of the card: it is as fast as it is alone.
+    # The card is the first device, so its program is as fast as alone.
     (alone,) = results("bound", EXAMPLES / "firewall.bpf.o", "--target", CARD)
     assert front["guarantee"] == alone["guarantee"]
-    # The host is as fast as behind a host, if the card moves the packet as the kernel does.
+    # The host counts the same after a host, on condition that the card moves packets as the kernel
+    # does.
     chain.write_text(described({"front": HOST, "behind": HOST}))
     (_, same) = results("chain", "bound", chain)
     assert behind["guarantee"]["counts"] == same["guarantee"]["counts"]
@@ -76,15 +71,14 @@ def test_a_card_behind_a_host_gets_what_the_host_lets_through(chain: Path) -> No
     assert [front["target"], behind["target"]] == [HOST, CARD]
     (alone,) = results("bound", EXAMPLES / "load_balancer_card.bpf.o", "--target", CARD)
     guarantee = behind["guarantee"]
-    # The shortest packets do not get there, nor do those without a mark.
+    # Neither the shortest packets nor packets without a mark reach the load balancer.
     assert guarantee["bitrate_bps"] > 1.4 * alone["guarantee"]["bitrate_bps"]
     assert (guarantee["verdict"], guarantee["exact"]) == ("bound", False)
     assert guarantee["stopped"] == "arriving packets are known by facts only"
     assert behind["paths"] == []
 
 
-def test_what_cannot_be_analysed_in_front_leaves_nothing_known(chain: Path) -> None:
-    # The program in front is on the card's side of a network; whatever arrives is a packet.
+def test_a_program_in_front_that_passes_all_packets_gives_no_facts(chain: Path) -> None:
     text = json.loads(described({"behind": CARD}))
     text["programs"][0] |= {
         "object": str(ROOT / "crates/bpf/tests/data/run_config.bpf.o"),
@@ -133,14 +127,14 @@ def test_targets_are_described_in_files_beside_the_chain(chain: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("devices", "said"),
+    ("devices", "message"),
     [
         ({"front": "agilo"}, "line 1: device front: 'agilo' is not a target; known are "),
         ({"nic": CARD}, "line 1: no program runs on device nic"),
     ],
 )
-def test_wrong_devices_are_named(chain: Path, devices: dict[str, str], said: str) -> None:
-    assert failure(chain, described(devices)).startswith(said)
+def test_wrong_devices_are_named(chain: Path, devices: dict[str, str], message: str) -> None:
+    assert failure(chain, described(devices)).startswith(message)
 
 
 def test_a_card_runs_one_program_and_no_listing(chain: Path) -> None:
@@ -148,16 +142,16 @@ def test_a_card_runs_one_program_and_no_listing(chain: Path) -> None:
     for program in text["programs"]:
         program["device"] = "front"
     del text["edges"][0]["network"]
-    said = failure(chain, json.dumps(text))
-    assert said.startswith("line 1: device front: ")
-    assert "target agilio-cx-2x40 runs one program, and no chain of several" in said
+    message = failure(chain, json.dumps(text))
+    assert message.startswith("line 1: device front: ")
+    assert "target agilio-cx-2x40 runs one program, and no chain of several" in message
     for command in ("facts", "optimize"):
         run = slowpath("chain", command, chain)
         assert (run.returncode, run.stdout) == (3, "")
-        assert run.stderr == f"error: {chain}: {said}\n"
+        assert run.stderr == f"error: {chain}: {message}\n"
     text["programs"][1]["object"] = str(ROOT / "examples/counter_loop.asm")
-    said = failure(chain, json.dumps(text))
-    assert said.endswith("counter_loop.asm is no BPF object; chains are of these")
+    message = failure(chain, json.dumps(text))
+    assert message.endswith("counter_loop.asm is no BPF object; chains are of these")
 
 
 def test_facts_and_rewriting_are_about_the_programs_wherever_they_run(chain: Path) -> None:

@@ -1,4 +1,4 @@
-"""What `examples/README.md` says of the programs in `examples/chain`."""
+"""The figures in `examples/README.md` for the programs in `examples/chain`."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""`slowpath chain optimize --target`: what rewritten programs are guaranteed to take."""
+"""`slowpath chain optimize --target`: guarantees of programs before and after rewriting."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ MODES = pytest.mark.parametrize("mode", [["--trust"], []], ids=["trust", "guard"
 
 
 def guarantees(*words: str | Path, targets: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """Those of the load balancer, by target and unit."""
+    """Return the guarantees of the load balancer, by target and unit."""
     run = slowpath(
         *("chain", "optimize", *words, "--packets", "0", "--target", targets, "--format", "json")
     )
@@ -28,7 +28,7 @@ def guarantees(*words: str | Path, targets: str) -> dict[tuple[str, str], dict[s
 
 
 def most(file: Path, *words: str) -> int:
-    """The most instructions of a program."""
+    """Return the maximum number of instructions of a program per packet."""
     run = slowpath("bound", file, "--target", "ebpf", "--format", "json", *words)
     (result,) = json.loads(run.stdout)["results"]
     assert result["guarantee"]["exact"]
@@ -49,8 +49,8 @@ def test_counts_are_those_of_packets_that_get_there(mode: list[str], tmp_path: P
     assert counts["guaranteed"]
     assert counts["exact"]
     assert counts["reasons"] == []
-    # Alone, a program gets packets that take longer: the original, and behind a guard the rewritten
-    # one too, which then runs the original.
+    # Outside of the chain, the programs get packets that take longer. A guarded program runs the
+    # original for them.
     assert counts["before"] < most(EXAMPLES / "load_balancer.bpf.o")
     alone = most(tmp_path / "load_balancer.bpf.o")
     assert counts["after"] == alone if mode else counts["after"] < alone
@@ -90,7 +90,7 @@ def test_where_the_card_refuses_a_program_it_says_why(tmp_path: Path) -> None:
 
 
 def test_what_the_card_runs_it_runs_when_rewritten(tmp_path: Path) -> None:
-    # A chain of one: in the firewall, numbers are known that it stores.
+    # The firewall alone is rewritten because it loads numbers that it has stored before.
     object_file = EXAMPLES / "firewall.bpf.o"
     run = slowpath(
         *("chain", "optimize", object_file, "--trust", "--packets", "0", "--format", "json"),
@@ -139,19 +139,19 @@ def test_a_device_has_a_target_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("targets", "said"),
+    ("targets", "message"),
     [("ebpf,ebbf", "'ebbf' is not a target"), ("ebpf,ebpf", "ebpf is named twice")],
 )
-def test_wrong_targets_are_named(targets: str, said: str) -> None:
+def test_wrong_targets_are_named(targets: str, message: str) -> None:
     run = slowpath("chain", "optimize", CHAIN, "--target", targets)
     assert run.returncode == 2
-    assert said in run.stderr
+    assert message in run.stderr
 
 
 def test_what_takes_too_long_is_not_known() -> None:
     words = ("chain", "optimize", CHAIN, "--packets", "0", "--format", "json")
     run = slowpath(*words, "--target", "ebpf", "--deadline", "0.001")
-    # Nothing is rewritten by then, or it is and nothing is guaranteed; nothing is made up.
+    # A guarantee without a value has a reason, wherever the deadline ended the work.
     for program in json.loads(run.stdout or '{"programs": []}')["programs"]:
         for one in program["guarantees"]:
             assert one["after"] is not None or one["reasons"]
@@ -165,7 +165,7 @@ def test_what_takes_too_long_is_not_known() -> None:
     ],
 )
 def test_maps_as_given_are_what_guarantees_are_about(name: str, counts: dict[str, int]) -> None:
-    # What docs/chains.md says of known configuration.
+    # docs/chains.md has these counts for a known configuration.
     example, maps = EXAMPLES / f"{name}.bpf.o", EXAMPLES / f"{name}.toml"
     assert most(example) == counts["any"]
     assert most(example, "--maps", str(maps)) == counts["given"]
@@ -198,7 +198,7 @@ def test_what_a_program_writes_may_hold_anything(tmp_path: Path) -> None:
 
 @MODES
 def test_packets_as_assumed_are_what_guarantees_are_about(mode: list[str]) -> None:
-    # IPv6: the program looks at nothing but the type.
+    # For IPv6, the program reads only the EtherType.
     words = ("--assume", "bytes 12-13 = 86dd", "--target", "ebpf", "--format", "json")
     example = EXAMPLES / "rules.bpf.o"
     run = slowpath("chain", "optimize", example, *words, *mode, "--packets", "0")

@@ -1,4 +1,4 @@
-"""The pages of `slowpath chain facts` and `optimize`: both programs, with all their blocks."""
+"""HTML pages of `slowpath chain facts` and `slowpath chain optimize`."""
 
 import json
 import re
@@ -23,7 +23,7 @@ Made = tuple[dict[str, Any], Element, Path]
 
 
 def made(folder: Path, *words: str | Path) -> tuple[dict[str, Any], Element]:
-    """The report of a command, and its page."""
+    """Run a command, and return its report and its page."""
     page = folder / "page.html"
     run = slowpath("chain", *words, "--html", page, "--format", "json")
     assert (run.returncode, without_progress(run.stderr)) == (0, "")
@@ -32,19 +32,19 @@ def made(folder: Path, *words: str | Path) -> tuple[dict[str, Any], Element]:
 
 @pytest.fixture(scope="module")
 def optimized(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """The example, with guards."""
+    """Return report, page and file of the page of the example chain, rewritten with guards."""
     folder = tmp_path_factory.mktemp("page")
     return *made(folder, "optimize", CHAIN, "--packets", "0"), folder / "page.html"
 
 
 def section(root: Element, name: str) -> Element:
-    """The part about a program."""
+    """Return the section of a page with this heading."""
     (one,) = (one for one in root.iter("section") if "".join(one.find("h2").itertext()) == name)  # type: ignore[union-attr]
     return one
 
 
 def blocks(root: Element, side: str) -> list[Element]:
-    """The blocks of one side, in their order."""
+    """Return the blocks of the program before or after rewriting, in order of their numbers."""
     found = [one for one in root.iter() if re.search(f"-{side}-[0-9]+$", one.attrib.get("id", ""))]
     numbers = [int(one.attrib["id"].rpartition("-")[2]) for one in found]
     assert numbers == list(range(len(found)))
@@ -56,14 +56,14 @@ def kind(block: Element) -> str:
 
 
 def size(block: Element) -> int:
-    """How many slots it says it has."""
-    said = re.search(r"([0-9,]+) instructions?", texts(block))
-    assert said is not None
-    return int(said[1].replace(",", ""))
+    """Return the number of slots in the heading of a block."""
+    count = re.search(r"([0-9,]+) instructions?", texts(block))
+    assert count is not None
+    return int(count[1].replace(",", ""))
 
 
 def listed(block: Element) -> dict[int, str]:
-    """Its instructions by their slots."""
+    """Return the instructions of a block, by their slots."""
     lines = [line for pre in block.iter("pre") for line in texts(pre).splitlines()]
     return {int(line.split()[0]): line for line in lines if line.strip()}
 
@@ -80,10 +80,10 @@ def test_every_block_of_both_programs_is_there(
     slots = {slot: text for block in before for slot, text in listed(block).items()}
     dropped = {one["slot"]: one["instruction"] for one in balancer["dropped"]}
     assert all(text in slots[slot] for slot, text in dropped.items())
-    # Second halves of instructions are no lines of their own.
+    # Instructions of two slots have one line.
     wide = [slot for slot in range(balancer["instructions_before"]) if slot not in slots]
     assert all(re.search(r"r\d+ = (0x|map)", slots[slot - 1]) for slot in wide)
-    # What a click leads to is there.
+    # The targets of all links exist.
     ids = {one.attrib["id"] for one in root.iter() if "id" in one.attrib}
     links = {one.attrib["href"] for one in root.iter("a")}
     assert links
@@ -122,7 +122,7 @@ def test_what_was_decided_is_marked_with_its_reason(
         assert all(str(offset) in texts(summary) for offset in one["bytes"][:1])
     (types,) = [block for block in before if "bytes 12-13 = 86dd" in texts(block)]
     assert "never taken" in texts(types)
-    # Who reads colours: what nobody gets to has no instruction that is left.
+    # All instructions of unreachable blocks are struck out.
     unreached = [block for block in before if kind(block) == "unreached"]
     assert len(unreached) > 100
     for block in unreached:
@@ -138,7 +138,7 @@ def test_a_decided_check_that_stays_is_not_struck_out(tmp_path: Path) -> None:
     ends = [one.find("summary/span[@class='end']") for one in (first, second)]
     struck = [end is not None and end.find(".//s") is not None for end in ends]
     still = [end is not None and "but still there" in texts(end) for end in ends]
-    # That packets are long enough is known, but not to the kernel's verifier.
+    # The kernel's verifier needs the check of the length, although all packets pass it.
     assert (struck, still) == ([False, True], [True, False])
 
 
@@ -194,7 +194,7 @@ def test_the_report_is_the_same_with_a_page(
 
 
 def hostile() -> tuple[ChainReport, Graphs]:
-    """A chain in which all texts are hostile."""
+    """Return the report and graphs of a chain in which all texts are hostile."""
     line: SourceLine = {"program": HOSTILE, "file": HOSTILE, "line": 7, "text": HOSTILE}
     dropped: Dropped = {
         "slot": 0, "instruction": HOSTILE, "line": line, "change": "never taken", "bytes": [12],
@@ -300,7 +300,7 @@ def test_reasons_are_the_facts_that_something_rests_on() -> None:
     assert reasons.of({**plain, "bytes": [13, 20, 40]}) == (
         "byte 13 = dd; byte 20 & f0 = 60; byte 40"
     )
-    # What is said of a field is said once, and what is taken for granted is told from the rest.
+    # A fact about a field occurs once, and assumed facts are marked.
     assert reasons.of({**plain, "bytes": [14, 30, 31, 50, 51]}) == (
         "byte 14 = 60; bytes 30-31 = 4500 (assumed); bytes 50-51 in {0050, 01bb}"
     )
@@ -321,7 +321,7 @@ def test_what_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def configured(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """An example for known configuration, with guarantees."""
+    """Return report, page and file of the page of an example with known configuration."""
     folder = tmp_path_factory.mktemp("configured")
     words = ["--assume", "byte 23 in {06, 11}", "--assume", "byte 14 = 45"]
     words += ["--target", "ebpf,linux-xdp,agilio-cx-2x40", "--packets", "0"]
@@ -333,10 +333,10 @@ def test_the_page_says_what_is_relied_on_and_what_is_guaranteed(configured: Made
     report, root, _ = configured
     (one,) = report["programs"]
     part = section(root, "rules")
-    said = texts(part)
-    assert "Known content of maps" in said
-    assert "Right for as long as map .data.slowpath is zero" in said
-    assert "Both are for packets as assumed; maps blocked, rules as given; generation zero." in said
+    text = texts(part)
+    assert "Known content of maps" in text
+    assert "Right for as long as map .data.slowpath is zero" in text
+    assert "Both are for packets as assumed; maps blocked, rules as given; generation zero." in text
     rows = [[texts(cell) for cell in row.iter("td")] for row in part.iter("tr")]
     assert ["rules", "3", "relies on it"] in rows
     assert ["byte 14 = 45, where there are such bytes", "assumed"] in rows
@@ -344,11 +344,11 @@ def test_the_page_says_what_is_relied_on_and_what_is_guaranteed(configured: Made
     before, after = (f"{counts[when]:.0f}" for when in ("before", "after"))
     assert ["ebpf", "instructions", before, after, "at most, exact"] in rows
     assert len([row for row in rows if len(row) == 5 and row[0] == "linux-xdp"]) == 3
-    # The card has no tries.
+    # The card does not support tries.
     assert ["agilio-cx-2x40", "bit/s", "unknown", "unknown", "unknown"] in rows
-    assert "map blocked is of type lpm_trie" in said
-    # What a look-up was replaced for is named.
-    assert "map rules as given" in said
+    assert "map blocked is of type lpm_trie" in text
+    # The reason for a replaced look-up is the given map content.
+    assert "map rules as given" in text
 
 
 LOOK = """
@@ -381,17 +381,11 @@ function look(frame, width) {
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_it_fits_on_phones_and_desks(optimized: Made, tmp_path: Path, dark: bool) -> None:
-    fits(optimized, tmp_path, dark=dark)
-
-
-@pytest.mark.parametrize("dark", [False, True])
-def test_what_is_known_fits_as_well(configured: Made, tmp_path: Path, dark: bool) -> None:
-    fits(configured, tmp_path, dark=dark)
-
-
-def fits(page_of: Made, tmp_path: Path, *, dark: bool) -> None:
-    _, root, page = page_of
+@pytest.mark.parametrize("fixture", ["optimized", "configured"])
+def test_pages_fit_on_phones_and_desks(
+    fixture: str, dark: bool, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    _, root, page = request.getfixturevalue(fixture)
     count = len(blocks(root, "before")) + len(blocks(root, "after"))
     for one in looked_at(page, tmp_path, LOOK, dark=dark):
         assert one["wrong"] == [], one

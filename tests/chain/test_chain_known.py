@@ -18,7 +18,7 @@ QUICK = ("--packets", "0")
 
 
 def optimized(name: str, *words: str | Path) -> dict[str, Any]:
-    """What is said of an example, alone."""
+    """Return the report on an example program, rewritten alone."""
     run = slowpath("chain", "optimize", EXAMPLES / f"{name}.bpf.o", *words, "--format", "json")
     assert (run.returncode, without_progress(run.stderr)) == (0, "")
     (program,) = json.loads(run.stdout)["programs"]
@@ -86,10 +86,11 @@ def test_libbpf_loads_it(tmp_path: Path) -> None:
 def test_the_kernel_agrees_with_either_generation(name: str) -> None:
     needs_kernel()
     found = optimized(name, "--maps", EXAMPLES / f"{name}.toml", "--packets", "3000")
-    said = found["rehearsal"]
-    assert said["why_not"] is None
-    assert (said["agrees"], said["raised"]) == (True, True)
-    compared("kernel", said["packets"] + said["arbitrary"], "packets with known configuration")
+    rehearsal = found["rehearsal"]
+    assert rehearsal["why_not"] is None
+    assert (rehearsal["agrees"], rehearsal["raised"]) == (True, True)
+    packets = rehearsal["packets"] + rehearsal["arbitrary"]
+    compared("kernel", packets, "packets with known configuration")
 
 
 def test_what_a_program_writes_is_not_frozen(tmp_path: Path) -> None:
@@ -107,11 +108,11 @@ def test_indices_have_to_be_in_range(tmp_path: Path) -> None:
     maps.write_text("open = [{ key = 1, value = 1 }, { key = 2, value = 1 }]")
     found = optimized("port_filter", "--maps", maps, *QUICK)
     (one,) = found["frozen"]
-    assert one["why_not"] is None  # an array of 1024 elements, each known
+    assert one["why_not"] is None  # the array has 1024 elements; elements that are not given are 0
     maps.write_text("open = [{ key = 1024, value = 1 }]")
-    code, said = refused("port_filter", "--maps", maps)
+    code, message = refused("port_filter", "--maps", maps)
     assert code == 3
-    assert "`key` is not below 1024" in said
+    assert "`key` is not below 1024" in message
 
 
 @pytest.mark.parametrize(
@@ -130,14 +131,14 @@ def test_indices_have_to_be_in_range(tmp_path: Path) -> None:
 def test_content_that_does_not_fit_is_refused(tmp_path: Path, text: str, why: str) -> None:
     maps = tmp_path / "maps.toml"
     maps.write_text(text)
-    code, said = refused("rules", "--maps", maps)
+    code, message = refused("rules", "--maps", maps)
     assert code == 3
-    assert said.startswith(f"error: {maps}: ")
-    assert why in said
+    assert message.startswith(f"error: {maps}: ")
+    assert why in message
 
 
 def in_words(fact: dict[str, Any]) -> str:
-    """A fact as `slowpath chain facts` shows it, whole."""
+    """Return a fact in the notation of `slowpath chain facts`, with all digits of its value."""
     match fact["kind"]:
         case "length":
             return f"{fact['min']} to {fact['max']} bytes"
@@ -151,7 +152,7 @@ def in_words(fact: dict[str, Any]) -> str:
 def test_what_a_chain_establishes_can_be_assumed() -> None:
     run = slowpath("chain", "facts", EXAMPLES / "chain.yaml", "--format", "json")
     balancer = json.loads(run.stdout)["programs"][1]
-    # What lies around packets is how they are received.
+    # `--receive` rather than `--assume` states the memory in front of packets.
     facts = [fact for fact in balancer["facts"] if fact["kind"] not in {"headroom", "metadata"}]
     words = [word for fact in facts for word in ("--assume", in_words(fact))]
     guarded = optimized("load_balancer", *words, *QUICK)
@@ -178,14 +179,14 @@ def test_what_a_chain_establishes_can_be_assumed() -> None:
 )
 def test_what_is_no_fact_is_refused(facts: list[str], why: str) -> None:
     words = [word for fact in facts for word in ("--assume", fact)]
-    code, said = refused("rules", *words)
+    code, message = refused("rules", *words)
     assert code == 2
-    assert "Invalid value for '--assume'" in said
-    assert why in said
+    assert "Invalid value for '--assume'" in message
+    assert why in message
 
 
 def between(tmp_path: Path, on: str = "XDP_TX", name: str = "rules") -> Path:
-    """Twice the same firewall, the second one behind what a rule of the first one says."""
+    """Write a chain of two copies of a program; packets reach the second after action `on`."""
     programs = [
         {"name": which, "object": str(EXAMPLES / f"{name}.bpf.o")} for which in ("first", "second")
     ]
@@ -196,7 +197,7 @@ def between(tmp_path: Path, on: str = "XDP_TX", name: str = "rules") -> Path:
 
 
 def of_first(tmp_path: Path, action: str = "03000000") -> Path:
-    """Two rules for TCP of the first one, which say XDP_TX."""
+    """Write two TCP rules of the first firewall; `action` is XDP_TX in hexadecimal by default."""
     keys = [f"c000020{host} 0050 06 00" for host in (1, 2)]
     rules = [{"key": key, "value": f"{action} 00000000"} for key in keys]
     maps = tmp_path / "first.json"
@@ -205,7 +206,7 @@ def of_first(tmp_path: Path, action: str = "03000000") -> Path:
 
 
 def of_chain(*words: str | Path) -> dict[str, Any]:
-    """What is said of the second program."""
+    """Return the report on the second program."""
     run = slowpath("chain", *words, "--format", "json")
     assert (run.returncode, without_progress(run.stderr)) == (0, "")
     (_, second) = json.loads(run.stdout)["programs"]
@@ -213,7 +214,7 @@ def of_chain(*words: str | Path) -> dict[str, Any]:
 
 
 def known(program: dict[str, Any]) -> set[str]:
-    """The facts as they are shown."""
+    """Return the facts about arriving packets as text."""
     return {fact_text(one) for one in program["facts"]}
 
 
@@ -245,25 +246,26 @@ def test_what_rests_on_maps_in_front_is_checked_or_said(tmp_path: Path) -> None:
     words = ("optimize", chain, "--maps", maps, *QUICK)
     guarded = of_chain(*words)
     assert guarded["proved"]
-    # It checks packets itself, and relies on no map.
+    # The guard compares packets, and no generation of maps.
     assert guarded["guard"]["generation"] is None
     assert guarded["guard"]["comparisons"] > 0
-    said = slowpath("chain", *words).stdout
-    assert "second: right with any content of maps first:blocked, first:rules: it checks" in said
+    text = slowpath("chain", *words).stdout
+    assert "second: right with any content of maps first:blocked, first:rules: it checks" in text
     trusting = of_chain(*words, "--trust")
     assert trusting["proved"]
     assert trusting["facts_with"] == FIRST
-    said = slowpath("chain", *words, "--trust").stdout
-    assert "second: right for as long as maps first:blocked, first:rules stay as given" in said
+    text = slowpath("chain", *words, "--trust").stdout
+    assert "second: right for as long as maps first:blocked, first:rules stay as given" in text
 
 
 def test_the_kernel_agrees_behind_frozen_maps(tmp_path: Path) -> None:
     needs_kernel()
     chain, maps = between(tmp_path), of_first(tmp_path)
     for mode in ([], ["--trust"]):
-        said = of_chain("optimize", chain, "--maps", maps, *mode, "--packets", "1000")["rehearsal"]
-        assert (said["why_not"], said["agrees"], said["packets"]) == (None, True, 1000)
-        compared("kernel", said["packets"] + said["arbitrary"], "packets behind frozen maps")
+        second = of_chain("optimize", chain, "--maps", maps, *mode, "--packets", "1000")
+        result = second["rehearsal"]
+        assert (result["why_not"], result["agrees"], result["packets"]) == (None, True, 1000)
+        compared("kernel", result["packets"] + result["arbitrary"], "packets behind frozen maps")
 
 
 def test_a_map_that_a_program_of_the_chain_writes_tells_nothing(tmp_path: Path) -> None:
@@ -276,7 +278,7 @@ def test_a_map_that_a_program_of_the_chain_writes_tells_nothing(tmp_path: Path) 
 
 
 def test_facts_that_are_the_same_for_any_content_rest_on_none(tmp_path: Path) -> None:
-    # XDP_PASS is also for packets that no rule is about.
+    # The first program also returns XDP_PASS for packets without a matching rule.
     chain, maps = between(tmp_path, "XDP_PASS"), of_first(tmp_path)
     assert of_chain("facts", chain, "--maps", maps)["facts_with"] == []
 
@@ -286,10 +288,10 @@ def test_packets_that_are_assumed_are_tried_with_trust_as_well() -> None:
     words = ["--assume", "bytes 12-13 = 0800", "--assume", "byte 23 in {06, 11}"]
     words += ["--assume", "byte 14 = 45", "--assume", "length >= 60"]
     found = optimized("rules", *words, "--trust", "--packets", "2000")
-    said = found["rehearsal"]
-    assert (said["why_not"], said["agrees"], said["packets"]) == (None, True, 2000)
-    assert said["original_ns"] is not None
-    compared("kernel", said["packets"], "packets that are as they are assumed to be")
+    result = found["rehearsal"]
+    assert (result["why_not"], result["agrees"], result["packets"]) == (None, True, 2000)
+    assert result["original_ns"] is not None
+    compared("kernel", result["packets"], "packets that are as they are assumed to be")
 
 
 def test_assumed_facts_are_told_from_those_that_a_program_establishes(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Chains as loaders make them: maps that are pinned by name, licenses; two objects compared."""
+"""Properties of loaded chains: maps that are pinned by name, licenses; comparison of objects."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`slowpath chain plan`: many programs on many paths, and what is kept between plans."""
+"""`slowpath chain plan`: variants of programs on the paths of a network, and cached results."""
 
 import json
 import shutil
@@ -21,7 +21,7 @@ PASSED: Hop = {"on": ["XDP_PASS"]}
 
 
 def plan(file: Path, cache: Path | None, *words: str | Path, code: int = 0) -> dict[str, Any]:
-    """What the command writes as JSON."""
+    """Return the plan of a topology; with a cache, if given."""
     kept = ("--no-cache",) if cache is None else ("--cache", cache)
     run = slowpath("chain", "plan", file, *kept, *words, "--format", "json")
     assert (run.returncode, run.stderr) == (code, "")
@@ -31,7 +31,7 @@ def plan(file: Path, cache: Path | None, *words: str | Path, code: int = 0) -> d
 
 
 def at(found: dict[str, Any], node: str) -> list[dict[str, Any]]:
-    """The variants at a node."""
+    """Return the variants at a node."""
     return [spot for spot in found["hot_spots"] if spot["node"] == node]
 
 
@@ -41,7 +41,7 @@ def described(
     nodes: dict[str, str | None],
     paths: list[list[Hop]],
 ) -> Path:
-    """A topology, written down."""
+    """Write a topology: objects of programs, the program of each node, and the hops of paths."""
     topology = {
         "schema": 1,
         "programs": [{"name": name, "object": str(file)} for name, file in programs.items()],
@@ -57,7 +57,7 @@ def described(
 
 
 def copied(folder: Path, *names: str) -> dict[str, Path]:
-    """Example programs that can be changed."""
+    """Copy objects of example programs to a folder, so that a test can replace them."""
     return {
         name: Path(shutil.copy(EXAMPLES / f"{name}.bpf.o", folder / f"{name}.bpf.o"))
         for name in names
@@ -65,7 +65,7 @@ def copied(folder: Path, *names: str) -> dict[str, Path]:
 
 
 def line(folder: Path) -> tuple[Path, dict[str, Path]]:
-    """Firewall, counter and load balancer on one path."""
+    """Write a topology with firewall, counter and load balancer on one path, and their objects."""
     programs = copied(folder, "firewall", "counter", "load_balancer")
     nodes: dict[str, str | None] = {"a": "firewall", "b": "counter", "c": "load_balancer"}
     hops: list[Hop] = [{"node": "a"} | PASSED, {"node": "b"} | PASSED, {"node": "c"}]
@@ -84,7 +84,7 @@ def test_the_example_pays_where_the_firewall_is_in_front() -> None:
     assert (web["rests_on"], web["irrelevant"]) == (["edge-1"], ["tor-3"])
     assert web["guard"]["instructions"] < web["instructions_before"] / 8
     assert {fact["kind"] for fact in web["facts"]} >= {"length", "bytes"}
-    # The router in between changes nothing that is known, and establishes nothing.
+    # The router in between neither establishes nor invalidates facts.
     lines = [line for fact in web["facts"] for line in fact["established"]]
     assert {(line["program"], Path(line["file"]).name) for line in lines} == {
         ("firewall", "firewall.bpf.c")
@@ -107,7 +107,7 @@ def test_the_report_is_a_table(tmp_path: Path) -> None:
 
 
 def test_costs_are_those_of_the_chain(tmp_path: Path) -> None:
-    """The chain as one program, of which the last device counts, knows nothing of facts."""
+    """The costs equal those of `chain bound`, which analyses the chain without facts."""
     file, _ = line(tmp_path)
 
     def bound(balancer: Path) -> int:
@@ -169,7 +169,6 @@ def test_only_what_depends_on_a_program_is_computed_anew(tmp_path: Path) -> None
     file, programs = line(tmp_path)
     cache = tmp_path / "cache"
     first = plan(file, cache)
-    # Firewall, counter behind it, what the counter costs and is made to, the same of the balancer.
     assert (first["kept"], first["changed"]) == (0, [])
     shutil.copy(EXAMPLES / "load_balancer_rolled.bpf.o", programs["load_balancer"])
     second = plan(file, cache)
@@ -199,7 +198,7 @@ def test_damaged_files_are_computed_anew(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     first = plan(TOPOLOGY, cache)
     files = sorted(file for file in cache.rglob("*") if file.is_file())
-    # One for each result, and the programs of the topology.
+    # The cache has a file for each result, and a file about the programs of the topology.
     assert len(files) == first["computed"] + 1
     for number, file in enumerate(files):
         data = file.read_bytes()
@@ -260,7 +259,7 @@ def test_a_program_that_nothing_reaches_says_why(tmp_path: Path) -> None:
     assert fine["never"] is None
     assert found["unused"] == ["spare"]
     nodes_named = {one["node"] for one in [*found["hot_spots"], *found["as_is"]]}
-    assert nodes_named == {"edge", "meter"}  # the rest of the path is not counted
+    assert nodes_named == {"edge", "meter"}  # nodes that packets never reach are not in the plan
 
 
 def test_neighbours_know_less(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What standard error shows while a chain is worked on, and how that ends."""
+"""Progress on standard error during work on a chain, and interrupts."""
 
 import json
 import os
@@ -21,11 +21,11 @@ from support import ROOT
 
 PROVING = StageProgress("balancer", "proving that it does the same", 12, "pairs of paths")
 LONG = "examples/chain/load_balancer.bpf.o"
-"""A program that takes longer to prove, of any packets, than anybody waits."""
+"""A program whose proof without facts about packets takes far longer than the test."""
 
 
 class Screen(StringIO):
-    """A terminal."""
+    """A standard error stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True

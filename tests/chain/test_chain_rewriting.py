@@ -1,4 +1,4 @@
-"""`slowpath chain facts` and `optimize`: what packets are known to be, and what that saves."""
+"""`slowpath chain facts` and `optimize`: facts about packets, and programs rewritten for them."""
 
 import json
 from itertools import pairwise
@@ -22,7 +22,7 @@ CHAIN = EXAMPLES / "chain.yaml"
 
 
 def report(*words: str | Path) -> dict[str, Any]:
-    """What a command writes as JSON."""
+    """Return the JSON report of a command, without rehearsals unless `words` ask for them."""
     quick = () if words[0] == "facts" or "--packets" in words else ("--packets", "0")
     run = slowpath("chain", *words, *quick, "--format", "json")
     assert (run.returncode, without_progress(run.stderr)) == (0, "")
@@ -37,7 +37,7 @@ def program(found: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def chain(folder: Path, *names: str, on: str = "XDP_PASS") -> Path:
-    """Example programs one behind the other."""
+    """Write a chain of example programs, each of which passes packets on with action `on`."""
     programs = [{"name": name, "object": str(EXAMPLES / f"{name}.bpf.o")} for name in names]
     edges = [{"from": a, "on": [on], "to": b} for a, b in pairwise(names)]
     file = folder / "written.yaml"
@@ -46,7 +46,7 @@ def chain(folder: Path, *names: str, on: str = "XDP_PASS") -> Path:
 
 
 def instructions(file: Path) -> int:
-    """The most instructions that a program takes."""
+    """Return the maximum number of instructions of a program per packet."""
     run = slowpath("bound", file, "--target", "ebpf", "--format", "json")
     (result,) = json.loads(run.stdout)["results"]
     assert result["guarantee"]["verdict"] == "exact"
@@ -57,14 +57,13 @@ def test_what_is_left_out_is_told_with_the_facts_and_the_lines_that_establish_th
     run = slowpath("chain", "optimize", CHAIN, "--packets", "0")
     lines = run.stdout.splitlines()
     at = lines.index("load_balancer: what it need not do, and why")
-    told = [line.split() for line in lines[at + 2 : lines.index("", at)]]
+    rows = [line.split() for line in lines[at + 2 : lines.index("", at)]]
     balancer = program(report("optimize", CHAIN), "load_balancer")
-    named = {tuple(row[:2]): row for row in told}
-    (types,) = (row for key, row in named.items() if key == ("bytes", "12-13"))
-    made = [one for one in balancer["dropped"] if {12, 13} & set(one["bytes"])]
-    branches = [one for one in made if one["change"] in {"always taken", "never taken"}]
+    (types,) = (row for row in rows if row[:2] == ["bytes", "12-13"])
+    changes = [one for one in balancer["dropped"] if {12, 13} & set(one["bytes"])]
+    branches = [one for one in changes if one["change"] in {"always taken", "never taken"}]
     assert types[2:5] == ["=", "86dd", "firewall.bpf.c:96,"]
-    assert types[-2:] == [str(len(branches)), str(len(made) - len(branches))]
+    assert types[-2:] == [str(len(branches)), str(len(changes) - len(branches))]
     reasons = {"length": "length", "headroom": "room", "metadata": "room"}
     relied_on = [
         any(
@@ -75,7 +74,7 @@ def test_what_is_left_out_is_told_with_the_facts_and_the_lines_that_establish_th
         )
         for fact in balancer["facts"]
     ]
-    assert len(told) == sum(relied_on)
+    assert len(rows) == sum(relied_on)
 
 
 def test_facts_are_what_the_firewall_writes_and_lets_through() -> None:
@@ -89,7 +88,7 @@ def test_facts_are_what_the_firewall_writes_and_lets_through() -> None:
     (line, *_) = types["established"]
     assert (line["program"], Path(line["file"]).name) == ("firewall", "firewall.bpf.c")
     header = next(fact for fact in balancer["facts"] if fact.get("offset") == 54)
-    assert header["value"].startswith("0603")  # TCP comes next, four times 8 bytes in all
+    assert header["value"].startswith("0603")  # next header TCP, length 4 * 8 bytes
     branches = {one["change"] for one in balancer["dropped"]}
     assert branches == {"always taken", "never taken"}
     assert balancer["proved"] is None
@@ -98,13 +97,13 @@ def test_facts_are_what_the_firewall_writes_and_lets_through() -> None:
 def test_facts_say_how_often_loops_begin(tmp_path: Path) -> None:
     path = chain(tmp_path, "firewall", "load_balancer_rolled")
     loops = program(report("facts", path), "load_balancer_rolled")["loops"]
-    # The mark that the firewall puts in, byte by byte.
+    # A loop over the 24 bytes of the mark that the firewall inserts.
     mark = [one for one in loops if one["least"] == one["most"] == 24]
     assert [Path(one["line"]["file"]).name for one in mark] == ["load_balancer.h"]
     shown = slowpath("chain", "facts", path).stdout
     line = mark[0]["line"]["line"]
     assert f"loop at load_balancer.h:{line}: begins exactly 24 times" in shown
-    # Of any packet, less is known.
+    # Without the firewall, fewer loops have a known number of iterations.
     path = chain(tmp_path, "load_balancer_rolled")
     alone = program(report("facts", path), "load_balancer_rolled")["loops"]
     assert {one["slot"] for one in alone} < {one["slot"] for one in loops}
@@ -126,11 +125,8 @@ def test_a_trusting_program_has_an_eighth_of_its_instructions(name: str, tmp_pat
 def test_a_guarded_program_has_the_original_beside_it(tmp_path: Path) -> None:
     found = report("optimize", CHAIN, "-o", tmp_path)
     balancer = program(found, "load_balancer")
-    guard, before, after = (
-        balancer["guard"],
-        balancer["instructions_before"],
-        balancer["instructions_after"],
-    )
+    guard = balancer["guard"]
+    before, after = balancer["instructions_before"], balancer["instructions_after"]
     assert balancer["proved"]
     assert guard["instructions"] + before == after
     assert guard["instructions"] < before / 8
@@ -212,7 +208,7 @@ def test_the_kernel_runs_both_alike(mode: list[str]) -> None:
     assert low <= rehearsal["rate_ratio"] <= high
     assert program(found, "load_balancer")["measured_rate_ratio"] == rehearsal["rate_ratio"]
     proof = program(found, "load_balancer")["proof"]
-    # A test run has no packet without room in front of it.
+    # One pair of paths may need a packet without head room, which test runs cannot make.
     assert proof["pairs"] - 1 <= rehearsal["paths"] <= proof["pairs"]
     assert proof["paths"] <= proof["pairs"]
     compared("kernel", rehearsal["packets"] + rehearsal["paths"], "packets in rehearsals")
@@ -235,9 +231,9 @@ def test_what_the_kernel_does_not_confirm_is_not_written(
     monkeypatch.setattr(rehearsals, "rehearse", rehearse)
     words = ["chain", "optimize", str(CHAIN), "--packets", "100", "-o", str(tmp_path / "out")]
     assert app(words) == 0
-    said = capsys.readouterr().out
-    assert "  as it was" in said.splitlines()[2]
-    assert "so it is not written" in said or "it is not written, the kernel refuses it" in said
+    text = capsys.readouterr().out
+    assert "  as it was" in text.splitlines()[2]
+    assert "so it is not written" in text or "it is not written, the kernel refuses it" in text
     assert not list(tmp_path.rglob("*.o"))
 
 

@@ -1,4 +1,4 @@
-"""`slowpath chain verify --chain`: two programs in the place of one of a chain."""
+"""`slowpath chain verify --chain`: comparison of two replacements for a program of a chain."""
 
 import json
 from pathlib import Path
@@ -21,14 +21,14 @@ SEC("xdp") int behind(struct xdp_md *ctx)
 }
 """
 UNCHECKED = CHECKS.replace("return 0", "return 1")
-"""Does something else with packets that do not come through the first program."""
+"""Like `CHECKS`, but with another result for packets that the first program drops."""
 TAIL_BELIEVES = TRAILER.replace("if (adjust_tail(ctx, 100)) {", "if (adjust_tail(ctx, 100) && 0) {")
-"""Does not look whether there was room."""
+"""Like `TRAILER`, but assumes that `adjust_tail` succeeds."""
 
 
 @pytest.fixture
 def chain(tmp_path: Path) -> Path:
-    """A chain of the first program and another one."""
+    """Write a chain of the programs `FRONT` and `CHECKS`."""
     (tmp_path / "front.bpf.c").write_text(PRELUDE + FRONT)
     (tmp_path / "behind.bpf.c").write_text(PRELUDE + CHECKS)
     programs = [{"name": name, "object": f"{name}.bpf.c"} for name in ("front", "behind")]
@@ -61,7 +61,7 @@ def test_programs_are_compared_for_what_gets_to_their_place(chain: Path) -> None
     assert (behind["outcome"], behind["place"]) == ("equal", f"behind in {chain}")
     first = verified(folder, CHECKS, UNCHECKED, "--chain", chain, "--program", "front")
     assert (first["outcome"], first["place"]) == ("differ", f"front in {chain}")
-    # Packets at the first program are as assumed.
+    # The assumption is about packets that arrive at the first program.
     words = ("--chain", chain, "--program", "front", "--assume", "length >= 50")
     assert verified(folder, CHECKS, UNCHECKED, *words)["outcome"] == "equal"
     text = slowpath(

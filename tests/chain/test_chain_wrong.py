@@ -1,4 +1,4 @@
-"""What is no chain or topology, and objects that are none: one line each, never a defect."""
+"""Invalid descriptions of chains and topologies, and invalid objects: an error of one line each."""
 
 from pathlib import Path
 
@@ -12,20 +12,20 @@ COMMANDS = {"chain": ("chain", "facts"), "topology": ("chain", "plan", "--no-cac
 
 
 def described(kind: str) -> str:
-    """The example of a kind, its objects found from anywhere."""
+    """Return the example description of a kind, with absolute paths of objects."""
     text = (EXAMPLES / f"{kind}.yaml").read_text()
     return text.replace("object: ", f"object: {EXAMPLES}/")
 
 
-def said(kind: str, folder: Path, content: bytes) -> str:
-    """What a command says of a description: one line."""
+def message(kind: str, folder: Path, content: bytes) -> str:
+    """Return the error message for an invalid description."""
     file = folder / f"{kind}.yaml"
     file.write_bytes(content)
     return failure(*COMMANDS[kind], file).removeprefix(f"error: {file}: ")
 
 
 def failure(*words: str | Path) -> str:
-    """The line in which a command says that something cannot be used."""
+    """Return the only line on standard error of a command that fails."""
     run = slowpath(*words)
     assert (run.returncode, run.stdout) == (3, ""), run.stderr
     (line,) = run.stderr.splitlines()
@@ -58,8 +58,8 @@ def line_of(text: str, part: str) -> int:
     ],
     ids=["empty", "bytes", "deep", "twice", "aliases", "object"],
 )
-def test_what_is_no_description(kind: str, content: bytes, expected: str, tmp_path: Path) -> None:
-    assert said(kind, tmp_path, content).startswith(expected.format(kind=kind))
+def test_invalid_files_are_errors(kind: str, content: bytes, expected: str, tmp_path: Path) -> None:
+    assert message(kind, tmp_path, content).startswith(expected.format(kind=kind))
 
 
 @pytest.mark.parametrize(
@@ -81,12 +81,10 @@ def test_what_is_no_description(kind: str, content: bytes, expected: str, tmp_pa
         ),
     ],
 )
-def test_what_is_wrong_is_said_in_its_line(
-    kind: str, old: str, new: str, expected: str, tmp_path: Path
-) -> None:
+def test_errors_name_the_line(kind: str, old: str, new: str, expected: str, tmp_path: Path) -> None:
     text = described(kind)
     number = line_of(text, old)
-    found = said(kind, tmp_path, text.replace(old, new, 1).encode())
+    found = message(kind, tmp_path, text.replace(old, new, 1).encode())
     assert found.startswith(f"line {number}: {expected}")
 
 
@@ -96,7 +94,7 @@ def test_what_is_wrong_is_said_in_its_line(
 def test_one_kind_is_told_from_the_other(kind: str, other: str, key: str, tmp_path: Path) -> None:
     text = described(other)
     expected = f"line {line_of(text, f'{key}:')}: `{key}` is of a {other}, for "
-    assert said(kind, tmp_path, text.encode()).startswith(expected)
+    assert message(kind, tmp_path, text.encode()).startswith(expected)
 
 
 @pytest.mark.parametrize("kind", ["chain", "topology"])
@@ -107,21 +105,21 @@ def test_no_program_is_named_by_its_line(kind: str, tmp_path: Path) -> None:
     other = text.replace(str(EXAMPLES / "firewall.bpf.o"), str(file))
     file.write_bytes(b"")
     none = f"line {number}: firewall: {file} is no BPF object; chains are of these"
-    assert said(kind, tmp_path, other.encode()) == none
+    assert message(kind, tmp_path, other.encode()) == none
     file.write_bytes((EXAMPLES / "firewall.bpf.o").read_bytes()[:700])
-    assert said(kind, tmp_path, other.encode()).startswith(f"error: {file}: damaged ELF file: ")
+    assert message(kind, tmp_path, other.encode()).startswith(f"error: {file}: damaged ELF file: ")
     lost = text.replace("name: firewall", "program: lost, name: firewall")
     if kind == "chain":
         lost = text.replace("- name: firewall", "- program: lost\n    name: firewall")
         number += 1
     expected = f"line {number}: firewall: {EXAMPLES / 'firewall.bpf.o'} has no program lost; "
-    assert said(kind, tmp_path, lost.encode()).startswith(expected)
+    assert message(kind, tmp_path, lost.encode()).startswith(expected)
 
 
 @pytest.mark.parametrize("kind", ["chain", "topology"])
-def test_files_can_have_any_name_that_is_written(kind: str, tmp_path: Path) -> None:
+def test_nul_bytes_in_file_names_are_errors(kind: str, tmp_path: Path) -> None:
     text = described(kind).replace(str(EXAMPLES / "firewall.bpf.o"), '"a\\0b.o"')
-    found = said(kind, tmp_path, text.encode())
+    found = message(kind, tmp_path, text.encode())
     assert found.endswith("a\\x00b.o: no file has a NUL byte in its name")
 
 
@@ -134,7 +132,7 @@ def test_files_can_have_any_name_that_is_written(kind: str, tmp_path: Path) -> N
     ],
     ids=["bytes", "deep", "unknown"],
 )
-def test_what_is_no_content_of_maps(content: bytes, expected: str, tmp_path: Path) -> None:
+def test_invalid_map_files_are_errors(content: bytes, expected: str, tmp_path: Path) -> None:
     file = tmp_path / "maps.toml"
     file.write_bytes(content)
     line = failure("chain", "optimize", EXAMPLES / "rules.bpf.o", "--maps", file)
@@ -148,10 +146,10 @@ def test_flags_are_for_c_sources_that_a_description_names(command: str, tmp_path
     source = EXAMPLES / "port_filter.bpf.c"
     text = source.read_text().replace("int port_filter(", "int NAME(")
     (tmp_path / "named.bpf.c").write_text(text)
-    described_with = described(kind).replace(f"{EXAMPLES}/firewall.bpf.o", "named.bpf.c")
-    described_with = described_with.replace("/load_balancer.bpf.o", "/counter.bpf.o")  # quicker
+    with_source = described(kind).replace(f"{EXAMPLES}/firewall.bpf.o", "named.bpf.c")
+    with_source = with_source.replace("/load_balancer.bpf.o", "/counter.bpf.o")  # faster to analyse
     file = tmp_path / "described.yaml"
-    file.write_text(described_with)
+    file.write_text(with_source)
     more = {"plan": ["--no-cache"], "optimize": ["--packets", "0"]}.get(command, [])
     flags = f"-DNAME=called_so -I{EXAMPLES}"
     run = slowpath("chain", command, file, "--cflags", flags, *more, "--format", "json")

@@ -1,4 +1,4 @@
-"""A rewritten program beside the original in the running kernel, as commands will ask for it."""
+"""Comparison of a rewritten program with the original in the running kernel."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from support import ROOT
 
 OBJECTS = ROOT / "crates/slowpath/tests/objects"
 SEEN = '{"seen": [{"key": "00000000", "value": "0100000000000000"}]}'
-"""With this, the second program tells IPv4 from the rest by what it returns."""
+"""Map content with which the second program returns a different action for IPv4 packets."""
 
 
 def _content(name: str) -> bytes:
@@ -77,7 +77,7 @@ def test_what_is_no_object_is_said() -> None:
 
 def test_what_the_verifier_refuses_is_told_apart() -> None:
     needs_kernel()
-    # Instead of its last `exit`, a jump to itself.
+    # Replace the last `exit` by a jump to itself.
     (before, behind) = _content("chain_second").rsplit(_EXIT, 1)
     endless = before + b"\x05\x00\xff\xff\x00\x00\x00\x00" + behind
     with pytest.raises(RewrittenRefusedError, match="infinite loop"):

@@ -1,4 +1,4 @@
-"""Rewritten programs beside their originals on virtual Ethernet."""
+"""Comparison of rewritten programs with their originals on virtual Ethernet."""
 
 import json
 import shutil
@@ -35,7 +35,7 @@ SEC("xdp") int front(struct xdp_md *ctx)
 	return 2;
 }
 """
-"""Lets packets of 60 to 1000 bytes pass."""
+"""A program that passes packets of 60 to 1000 bytes and drops others."""
 TRAILER = """
 static long (*adjust_tail)(struct xdp_md *, int) = (void *)65;
 u64 grown, refused;
@@ -51,7 +51,7 @@ SEC("xdp") int trailer(struct xdp_md *ctx)
 	return 3;
 }
 """
-"""Adds a trailer of 100 bytes, or passes the packet as it was where there is no room."""
+"""A program that adds a trailer of 100 bytes, or passes the packet unchanged without tail room."""
 SEED = bytes(range(60))
 UNPRIVILEGED = """
 import json, sys
@@ -62,7 +62,7 @@ sys.exit(app(sys.argv[1:]))
 
 @pytest.fixture
 def chain(tmp_path: Path) -> Path:
-    """A chain of both programs."""
+    """Write a chain of the programs `FRONT` and `TRAILER`."""
     for name, text in (("front", FRONT), ("trailer", TRAILER)):
         (tmp_path / f"{name}.bpf.c").write_text(PRELUDE + text)
     programs = [{"name": name, "object": f"{name}.bpf.c"} for name in ("front", "trailer")]
@@ -73,7 +73,7 @@ def chain(tmp_path: Path) -> Path:
 
 
 def optimized(chain: Path, *words: str | Path) -> dict[str, Any]:
-    """The lines about the second program, rewritten without a guard."""
+    """Return the report on the second program, rewritten without a guard."""
     options = ("--trust", "--packets", "1000", "--format", "json")
     run = slowpath("chain", "optimize", chain, *options, *words)
     assert run.returncode == 0, run.stderr
@@ -86,7 +86,7 @@ def program(file: Path) -> objects.Object:
 
 
 def rehearsed(chain: Path, rewritten: bytes) -> RehearsalReport:
-    """Both programs behind the first one, on devices of any kind."""
+    """Compare a rewritten `TRAILER` with the original after `FRONT`, on all kinds of devices."""
     front, trailer = (program(chain.parent / f"{name}.bpf.c") for name in ("front", "trailer"))
     stages = [rehearsals.Stage(front, 0, [2])]
     both = rehearsals.Rehearsed(stages, (trailer, 0), rewritten, [SEED])
@@ -97,15 +97,15 @@ def rehearsed(chain: Path, rewritten: bytes) -> RehearsalReport:
 def test_a_program_that_is_right_in_test_runs_only_is_found(chain: Path, tmp_path: Path) -> None:
     needs_kernel()
     one = optimized(chain, "--receive", "test-run", "-o", tmp_path / "out")
-    said = one["rehearsal"]
-    assert (one["proved"], said["agrees"], said["packets"]) == (True, True, 1000)
+    result = one["rehearsal"]
+    assert (one["proved"], result["agrees"], result["packets"]) == (True, True, 1000)
     why = "packets do not arrive there as --receive test-run says"
-    assert [(on["mode"], on["frames"], on["why_not"]) for on in said["devices"]] == [
+    assert [(on["mode"], on["frames"], on["why_not"]) for on in result["devices"]] == [
         ("native", 0, why),
         ("generic", 0, why),
     ]
     found = rehearsed(chain, (tmp_path / "out/trailer.bpf.o").read_bytes())
-    assert found["compared"] == 1000  # of test runs
+    assert found["compared"] == 1000  # in test runs
     difference = found["difference"]
     assert difference is not None
     assert difference["what"] == "on veth (native), they return 2 and 3"
@@ -121,7 +121,7 @@ def test_a_program_for_any_device_is_tried_on_devices(chain: Path, tmp_path: Pat
     assert one["rehearsal"]["agrees"]
     assert (native["mode"], native["frames"], native["why_not"]) == ("native", 1000, None)
     assert (generic["mode"], generic["frames"], generic["why_not"]) == ("generic", 1000, None)
-    # Programs in front keep others back.
+    # `FRONT` drops frames of other lengths.
     assert all(on["shortest"] == 60 and 500 < on["longest"] <= 1000 for on in (native, generic))
     run = slowpath("chain", "optimize", chain, "--trust", "--packets", "500")
     (line,) = [line for line in run.stdout.splitlines() if "on veth" in line]
@@ -136,9 +136,9 @@ def test_devices_are_those_that_deliver_packets_as_it_is_said(chain: Path) -> No
     needs_kernel()
     native, generic = optimized(chain, "--receive", "veth")["rehearsal"]["devices"]
     assert [one["mode"] for one in (generic, native) if one["why_not"]] == ["generic"]
-    said = optimized(chain, "--receive", "length=100..200")["rehearsal"]["devices"]
-    assert all(one["frames"] == 1000 for one in said)
-    assert all((one["shortest"], one["longest"]) == (100, 200) for one in said)
+    devices = optimized(chain, "--receive", "length=100..200")["rehearsal"]["devices"]
+    assert all(one["frames"] == 1000 for one in devices)
+    assert all((one["shortest"], one["longest"]) == (100, 200) for one in devices)
 
 
 def test_without_namespaces_test_runs_go_on(chain: Path) -> None:
