@@ -22,8 +22,8 @@ use kind::RelocationKind;
 use spec::Spec;
 use value::Value;
 
-/// Applies a relocation to the instruction at slot `at`. The error describes the missing
-/// counterpart.
+/// Applies a relocation to the instruction at slot `at`. The error names the type, field or
+/// constant, and the reason why it cannot be resolved.
 pub(crate) fn apply(
     insns: &mut [Insn],
     at: usize,
@@ -50,8 +50,8 @@ pub(crate) fn apply(
     patch::apply(insns, at, &original, &resolved, sizes).map_err(fault)
 }
 
-/// Returns the value for the kernel's types. All candidate types that have the field must agree on
-/// the value.
+/// Returns the value that the kernel's types give. Fails if the kernel has several types of this
+/// name with different values.
 fn find(
     local: &Btf,
     kernel: &Btf,
@@ -68,13 +68,13 @@ fn find(
         if !compat::same_kind(local_kind, kernel.kind(candidate)) {
             continue;
         }
-        let Some(there) = spec.counterpart(local, kernel, candidate, kind) else { continue };
-        let value = value::of(kernel, kind, Some(&there))?;
+        let Some(path) = spec.counterpart(local, kernel, candidate, kind) else { continue };
+        let value = value::of(kernel, kind, Some(&path))?;
         match &found {
-            None => found = Some((there, value)),
+            None => found = Some((path, value)),
             // libbpf rejects such an ambiguity as well (`bpf_core_calc_relo_insn`).
             Some((first, known)) => {
-                if first.bit_offset != there.bit_offset || known.number != value.number {
+                if first.bit_offset != path.bit_offset || known.number != value.number {
                     return Err("the kernel has several types of this name, which differ");
                 }
             }

@@ -1,8 +1,9 @@
-//! ELF: sections, symbols and relocations of an object, validated and copied into plain tables.
+//! ELF reader: validates sections, symbols and relocations of a BPF object file and copies them
+//! into tables.
 //!
-//! Recognises BPF object files, but does not interpret the content of sections. Source: the ELF
-//! specification, by way of the `object` crate; relocation types from the kernel's
-//! `Documentation/bpf/llvm_reloc.rst`.
+//! The reader does not interpret the content of sections. Sources: the ELF specification, as the
+//! `object` crate implements it; the kernel's `Documentation/bpf/llvm_reloc.rst` for relocation
+//! types.
 
 use ::object::elf::{self, FileHeader64};
 use ::object::read::elf::{FileHeader, SectionHeader, Sym};
@@ -11,7 +12,7 @@ use ::object::{LittleEndian, SectionIndex};
 use crate::ObjectError;
 use crate::error::{DAMAGED, printable};
 
-/// `EM_BPF`, and 0, which old compilers wrote.
+/// Accepted machine numbers: `EM_BPF`, and 0, which old compilers wrote.
 const MACHINES: [u16; 2] = [elf::EM_BPF, elf::EM_NONE];
 
 /// Maximum length of a name, in bytes.
@@ -32,7 +33,7 @@ pub(crate) struct Section<'data> {
     pub writable: bool,
     /// Content; empty for a section without content (`.bss`).
     pub data: &'data [u8],
-    /// Size in bytes, also of a section without content.
+    /// Size in bytes; not 0 for `.bss`, although `data` is empty.
     pub size: u64,
     /// Relocations of this section, sorted by offset.
     pub relocations: Vec<Relocation>,
@@ -47,7 +48,7 @@ pub(crate) struct Relocation {
     pub symbol: usize,
     /// Relocation type, `R_BPF_*`.
     pub kind: u32,
-    /// Addend; 0 for relocations without one, the usual case.
+    /// Addend; 0 for a relocation without addend.
     pub addend: i64,
 }
 
@@ -66,7 +67,7 @@ pub(crate) enum SymbolKind {
     Other,
 }
 
-/// Section of a symbol, or the reason why it has none.
+/// Section of a symbol, or the reason why the symbol has no section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SymbolPlace {
     /// In the section with this number.
@@ -75,7 +76,7 @@ pub(crate) enum SymbolPlace {
     Undefined,
     /// A tentative definition without a section.
     Common,
-    /// Without an address.
+    /// An absolute value, or an invalid section number.
     Other,
 }
 
@@ -163,8 +164,8 @@ impl<'data> Elf<'data> {
                 global: symbol.st_bind() != elf::STB_LOCAL,
             });
         }
-        // Relocations have their own sections; the header field `sh_info` names the section that
-        // they apply to.
+        // Relocations have their own sections. The header field `sh_info` is the number of the
+        // section to relocate.
         for header in table.iter() {
             let target = header.sh_info(endian) as usize;
             let mut found: Vec<Relocation> = Vec::new();

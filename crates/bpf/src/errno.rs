@@ -1,11 +1,10 @@
-//! Names of error numbers, and the numbers that helpers return. Source:
+//! Names of error numbers, and constants for the error numbers that helpers return. Source:
 //! `uapi/asm-generic/errno-base.h` and `errno.h` of the kernel. All architectures that run BPF on
 //! network cards and hosts share these numbers, except MIPS, PA-RISC and SPARC.
 
 use crate::names::position;
 
-/// Returns the name of an error number, such as `E2BIG`; `None` if the number does not exist or
-/// programs never see it.
+/// Returns the name of an error number, such as `E2BIG`; `None` for an unknown number.
 pub fn errno_name(number: u64) -> Option<&'static str> {
     if number == ENOTSUPP as u64 {
         return Some("ENOTSUPP");
@@ -40,7 +39,8 @@ const fn number(name: &str) -> i64 {
     position(&NAMES, name) as i64 + 1
 }
 
-/// Names of error numbers, from 1. 41 and 58 are empty: their names are aliases of 11 and 35.
+/// Names of the error numbers 1 to 133. Numbers 41 and 58 are unused: their names are aliases of 11
+/// and 35.
 #[rustfmt::skip]
 const NAMES: [&str; 133] = [
     "EPERM",
@@ -183,8 +183,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// Compares with the kernel headers. Every C compiler installs them, and Rust needs one to
-    /// link.
+    /// Compares with the kernel headers, which every C compiler installs.
     #[test]
     fn names_are_those_of_the_kernel() {
         let mut numbers = BTreeMap::new();

@@ -94,7 +94,7 @@ impl ObjectError {
     }
 }
 
-/// Escapes control characters: names in a file can contain anything, but a message is one line.
+/// Escapes control characters: a message is one line, whatever characters a name contains.
 fn one_line(text: impl Into<String>) -> String {
     printable(text.into().as_bytes())
 }

@@ -25,9 +25,9 @@ pub use fields::{AluOp, AtomicOp, Condition, Register, Size, Source, SwapKind, W
 pub use helper::helper_name;
 pub use print::{Names, NoNames};
 
-/// Helper number that marks an instruction whose relocation could not be resolved. No kernel has
-/// this helper: the verifier rejects a program only if it can reach the call. The number is
-/// libbpf's.
+/// Helper number that marks an instruction whose relocation could not be resolved; libbpf writes
+/// the same number. No kernel has this helper: the verifier rejects a program that can reach the
+/// call.
 pub const POISON: i32 = 0x0bad_2310;
 
 /// One instruction.
@@ -115,8 +115,8 @@ pub enum Insn {
         base: Register,
         /// Offset from the base, in bytes.
         offset: i16,
-        /// Operand. Also receives the old value, except for compare-and-exchange, which compares
-        /// with `r0` and returns the old value in `r0`.
+        /// Operand. Also receives the old value, unless the operation is compare-and-exchange,
+        /// which compares with `r0` and returns the old value in `r0`.
         src: Register,
     },
     /// A load with acquire semantics (kernel 6.15).
@@ -226,7 +226,7 @@ pub enum Imm64 {
         /// Distance in slots, from the next slot (as for calls: target = this slot + 1 + offset).
         offset: i32,
     },
-    /// A map, by index; in a [`crate::BpfProgram`], into [`crate::Object::maps`].
+    /// A map, by its index; in a [`crate::BpfProgram`], by its index in [`crate::Object::maps`].
     Map(u32),
     /// An address inside the value of a map of one element.
     MapValue {
@@ -248,8 +248,8 @@ impl Insn {
         }
     }
 
-    /// Returns the offset of any kind of jump, in slots from the next instruction; `None` for calls
-    /// and other instructions.
+    /// Returns the offset of a jump of any form, in slots from the next instruction; `None` for
+    /// calls and other instructions.
     pub fn jump_offset(&self) -> Option<i64> {
         match *self {
             Insn::Jump { offset, .. } => Some(offset.into()),
@@ -258,15 +258,14 @@ impl Insn {
         }
     }
 
-    /// Returns the target slot of any kind of jump at slot `at`; `None` for other instructions and
-    /// for targets before the program.
+    /// Returns the target slot if this is a jump of any form, at slot `at`. `None` for other
+    /// instructions and for targets before the program.
     pub fn jump_target(&self, at: usize) -> Option<usize> {
         relative(at, self.jump_offset()?)
     }
 
-    /// Returns the start slot of the function that the instruction at slot `at` calls or takes the
-    /// address of. `None` if the instruction does neither, or if the function lies before the
-    /// program.
+    /// Returns the start slot of the function that this instruction, at slot `at`, calls or takes
+    /// the address of. `None` for other instructions and for functions before the program.
     pub fn function_target(&self, at: usize) -> Option<usize> {
         match *self {
             Insn::Call(Call::Subprogram { offset })

@@ -1,4 +1,4 @@
-//! Licenses and the calls that the kernel reserves for GPL-compatible programs.
+//! GPL-compatible licenses, and the calls that the kernel allows only under such a license.
 //!
 //! Sources: `license_is_gpl_compatible` in `include/linux/license.h`; `gpl_only` in `struct
 //! bpf_func_proto` of each helper for XDP programs; `add_kfunc_call` in `kernel/bpf/verifier.c`

@@ -99,8 +99,8 @@ fn sections<T>(of: &[(String, Vec<T>)], shifted: impl Fn(&T) -> T) -> Vec<(Strin
 }
 
 impl Btf {
-    /// Appends all types of another table and returns their offsets. Types that both tables have
-    /// are not merged.
+    /// Appends all types of `other`; returns the offsets added to its numbers. Types that both
+    /// tables contain are not merged.
     pub(crate) fn append(&mut self, other: &Btf) -> Shift {
         let shift =
             Shift { types: (self.types.len() - 1) as u32, strings: self.strings.len() as u32 };

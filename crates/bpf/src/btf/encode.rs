@@ -38,7 +38,7 @@ impl Strings {
     }
 }
 
-/// Length in bytes as a 32-bit field of the format.
+/// Returns the length in bytes as a 32-bit field of the format.
 pub(super) fn len(bytes: &[u8]) -> u32 {
     u32::try_from(bytes.len()).unwrap_or(u32::MAX)
 }
@@ -82,8 +82,8 @@ impl Writer<'_> {
         self.strings.offset(self.btf.string(id))
     }
 
-    /// Writes the three words that every type starts with; `flag` is the highest bit of the second
-    /// word.
+    /// Writes the three words at the start of every type. `flag` is the highest bit of the second
+    /// word; `parts` is the number of members, parameters or variables.
     fn head(&mut self, name: StringId, kind: u32, flag: bool, parts: usize, third: u32) {
         let name = self.string(name);
         // A type has at most 65,535 parts: the parser rejects larger ones.

@@ -12,16 +12,16 @@ const HEADER: u32 = 32;
 /// Type of the function that starts at an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FuncRecord {
-    /// In bytes, from the start of the section.
+    /// Offset of the instruction from the start of the section, in bytes.
     pub offset: u32,
-    /// The function's [`super::Kind::Func`].
+    /// Type of the function, a [`super::Kind::Func`].
     pub ty: TypeId,
 }
 
 /// Source line of the code that starts at an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LineRecord {
-    /// In bytes, from the start of the section.
+    /// Offset of the instruction from the start of the section, in bytes.
     pub offset: u32,
     pub file: StringId,
     pub text: StringId,
@@ -32,7 +32,7 @@ pub(crate) struct LineRecord {
 /// A CO-RE relocation of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CoreRecord {
-    /// In bytes, from the start of the section.
+    /// Offset of the instruction from the start of the section, in bytes.
     pub offset: u32,
     pub ty: TypeId,
     pub access: StringId,
@@ -62,8 +62,7 @@ impl BtfExt {
         let functions = part(data, header_len, functions.0, functions.1);
         let lines = part(data, header_len, line_info.0, line_info.1).ok_or_else(cut)?;
         let core = part(data, header_len, core.0, core.1).ok_or_else(cut)?;
-        // Only writing an object needs the types of functions. A damaged part is therefore not an
-        // error.
+        // Function types are needed only for writing an object, so a damaged part is not an error.
         let functions = functions.and_then(|part| records(part, btf, 8, func_record));
         let mut functions = functions.unwrap_or_default();
         let mut lines = records(lines, btf, 16, line_record).ok_or_else(cut)?;
@@ -83,8 +82,8 @@ impl BtfExt {
     }
 }
 
-/// Encodes a section `.BTF.ext` without CO-RE relocations. Adds section names to `strings`; the
-/// records hold offsets into `strings` already. Records are sorted by offset.
+/// Encodes a section `.BTF.ext` without CO-RE relocations. Adds section names to `strings`. The
+/// records must be sorted by offset; their string numbers are offsets into `strings`.
 pub(crate) fn encode(
     functions: &[(String, Vec<FuncRecord>)],
     lines: &[(String, Vec<LineRecord>)],
@@ -101,8 +100,8 @@ pub(crate) fn encode(
     [&MAGIC[..], &header, &functions, &lines].concat()
 }
 
-/// Encodes the record size, then name, record count and records of each section. Returns nothing if
-/// all sections are empty.
+/// Encodes the record size, then name, record count and records of each section. Returns no bytes
+/// if all sections are empty.
 fn encode_part<T>(
     sections: &[(String, Vec<T>)],
     size: u32,
@@ -117,8 +116,8 @@ fn encode_part<T>(
     if out.len() == 1 { Vec::new() } else { words(&out) }
 }
 
-/// Reads a part: the record size, then name, record count and records of each section. Each
-/// record's bytes after the first `known` ones are skipped.
+/// Reads a part: the record size, then name, record count and records of each section. Skips the
+/// bytes of each record after the first `known`, which later versions of the format may add.
 fn records<T>(
     data: &[u8],
     btf: &Btf,

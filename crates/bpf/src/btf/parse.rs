@@ -36,14 +36,14 @@ impl<'data> Reader<'data> {
     }
 }
 
-/// Returns the part of a section that a header describes by offset and length.
+/// Returns the `len` bytes at `base + offset`; `None` if they reach beyond the end of `data`.
 pub(super) fn part(data: &[u8], base: u32, offset: u32, len: u32) -> Option<&[u8]> {
     let start = (base as usize).checked_add(offset as usize)?;
     data.get(start..start.checked_add(len as usize)?)
 }
 
-/// Checks the start of the header, which `.BTF` and `.BTF.ext` share; returns the header's length
-/// in bytes.
+/// Checks the first bytes of the header, which are the same in `.BTF` and `.BTF.ext`. Returns the
+/// header's length in bytes. Errors call the section `what`.
 pub(super) fn header_len(data: &[u8], what: &str) -> Result<u32, ObjectError> {
     let short = || ObjectError::btf(format!("{what} is shorter than its header"), DAMAGED);
     let (magic, rest) = data.split_first_chunk::<2>().ok_or_else(short)?;
@@ -93,7 +93,7 @@ impl Btf {
         Ok(btf)
     }
 
-    /// Returns the numbers of all named types, sorted by essential name.
+    /// Returns the numbers of all named types, sorted by name without flavour.
     pub(super) fn index(&self) -> Vec<TypeId> {
         let mut named: Vec<(&str, TypeId)> = self
             .types()

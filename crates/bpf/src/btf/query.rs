@@ -2,7 +2,7 @@
 
 use super::{Btf, Kind, RawMember, StringId, Type, TypeId};
 
-/// Maximum number of typedefs, qualifiers, arrays or nested structures to follow.
+/// Maximum length of a chain of typedefs, qualifiers, arrays or nested structures.
 const DEPTH: u32 = 64;
 
 /// Limit on the length of a string in bytes. Several names can share one long string, which would
@@ -20,7 +20,7 @@ pub struct Member {
     pub bitfield: u8,
 }
 
-/// Strips the flavour from a name: `task_struct___old` becomes `task_struct`.
+/// Strips the CO-RE flavour from a name: `task_struct___old` becomes `task_struct`.
 pub fn essential_name(name: &str) -> &str {
     match name.rfind("___") {
         // A flavour needs a name before it and at least one character after `___`.
@@ -58,7 +58,7 @@ impl Btf {
         self.get(id).map_or("", |ty| self.string(ty.name))
     }
 
-    /// Returns the types with this essential name, by ascending number.
+    /// Returns the types whose name without flavour is `name`, by ascending number.
     pub fn with_essential_name<'a>(&'a self, name: &'a str) -> impl Iterator<Item = TypeId> + 'a {
         let key = |id: &TypeId| essential_name(self.type_name(*id));
         let start = self.by_name.partition_point(|id| key(id) < name);
@@ -70,10 +70,10 @@ impl Btf {
             .take_while(move |id| essential_name(self.type_name(*id)) == name)
     }
 
-    /// Returns the first type of exactly this name that `wanted` accepts.
-    pub fn find(&self, name: &str, wanted: impl Fn(&Kind) -> bool) -> Option<TypeId> {
+    /// Returns the first type of exactly this name whose kind passes `filter`.
+    pub fn find(&self, name: &str, filter: impl Fn(&Kind) -> bool) -> Option<TypeId> {
         self.with_essential_name(essential_name(name))
-            .find(|id| self.type_name(*id) == name && wanted(self.kind(*id)))
+            .find(|id| self.type_name(*id) == name && filter(self.kind(*id)))
     }
 
     /// Follows typedefs, qualifiers and tags to the underlying type; `void` if the chain does not
@@ -121,7 +121,7 @@ impl Btf {
         None
     }
 
-    /// Returns the members of a structure or union; nothing for other types.
+    /// Returns the members of a structure or union; an empty list for other types.
     pub fn members(&self, id: TypeId) -> &[RawMember] {
         match self.kind(self.resolve(id)) {
             Kind::Struct { members, .. } | Kind::Union { members, .. } => members,
@@ -134,7 +134,8 @@ impl Btf {
         self.member_within(id, name, &mut 4096, DEPTH)
     }
 
-    /// Visits at most `budget` members in all: a malformed structure can contain itself.
+    /// Like [`Btf::member`], but visits at most `budget` members: a malformed structure can contain
+    /// itself.
     fn member_within(
         &self,
         id: TypeId,

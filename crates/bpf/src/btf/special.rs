@@ -1,8 +1,8 @@
 //! Fields of map values that only the kernel may access, such as locks and timers.
 //!
 //! The kernel skips these fields when it copies a value from or to user space, and shows zeros in
-//! their place (`copy_map_value` and `check_and_init_map_value` of `include/linux/bpf.h`). The list
-//! of types is that of `btf_get_field_type` of `kernel/bpf/btf.c`.
+//! their place (`copy_map_value` and `check_and_init_map_value` of `include/linux/bpf.h`). Source
+//! of the list of types: `btf_get_field_type` of `kernel/bpf/btf.c`.
 
 use std::ops::Range;
 
@@ -89,7 +89,8 @@ impl Btf {
         }
     }
 
-    /// Returns true if a pointer to this type is special. The tag precedes the qualifiers.
+    /// Returns true if only the kernel may access a pointer to this type. The type tag precedes
+    /// qualifiers such as `const`.
     fn is_special_pointer(&self, mut to: TypeId) -> bool {
         for _ in 0..DEPTH {
             match self.kind(to) {

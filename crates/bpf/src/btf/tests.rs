@@ -100,7 +100,7 @@ fn values_of_enumerations_keep_their_sign() {
 }
 
 #[test]
-fn circles_and_monsters_have_no_size() {
+fn cyclic_and_oversized_types_have_no_size() {
     // A typedef of itself; an array of itself; a structure that contains itself without a name; an
     // array of arrays larger than any memory.
     let words = [
@@ -131,7 +131,7 @@ fn refusals_name_the_fault() {
 }
 
 #[test]
-fn what_is_written_is_read_back_with_its_numbers() {
+fn encoding_keeps_type_numbers() {
     let before = features();
     let after = Btf::parse(&before.encode()).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(before.types().count(), after.types().count());

@@ -18,7 +18,7 @@ pub struct StringId(pub u32);
 pub struct Btf {
     pub(super) types: Vec<Type>,
     pub(super) strings: Vec<u8>,
-    /// Named types, sorted by essential name.
+    /// Named types, sorted by name without flavour.
     pub(super) by_name: Vec<TypeId>,
 }
 
@@ -27,7 +27,7 @@ pub struct Btf {
 pub struct Type {
     /// Name of the type; empty for many kinds.
     pub name: StringId,
-    /// Kind of the type, with the data of this kind.
+    /// Kind of the type, with its data.
     pub kind: Kind,
 }
 
@@ -89,7 +89,7 @@ pub enum Kind {
     FuncProto {
         /// Type of the return value.
         ret: TypeId,
-        /// Parameters; a last one without type stands for `...`.
+        /// Parameters; a last parameter of type `void` stands for `...`.
         params: Vec<Param>,
     },
     /// A variable.
@@ -184,7 +184,7 @@ pub struct Param {
 /// A variable of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecVar {
-    /// The variable's [`Kind::Var`].
+    /// Type of the variable, a [`Kind::Var`].
     pub ty: TypeId,
     /// Offset from the start of the section, in bytes; 0 in compiler output.
     pub offset: u32,

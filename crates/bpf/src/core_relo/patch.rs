@@ -11,29 +11,29 @@ const NO_PLACE: &str = "the instruction has no place for a relocation";
 pub(super) fn apply(
     insns: &mut [Insn],
     at: usize,
-    here: &Value,
-    there: &Value,
+    original: &Value,
+    resolved: &Value,
     sizes: Option<Sizes>,
 ) -> Result<(), &'static str> {
     let insn = insns.get_mut(at).ok_or(NO_PLACE)?;
-    let expected = |found: i64| !here.checked || found as u64 == here.number;
+    let expected = |found: i64| !original.checked || found as u64 == original.number;
     match insn {
         Insn::Alu { src: Source::Imm(imm), .. } => {
-            if !expected((*imm).into()) && u64::from(*imm as u32) != here.number {
+            if !expected((*imm).into()) && u64::from(*imm as u32) != original.number {
                 return Err(UNEXPECTED);
             }
-            let signed = i32::try_from(there.number as i64).ok();
-            let unsigned = || u32::try_from(there.number).ok().map(|n| n as i32);
+            let signed = i32::try_from(resolved.number as i64).ok();
+            let unsigned = || u32::try_from(resolved.number).ok().map(|n| n as i32);
             *imm = signed.or_else(unsigned).ok_or(TOO_LARGE)?;
         }
         Insn::LoadImm64 { value: Imm64::Value(value), .. } => {
             if !expected(*value as i64) {
                 return Err(UNEXPECTED);
             }
-            *value = there.number;
+            *value = resolved.number;
         }
         Insn::Load { size, offset, .. } | Insn::Store { size, offset, .. } => {
-            access(offset, there, expected((*offset).into()))?;
+            access(offset, resolved, expected((*offset).into()))?;
             if let Some(sizes) = sizes {
                 *size = adapted(*size, sizes)?;
             }
@@ -41,7 +41,7 @@ pub(super) fn apply(
         Insn::Atomic { offset, .. }
         | Insn::LoadAcquire { offset, .. }
         | Insn::StoreRelease { offset, .. } => {
-            access(offset, there, expected((*offset).into()))?;
+            access(offset, resolved, expected((*offset).into()))?;
             if sizes.is_some() {
                 return Err("the field has another size in the kernel");
             }
@@ -51,11 +51,11 @@ pub(super) fn apply(
     Ok(())
 }
 
-fn access(offset: &mut i16, there: &Value, expected: bool) -> Result<(), &'static str> {
+fn access(offset: &mut i16, resolved: &Value, expected: bool) -> Result<(), &'static str> {
     if !expected {
         return Err(UNEXPECTED);
     }
-    *offset = i16::try_from(there.number).map_err(|_| TOO_LARGE)?;
+    *offset = i16::try_from(resolved.number).map_err(|_| TOO_LARGE)?;
     Ok(())
 }
 
@@ -64,8 +64,8 @@ fn adapted(size: Size, sizes: Sizes) -> Result<Size, &'static str> {
     if !sizes.adaptable {
         return Err("the field has another size in the kernel, and is not an unsigned number");
     }
-    if u32::from(size.bytes()) != sizes.here {
+    if u32::from(size.bytes()) != sizes.local {
         return Err("the field has another size in the kernel, and is not accessed as a whole");
     }
-    Size::from_bytes(sizes.there).ok_or("the field has no size that can be loaded at once")
+    Size::from_bytes(sizes.kernel).ok_or("the field has no size that can be loaded at once")
 }

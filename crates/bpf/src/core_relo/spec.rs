@@ -1,22 +1,22 @@
-//! Access path of a CO-RE relocation: a type, and a path through its members.
+//! Access path of a CO-RE relocation, from a type through its members and array elements.
 
 use super::compat;
 use super::kind::RelocationKind;
 use crate::Btf;
 use crate::btf::{Kind, RawMember, TypeId, essential_name};
 
-/// Maximum length of a path; compilers write a few parts.
+/// Maximum length of a path; compilers write only a few parts.
 const MAX_ACCESSORS: usize = 64;
 
 /// A significant part of a path, as in libbpf (`struct bpf_core_accessor`): a named member or an
 /// array element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Accessor {
-    /// For a member, the structure that contains it; for an array element, the type of the element.
+    /// Structure that contains the member, or type of the array element.
     pub ty: TypeId,
     /// Index of the member or element.
     pub index: u32,
-    /// True for a named member and for a constant of an enumeration.
+    /// True for a named member or a constant of an enumeration; false for an array element.
     pub named: bool,
 }
 
@@ -25,12 +25,13 @@ pub(super) struct Accessor {
 pub(super) struct Spec {
     pub root: TypeId,
     pub accessors: Vec<Accessor>,
-    /// Offset from the start of the root type, in bits.
+    /// Offset of the path's end from the start of the root type, in bits.
     pub bit_offset: u64,
 }
 
 impl Spec {
-    /// Parses the path `access` (numbers separated by colons) of a relocation in the object.
+    /// Parses the path `access` (indices separated by colons) of a relocation in the object; `None`
+    /// if the types do not have this path.
     pub fn local(btf: &Btf, root: TypeId, access: &str, kind: RelocationKind) -> Option<Spec> {
         let mut spec = Spec { root, accessors: Vec::new(), bit_offset: 0 };
         if kind.of_type() {
@@ -79,7 +80,7 @@ impl Spec {
         Some(spec)
     }
 
-    /// Steps into element `index` of an array of `element`.
+    /// Extends the path by element `index` of an array whose elements have type `element`.
     fn enter_element(&mut self, btf: &Btf, element: TypeId, index: u32) -> Option<()> {
         let size = match btf.size(element) {
             Some(size) => size,
@@ -98,7 +99,8 @@ impl Spec {
         btf.members(accessor.ty).get(accessor.index as usize)
     }
 
-    /// Finds the same path in a type of the kernel.
+    /// Returns the path of the same names through `root`, a type of the kernel; `None` if that type
+    /// lacks a part of the path.
     pub fn counterpart(
         &self,
         local: &Btf,
@@ -106,14 +108,14 @@ impl Spec {
         root: TypeId,
         kind: RelocationKind,
     ) -> Option<Spec> {
-        let mut there = Spec { root, accessors: Vec::new(), bit_offset: 0 };
+        let mut path = Spec { root, accessors: Vec::new(), bit_offset: 0 };
         if kind.of_type() {
             let fits = if kind == RelocationKind::TypeMatches {
                 compat::types_match(local, self.root, kernel, root)
             } else {
                 compat::types_compatible(local, self.root, kernel, root)
             };
-            return fits.then_some(there);
+            return fits.then_some(path);
         }
         if kind.of_enum() {
             let name = self.constant_name(local)?;
@@ -121,8 +123,8 @@ impl Spec {
             let Kind::Enum(e) = kernel.kind(ty) else { return None };
             let same = |v: &crate::btf::Variant| essential_name(kernel.string(v.name)) == name;
             let index = e.variants.iter().position(same)? as u32;
-            there.accessors.push(Accessor { ty, index, named: true });
-            return Some(there);
+            path.accessors.push(Accessor { ty, index, named: true });
+            return Some(path);
         }
         let mut ty = root;
         for (i, accessor) in self.accessors.iter().enumerate() {
@@ -130,7 +132,7 @@ impl Spec {
                 let member = local.members(accessor.ty).get(accessor.index as usize)?;
                 let name = local.string(member.name);
                 let mut budget = 65536;
-                ty = there.enter_member(kernel, ty, name, &mut budget, 32)?;
+                ty = path.enter_member(kernel, ty, name, &mut budget, 32)?;
                 if !compat::fields_compatible(local, member.ty, kernel, ty) {
                     return None;
                 }
@@ -145,12 +147,13 @@ impl Spec {
                 }
                 ty = element;
             }
-            there.enter_element(kernel, ty, accessor.index)?;
+            path.enter_element(kernel, ty, accessor.index)?;
         }
-        Some(there)
+        Some(path)
     }
 
-    /// Steps into the member `name`, also inside anonymous members; returns the member's type.
+    /// Extends the path by the member `name`, also inside anonymous members; returns the member's
+    /// type. Visits at most `budget` members.
     fn enter_member(
         &mut self,
         btf: &Btf,

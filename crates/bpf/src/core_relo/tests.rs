@@ -67,7 +67,7 @@ fn types_and_constants() {
 }
 
 #[test]
-fn what_has_no_counterpart_is_unresolved() {
+fn types_without_counterpart_are_unresolved() {
     let program = link("unresolved", Some(&kernel()));
     let reasons: Vec<&str> = program.unresolved.iter().map(|u| u.what.as_str()).collect();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Value of a relocation, for the object's types or for the kernel's.
+//! Value of a relocation, computed from the object's types or from the kernel's types.
 
 use super::kind::RelocationKind;
 use super::spec::Spec;
@@ -9,9 +9,10 @@ use crate::btf::{Kind, TypeId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Value {
     pub number: u64,
-    /// True if the compiler put the value for the object's own types into the instruction.
+    /// True if the instruction must contain this value before the relocation.
     pub checked: bool,
-    /// Type of the field and its size in bytes; only for offsets of fields other than bit fields.
+    /// Type of the field and its size in bytes, for the offset of a field; `None` for bit fields
+    /// and other values.
     pub field: Option<(TypeId, u32)>,
 }
 
@@ -21,7 +22,8 @@ impl Value {
     }
 }
 
-/// Computes the number for a path; `None` stands for a path that does not exist.
+/// Computes the value of a relocation. `spec` is the path through the types of `btf`, `None` if
+/// they do not have the path.
 pub(super) fn of(
     btf: &Btf,
     kind: RelocationKind,
@@ -117,15 +119,20 @@ fn field(btf: &Btf, kind: RelocationKind, spec: &Spec) -> Result<Value, &'static
 /// Sizes of a field in the object and in the kernel, in bytes, if they differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sizes {
-    pub here: u32,
-    pub there: u32,
-    /// True if changing the size of the load or store keeps its meaning.
+    pub local: u32,
+    pub kernel: u32,
+    /// True if a load or store of the kernel's size means the same.
     pub adaptable: bool,
 }
 
-pub(super) fn sizes(local: &Btf, here: &Value, kernel: &Btf, there: &Value) -> Option<Sizes> {
-    let ((a, here), (b, there)) = (here.field?, there.field?);
-    if here == there {
+pub(super) fn sizes(
+    local: &Btf,
+    original: &Value,
+    kernel: &Btf,
+    resolved: &Value,
+) -> Option<Sizes> {
+    let ((a, local_size), (b, kernel_size)) = (original.field?, resolved.field?);
+    if local_size == kernel_size {
         return None;
     }
     let adaptable = match (local.kind(local.resolve(a)), kernel.kind(kernel.resolve(b))) {
@@ -133,5 +140,5 @@ pub(super) fn sizes(local: &Btf, here: &Value, kernel: &Btf, there: &Value) -> O
         (Kind::Int(x), Kind::Int(y)) => !x.signed && !y.signed,
         _ => false,
     };
-    Some(Sizes { here, there, adaptable })
+    Some(Sizes { local: local_size, kernel: kernel_size, adaptable })
 }

@@ -51,7 +51,6 @@ pub(super) const CALL: u8 = 0x80;
 pub(super) const EXIT: u8 = 0x90;
 pub(super) const JCOND: u8 = 0xe0;
 
-pub(super) const MODE_IMM: u8 = 0x00;
 pub(super) const MODE_ABS: u8 = 0x20;
 pub(super) const MODE_IND: u8 = 0x40;
 pub(super) const MODE_MEM: u8 = 0x60;
@@ -64,7 +63,7 @@ pub(super) const CALL_KFUNC: u8 = 2;
 pub(super) const LOAD_ACQUIRE: i32 = 0x100;
 pub(super) const STORE_RELEASE: i32 = 0x110;
 
-/// Operator, bits 4 to 7 of the opcode, and value of the offset field.
+/// For each operator, bits 4 to 7 of the opcode and the value of the offset field.
 pub(super) const ALU_OPS: [(AluOp, u8, i16); 14] = [
     (AluOp::Add, 0x00, 0),
     (AluOp::Sub, 0x10, 0),
@@ -82,7 +81,7 @@ pub(super) const ALU_OPS: [(AluOp, u8, i16); 14] = [
     (AluOp::Arsh, 0xc0, 0),
 ];
 
-/// Condition, and bits 4 to 7 of the opcode.
+/// For each condition, bits 4 to 7 of the opcode.
 pub(super) const CONDITIONS: [(Condition, u8); 11] = [
     (Condition::Eq, 0x10),
     (Condition::Gt, 0x20),
@@ -97,11 +96,11 @@ pub(super) const CONDITIONS: [(Condition, u8); 11] = [
     (Condition::Sle, 0xd0),
 ];
 
-/// Size, and bits 3 and 4 of the opcode.
+/// For each size, bits 3 and 4 of the opcode.
 pub(super) const SIZES: [(Size, u8); 4] =
     [(Size::W, 0x00), (Size::H, 0x08), (Size::B, 0x10), (Size::DW, 0x18)];
 
-/// Atomic operation, and its value of the immediate field.
+/// For each atomic operation, the value of the immediate field.
 pub(super) const ATOMICS: [(AtomicOp, i32); 10] = [
     (AtomicOp::Add { fetch: false }, 0x00),
     (AtomicOp::Add { fetch: true }, 0x01),

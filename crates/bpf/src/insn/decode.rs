@@ -1,7 +1,7 @@
 //! Decoder: bytes to instructions.
 //!
 //! The decoder is strict: a field that an instruction does not use must be zero, as the kernel's
-//! verifier demands. So every accepted word is encoded back to the same bytes.
+//! verifier demands. The encoder therefore restores the bytes of every accepted word.
 
 use thiserror::Error;
 
@@ -59,8 +59,8 @@ fn register(number: u8) -> Result<Register, Fault> {
     Register::new(number).ok_or(REGISTER)
 }
 
-/// Fails unless `zero`, the test of all unused fields, holds. The kernel reports "uses reserved
-/// fields" (`check_alu_op`, `check_ld_imm` and `do_check` of `kernel/bpf/verifier.c`).
+/// Fails if `zero` is false; callers pass whether all unused fields are zero. The kernel reports
+/// "uses reserved fields" (`check_alu_op`, `check_ld_imm`, `do_check` of `kernel/bpf/verifier.c`).
 fn unused(zero: bool) -> Result<(), Fault> {
     if zero { Ok(()) } else { Err(RESERVED) }
 }
@@ -105,8 +105,8 @@ fn size(word: Word) -> Size {
     code::SIZES.iter().find(|(_, code)| *code == bits).map_or(Size::B, |(size, _)| *size)
 }
 
-/// Reads the right operand of arithmetic and branches. The field of the other operand form must be
-/// zero.
+/// Reads the right operand of arithmetic or a branch: a register or an immediate. The field of the
+/// form not in use must be zero.
 fn source(word: Word) -> Result<Source, Fault> {
     if word.code & code::X != 0 {
         unused(word.imm == 0)?;
@@ -133,7 +133,7 @@ fn alu(word: Word, width: Width) -> Result<Insn, Fault> {
         return move_signed(word, width, dst);
     }
     // Signed division has the opcode of unsigned division, and 1 in the offset field (version 4).
-    // For a known opcode, an unexpected offset is therefore a fault of the field.
+    // If the opcode is known but the offset is not, the error is therefore about the field.
     let mut ops = code::ALU_OPS.iter().filter(|(_, b, _)| *b == bits).peekable();
     if ops.peek().is_none() {
         return Err(UNKNOWN);
@@ -182,7 +182,6 @@ fn load_packet(word: Word) -> Result<Insn, Fault> {
             None
         }
         code::MODE_IND => Some(register(word.src)?),
-        code::MODE_IMM => return Err(UNKNOWN),
         _ => return Err(UNKNOWN),
     };
     if size == Size::DW {

@@ -74,7 +74,7 @@ fn words(insn: &Insn) -> (Option<Word>, Option<Word>) {
             one(word(code::LD | mode | code::size_code(size), None, index, 0, offset))
         }
         Insn::Jump { offset, long: true } => one(word(code::JMP32, None, None, 0, offset)),
-        // The decoder produces no short jump with an offset of more than 16 bits.
+        // The offset of a short jump has 16 bits, so the cast loses nothing.
         Insn::Jump { offset, long: false } => one(word(code::JMP, None, None, offset as i16, 0)),
         Insn::Branch { width, cond, dst, src, offset } => {
             let class = if width == Width::W64 { code::JMP } else { code::JMP32 };
@@ -110,7 +110,7 @@ fn atomic(size: Size, dst: Register, src: Register, offset: i16, imm: i32) -> Wo
     word(code, Some(dst), Some(src), offset, imm)
 }
 
-/// Returns the source field and the two immediates.
+/// Returns the source field of the first word and the immediates of both words.
 fn imm64(value: Imm64) -> (u8, i32, i32) {
     match value {
         Imm64::Value(value) => (0, value as i32, (value >> 32) as i32),

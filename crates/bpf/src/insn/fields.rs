@@ -87,7 +87,7 @@ impl Size {
         self.bytes() * 8
     }
 
-    /// Returns the size for a number of bytes; `None` unless it is 1, 2, 4 or 8.
+    /// Returns the size of an access to this many bytes; `None` unless `bytes` is 1, 2, 4 or 8.
     pub fn from_bytes(bytes: u32) -> Option<Self> {
         [Size::B, Size::H, Size::W, Size::DW].into_iter().find(|s| u32::from(s.bytes()) == bytes)
     }
@@ -136,7 +136,7 @@ pub enum AluOp {
 }
 
 impl AluOp {
-    /// Returns the operator in front of `=`; empty for a move.
+    /// Returns the operator of the compound assignment, such as `+` of `+=`; empty for a move.
     pub fn symbol(self) -> &'static str {
         match self {
             AluOp::Add => "+",
@@ -160,16 +160,16 @@ impl AluOp {
 /// Byte order conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SwapKind {
-    /// Host order to or from little-endian: truncation on little-endian hosts.
+    /// Conversion between host order and little-endian: only a truncation on little-endian hosts.
     Le,
-    /// Host order to or from big-endian: a byte swap on little-endian hosts.
+    /// Conversion between host order and big-endian: a byte swap on little-endian hosts.
     Be,
     /// A byte swap on any host.
     Always,
 }
 
 impl SwapKind {
-    /// Returns the name in assembler, in front of the number of bits.
+    /// Returns the mnemonic without its bit count, such as `le` of `le16`.
     pub fn name(self) -> &'static str {
         match self {
             SwapKind::Le => "le",

@@ -1,8 +1,8 @@
 //! Helper functions of the kernel, with the numbers and names of `enum bpf_func_id` of
 //! `uapi/linux/bpf.h`. The list is complete: the kernel has added no helper after number 211.
 //!
-//! A helper's number is its position in the table of names. [`number`] looks it up at compile time.
-//! Helpers that the code compares with have a constant, named as in the kernel without `BPF_FUNC_`.
+//! A helper's number is its position in the table of names; [`number`] looks it up at compile time.
+//! Helpers that other modules refer to have constants, named as in the kernel without `BPF_FUNC_`.
 
 use crate::names::position;
 
@@ -12,7 +12,7 @@ pub fn helper_name(number: i32) -> Option<&'static str> {
     NAMES.get(index).copied()
 }
 
-/// Returns the names of all helpers by number, from number 1 on.
+/// Returns the names of all helpers; the name of helper `n` has index `n - 1`.
 pub fn helper_names() -> &'static [&'static str] {
     &NAMES
 }
@@ -25,15 +25,14 @@ pub const fn number(name: &str) -> i32 {
     position(&NAMES, name) as i32 + 1
 }
 
-/// Returns the argument register of a helper's map pointer: 1, or 2 if the first argument is the
-/// context. Meaningful only for helpers that take a map (`struct bpf_func_proto` of each helper,
-/// Linux 6.18).
+/// Returns the argument register for the map of a helper that takes a map: 1, or 2 if the first
+/// argument is the context (`struct bpf_func_proto` of each helper, Linux 6.18).
 pub fn map_register(number: i32) -> usize {
     if matches!(number, TAIL_CALL | PERF_EVENT_OUTPUT) { 2 } else { 1 }
 }
 
-/// Returns the argument registers that point to memory. For helpers without an entry, these are all
-/// five argument registers (`struct bpf_func_proto` of each helper, Linux 6.18).
+/// Returns the argument registers that may point to memory: all five for helpers that the table
+/// does not list (`struct bpf_func_proto` of each helper, Linux 6.18).
 pub fn memory_registers(number: i32) -> &'static [usize] {
     match number {
         MAP_LOOKUP_ELEM | MAP_DELETE_ELEM | MAP_PUSH_ELEM | MAP_POP_ELEM | MAP_PEEK_ELEM => &[2],
@@ -47,56 +46,43 @@ pub fn memory_registers(number: i32) -> &'static [usize] {
     }
 }
 
-/// Number of `bpf_spin_lock`.
-pub const SPIN_LOCK: i32 = number("bpf_spin_lock");
-/// Number of `bpf_spin_unlock`.
-pub const SPIN_UNLOCK: i32 = number("bpf_spin_unlock");
-/// Number of `bpf_map_lookup_elem`.
-pub const MAP_LOOKUP_ELEM: i32 = number("bpf_map_lookup_elem");
-/// Number of `bpf_map_update_elem`.
-pub const MAP_UPDATE_ELEM: i32 = number("bpf_map_update_elem");
-/// Number of `bpf_map_delete_elem`.
-pub const MAP_DELETE_ELEM: i32 = number("bpf_map_delete_elem");
-/// Number of `bpf_ktime_get_ns`.
-pub const KTIME_GET_NS: i32 = number("bpf_ktime_get_ns");
-/// Number of `bpf_get_prandom_u32`.
-pub const GET_PRANDOM_U32: i32 = number("bpf_get_prandom_u32");
-/// Number of `bpf_tail_call`.
-pub const TAIL_CALL: i32 = number("bpf_tail_call");
-/// Number of `bpf_redirect`.
-pub const REDIRECT: i32 = number("bpf_redirect");
-/// Number of `bpf_perf_event_output`.
-pub const PERF_EVENT_OUTPUT: i32 = number("bpf_perf_event_output");
-/// Number of `bpf_csum_diff`.
-pub const CSUM_DIFF: i32 = number("bpf_csum_diff");
-/// Number of `bpf_xdp_adjust_head`.
-pub const XDP_ADJUST_HEAD: i32 = number("bpf_xdp_adjust_head");
-/// Number of `bpf_redirect_map`.
-pub const REDIRECT_MAP: i32 = number("bpf_redirect_map");
-/// Number of `bpf_xdp_adjust_meta`.
-pub const XDP_ADJUST_META: i32 = number("bpf_xdp_adjust_meta");
-/// Number of `bpf_xdp_adjust_tail`.
-pub const XDP_ADJUST_TAIL: i32 = number("bpf_xdp_adjust_tail");
-/// Number of `bpf_map_push_elem`.
-pub const MAP_PUSH_ELEM: i32 = number("bpf_map_push_elem");
-/// Number of `bpf_map_pop_elem`.
-pub const MAP_POP_ELEM: i32 = number("bpf_map_pop_elem");
-/// Number of `bpf_map_peek_elem`.
-pub const MAP_PEEK_ELEM: i32 = number("bpf_map_peek_elem");
-/// Number of `bpf_ringbuf_reserve`.
-pub const RINGBUF_RESERVE: i32 = number("bpf_ringbuf_reserve");
-/// Number of `bpf_ringbuf_submit`.
-pub const RINGBUF_SUBMIT: i32 = number("bpf_ringbuf_submit");
-/// Number of `bpf_for_each_map_elem`.
-pub const FOR_EACH_MAP_ELEM: i32 = number("bpf_for_each_map_elem");
-/// Number of `bpf_loop`.
-pub const LOOP: i32 = number("bpf_loop");
-/// Number of `bpf_xdp_get_buff_len`.
-pub const XDP_GET_BUFF_LEN: i32 = number("bpf_xdp_get_buff_len");
-/// Number of `bpf_xdp_load_bytes`.
-pub const XDP_LOAD_BYTES: i32 = number("bpf_xdp_load_bytes");
-/// Number of `bpf_xdp_store_bytes`.
-pub const XDP_STORE_BYTES: i32 = number("bpf_xdp_store_bytes");
+/// Defines a constant for the number of each helper.
+macro_rules! numbers {
+    ($($constant:ident: $name:literal,)*) => {
+        $(
+            #[doc = concat!("Number of `", $name, "`.")]
+            pub const $constant: i32 = number($name);
+        )*
+    };
+}
+
+numbers! {
+    SPIN_LOCK: "bpf_spin_lock",
+    SPIN_UNLOCK: "bpf_spin_unlock",
+    MAP_LOOKUP_ELEM: "bpf_map_lookup_elem",
+    MAP_UPDATE_ELEM: "bpf_map_update_elem",
+    MAP_DELETE_ELEM: "bpf_map_delete_elem",
+    KTIME_GET_NS: "bpf_ktime_get_ns",
+    GET_PRANDOM_U32: "bpf_get_prandom_u32",
+    TAIL_CALL: "bpf_tail_call",
+    REDIRECT: "bpf_redirect",
+    PERF_EVENT_OUTPUT: "bpf_perf_event_output",
+    CSUM_DIFF: "bpf_csum_diff",
+    XDP_ADJUST_HEAD: "bpf_xdp_adjust_head",
+    REDIRECT_MAP: "bpf_redirect_map",
+    XDP_ADJUST_META: "bpf_xdp_adjust_meta",
+    XDP_ADJUST_TAIL: "bpf_xdp_adjust_tail",
+    MAP_PUSH_ELEM: "bpf_map_push_elem",
+    MAP_POP_ELEM: "bpf_map_pop_elem",
+    MAP_PEEK_ELEM: "bpf_map_peek_elem",
+    RINGBUF_RESERVE: "bpf_ringbuf_reserve",
+    RINGBUF_SUBMIT: "bpf_ringbuf_submit",
+    FOR_EACH_MAP_ELEM: "bpf_for_each_map_elem",
+    LOOP: "bpf_loop",
+    XDP_GET_BUFF_LEN: "bpf_xdp_get_buff_len",
+    XDP_LOAD_BYTES: "bpf_xdp_load_bytes",
+    XDP_STORE_BYTES: "bpf_xdp_store_bytes",
+}
 
 #[rustfmt::skip]
 const NAMES: [&str; 211] = [

@@ -16,7 +16,7 @@ pub trait Names {
     fn kfunc(&self, id: i32) -> Option<&str>;
 }
 
-/// A source of names that knows no maps and no functions.
+/// Names for no map and no function: instructions are printed with numbers only.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoNames;
 
@@ -57,7 +57,7 @@ fn unsigned(size: Size) -> String {
 }
 
 impl Insn {
-    /// Writes the instruction as text, with the names that `names` knows.
+    /// Writes the instruction as text. Numbers without a name in `names` stay numbers.
     pub fn print(&self, f: &mut dyn fmt::Write, names: &dyn Names) -> fmt::Result {
         match *self {
             Insn::Alu { width, op, dst, src } => {
@@ -179,7 +179,7 @@ fn condition(cond: Condition) -> &'static str {
 fn atomic(
     op: AtomicOp,
     width: Width,
-    place: &str,
+    address: &str,
     src: Register,
     f: &mut dyn fmt::Write,
 ) -> fmt::Result {
@@ -191,15 +191,15 @@ fn atomic(
         AtomicOp::And { fetch } => ("and", "&=", fetch),
         AtomicOp::Xor { fetch } => ("xor", "^=", fetch),
         AtomicOp::Xchg => {
-            return write!(f, "{src} = atomic{infix}_xchg((u{bits} *){place}, {src})");
+            return write!(f, "{src} = atomic{infix}_xchg((u{bits} *){address}, {src})");
         }
         AtomicOp::Cmpxchg => {
-            return write!(f, "r0 = atomic{infix}_cmpxchg((u{bits} *){place}, r0, {src})");
+            return write!(f, "r0 = atomic{infix}_cmpxchg((u{bits} *){address}, r0, {src})");
         }
     };
     if fetch {
-        write!(f, "{src} = atomic{infix}_fetch_{name}((u{bits} *){place}, {src})")
+        write!(f, "{src} = atomic{infix}_fetch_{name}((u{bits} *){address}, {src})")
     } else {
-        write!(f, "lock *(u{bits} *){place} {sign} {src}")
+        write!(f, "lock *(u{bits} *){address} {sign} {src}")
     }
 }
