@@ -1,9 +1,9 @@
-// Looking for something in a row.
+// Search in a sequence.
 #ifndef SLOWPATH_CLICK_ALGORITHM_HH
 #define SLOWPATH_CLICK_ALGORITHM_HH
 #include <click/glue.hh>
 
-// Where it stands first; the end, if it is not there.
+// Returns the first position of `value`, or `end` if the sequence lacks it.
 template <class I, class T> inline I find(I at, I end, const T &value) {
     while (at != end && !(*at == value))
         ++at;

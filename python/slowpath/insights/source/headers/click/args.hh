@@ -1,4 +1,4 @@
-// Arguments of configurations, by keyword or place.
+// Arguments of configurations, by keyword or position.
 #ifndef SLOWPATH_CLICK_ARGS_HH
 #define SLOWPATH_CLICK_ARGS_HH
 #include <click/element.hh>
@@ -6,7 +6,7 @@
 #include <click/router.hh>
 #include <click/texts.hh>
 
-// What is known where an argument is parsed.
+// The element and the error handler for the parsing of an argument.
 class ArgContext {
   public:
     ArgContext(const Element *context = 0, ErrorHandler *errh = 0)
@@ -26,7 +26,7 @@ class ArgContext {
     ErrorHandler *_errh;
 };
 
-// Parsers that stand in front of what they fill.
+// Common base: parsers are called with the variables that they fill.
 struct slowpath_click_plain {
     template <class T>
     bool parse(const String &text, T &value, const ArgContext & = ArgContext()) const {
@@ -54,7 +54,7 @@ struct IntArg : NumArg {
             value = found;
         return right;
     }
-    // What is too large is the largest that there is.
+    // A number that is too large becomes the largest number of the type.
     template <class T>
     bool parse_saturating(const String &text, T &value, const ArgContext &context = ArgContext()) {
         if (parse(text, value, context))
@@ -88,7 +88,7 @@ struct NamedIntArg {  // a number, or its name
         return true;
     }
 };
-struct FixedPointArg : NumArg {  // with so many bits behind the point
+struct FixedPointArg : NumArg {  // with this many bits after the binary point
     int bits;
     FixedPointArg(int fraction) : bits(fraction) {}
     template <class T>
@@ -101,7 +101,7 @@ struct FixedPointArg : NumArg {  // with so many bits behind the point
         return true;
     }
 };
-struct DecimalFixedPointArg : NumArg {  // with so many decimals behind the point
+struct DecimalFixedPointArg : NumArg {  // with this many digits after the decimal point
     int digits;
     DecimalFixedPointArg(int fraction) : digits(fraction) {}
     template <class T>
@@ -154,7 +154,7 @@ struct AnyArg {
         return true;
     }
 };
-struct AnnoArg {  // an annotation of so many bytes: its place, or its name
+struct AnnoArg {  // an annotation of this size: its offset, or its name
     int size;
     AnnoArg(int bytes) : size(bytes) {}
     bool parse(const String &text, int &value, const ArgContext & = ArgContext()) const {
@@ -186,7 +186,7 @@ struct AnnoArg {  // an annotation of so many bytes: its place, or its name
 inline bool cp_anno(const String &text, int size, int *value, const Element * = 0) {
     return AnnoArg(size).parse(text, *value);
 }
-struct SecondsArg : NumArg {  // in units of a power of ten
+struct SecondsArg : NumArg {  // seconds, in units of a power of ten
     int digits;
     SecondsArg(int fraction = 0) : digits(fraction) {}
     template <class T>
@@ -206,7 +206,7 @@ struct SecondsArg : NumArg {  // in units of a power of ten
         return true;
     }
 };
-struct BandwidthArg : NumArg {  // bytes each second; "kbps" and the like are bits
+struct BandwidthArg : NumArg {  // bytes per second; units such as "kbps" mean bits
     int status;
     BandwidthArg() : status(status_ok) {}
     bool parse(const String &text, uint64_t &value, const ArgContext & = ArgContext()) {
@@ -243,7 +243,7 @@ struct BandwidthArg : NumArg {  // bytes each second; "kbps" and the like are bi
     }
     static String unparse(uint32_t x) { return String(x) + "Bps"; }
 };
-struct IPPortArg {  // in the host's order
+struct IPPortArg {  // in host byte order
     int protocol;
     IPPortArg(int given) : protocol(given) {}
     bool parse(const String &text, uint16_t &value, const ArgContext &context = ArgContext()) const {
@@ -320,7 +320,7 @@ class Args : public ArgContext {
         : ArgContext(context, errh), _conf(&_own), _bound(0) {
         begin();
     }
-    // Arguments of these; consume() takes those that were read out of them.
+    // Reads from these arguments; consume() removes the arguments that were read.
     Args &bind(Vector<String> &conf) {
         _conf = _bound = &conf;
         begin();
@@ -347,7 +347,7 @@ class Args : public ArgContext {
     template <class P, class T> Args &read(const char *word, Flags flags, P parser, T &x) {
         return look(word, flags, parser, x);
     }
-    // And whether it is there.
+    // Like read(), and stores whether the argument exists.
     template <class T> Args &read(const char *word, bool &found, T &x) {
         return read(word, x).read_status(found);
     }
@@ -393,7 +393,7 @@ class Args : public ArgContext {
     Args &read_mp(const char *word, P parser, A &a, B &...b) {
         return look(word, mandatory | positional, parser, a, b...);
     }
-    // Each argument of that keyword; without something to fill, they are only left out.
+    // Reads all arguments with a keyword; without a variable, they are only removed.
     Args &read_with(const char *word, AnyArg) {
         Vector<String> nowhere;
         return read_with(word, AnyArg(), nowhere);
@@ -451,7 +451,7 @@ class Args : public ArgContext {
         if (_errh)
             _errh->error(why);
     }
-    // Whether an argument is a keyword with a value, and where that begins.
+    // Returns where the value begins if an argument is `word` with a value; else a negative number.
     static int keyword(const String &text, const char *word) {
         int length = strlen(word);
         if (text.length() <= length || memcmp(text.data(), word, length) || text[length] != ' ')
@@ -492,7 +492,7 @@ class Args : public ArgContext {
             fail(word);
         return *this;
     }
-    // Parsers get the context where they ask for it.
+    // Passes the context to parsers that take one.
     template <class P, class... T>
     auto parsed(int, const String &text, P &parser, T &...x)
         -> decltype((bool) parser.parse(text, x..., *(Args *) 0)) {
@@ -507,7 +507,7 @@ class Args : public ArgContext {
     Vector<String> _own;
     int _place;
     bool _bad;
-    bool _found;  // whether the last argument is there
+    bool _found;  // whether the last argument exists
     bool _taken[SLOWPATH_VECTOR];
 };
 #endif

@@ -1,4 +1,4 @@
-// Numbers that several cores change.
+// Integers that several cores change.
 #ifndef SLOWPATH_CLICK_ATOMIC_HH
 #define SLOWPATH_CLICK_ATOMIC_HH
 #include <click/glue.hh>

@@ -1,5 +1,5 @@
-// A number that several cores change: SLOWPATH_ATOMIC is its class, SLOWPATH_WORD its type, and
-// SLOWPATH_STEP the same with a sign. <click/atomic.hh> includes this once for each width.
+// An integer that several cores change: SLOWPATH_ATOMIC is the class, SLOWPATH_WORD its type, and
+// SLOWPATH_STEP the signed type of the same width. <click/atomic.hh> includes this once per width.
 class SLOWPATH_ATOMIC {
   public:
     SLOWPATH_INLINE operator SLOWPATH_WORD() const { return value(); }
@@ -34,7 +34,7 @@ class SLOWPATH_ATOMIC {
     SLOWPATH_INLINE SLOWPATH_WORD swap(SLOWPATH_WORD x) {
         return __atomic_exchange_n(&_value, x, __ATOMIC_SEQ_CST);
     }
-    // What was there; if that is `before`, it is `after` now.
+    // Stores `after` if the value is `before`; returns the old value.
     SLOWPATH_INLINE SLOWPATH_WORD compare_swap(SLOWPATH_WORD before, SLOWPATH_WORD after) {
         return compare_swap(_value, before, after);
     }

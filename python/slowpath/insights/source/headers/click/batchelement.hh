@@ -1,5 +1,6 @@
-// Elements that FastClick gives batches of packets. HAVE_BATCH is not defined, so that packets come
-// one by one where an element takes them so; where it takes batches alone, each is of one packet.
+// Elements to which FastClick passes batches of packets. HAVE_BATCH is not defined, so elements
+// that accept single packets get single packets. Elements that only accept batches get batches of
+// one.
 #ifndef CLICK_BATCHELEMENT_HH
 #define CLICK_BATCHELEMENT_HH
 #include <click/element.hh>
@@ -29,7 +30,7 @@ class BatchElement : public Element {
     }
 };
 
-// An element whose simple_action has the type of the packets that the class T takes.
+// An element whose `simple_action` has the packet type of the class T.
 template <class T> class SimpleElement : public BatchElement {
   public:
     void push(int, Packet *p) override {
@@ -44,7 +45,7 @@ template <class T> class SimpleElement : public BatchElement {
 };
 template <class T> class SimpleBatchElement : public SimpleElement<T> {};
 
-// An element whose classify says by which output a packet leaves.
+// An element whose `classify` returns the output for a packet.
 template <class T, class Base = BatchElement> class ClassifyElement : public Base {
   public:
     void push(int, Packet *p) override {

@@ -1,2 +1,2 @@
-// The older name of click/hashmap.hh.
+// Old name of click/hashmap.hh.
 #include <click/hashmap.hh>

@@ -1,4 +1,4 @@
-// Bits in a row, of a limited number.
+// A vector of bits with a limited length.
 #ifndef SLOWPATH_CLICK_BITVECTOR_HH
 #define SLOWPATH_CLICK_BITVECTOR_HH
 #include <click/string.hh>
@@ -33,7 +33,7 @@ class Bitvector {
     SLOWPATH_INLINE Bit operator[](int at) {
         return Bit(_words[at / 32], (uint32_t) 1 << at % 32);
     }
-    // "0110", the first bit in front.
+    // Returns a text such as "0110", first bit first.
     String unparse() const {
         String made;
         for (int at = 0; at < _size; at++)

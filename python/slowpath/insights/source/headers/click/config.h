@@ -1,6 +1,5 @@
-// Part of slowpath's own headers for elements in the manner of Click, written from the documentation
-// of its interface and the names that elements use: what they do not have, a source that uses it is
-// not compiled with.
+// Part of slowpath's headers for elements in the style of Click, written from the documentation of
+// its interface and from the names that elements use. Sources that use other names do not compile.
 #ifndef SLOWPATH_CLICK_CONFIG_H
 #define SLOWPATH_CLICK_CONFIG_H
 #define CLICK_DECLS

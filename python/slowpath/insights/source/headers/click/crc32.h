@@ -1,4 +1,4 @@
-// The sum of Ethernet frames (IEEE 802.3), bit by bit, not complemented.
+// CRC of Ethernet frames (IEEE 802.3), bit by bit, without the final complement.
 #ifndef SLOWPATH_CLICK_CRC32_H
 #define SLOWPATH_CLICK_CRC32_H
 #include <click/glue.hh>

@@ -1,2 +1,2 @@
-/* Nothing is to be done where only C++ is compiled. */
+/* Empty, because these headers are only compiled as C++. */
 #include <click/config.h>

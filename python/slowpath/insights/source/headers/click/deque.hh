@@ -1,4 +1,4 @@
-// A list with two ends and a fixed number of slots.
+// A double-ended queue with a fixed number of slots.
 #ifndef SLOWPATH_CLICK_DEQUE_HH
 #define SLOWPATH_CLICK_DEQUE_HH
 #include <click/vector.hh>

@@ -1,4 +1,4 @@
-// Elements; what they push is counted by output.
+// Elements. Packets that an element pushes are counted by output.
 #ifndef SLOWPATH_CLICK_ELEMENT_HH
 #define SLOWPATH_CLICK_ELEMENT_HH
 #include <click/atomic.hh>
@@ -51,7 +51,7 @@ class Element {
         constexpr Port() : _number(0) {}
         SLOWPATH_INLINE Port(int number) : _number(number) {}
         SLOWPATH_INLINE bool active() const { return true; }
-        Element *element() const { return 0; }  // nobody else is there
+        Element *element() const { return 0; }  // neighbours do not exist in a run
         int port() const { return -1; }
         void assign(bool, Element *, int) {}
         SLOWPATH_INLINE void push(Packet *p) const { Element::sent(_number, p); }
@@ -158,7 +158,7 @@ class Element {
     SLOWPATH_INLINE int noutputs() const { return _outputs; }
     SLOWPATH_INLINE int ninputs() const { return _inputs; }
     SLOWPATH_INLINE int nports(bool isoutput) const { return isoutput ? _outputs : _inputs; }
-    // One for each direction and number, so that a reference stays what it was asked for.
+    // Keeps a port for each direction and number, so that references to ports stay valid.
     const Port &port(bool isoutput, int number) const {
         static Port ports[2][SLOWPATH_PORTS];
         if ((unsigned) number >= SLOWPATH_PORTS)
@@ -167,7 +167,7 @@ class Element {
         asked = Port(number);
         return asked;
     }
-    // Packets come and go as the run has it: pushed where the element is entered by push().
+    // All ports are push ports, as the run enters the element by push().
     bool input_is_push(int) const { return true; }
     bool input_is_pull(int) const { return false; }
     bool output_is_push(int) const { return true; }
@@ -230,7 +230,7 @@ class Element {
     String configuration() const { return String(); }
 
     static batch_mode in_batch_mode;
-    static Packet *_waiting;  // what input(0).pull() has
+    static Packet *_waiting;  // the packet that input(0).pull() returns
     static int _inputs, _outputs;
 
   private:
@@ -273,7 +273,7 @@ SLOWPATH_ONE const char *const Element::COMPLETE_FLOW = "x/x";
 #include <click/bitvector.hh>
 #include <click/router.hh>
 
-// There is one thread.
+// A run has one thread.
 inline int Element::thread_configure(ThreadReconfigurationStage, ErrorHandler *, Bitvector) {
     return 0;
 }
@@ -283,8 +283,8 @@ template <class... A> inline Bitvector Element::get_passing_threads(A...) {
 inline Bitvector Element::get_pushing_threads() { return Bitvector(1, true); }
 inline Bitvector Element::get_spawning_threads() { return Bitvector(1, true); }
 
-// The arguments of a configuration, at commas outside of quotes and parentheses, without blanks
-// around them.
+// Splits the arguments of a configuration at commas outside of quotes and parentheses, and removes
+// blanks around arguments.
 inline void slowpath_click_split(const char *text, Vector<String> &words) {
     bool quoted = false;
     int depth = 0;
@@ -307,7 +307,8 @@ inline void slowpath_click_split(const char *text, Vector<String> &words) {
     }
 }
 
-// Ports as port_count() has them, "1/1-2": of a range the fewest, but one.
+// Parses the number of ports in port_count(), such as "1/1-2"; a range counts as its minimum, but
+// at least one.
 inline int slowpath_click_ports(const char *&text) {
     int number = 0;
     for (; *text && *text != '/'; text++)
@@ -320,7 +321,7 @@ inline int slowpath_click_ports(const char *&text) {
     return number;
 }
 
-// What a class does once, before its first element is configured.
+// Initialises a class before its first element is configured.
 template <class E> inline auto slowpath_click_class(int) -> decltype(E::static_initialize()) {
     E::static_initialize();
 }
@@ -370,7 +371,7 @@ inline Element *Router::find(const String &name, Element *, ErrorHandler *errh) 
     return 0;
 }
 
-// A packet that a function has given back goes to output 0; one that is waiting was not fetched.
+// Counts a returned packet as sent to output 0; the second function sets the packet for pull().
 extern "C" SLOWPATH_ONE SLOWPATH_KEPT void slowpath_click_given(Packet *p) {
     if (p && p->_used) {
         slowpath_click_totals.pushed[0]++;
@@ -379,7 +380,7 @@ extern "C" SLOWPATH_ONE SLOWPATH_KEPT void slowpath_click_given(Packet *p) {
 }
 extern "C" SLOWPATH_ONE SLOWPATH_KEPT void slowpath_click_wait(Packet *p) { Element::_waiting = p; }
 
-// Another element, of a class that its source exports; it is made when one asks for it.
+// Creates an element of an exported class on the first request of another element.
 #define SLOWPATH_OTHER(type)                                                                     \
     static Element *slowpath_make_##type() {                                                     \
         static type other __asm__("slowpath_element_" #type);                                    \
@@ -388,7 +389,7 @@ extern "C" SLOWPATH_ONE SLOWPATH_KEPT void slowpath_click_wait(Packet *p) { Elem
     }                                                                                            \
     static slowpath_click_other slowpath_other_##type(#type, slowpath_make_##type);
 
-// The element of the run; methods that the run enters get it.
+// The element of the run, with the functions that configure it and pass packets to it.
 #define SLOWPATH_EXPORT(name)                                                                    \
     name slowpath_element_##name __attribute__((no_destroy));                                    \
     extern "C" __attribute__((used)) int slowpath_click_start_##name(const char *text) {         \
@@ -398,11 +399,11 @@ extern "C" SLOWPATH_ONE SLOWPATH_KEPT void slowpath_click_wait(Packet *p) { Elem
     extern "C" __attribute__((used)) void slowpath_click_push_##name(int port, Packet *p) {      \
         slowpath_element_##name.push(port, p);                                                   \
     }
-#ifdef SLOWPATH_COMPANION  // the source is needed by that of the element
+#ifdef SLOWPATH_COMPANION  // the source of another element that the element needs
 #undef SLOWPATH_EXPORT
 #define SLOWPATH_EXPORT(name) SLOWPATH_OTHER(name)
 #endif
-#ifdef SLOWPATH_ELEMENT  // the first of several names
+#ifdef SLOWPATH_ELEMENT  // the first of two names
 #define SLOWPATH_EXPORT_OF(name) SLOWPATH_EXPORT(name)
 #define EXPORT_ELEMENT(name) SLOWPATH_EXPORT_OF(SLOWPATH_ELEMENT)
 #else

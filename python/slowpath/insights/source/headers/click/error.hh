@@ -1,5 +1,5 @@
-// Errors of configure() and initialize(): the first one is kept as it is written, not formatted.
-// Warnings and messages go nowhere.
+// Errors of configure() and initialize(). Only the first one is kept, unformatted; warnings and
+// messages are discarded.
 #ifndef SLOWPATH_CLICK_ERROR_HH
 #define SLOWPATH_CLICK_ERROR_HH
 #include <click/string.hh>
@@ -48,7 +48,7 @@ extern "C" SLOWPATH_ONE ErrorHandler slowpath_click_errors __attribute__((no_des
 
 inline ErrorHandler *ErrorHandler::default_handler() { return &slowpath_click_errors; }
 
-// What would say more in front of errors.
+// Error handlers that ignore their additional text.
 class PrefixErrorHandler : public ErrorHandler {
   public:
     PrefixErrorHandler(ErrorHandler *errh, const String &) : ErrorHandler(errh) {}

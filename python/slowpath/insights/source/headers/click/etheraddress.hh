@@ -16,7 +16,7 @@ class EtherAddress {
     }
     SLOWPATH_INLINE const uint16_t *sdata() const { return _data; }
     SLOWPATH_INLINE uint16_t *sdata() { return _data; }
-    // Two digits for each byte, and what is between them.
+    // Returns two digits for each byte, with `between` as separator.
     String unparse(char between = '-') const {
         String made;
         for (int at = 0; at < 6; at++) {

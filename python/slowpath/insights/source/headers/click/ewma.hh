@@ -1,5 +1,5 @@
-// Moving averages: each value counts for one part in 2^Shift, those before for the rest. They are
-// whole numbers, times 2^Scale.
+// Exponentially weighted moving averages: each new value has the weight 1/2^Shift. Averages are
+// integers, scaled by 2^Scale.
 #ifndef SLOWPATH_CLICK_EWMA_HH
 #define SLOWPATH_CLICK_EWMA_HH
 #include <click/texts.hh>
@@ -27,7 +27,7 @@ template <class P> class DirectEWMAX : public P {
         signed_value_type by = (signed_value_type) ((value << this->scale()) - _average);
         _average += (by + (signed_value_type) this->compensation()) >> this->stability_shift();
     }
-    // As if 0 had been the value so many times.
+    // Updates the average as if `times` values had been 0.
     void update_zero_period(unsigned times) {
         if (times > 64u << this->stability_shift())
             _average = 0;
@@ -41,7 +41,7 @@ template <class P> class DirectEWMAX : public P {
 };
 typedef DirectEWMAX<FixedEWMAXParameters<3, 10> > DirectEWMA;
 
-// Averages of what comes in an epoch, which is a jiffy.
+// Averages of the sums per epoch; an epoch is a jiffy.
 template <unsigned Shift, unsigned Scale, class U = uint32_t, class S = int32_t>
 class RateEWMAXParameters : public FixedEWMAXParameters<Shift, Scale, U, S> {
   public:
@@ -67,7 +67,7 @@ template <class P> class RateEWMAX {
     SLOWPATH_INLINE value_type scaled_average(unsigned which = 0) const {
         return _average[which].scaled_average();
     }
-    // Each second.
+    // Returns the average per second.
     SLOWPATH_INLINE value_type rate(unsigned which = 0) const {
         return (scaled_average(which) * epoch_frequency()) >> scale();
     }

@@ -1,4 +1,4 @@
-// A number of packets each second, evenly.
+// A rate in packets per second, evenly spaced.
 #ifndef SLOWPATH_CLICK_GAPRATE_HH
 #define SLOWPATH_CLICK_GAPRATE_HH
 #include <click/error.hh>
@@ -22,7 +22,8 @@ class GapRate {
     }
     SLOWPATH_INLINE void reset() { _second = -1; }
 
-    // Whether one more may go now: fewer have gone in this second than its part that is over has.
+    // Returns true if a packet may pass now: fewer passed in this second than the elapsed part of
+    // it allows.
     SLOWPATH_INLINE bool need_update(const Timestamp &now) {
         int64_t due = (int64_t) now.usec() * _rate / 1000000;
         if (now.sec() != _second) {

@@ -1,4 +1,4 @@
-// What all headers need: numbers, byte order, hashes, and what the run counts.
+// Basics for all headers: integers, byte order, hashes, and counters of the run.
 #ifndef SLOWPATH_CLICK_GLUE_HH
 #define SLOWPATH_CLICK_GLUE_HH
 #include <click/config.h>
@@ -21,13 +21,13 @@
 inline void *operator new(size_t, void *at) noexcept { return at; }
 #endif
 
-// Accessors are part of who calls them, as on a card; tables and lists are functions of their own.
+// Accessors are inlined, as on a card; tables and lists are separate functions.
 #define SLOWPATH_INLINE inline __attribute__((always_inline))
 #define SLOWPATH_KEPT __attribute__((noinline))
 #define SLOWPATH_LOOP _Pragma("clang loop unroll(disable)")
 #define SLOWPATH_ONE __attribute__((weak, used))
 
-// As glibc has them they are functions, which would be calls.
+// Macros, because glibc's versions are functions, which would count as calls.
 #undef ntohl
 #undef ntohs
 #undef htonl
@@ -37,7 +37,7 @@ inline void *operator new(size_t, void *at) noexcept { return at; }
 #define htonl(x) ntohl(x)
 #define htons(x) ntohs(x)
 
-// Of a machine whose low byte is first.
+// This machine is little-endian.
 #define le16_to_cpu(x) ((uint16_t) (x))
 #define cpu_to_le16(x) ((uint16_t) (x))
 #define le32_to_cpu(x) ((uint32_t) (x))
@@ -59,17 +59,17 @@ inline void *operator new(size_t, void *at) noexcept { return at; }
 struct slowpath_click_counts {
     uint64_t pushed[SLOWPATH_PORTS];
     uint64_t killed;
-    uint64_t made;     // packets that the element made
+    uint64_t made;     // packets that the element created
     uint64_t refused;  // entries that found no free slot
-    uint64_t evicted;  // entries that lost theirs
-    uint64_t unmade;   // packets for which there was no buffer
-    const char *said;  // of configure() and initialize(), the first error
+    uint64_t evicted;  // entries that lost their slot to others
+    uint64_t unmade;   // packets that could not be created for lack of a buffer
+    const char *said;  // first error of configure() and initialize()
 };
 extern "C" SLOWPATH_ONE struct slowpath_click_counts slowpath_click_totals = {};
 extern "C" SLOWPATH_ONE uint64_t slowpath_click_now = 0;  // nanoseconds since 1970
 extern "C" SLOWPATH_ONE uint32_t slowpath_click_seed = 1;
 
-// What ends the run; it knows these names.
+// Undefined functions whose calls end the run; slowpath has a message for each.
 extern "C" void slowpath_click_vector_is_full(void) __attribute__((noreturn));
 extern "C" void slowpath_click_text_is_too_long(void) __attribute__((noreturn));
 extern "C" void slowpath_click_router_is_full(void) __attribute__((noreturn));
@@ -103,7 +103,7 @@ template <class T> SLOWPATH_INLINE void click_swap(T &a, T &b) {
     b = kept;
 }
 
-// The same numbers in every run.
+// Returns the same pseudo-random numbers in each run.
 SLOWPATH_KEPT inline uint32_t click_random() {
     uint32_t x = slowpath_click_seed;
     x ^= x << 13;
@@ -131,7 +131,7 @@ typedef uint64_t click_uint_large_t;
 typedef uint64_t click_cycles_t;
 SLOWPATH_INLINE click_cycles_t click_get_cycles() { return slowpath_click_now; }
 
-// One core runs here.
+// A run has one core.
 #define CLICK_CPU_MAX 1
 typedef int click_processor_t;
 SLOWPATH_INLINE click_processor_t click_current_cpu_id() { return 0; }
@@ -143,12 +143,12 @@ SLOWPATH_INLINE void click_compiler_fence() {}
 #define CLICK_LALLOC(size) malloc(size)
 #define CLICK_LFREE(at, size) ((void) (size), free((void *) (at)))
 
-// As qsort() of the C library, and with something that the comparison gets, too.
+// Like qsort() of the C library, with an additional argument for the comparison.
 typedef int (*slowpath_click_order)(const void *, const void *, void *);
 SLOWPATH_KEPT inline int click_qsort(void *base, size_t count, size_t size,
                                      slowpath_click_order order, void *thunk = 0) {
     unsigned char *bytes = (unsigned char *) base;
-    for (size_t at = 1; at < count; at++)  // few things are put in order, and once
+    for (size_t at = 1; at < count; at++)  // insertion sort: arrays are short and sorted once
         for (size_t to = at; to > 0; to--) {
             unsigned char *one = bytes + to * size;
             if (order(one - size, one, thunk) <= 0)
@@ -163,7 +163,7 @@ SLOWPATH_KEPT inline int click_qsort(void *base, size_t count, size_t size,
 }
 
 inline void click_chatter(const char *, ...) {}
-// Numbers, the least one first.
+// Sorts numbers in ascending order.
 template <class T> inline int click_qsort(T *numbers, size_t count) {
     for (size_t at = 1; at < count; at++)
         for (size_t to = at; to > 0 && numbers[to] < numbers[to - 1]; to--)
@@ -171,7 +171,7 @@ template <class T> inline int click_qsort(T *numbers, size_t count) {
     return 0;
 }
 
-// Sum of 16-bit words, its carries added, complemented (RFC 1071).
+// Returns the complement of the sum of 16-bit words with end-around carry (RFC 1071).
 SLOWPATH_KEPT inline uint16_t click_in_cksum(const unsigned char *data, int length) {
     uint32_t sum = 0;
     SLOWPATH_LOOP for (; length > 1; length -= 2, data += 2) {
@@ -186,14 +186,14 @@ SLOWPATH_KEPT inline uint16_t click_in_cksum(const unsigned char *data, int leng
     return ~sum & 0xffff;
 }
 
-// A sum after one word of its data has changed (RFC 1624, equation 3).
+// Updates a checksum after one 16-bit word of its data changed (RFC 1624, equation 3).
 SLOWPATH_INLINE void click_update_in_cksum(uint16_t *sum, uint16_t before, uint16_t after) {
     uint32_t changed = (uint16_t) ~*sum + (uint32_t) (uint16_t) ~before + after;
     changed = (changed & 0xffff) + (changed >> 16);
     *sum = ~(changed + (changed >> 16));
 }
 
-// What of the two zeros a sum is, after a change: data without a bit set has 0xffff.
+// Chooses between the two representations of zero after an update: all-zero data has 0xffff.
 inline void click_update_zero_in_cksum(uint16_t *sum, const unsigned char *data, int length) {
     if (*sum != 0 && *sum != 0xffff)
         return;
@@ -203,7 +203,7 @@ inline void click_update_zero_in_cksum(uint16_t *sum, const unsigned char *data,
             *sum = 0;
 }
 
-// The sum of the data, complemented as given, with that of a pseudo header (RFC 9293, 3.1).
+// Returns the checksum of data and pseudo header (RFC 9293, 3.1); `data` is the data's checksum.
 SLOWPATH_INLINE uint16_t click_in_cksum_pseudohdr_raw(uint32_t data, uint32_t from, uint32_t to,
                                                       int protocol, int length) {
     uint32_t sum = (uint16_t) ~data;

@@ -1,4 +1,4 @@
-// Calls of handlers, none of which run here.
+// Calls of handlers, which do nothing in a run.
 #ifndef SLOWPATH_CLICK_HANDLERCALL_HH
 #define SLOWPATH_CLICK_HANDLERCALL_HH
 #include <click/args.hh>

@@ -1,4 +1,4 @@
-// Memory for objects of one size: a fixed number of slots, as on a card.
+// An allocator for objects of one size with a fixed number of slots, as on a card.
 #ifndef SLOWPATH_CLICK_HASHALLOCATOR_HH
 #define SLOWPATH_CLICK_HASHALLOCATOR_HH
 #include <nic/table.hh>
@@ -8,7 +8,7 @@ class SizedHashAllocator {
   public:
     SizedHashAllocator() : _used(0), _free(0) {}
 
-    // A slot; 0: there is none.
+    // Returns a slot; 0 if none is free.
     SLOWPATH_KEPT void *allocate() {
         if (_free) {
             Slot *taken = _free;
@@ -25,7 +25,7 @@ class SizedHashAllocator {
         ((Slot *) slot)->next = _free;
         _free = (Slot *) slot;
     }
-    // Pointers into an allocator stay there, so only empty ones change places.
+    // Does nothing: slots must not move, so only empty allocators may be swapped.
     void swap(SizedHashAllocator &) {}
 
   private:
@@ -35,7 +35,7 @@ class SizedHashAllocator {
         uint64_t aligned;
     };
     Slot _slots[Slots];
-    unsigned _used;  // slots that were ever taken
+    unsigned _used;  // slots that were used at least once
     Slot *_free;
 };
 #endif

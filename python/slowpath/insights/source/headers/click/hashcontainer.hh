@@ -1,10 +1,11 @@
-// A hash table of objects that somebody else keeps, each with a link to the next one of its bucket.
-// The number of buckets is fixed, as on a card; what a look-up compares are the objects of one.
+// A hash table of objects that other code owns; each object has a link to the next one of its
+// bucket. The number of buckets is fixed, as on a card. A lookup compares the objects of one
+// bucket.
 #ifndef SLOWPATH_CLICK_HASHCONTAINER_HH
 #define SLOWPATH_CLICK_HASHCONTAINER_HH
 #include <click/hashallocator.hh>
 
-// What a table asks of its objects: `hashkey()`, and a member `_hashnext`.
+// Access to the objects of a table: `hashkey()`, and the member `_hashnext`.
 template <class T> class HashContainer_adapter {
   public:
     typedef typename T::key_type key_type;
@@ -24,8 +25,9 @@ class HashContainer {
     typedef T value_type;
     typedef size_t size_type;
 
-    // Where an object is linked, or where one of that key would be. Behind one that was taken out,
-    // the next one is looked for when somebody asks: that may be many buckets away.
+    // The position of an object, or where an object with its key would be inserted. After a
+    // removal, the search for the next object waits until its first use, as it may visit many
+    // buckets.
     class iterator {
       public:
         iterator() : _table(0), _link(0), _bucket(Buckets), _taken_out(false) {}
@@ -52,7 +54,7 @@ class HashContainer {
         iterator(const HashContainer *table, T **link, unsigned bucket)
             : _table(const_cast<HashContainer *>(table)), _link(link), _bucket(bucket),
               _taken_out(false) {}
-        // On to the next object, in whatever bucket that is.
+        // Moves to the next object, if necessary in a later bucket.
         void settle() const {
             _taken_out = false;
             while (_link && !*_link) {
@@ -77,7 +79,7 @@ class HashContainer {
     SLOWPATH_INLINE size_type size() const { return _size; }
     SLOWPATH_INLINE bool empty() const { return _size == 0; }
     SLOWPATH_INLINE size_type bucket_count() const { return Buckets; }
-    SLOWPATH_INLINE bool unbalanced() const { return false; }  // no more buckets can be had
+    SLOWPATH_INLINE bool unbalanced() const { return false; }  // the number of buckets is fixed
     SLOWPATH_INLINE void balance() {}
     SLOWPATH_INLINE void rehash(size_type) {}
     void clear() {
@@ -111,7 +113,7 @@ class HashContainer {
     }
     iterator end() const { return iterator(); }
 
-    // Links an object where find() has looked for its key; gives the one whose place it takes.
+    // Inserts an object where find() looked for its key; returns the object that it replaces.
     T *set(iterator &at, T *one, bool = false) {
         T *old = *at._link;
         A::hashnext(one) = old ? A::hashnext(old) : 0;
@@ -129,7 +131,7 @@ class HashContainer {
         _size++;
     }
 
-    // Takes an object out, and gives it; `at` is the next one.
+    // Removes and returns an object; `at` then is the next one.
     T *erase(iterator &at) {
         T *old = at.get();
         if (old) {

@@ -1,4 +1,4 @@
-// HashMap on a NIC's table.
+// HashMap, implemented as a NIC's table.
 #ifndef SLOWPATH_CLICK_HASHMAP_HH
 #define SLOWPATH_CLICK_HASHMAP_HH
 #include <nic/table.hh>
@@ -31,7 +31,7 @@ template <class K, class V, unsigned Buckets = SLOWPATH_BUCKETS> class HashMap {
     }
     SLOWPATH_INLINE V &find_force(const K &key) { return *findp_force(key); }
 
-    // Whether the key is new; what finds no free slot is not there afterwards.
+    // Returns true if the key is new and was inserted; without a free slot it is not.
     SLOWPATH_INLINE bool insert(const K &key, const V &value) { return table().put(key, value); }
     SLOWPATH_INLINE bool erase(const K &key) { return table().erase(key); }
     SLOWPATH_INLINE bool remove(const K &key) { return table().erase(key); }

@@ -1,4 +1,4 @@
-// HashTable of keys and values on a NIC's table.
+// HashTable of keys and values, implemented as a NIC's table.
 #ifndef SLOWPATH_CLICK_HASHTABLE_HH
 #define SLOWPATH_CLICK_HASHTABLE_HH
 #include <click/hashcontainer.hh>
@@ -19,7 +19,7 @@ template <class K, class V, unsigned Buckets = SLOWPATH_BUCKETS> class HashTable
         SLOWPATH_INLINE bool operator==(const iterator &x) const { return _slot == x._slot; }
         SLOWPATH_INLINE bool operator!=(const iterator &x) const { return _slot != x._slot; }
         void operator++() {
-            _slot++;  // slots of all buckets are behind each other
+            _slot++;  // slots of all buckets are contiguous
             Slot *end = &_table->slot(0) + Table::entries;
             while (_slot < end && _slot->tag == 0)
                 _slot++;
@@ -66,7 +66,7 @@ template <class K, class V, unsigned Buckets = SLOWPATH_BUCKETS> class HashTable
     SLOWPATH_INLINE iterator find_insert(const K &key) { return find_insert(key, _default); }
     SLOWPATH_INLINE V &operator[](const K &key) { return find_insert(key).value(); }
 
-    // Whether the key is new; what finds no free slot is not there afterwards.
+    // Returns true if the key is new and was inserted; without a free slot it is not.
     SLOWPATH_INLINE bool set(const K &key, const V &value) { return table().put(key, value); }
     SLOWPATH_INLINE size_t erase(const K &key) { return table().erase(key); }
     SLOWPATH_INLINE iterator erase(iterator one) {

@@ -1,4 +1,4 @@
-// FastClick's hash tables of several cores, on a NIC's table; there is one core.
+// FastClick's hash tables for several cores, implemented as a NIC's table; a run has one core.
 #ifndef SLOWPATH_CLICK_HASHTABLEMP_HH
 #define SLOWPATH_CLICK_HASHTABLEMP_HH
 #include <click/multithread.hh>
@@ -10,7 +10,7 @@ template <class K, class V, unsigned Buckets = SLOWPATH_BUCKETS> class HashTable
 
   public:
     typedef uint32_t size_type;
-    // A value, or nothing.
+    // A pointer to a value, or no value.
     class ptr {
       public:
         ptr(V *value = 0) : _value(value) {}

@@ -1,5 +1,5 @@
-// Heaps: the element that is less than all others stands first. `place(begin, at)` is told where an
-// element has come to be.
+// Binary heaps: the smallest element is first. `place(begin, at)` is called with the new position
+// of each element that moves.
 #ifndef SLOWPATH_CLICK_HEAP_HH
 #define SLOWPATH_CLICK_HEAP_HH
 #include <click/glue.hh>
@@ -8,7 +8,7 @@ struct slowpath_click_nowhere {
     template <class I> SLOWPATH_INLINE void operator()(I, I) {}
 };
 
-// Moves an element to where it belongs, up or down.
+// Moves an element up or down to its position after it changed.
 template <class I, class L, class P> void change_heap(I begin, I end, I one, L less, P place) {
     size_t count = end - begin, at = one - begin;
     while (at > 0 && less(begin[at], begin[(at - 1) / 2])) {
@@ -34,7 +34,7 @@ template <class I, class L> void change_heap(I begin, I end, I one, L less) {
     change_heap(begin, end, one, less, slowpath_click_nowhere());
 }
 
-// The last element joins the heap in front of it.
+// Adds the last element to the heap that precedes it.
 template <class I, class L, class P> void push_heap(I begin, I end, L less, P place) {
     if (begin != end)
         change_heap(begin, end, end - 1, less, place);
@@ -43,7 +43,7 @@ template <class I, class L> void push_heap(I begin, I end, L less) {
     push_heap(begin, end, less, slowpath_click_nowhere());
 }
 
-// An element leaves the heap: it is the last one then, behind it.
+// Moves an element behind the end of the heap, to the last position.
 template <class I, class L, class P> void remove_heap(I begin, I end, I one, L less, P place) {
     I last = end - 1;
     if (one == last)

@@ -1,4 +1,4 @@
-// Tasks for when nothing else is to be done, which never run here.
+// Tasks for idle times, which never run here.
 #ifndef SLOWPATH_CLICK_IDLETASK_HH
 #define SLOWPATH_CLICK_IDLETASK_HH
 #include <click/task.hh>

@@ -1,9 +1,9 @@
-// Bits, roots and products of whole numbers.
+// Bit positions, square roots and products of integers.
 #ifndef SLOWPATH_CLICK_INTEGERS_HH
 #define SLOWPATH_CLICK_INTEGERS_HH
 #include <click/glue.hh>
 
-// Numbers of bits from 1 on, from the least or the most significant one; 0: no bit is set.
+// Position of the lowest or highest set bit, from 1; 0 if no bit is set.
 SLOWPATH_INLINE int ffs_lsb(int x) { return __builtin_ffs(x); }
 SLOWPATH_INLINE int ffs_lsb(unsigned x) { return __builtin_ffs((int) x); }
 SLOWPATH_INLINE int ffs_lsb(long x) { return __builtin_ffsl(x); }
@@ -14,7 +14,7 @@ SLOWPATH_INLINE int ffs_msb(int x) { return ffs_msb((unsigned) x); }
 SLOWPATH_INLINE int ffs_msb(unsigned long x) { return x ? __builtin_clzl(x) + 1 : 0; }
 SLOWPATH_INLINE int ffs_msb(unsigned long long x) { return x ? __builtin_clzll(x) + 1 : 0; }
 
-// The largest whole number whose square is no larger.
+// Returns the integer square root, rounded down.
 inline uint64_t slowpath_click_root(uint64_t x) {
     uint64_t root = 0;
     for (uint64_t bit = (uint64_t) 1 << 31; bit; bit >>= 1)
@@ -35,7 +35,7 @@ SLOWPATH_INLINE int64_t int_divide(int64_t x, uint32_t by) {
     return x < 0 ? -(int64_t) (((uint64_t) -x + by - 1) / by) : (int64_t) ((uint64_t) x / by);
 }
 
-// Numbers of several words, the least significant one first.
+// Integers of several words, the least significant word first.
 class bigint {
   public:
     typedef uint32_t limb_type;
@@ -44,7 +44,7 @@ class bigint {
         high = product >> 32;
         low = product;
     }
-    // The remainder of a division, whose quotient is left in `to`.
+    // Divides an integer; returns the remainder, and stores the quotient in `to`.
     static limb_type divide(limb_type *to, const limb_type *from, int words, limb_type by) {
         uint64_t rest = 0;
         while (words-- > 0) {

@@ -13,13 +13,13 @@ class IP6Address {
     SLOWPATH_INLINE IP6Address() { memset(&_addr, 0, 16); }
     SLOWPATH_INLINE explicit IP6Address(const unsigned char *data) { memcpy(&_addr, data, 16); }
     SLOWPATH_INLINE IP6Address(const struct in6_addr &x) : _addr(x) {}
-    // An IPv4 address, mapped.
+    // Maps an IPv4 address.
     explicit IP6Address(IPAddress x) {
         memset(&_addr, 0, 16);
         data()[10] = data()[11] = 0xff;
         memcpy(data() + 12, x.data(), 4);
     }
-    // Text that is no address is that of all zeros.
+    // Invalid text becomes the zero address.
     explicit IP6Address(const String &text) {
         if (!read(text))
             memset(&_addr, 0, 16);
@@ -30,7 +30,7 @@ class IP6Address {
             made.data()[at / 8] |= 0x80 >> at % 8;
         return made;
     }
-    // The length of a mask's prefix; -1: it is no mask.
+    // Returns the prefix length of a mask; -1 if it is not a mask.
     int mask_to_prefix_len() const {
         int length = 0;
         while (length < 128 && (data()[length / 8] & 0x80 >> length % 8))
@@ -63,7 +63,7 @@ class IP6Address {
     }
     IP6Address &operator&=(const IP6Address &x) { return *this = *this & x; }
 
-    // Eight numbers; the first row of zeros is left out.
+    // Formats eight numbers; the first run of zeros becomes "::".
     String unparse() const {
         String made;
         bool left = false;
@@ -85,7 +85,7 @@ class IP6Address {
         return made;
     }
     String s() const { return unparse(); }
-    // A mask: the length of its prefix, or itself where it is none.
+    // Formats a mask as its prefix length; if it is not a mask, as an address.
     String unparse_mask() const {
         int length = mask_to_prefix_len();
         return length < 0 ? unparse() : String(length);
@@ -94,7 +94,8 @@ class IP6Address {
         return unparse() + "/" + mask.unparse_mask();
     }
 
-    // Whether it is the text of an address: numbers, "::" once, an IPv4 address at the end.
+    // Parses an address (numbers, "::" once, an IPv4 address at the end); returns false for other
+    // text.
     bool read(const String &text) {
         unsigned char bytes[16];
         int count = 0, gap = -1, at = 0, length = text.length();
@@ -207,7 +208,7 @@ inline bool cp_ip6_prefix(const String &text, unsigned char *address, unsigned c
     return true;
 }
 
-// Where the destination is kept beside a packet.
+// The destination annotation of a packet.
 SLOWPATH_INLINE const IP6Address &DST_IP6_ANNO(const Packet *p) {
     return *(const IP6Address *) p->anno();
 }

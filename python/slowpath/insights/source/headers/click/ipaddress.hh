@@ -14,7 +14,7 @@ class IPAddress {
     SLOWPATH_INLINE static IPAddress make_prefix(int length) {
         return IPAddress((unsigned) (length ? htonl(0xffffffffu << (32 - length)) : 0));
     }
-    // The length of a mask's prefix; -1: it is no mask.
+    // Returns the prefix length of a mask; -1 if it is not a mask.
     int mask_to_prefix_len() const {
         uint32_t mask = ntohl(_addr);
         for (int length = 0; length <= 32; length++)
@@ -74,7 +74,7 @@ class IPAddress {
     uint32_t _addr;
 };
 
-// Two addresses in their order, and an address with a port.
+// A sorted pair of addresses, and an address with a port.
 class IPPair {
   public:
     IPPair() {}

@@ -1,4 +1,4 @@
-// The same under an older name.
+// Old name of IPHelper.
 #ifndef SLOWPATH_CLICK_IPELEMENT_HH
 #define SLOWPATH_CLICK_IPELEMENT_HH
 #include <click/iphelper.hh>

@@ -1,4 +1,4 @@
-// What FastClick's elements ask of IPv4 headers.
+// FastClick's helper functions for IPv4 headers.
 #ifndef SLOWPATH_CLICK_IPHELPER_HH
 #define SLOWPATH_CLICK_IPHELPER_HH
 #include <click/packet.hh>
@@ -17,7 +17,8 @@ class IPHelper {
         ip->ip_sum = 0;
         ip->ip_sum = click_in_cksum((const unsigned char *) ip, 4 * ip->ip_hl);
     }
-    // Source (shift 0) or destination (1) of a packet, with its checksums (RFC 1624).
+    // Rewrites the source (shift 0) or destination (shift 1) of a packet, and its checksums (RFC
+    // 1624).
     void rewrite_ipport(WritablePacket *p, IPAddress address, uint16_t port, int shift, bool tcp) {
         uint8_t *at = (uint8_t *) p->ip_header() + 12 + 4 * shift;
         uint16_t before[3], after[3], *ports = (uint16_t *) p->transport_header() + shift;

@@ -1,4 +1,4 @@
-// Routes to prefixes of IPv4, one after the other.
+// A list of routes to IPv4 prefixes.
 #ifndef SLOWPATH_CLICK_IPTABLE_HH
 #define SLOWPATH_CLICK_IPTABLE_HH
 #include <click/ipaddress.hh>
@@ -15,7 +15,7 @@ class IPTable {
         for (Route *at = _routes.begin(); at != _routes.end();)
             at = at->to == (to & mask) && at->mask == mask ? _routes.erase(at) : at + 1;
     }
-    // The gateway and the number of the longest prefix that an address is in.
+    // Finds the gateway and the index of the longest prefix that contains an address.
     SLOWPATH_KEPT bool lookup(IPAddress address, IPAddress &gateway, int &index) const {
         const Route *best = 0;
         SLOWPATH_LOOP for (int at = 0; at < _routes.size(); at++) {

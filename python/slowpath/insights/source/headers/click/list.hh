@@ -1,4 +1,4 @@
-// Objects in a row, linked by a member of theirs.
+// Doubly linked lists of objects that contain the links as a member.
 #ifndef SLOWPATH_CLICK_LIST_HH
 #define SLOWPATH_CLICK_LIST_HH
 #include <click/glue.hh>
@@ -50,7 +50,7 @@ template <class T, List_member<T> T::*link> class List {
         return count;
     }
 
-    // In front of another object; of 0, at the end.
+    // Inserts `one` in front of `before`; at the end if `before` is 0.
     void insert(T *before, T *one) {
         T *after = before ? (before->*link)._prev : _last;
         (one->*link)._next = before;
@@ -81,7 +81,7 @@ template <class T, List_member<T> T::*link> class List {
         while (_first)
             pop_front();
     }
-    void __clear() { _first = _last = 0; }  // whatever the objects say
+    void __clear() { _first = _last = 0; }  // without changes to the objects
     void swap(List &x) {
         List kept = *this;
         *this = x;

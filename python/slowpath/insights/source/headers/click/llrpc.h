@@ -1,4 +1,4 @@
-// Calls of elements by programs outside, none of which run here: their numbers, and copies.
+// Calls of elements by external programs, which do not run here: their numbers, and copying.
 #ifndef SLOWPATH_CLICK_LLRPC_H
 #define SLOWPATH_CLICK_LLRPC_H
 #include <click/glue.hh>

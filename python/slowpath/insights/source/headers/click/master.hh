@@ -1,4 +1,4 @@
-// Threads: there is one.
+// Threads: a run has one.
 #ifndef SLOWPATH_CLICK_MASTER_HH
 #define SLOWPATH_CLICK_MASTER_HH
 #include <click/router.hh>

@@ -4,7 +4,7 @@
 #include <click/glue.hh>
 
 #define MD5_DIGEST_SIZE 16
-#define MD5_TEXT_DIGEST_SIZE 22  // in letters of six bits
+#define MD5_TEXT_DIGEST_SIZE 22  // letters of six bits each
 
 typedef unsigned char md5_byte_t;
 struct md5_state_t {
@@ -19,7 +19,7 @@ inline void md5_init(md5_state_t *state) {
     memcpy(state->words, first, sizeof first);
 }
 
-// The whole part of 2^32 times the sine of 1, 2, ..., as the RFC has them.
+// Integer parts of 2^32 times the absolute sine of 1, 2, ... (RFC 1321).
 inline void slowpath_click_md5_block(md5_state_t *state) {
     static const uint32_t sines[64] = {
         0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a, 0xa8304613,
@@ -77,7 +77,7 @@ inline void md5_finish(md5_state_t *state, md5_byte_t digest[MD5_DIGEST_SIZE]) {
     md5_append(state, (const md5_byte_t *) &bits, 8);
     memcpy(digest, state->words, MD5_DIGEST_SIZE);
 }
-// The same as text.
+// Finishes the digest as text.
 inline int md5_finish_text(md5_state_t *state, char *text, int) {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@";
     md5_byte_t digest[MD5_DIGEST_SIZE + 1] = {};

@@ -1,4 +1,4 @@
-// What each thread of FastClick has of its own; there is one core.
+// FastClick's per-thread variables; a run has one core.
 #ifndef CLICK_MULTITHREAD_HH
 #define CLICK_MULTITHREAD_HH
 #include <click/bitvector.hh>

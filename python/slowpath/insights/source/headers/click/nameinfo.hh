@@ -1,4 +1,4 @@
-// Names for numbers, by what they are names of. Some are known from the start.
+// Databases of names for numbers, by kind of name; some names are built in.
 #ifndef SLOWPATH_CLICK_NAMEINFO_HH
 #define SLOWPATH_CLICK_NAMEINFO_HH
 #include <click/parsing.hh>
@@ -11,7 +11,7 @@ class NameDB;
 
 class NameInfo {
   public:
-    // Codes, ports and fields are by type of message or protocol, which is added.
+    // Kinds of ICMP codes, ports and transport fields are a base plus the message type or protocol.
     enum {
         T_NONE = 0,
         T_SCHEDULEINFO = 0x00010000,
@@ -48,7 +48,7 @@ class NameInfo {
     static inline void installdb(NameDB *db, const Element *);
     static inline void removedb(NameDB *db);
 
-    // Numbers, which need no name.
+    // Looks up a name; numbers are accepted without a name.
     static bool query_int(uint32_t type, const Element *e, const String &name, int32_t *value) {
         return query(type, e, name, value, 4) || slowpath_click_parse(name, *value);
     }
@@ -109,7 +109,7 @@ class StaticNameDB : public NameDB {
     size_t _count;
 };
 
-// Names that are defined; values of at most 32 bytes.
+// Names that elements define, with values of at most 32 bytes.
 class DynamicNameDB : public NameDB {
   public:
     enum { most = 32 };
@@ -156,7 +156,7 @@ class DynamicNameDB : public NameDB {
     Vector<Defined, 64> _entries;
 };
 
-// What is known: protocols and ports (as IANA assigns them), and messages of ICMP.
+// Built-in names: protocols and ports (as IANA assigns them), and ICMP messages.
 inline bool slowpath_click_known(uint32_t type, const String &name, uint32_t *value) {
     static const struct {
         uint32_t type;
@@ -210,7 +210,7 @@ inline bool slowpath_click_known(uint32_t type, const String &name, uint32_t *va
     return false;
 }
 
-extern "C" SLOWPATH_ONE NameDB *slowpath_click_named = 0;  // all that are installed
+extern "C" SLOWPATH_ONE NameDB *slowpath_click_named = 0;  // all installed databases
 
 inline bool NameInfo::query(uint32_t type, const Element *, const String &name, void *value,
                             size_t size) {

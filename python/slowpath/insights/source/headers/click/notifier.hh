@@ -1,11 +1,11 @@
-// Signals of elements that have packets, or room for some. What is in front of the element of the
-// run always has one, and what is behind it has room.
+// Signals of elements that have packets or room. The upstream neighbour of the run's element always
+// has packets, and the downstream neighbour always has room.
 #ifndef SLOWPATH_CLICK_NOTIFIER_HH
 #define SLOWPATH_CLICK_NOTIFIER_HH
 #include <click/element.hh>
 #include <click/task.hh>
 
-extern "C" SLOWPATH_ONE bool slowpath_click_signals[2] = {false, true};  // of nobody: idle, busy
+extern "C" SLOWPATH_ONE bool slowpath_click_signals[2] = {false, true};  // idle, busy
 
 class NotifierSignal {
   public:
@@ -25,7 +25,7 @@ class NotifierSignal {
     SLOWPATH_INLINE bool idle() const { return _active == &slowpath_click_signals[0]; }
     SLOWPATH_INLINE bool busy() const { return _active == &slowpath_click_signals[1]; }
     SLOWPATH_INLINE bool initialized() const { return true; }
-    // Of two signals that are not the same, it cannot be told: then it is always active.
+    // A combination of two different signals is unknown, so it is always active.
     NotifierSignal &operator+=(const NotifierSignal &x) {
         if (idle())
             _active = x._active;
@@ -60,7 +60,7 @@ class Notifier {
     SLOWPATH_INLINE const NotifierSignal &signal() const { return _signal; }
     SLOWPATH_INLINE SearchOp search_op() const { return _op; }
     SLOWPATH_INLINE bool active() const { return _signal.active(); }
-    // Who listens is outside of the run, and is not told.
+    // Listeners are outside of the run, so none is notified.
     SLOWPATH_INLINE void set_active(bool active, bool = true) { _awake = active; }
     SLOWPATH_INLINE void wake() { _awake = true; }
     SLOWPATH_INLINE void sleep() { _awake = false; }

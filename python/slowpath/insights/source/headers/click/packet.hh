@@ -1,4 +1,4 @@
-// Packets in buffers of a fixed size; a clone is a copy, so that every packet may be written.
+// Packets in buffers of a fixed size; clones are copies, so every packet is writable.
 #ifndef SLOWPATH_CLICK_PACKET_HH
 #define SLOWPATH_CLICK_PACKET_HH
 #include <click/ipaddress.hh>
@@ -10,7 +10,7 @@
 #include <clicknet/tcp.h>
 #include <clicknet/udp.h>
 
-// Packets that are there at once: the one that comes, and those that elements make of it.
+// Limit on packets at the same time: the arriving one, and those that elements create from it.
 #ifndef SLOWPATH_PACKETS
 #define SLOWPATH_PACKETS 16
 #endif
@@ -39,12 +39,12 @@ class Packet {
         _used = false;
     }
     SLOWPATH_INLINE void kill_nonatomic() { kill(); }
-    // What FastClick reserves for packets that nobody else has.
+    // FastClick's fast paths for packets with a single owner.
     SLOWPATH_INLINE Packet *clone(bool) { return clone(); }
     SLOWPATH_INLINE Packet *duplicate() { return clone(); }
     SLOWPATH_INLINE bool data_is_dpdk_packet() const { return false; }
     SLOWPATH_INLINE void reset_buffer() {}
-    // Packets from here to the end of a row.
+    // Counts the packets from this one to the end of a list.
     int find_count() const {
         int count = 0;
         for (const Packet *at = this; at; at = at->_next)
@@ -79,7 +79,7 @@ class Packet {
         _length += length;
         return this;
     }
-    // All bytes moved by so many.
+    // Moves the data within the buffer by `offset` bytes.
     Packet *shift_data(int offset, bool = true) {
         if (offset < 0 ? (uint32_t) -offset > headroom() : (uint32_t) offset > tailroom())
             slowpath_click_buffer_is_full();
@@ -174,7 +174,7 @@ class Packet {
     }
     SLOWPATH_INLINE void *device_anno() const { return 0; }
     SLOWPATH_INLINE void set_device_anno(void *) {}
-    // Packets in a row, as who keeps them links them.
+    // Links of a list of packets, for the element that keeps them.
     SLOWPATH_INLINE Packet *next() const { return _next; }
     SLOWPATH_INLINE Packet *prev() const { return _prev; }
     SLOWPATH_INLINE Packet *&next() { return _next; }
@@ -191,7 +191,7 @@ class Packet {
     uint32_t _length;
     bool _used;
     PacketType _type;
-    uint32_t _count;  // of the batch that it is the first of
+    uint32_t _count;  // number of packets of a batch, in its first packet
     Timestamp _time;
     union {
         uint8_t u8[anno_size];
@@ -223,7 +223,7 @@ class WritablePacket : public Packet {
 extern "C" SLOWPATH_ONE unsigned char slowpath_click_packets[SLOWPATH_PACKETS][sizeof(Packet)]
     __attribute__((aligned(16))) = {};
 
-// A buffer that is free; 0: there is none.
+// Returns a free buffer; 0 if none is left.
 extern "C" SLOWPATH_ONE SLOWPATH_KEPT void *slowpath_click_take(uint32_t headroom, uint32_t length) {
     if (headroom > SLOWPATH_BUFFER || length > SLOWPATH_BUFFER - headroom)
         return 0;
@@ -295,8 +295,8 @@ SLOWPATH_INLINE WritablePacket *Packet::put(uint32_t length) {
     return uniqueify();
 }
 
-// A packet of the trace, `strip` bytes of it taken off, with its headers found as elements in front
-// would have done: behind tags of VLANs, of IPv4 only.
+// Delivers a packet of the trace: removes `strip` bytes, and sets the header annotations as earlier
+// elements would, behind VLAN tags and only for IPv4.
 extern "C" SLOWPATH_ONE SLOWPATH_KEPT void *slowpath_click_arrive(const unsigned char *bytes,
                                                                   uint32_t captured,
                                                                   uint32_t length, uint64_t now,
@@ -323,8 +323,8 @@ extern "C" SLOWPATH_ONE SLOWPATH_KEPT void *slowpath_click_arrive(const unsigned
     return packet;
 }
 
-// The same on a card, where the packet stays where it is: what is kept beside one that begins with
-// headers of Ethernet and IPv4.
+// Does the same on a card, without copying: sets the annotations of a packet that begins with
+// Ethernet and IPv4 headers.
 extern "C" SLOWPATH_ONE SLOWPATH_KEPT void slowpath_click_receive(Packet *packet,
                                                                   unsigned char *data,
                                                                   unsigned char *end) {
@@ -341,7 +341,7 @@ extern "C" SLOWPATH_ONE SLOWPATH_KEPT void slowpath_click_receive(Packet *packet
     packet->clear_annotations();
 }
 
-// Packets that are still there; then all buffers are free.
+// Returns how many packets are left, and frees all buffers.
 extern "C" SLOWPATH_ONE SLOWPATH_KEPT uint32_t slowpath_click_left() {
     uint32_t left = 0;
     for (unsigned at = 0; at < SLOWPATH_PACKETS; at++) {

@@ -86,7 +86,7 @@
 #define IPREASSEMBLER_ANNO_OFFSET 40
 #define IPREASSEMBLER_ANNO_SIZE 4
 
-// Place and size of an annotation in one number.
+// Encodes offset and size of an annotation in one number.
 #define MAKE_ANNOTATIONINFO(offset, size) ((size) << 16 | (offset))
 #define ANNOTATIONINFO_SIZE(x) ((x) >> 16 & 0xffff)
 #define ANNOTATIONINFO_OFFSET(x) ((x) & 0xffff)

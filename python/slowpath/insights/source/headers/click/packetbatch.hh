@@ -1,5 +1,5 @@
-// Batches of FastClick: packets in a row, of which the first has the last one and their number. A
-// packet of the trace is a batch of one.
+// FastClick's batches: lists of packets whose first packet has the last one and the count. A packet
+// of the trace is a batch of one.
 #ifndef SLOWPATH_CLICK_PACKETBATCH_HH
 #define SLOWPATH_CLICK_PACKETBATCH_HH
 #include <click/packet.hh>
@@ -52,7 +52,7 @@ class PacketBatch : public WritablePacket {
         append_simple_list(x, x->tail(), x->count());
     }
 
-    // Those behind `last`, which is the `count`th one, become a batch of their own.
+    // Splits the batch after `last`, its packet number `count`; the rest becomes a batch.
     void cut(Packet *last, int count, PacketBatch *&second) {
         second = start_head(last->next());
         if (!second)
@@ -89,7 +89,7 @@ class PacketBatch : public WritablePacket {
     inline PacketBatch *clone_batch(bool = false, bool = false);
 };
 
-// The packets of a batch that is made one by one; all zero at first.
+// A batch under construction, initially all zeros.
 struct slowpath_click_row {
     Packet *first, *last;
     unsigned count;
@@ -122,7 +122,7 @@ inline PacketBatch *PacketBatch::clone_batch(bool, bool) {
          p = slowpath_next_##p, slowpath_next_##p = p ? p->next() : 0)
 #define FOR_EACH_PACKET_SAFE(packets, p) FOR_EACH_PACKET_LL_SAFE((packets)->first(), p)
 
-// A function of each packet gives the packet that takes its place, or 0 for none.
+// Replaces each packet by the result of a function; 0 drops the packet.
 #define EXECUTE_FOR_EACH_PACKET_DROPPABLE(does, packets, on_drop)                                \
     {                                                                                            \
         slowpath_click_row slowpath_row = {};                                                    \
@@ -147,7 +147,7 @@ inline PacketBatch *PacketBatch::clone_batch(bool, bool) {
         EXECUTE_FOR_EACH_PACKET_DROPPABLE(does, packets, slowpath_drop);                         \
         dropped = slowpath_dropped.made();                                                       \
     }
-// A packet for which there is 0 ends a batch, which is flushed, and begins the next one.
+// Replaces each packet by the result of a function; 0 ends the current batch, which is flushed.
 #define EXECUTE_FOR_EACH_PACKET_SPLITTABLE(does, packets, on_drop, on_flush)                     \
     {                                                                                            \
         slowpath_click_row slowpath_row = {};                                                    \
@@ -167,7 +167,7 @@ inline PacketBatch *PacketBatch::clone_batch(bool, bool) {
         if (PacketBatch *slowpath_full = slowpath_row.made())                                    \
             on_flush(slowpath_full);                                                             \
     }
-// A function of each packet says by a second argument which packets take its place.
+// Calls a function for each packet; it adds replacements through its second argument.
 #define EXECUTE_FOR_EACH_PACKET_ADD(does, packets)                                               \
     {                                                                                            \
         slowpath_click_row slowpath_row = {};                                                    \
@@ -179,8 +179,8 @@ inline PacketBatch *PacketBatch::clone_batch(bool, bool) {
         }                                                                                        \
         packets = slowpath_row.made();                                                           \
     }
-// A function of each packet, which it may replace, says whether to go on; at the first that it does
-// not, `on_stop` gets the batch, that packet and the one behind it.
+// Calls a function for each packet until it returns false; it may replace the packet. Then
+// `on_stop` gets the batch so far, the packet and the next one.
 #define EXECUTE_FOR_EACH_PACKET_UNTIL_DO(does, packets, on_stop)                                 \
     {                                                                                            \
         PacketBatch *slowpath_whole = (packets);                                                 \
@@ -222,7 +222,7 @@ inline void slowpath_click_kill_rest(PacketBatch *&packets, Packet *last, Packet
 #define EXECUTE_FOR_EACH_PACKET_UNTIL_DROP(does, packets)                                        \
     EXECUTE_FOR_EACH_PACKET_UNTIL_DO(does, packets, slowpath_click_kill_rest)
 
-// A function of each packet says in which of so many batches it goes, outside of them in the last.
+// Distributes packets to batches by the index that a function returns; others go to the last batch.
 #define SLOWPATH_CLASSIFY(batches, does, packets, on_finish, least)                              \
     {                                                                                            \
         slowpath_click_row slowpath_rows[(batches)];                                             \
@@ -243,11 +243,11 @@ inline void slowpath_click_kill_rest(PacketBatch *&packets, Packet *last, Packet
     }
 #define CLASSIFY_EACH_PACKET(batches, does, packets, on_finish)                                  \
     SLOWPATH_CLASSIFY(batches, does, packets, on_finish, INT_MIN)
-// The same, but for those with a number below zero, which the function keeps.
+// Like CLASSIFY_EACH_PACKET, but the function keeps packets for which it returns a negative number.
 #define CLASSIFY_EACH_PACKET_IGNORE(batches, does, packets, on_finish)                           \
     SLOWPATH_CLASSIFY(batches, does, packets, on_finish, 0)
 
-// A batch of at most so many packets that an expression gives, until it gives 0.
+// Collects a batch of a limited number of packets from an expression, until it yields 0.
 #define MAKE_BATCH(gives, packets, most)                                                         \
     {                                                                                            \
         slowpath_click_row slowpath_row = {};                                                    \

@@ -1,4 +1,4 @@
-// Two values.
+// A pair of values.
 #ifndef SLOWPATH_CLICK_PAIR_HH
 #define SLOWPATH_CLICK_PAIR_HH
 #include <click/glue.hh>

@@ -1,4 +1,4 @@
-// Texts of numbers and addresses.
+// Parsing of numbers and addresses.
 #ifndef SLOWPATH_CLICK_PARSING_HH
 #define SLOWPATH_CLICK_PARSING_HH
 #include <click/atomic.hh>
@@ -10,8 +10,8 @@ inline int slowpath_click_digit(char c) {
     char lower = c | 0x20;
     return c >= '0' && c <= '9' ? c - '0' : lower >= 'a' && lower <= 'z' ? lower - 'a' + 10 : 99;
 }
-// The base of a number, and where its digits begin: without one, 16, 2 or 8 where "0x", "0b" or "0"
-// says so, and else 10.
+// Returns the base of a number, and moves `at` to its digits. Base 0 means the base that the prefix
+// "0x", "0b" or "0" states, else 10.
 inline unsigned slowpath_click_base(const char *&at, const char *end, unsigned base) {
     if (end - at < 2 || *at != '0')
         return base ? base : 10;
@@ -24,7 +24,7 @@ inline unsigned slowpath_click_base(const char *&at, const char *end, unsigned b
     }
     return base ? base : 8;
 }
-// In the base that is given, or that the text says.
+// Parses a number in a given base, or in the base that its prefix states (0).
 inline bool slowpath_click_number(const String &text, uint64_t most, uint64_t &value,
                                   unsigned base = 0) {
     const char *at = text.begin(), *end = text.end();
@@ -86,7 +86,7 @@ inline bool slowpath_click_parse(const String &text, char &value) {
     value = text.length() == 1 ? text[0] : 0;
     return value;
 }
-// Numbers with a character between them: addresses.
+// Parses numbers with a separator, such as addresses.
 inline bool slowpath_click_numbers(const String &text, char between, int base, int count,
                                    unsigned char *to) {
     int at = 0;
@@ -125,7 +125,7 @@ inline bool slowpath_click_parse(const String &text, EtherAddress &value) {
     char between = text.find_left('-') < 0 ? ':' : '-';
     return slowpath_click_numbers(text, between, 16, 6, value.data());
 }
-// Numbers with a point, in units of a power of ten; what is finer than that is left out.
+// Parses a decimal number in units of 10^-digits; finer digits are dropped.
 inline bool slowpath_click_decimal(const String &text, int digits, int64_t &value) {
     bool negative = text.length() > 1 && text[0] == '-';
     int at = negative, seen = 0;
@@ -149,7 +149,7 @@ inline bool slowpath_click_decimal(const String &text, int digits, int64_t &valu
     value = negative ? -value : value;
     return seen && at == text.length();
 }
-// The same with a unit: seconds, or with "ms", "us", "ns", "s", "m", "h" behind it.
+// Parses a time with a unit ("ms", "us", "ns", "s", "m", "h"); seconds without one.
 inline bool slowpath_click_seconds(const String &text, int digits, int64_t &value) {
     int end = text.length();
     while (end && text[end - 1] >= 'a' && text[end - 1] <= 'z')

@@ -1,4 +1,4 @@
-// Rings of FastClick: a fixed number of places, in which one may be left free.
+// FastClick's rings with a fixed number of slots, of which one may stay free.
 #ifndef SLOWPATH_CLICK_RING_HH
 #define SLOWPATH_CLICK_RING_HH
 #include <click/vector.hh>
@@ -24,7 +24,7 @@ template <class T, size_t Slots> class BaseRing {
 };
 template <class T, size_t Slots> class Ring : public BaseRing<T, Slots> {};
 
-// The number of places is known when the element is configured: SLOWPATH_VECTOR at most.
+// The number of slots is set by the configuration, up to SLOWPATH_VECTOR.
 template <class T> class SPSCDynamicRing {
   public:
     SPSCDynamicRing() : _head(0), _tail(0), _size(0), _ring() {}

@@ -1,17 +1,18 @@
-// The router of the run: it has the element, and those that a configuration names by their class.
-#include <click/element.hh>  // which needs what is here, so it comes first
+// The router of the run. It has the element, and other elements that its configuration names by
+// class.
+#include <click/element.hh>  // first, because it needs the declarations below
 #ifndef SLOWPATH_CLICK_ROUTER_HH
 #define SLOWPATH_CLICK_ROUTER_HH
 
 class Master;
 class RouterVisitor;
 
-// An element that another one may ask for.
+// An element that other elements may request.
 struct slowpath_click_other {
     slowpath_click_other(const char *name, Element *(*make)());
     const char *name;
     Element *(*make)();
-    Element *element;  // once one has asked
+    Element *element;  // 0 until the first request
     slowpath_click_other *next;
 };
 extern "C" SLOWPATH_ONE slowpath_click_other *slowpath_click_others = 0;
@@ -29,7 +30,7 @@ class Router {
     bool running() const { return _initialized; }
     Master *master() const { return 0; }
     int nelements() const { return 1; }
-    // "Class(configuration)": the one element of that class, made when it is first asked for.
+    // Finds the element "Class(configuration)", and creates it on the first request.
     inline Element *find(const String &name, Element *, ErrorHandler *errh = 0) const;
     Element *find(const String &name, ErrorHandler *errh = 0) const { return find(name, 0, errh); }
     Element *find(const String &name, const String &, ErrorHandler *errh = 0) const {
@@ -42,12 +43,12 @@ class Router {
     int downstream_elements(Element *, int, Vector<Element *> &) const { return 0; }
     int upstream_elements(Element *, int, Vector<Element *> &) const { return 0; }
     void set_flow_code_override(int, const String &) {}
-    void please_stop_driver() {}  // the run ends with the trace
+    void please_stop_driver() {}  // a run ends only with the trace
     void adjust_runcount(int32_t) {}
     int home_thread_id(const Element *) const { return 0; }
     ErrorHandler *chatter_channel(const String &) const { return ErrorHandler::default_handler(); }
 
-    // What elements of a router share, by name.
+    // Objects that elements of a router share, by name.
     void *attachment(const String &name) const {
         for (int at = 0; at < slots; at++)
             if (_names[at] && name == _names[at])

@@ -1,4 +1,4 @@
-// What a router would show of its elements.
+// Visitors of a router's elements, which visit nothing here.
 #ifndef SLOWPATH_CLICK_ROUTERVISITOR_HH
 #define SLOWPATH_CLICK_ROUTERVISITOR_HH
 #include <click/router.hh>
@@ -9,7 +9,7 @@ class RouterVisitor {
     virtual bool visit(Element *, bool, int, Element *, int, int) { return true; }
 };
 
-// Elements that were seen.
+// A set of visited elements.
 class ElementTracker : public RouterVisitor {
   public:
     explicit ElementTracker(Router *) {}

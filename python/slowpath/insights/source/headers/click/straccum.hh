@@ -1,4 +1,4 @@
-// Texts that are put together, of a limited length: what is longer ends the run.
+// A text builder with a limited length; longer text ends the run.
 #ifndef SLOWPATH_CLICK_STRACCUM_HH
 #define SLOWPATH_CLICK_STRACCUM_HH
 #include <click/ipaddress.hh>
@@ -37,7 +37,7 @@ class StringAccum {
         return made;
     }
 
-    // Room for so many characters at the end; 0: there is none.
+    // Returns room for `count` characters at the end; 0 if there is none.
     char *reserve(int count) { return count <= most - _length ? _text + _length : 0; }
     char *extend(int count, int = 0) {
         char *at = reserve(count);
@@ -65,7 +65,7 @@ class StringAccum {
         while (length-- > 0)
             append((char) c);
     }
-    // What would be formatted is left out.
+    // Formatted text is dropped.
     StringAccum &snprintf(int, const char *, ...) { return *this; }
 
   private:
@@ -110,7 +110,7 @@ SLOWPATH_TEXT_OF(long long)
 SLOWPATH_TEXT_OF(unsigned long long)
 SLOWPATH_TEXT_OF(double)
 #undef SLOWPATH_TEXT_OF
-// Addresses, times and the like, which say themselves what they are as text.
+// Appends objects with an unparse() method, such as addresses and times.
 template <class T>
 inline auto operator<<(StringAccum &to, const T &x) -> decltype((void) x.unparse(), (to)) {
     to.append(x.unparse());

@@ -1,6 +1,5 @@
-// Texts of configurations. Short ones are in the object; longer ones, which are rare, in memory of
-// their own that copies share until one of them is changed, and that is not given back. What is
-// longer than that ends the run.
+// Text of configurations. Short text is in the object. Longer text is rare: copies share its memory
+// until one changes, and the memory is never freed. Text beyond the limit ends the run.
 #ifndef SLOWPATH_CLICK_STRING_HH
 #define SLOWPATH_CLICK_STRING_HH
 #include <click/algorithm.hh>
@@ -27,7 +26,7 @@ class String {
     explicit String(unsigned long x) { number(false, x); }
     explicit String(long long x) { number(x < 0, magnitude(x)); }
     explicit String(unsigned long long x) { number(false, x); }
-    explicit String(double x) { number(x < 0, x < 0 ? -x : x); }  // whole numbers only
+    explicit String(double x) { number(x < 0, x < 0 ? -x : x); }  // only the integer part
 
     static String make_empty() { return String(); }
     static String make_out_of_memory() { return String(); }
@@ -78,7 +77,7 @@ class String {
         return length == _length && memcmp(data(), text, length) == 0;
     }
     bool equals(const String &x) const { return equals(x.data(), x._length); }
-    // Below 0, 0, or above it, as texts are ordered.
+    // Returns a negative number, 0, or a positive number, by lexicographic order.
     int compare(const String &x) const {
         int common = _length < x._length ? _length : x._length;
         int found = memcmp(data(), x.data(), common);
@@ -126,7 +125,7 @@ class String {
             last--;
         return String(first, last);
     }
-    // From a place on; places and lengths below 0 count from the end.
+    // Returns a part of the text; a negative position or length counts from the end.
     String substring(int at, int length) const {
         at = at < 0 ? at + _length : at;
         at = at < 0 ? 0 : at < _length ? at : _length;
@@ -204,9 +203,9 @@ class String {
             append(text, length);
     }
 
-    // A text that is longer than `within`; behind the last character in use is a zero.
+    // Text longer than `within`, with a zero behind the last used character.
     struct Long {
-        int used;  // characters; only who has as many adds to it, and nobody where it is below 0
+        int used;  // used characters; texts that share them append only if this long
         char text[most + 1];
     };
     enum { within = 255 };
@@ -235,7 +234,7 @@ class String {
         memcpy(_text, &made, sizeof made);
         return made->text;
     }
-    // What is added may be part of the text itself, so it is copied first.
+    // Copies the added text first, as it may be part of this text.
     SLOWPATH_KEPT void extend(const char *text, int length) {
         if (length > most - _length)
             slowpath_click_text_is_too_long();
@@ -246,7 +245,7 @@ class String {
         to->used = _length;
         memcpy(_text, &to, sizeof to);
     }
-    char _text[within + 1];  // or where the longer text is
+    char _text[within + 1];  // or the address of a longer text
     int _length;
 };
 

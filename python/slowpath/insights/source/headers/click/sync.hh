@@ -1,4 +1,4 @@
-// Locks, which are free: packets run one after the other.
+// Locks, which are always free because packets run one after the other.
 #ifndef SLOWPATH_CLICK_SYNC_HH
 #define SLOWPATH_CLICK_SYNC_HH
 #include <click/atomic.hh>

@@ -3,7 +3,7 @@
 #define SLOWPATH_CLICK_TASK_HH
 #include <click/element.hh>
 
-// Which of two passes is the later one.
+// Returns true if the first of two pass numbers is later.
 #define PASS_GT(x, y) ((int) ((x) - (y)) > 0)
 
 typedef bool (*TaskCallback)(Task *, void *);

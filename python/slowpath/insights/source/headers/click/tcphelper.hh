@@ -1,4 +1,4 @@
-// What FastClick's elements ask of TCP headers (RFC 9293).
+// FastClick's helper functions for TCP headers (RFC 9293).
 #ifndef SLOWPATH_CLICK_TCPHELPER_HH
 #define SLOWPATH_CLICK_TCPHELPER_HH
 #include <click/iphelper.hh>

@@ -1,5 +1,5 @@
-// Texts of configurations, taken apart: words at blanks, arguments at commas; quotes and brackets
-// keep together what is in them.
+// Splitting of configuration text: words at blanks, arguments at commas. Quotes and brackets
+// protect their content.
 #ifndef SLOWPATH_CLICK_TEXTS_HH
 #define SLOWPATH_CLICK_TEXTS_HH
 #include <click/error.hh>
@@ -29,7 +29,7 @@ inline bool cp_eat_space(String &text) {
     text = String(at, text.end());
     return any;
 }
-// Behind a quote that ends where it has to, or behind the character that is there.
+// Returns the position after a quotation that begins at `at`, or after one character.
 inline const char *slowpath_click_past(const char *at, const char *end) {
     char quote = *at++;
     if (quote == '\\' && at < end && *at == '<') {
@@ -47,7 +47,7 @@ inline const char *slowpath_click_past(const char *at, const char *end) {
 inline const char *cp_skip_double_quote(const char *at, const char *end) {
     return at < end && *at == '"' ? slowpath_click_past(at, end) : at;
 }
-// The end of what begins here and stops at a blank, or at a comma, outside of quotes and brackets.
+// Returns the end of a word or argument: a blank or comma outside of quotes and brackets.
 inline const char *slowpath_click_end_of(const char *at, const char *end, bool commas) {
     int depth = 0;
     while (at < end) {
@@ -63,7 +63,7 @@ inline const char *slowpath_click_end_of(const char *at, const char *end, bool c
     return at;
 }
 
-// Without comments, and without blanks around.
+// Removes comments, and blanks around the text.
 inline String cp_uncomment(const String &text) {
     String made;
     for (const char *at = text.begin(), *end = text.end(); at < end;) {
@@ -83,7 +83,7 @@ inline String cp_uncomment(const String &text) {
     }
     return made.trim_space();
 }
-// What quotes say: without them, with what stands behind backslashes.
+// Removes quotation marks, and resolves backslashes in quotes.
 inline String cp_unquote(const String &given) {
     String text = cp_uncomment(given), made;
     for (const char *at = text.begin(), *end = text.end(); at < end;) {
@@ -121,7 +121,7 @@ inline bool slowpath_click_parse(const String &text, String &value) {
     value = cp_unquote(text);
     return true;
 }
-// The other way round.
+// Puts text in quotation marks.
 inline String cp_quote(const String &text, bool = false) {
     String made = "\"";
     for (int at = 0; at < text.length(); at++) {
@@ -148,7 +148,7 @@ inline void cp_spacevec(const String &given, Vector<String> &found) {
         at = cp_skip_space(last, end);
     }
 }
-// Takes the first word off; empty: there is none.
+// Removes and returns the first word; empty if there is none.
 inline String cp_shift_spacevec(String &text) {
     text = cp_uncomment(text);
     const char *last = slowpath_click_end_of(text.begin(), text.end(), false);
@@ -197,7 +197,7 @@ inline bool cp_word(const String &given, String *value, String *rest = 0) {
         *rest = left;
     return true;
 }
-// Addresses in a row.
+// Parses a list of addresses.
 inline bool slowpath_click_parse(const String &text, Vector<IPAddress> &value) {
     Vector<String> words;
     Vector<IPAddress> found;
@@ -219,7 +219,7 @@ template <class T> inline bool cp_integer(const String &text, T *value) {
 template <class T> inline bool cp_integer(const String &text, int base, T *value) {
     return slowpath_click_parse(text, *value, base);
 }
-// A number that something else may follow: where it ends; where it begins, if it is none.
+// Parses the number at the start of a text; returns its end, or `first` if there is no number.
 template <class T>
 inline const char *cp_integer(const char *first, const char *end, int base, T *value) {
     const char *at = first + (first < end && *first == '-');
@@ -243,13 +243,13 @@ inline bool cp_ip_address(const String &text, IPAddress *value, const Element * 
 inline bool cp_ethernet_address(const String &text, EtherAddress *value, const Element * = 0) {
     return slowpath_click_into(text, value);
 }
-// An element by its name: in this run, there is only the one.
+// Finds an element by name; a run knows only one.
 inline Element *cp_element(const String &text, const Element *, ErrorHandler *errh = 0,
                            const char * = 0) {
     return slowpath_click_router.find(text, 0, errh);
 }
 
-// A number of so many bits behind the point; of these, six digits.
+// Formats a fixed-point number with `bits` fractional bits, with six digits.
 inline String cp_unparse_real2(uint64_t value, int bits) {
     uint64_t mask = ((uint64_t) 1 << bits) - 1, rest = value & mask;
     String made((unsigned long long) (value >> bits));

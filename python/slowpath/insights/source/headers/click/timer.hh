@@ -12,7 +12,7 @@ class Timer {
     Timer(Element *) : _expiry(), _scheduled(false) {}
     Timer(Task *) : _expiry(), _scheduled(false) {}
     Timer(TimerCallback, void *) : _expiry(), _scheduled(false) {}
-    static Timestamp adjustment() { return Timestamp(); }  // no timer comes late
+    static Timestamp adjustment() { return Timestamp(); }  // timers are never late
     static void do_nothing_hook(Timer *, void *) {}
     void assign() {}
     void assign(Element *) {}

@@ -1,10 +1,10 @@
-// Times; now is when the packet at hand was captured.
+// Times; the current time is when the current packet was captured.
 #ifndef SLOWPATH_CLICK_TIMESTAMP_HH
 #define SLOWPATH_CLICK_TIMESTAMP_HH
 #include <click/string.hh>
 #include <sys/time.h>
 
-// How printf() writes one.
+// Format and arguments of a time for printf().
 #define PRITIMESTAMP "%d.%09d"
 
 class Timestamp {
@@ -120,7 +120,7 @@ class Timestamp {
     int64_t _value;  // nanoseconds
 };
 
-// Seconds, and six digits behind the point.
+// Formats seconds with six decimals.
 inline String Timestamp::unparse() const {
     int64_t at = _value < 0 ? -_value : _value;
     String made = _value < 0 ? "-" : "";

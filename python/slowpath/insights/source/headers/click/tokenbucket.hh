@@ -1,4 +1,4 @@
-// Tokens that come at a rate, and of which a bucket keeps as many as fit.
+// A token bucket: tokens arrive at a rate, up to a capacity.
 #ifndef SLOWPATH_CLICK_TOKENBUCKET_HH
 #define SLOWPATH_CLICK_TOKENBUCKET_HH
 #include <click/integers.hh>
@@ -11,7 +11,7 @@ class TokenBucket {
     enum { max_tokens = 0xffffffff };
 
     TokenBucket() : _rate(0), _capacity(0), _level(0), _filled(0) {}
-    // So many tokens each second, at most so many.
+    // Sets the rate in tokens per second and the capacity; empties the bucket.
     TokenBucket(token_type rate, token_type capacity) { assign(rate, capacity); }
     void assign(token_type rate, token_type capacity) {
         _rate = rate;
@@ -19,7 +19,7 @@ class TokenBucket {
         _level = 0;
         _filled = click_jiffies();
     }
-    // The same, what is in it stays there.
+    // Sets rate and capacity; the tokens in the bucket stay.
     void assign_adjust(token_type rate, token_type capacity) {
         uint64_t level = _level;
         assign(rate, capacity);
@@ -34,7 +34,7 @@ class TokenBucket {
     SLOWPATH_INLINE void set_full() { _level = _capacity; }
     SLOWPATH_INLINE void clear() { _level = 0; }
 
-    // What has come since the last time.
+    // Adds the tokens since the last call.
     SLOWPATH_INLINE void refill() {
         click_jiffies_t now = click_jiffies();
         fill(_level + (uint64_t) _rate * (click_jiffies_t) (now - _filled));
@@ -53,7 +53,7 @@ class TokenBucket {
             remove(tokens);
         return enough;
     }
-    // In jiffies.
+    // Returns the time in jiffies.
     ticks_type time_until_contains(token_type tokens) const {
         if (contains(tokens))
             return 0;
@@ -65,7 +65,7 @@ class TokenBucket {
     SLOWPATH_INLINE void fill(uint64_t level) { _level = level < _capacity ? level : _capacity; }
 
     token_type _rate;
-    uint64_t _capacity;  // tokens, times jiffies in a second, as the level is
+    uint64_t _capacity;  // in the unit of the level: tokens times jiffies per second
     uint64_t _level;
     click_jiffies_t _filled;
 };

@@ -1,4 +1,4 @@
-// Times by the clock of a core, which counts nanoseconds here.
+// Times of a core's clock, which counts nanoseconds here.
 #ifndef SLOWPATH_CLICK_TSCTIMESTAMP_HH
 #define SLOWPATH_CLICK_TSCTIMESTAMP_HH
 #include <click/timestamp.hh>

@@ -1,4 +1,4 @@
-// Files and commands: there are none, a function runs without them.
+// Access to files and commands, which a run does not have.
 #ifndef SLOWPATH_CLICK_USERUTILS_HH
 #define SLOWPATH_CLICK_USERUTILS_HH
 #include <click/texts.hh>

@@ -1,4 +1,4 @@
-// Names of values in texts of handlers, which never run.
+// Variables in handler text, which is never evaluated.
 #ifndef SLOWPATH_CLICK_VARIABLEENV_HH
 #define SLOWPATH_CLICK_VARIABLEENV_HH
 #include <click/string.hh>

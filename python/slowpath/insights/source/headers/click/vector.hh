@@ -1,4 +1,4 @@
-// A list with a fixed number of slots.
+// A vector with a fixed number of slots.
 #ifndef SLOWPATH_CLICK_VECTOR_HH
 #define SLOWPATH_CLICK_VECTOR_HH
 #include <click/algorithm.hh>
@@ -7,7 +7,7 @@
 #define SLOWPATH_VECTOR 256
 #endif
 
-// What a slot is: something that cannot be made out of nothing is only bytes at first.
+// Type of a slot: bytes for types without a default constructor.
 template <class T, bool Made = __is_constructible(T)> struct slowpath_click_slot {
     typedef T type;
 };
@@ -18,7 +18,7 @@ template <class T> struct slowpath_click_slot<T, false> {
         SLOWPATH_INLINE operator const T &() const { return *(const T *) this; }
     };
 };
-// How something is passed on.
+// Type for passing an element: by value for scalars, else by reference.
 template <class T, bool Plain = __is_scalar(T)> struct slowpath_click_passed {
     typedef const T &type;
 };
@@ -103,7 +103,7 @@ template <class T, unsigned Slots = SLOWPATH_VECTOR> class Vector {
     typename slowpath_click_slot<T>::type _slots[Slots];
     int _size;
 };
-// Not methods, so that those of an element's own for a list of one type count.
+// Functions instead of methods, so that operators of an element for its own vector type win.
 template <class T, unsigned Slots>
 bool operator==(const Vector<T, Slots> &x, const Vector<T, Slots> &y) {
     for (int at = 0; at < x.size() && x.size() == y.size(); at++)

@@ -54,7 +54,7 @@ struct click_icmp {
 #define ICMP_PARAMPROB_OPTABSENT 1
 #define ICMP_PARAMPROB_LENGTH 2
 
-// The same by type; what an error is about stands behind the header.
+// Headers by type; the packet that caused an error follows the header.
 struct click_icmp_sequenced {
     uint8_t icmp_type;
     uint8_t icmp_code;
@@ -98,7 +98,7 @@ struct click_icmp_tstamp {
     uint32_t icmp_transmit;
 } __attribute__((packed, aligned(2)));
 
-// Bytes of the header of a type.
+// Returns the header length of a message type in bytes.
 static inline __attribute__((unused)) size_t click_icmp_hl(uint8_t type) {
     if (type == ICMP_TSTAMP || type == ICMP_TSTAMPREPLY)
         return sizeof(struct click_icmp_tstamp);

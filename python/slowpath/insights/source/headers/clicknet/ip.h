@@ -49,7 +49,7 @@ struct click_ip {
 #define IP_PROTO_ICMP6 58
 #define IP_PROTO_SCTP 132
 #define IP_PROTO_UDPLITE 136
-// More than one of them, or none.
+// Several records, or none.
 #define IP_PROTO_NONE 256
 #define IP_PROTO_TCP_OR_UDP 256
 #define IP_PROTO_TRANSP 257

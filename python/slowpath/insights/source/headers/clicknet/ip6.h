@@ -1,4 +1,4 @@
-// The header of IPv6 (RFC 8200), its checksums, and neighbours (RFC 4861).
+// The header of IPv6 (RFC 8200), its checksums, and neighbour discovery (RFC 4861).
 #ifndef SLOWPATH_CLICKNET_IP6_H
 #define SLOWPATH_CLICKNET_IP6_H
 #include <netinet/in.h>
@@ -7,7 +7,7 @@
 
 struct click_ip6 {
     union {
-        uint32_t ip6_flow;  // version, class and flow
+        uint32_t ip6_flow;  // version, traffic class and flow label
         struct {
             unsigned ip6_priority : 4;
             unsigned ip6_v : 4;
@@ -23,7 +23,7 @@ struct click_ip6 {
 
 #define IP6_PROTO_ICMP6 58
 
-// Questions for neighbours, and what they answer (RFC 4861), each with one option or none.
+// Neighbour solicitations and advertisements (RFC 4861), with one option or none.
 #define ND_SOL 0x87
 #define ND_ADV 0x88
 
@@ -59,7 +59,7 @@ struct click_nd_adv2 {
     uint8_t nd_tpa[16];
 } __attribute__((packed, aligned(2)));
 
-// Words in network byte order, added up with numbers of the host's order.
+// Adds words in network byte order to a sum in host byte order.
 static inline __attribute__((unused)) uint32_t slowpath_click_words(const void *data, int length,
                                                                     uint32_t sum) {
     const uint8_t *bytes = (const uint8_t *) data;
@@ -68,8 +68,8 @@ static inline __attribute__((unused)) uint32_t slowpath_click_words(const void *
     return sum;
 }
 
-// The sum over pseudo header and data, in the host's order, as if the sum in the data were 0.
-// Lengths, and the sum in the data, are in network byte order.
+// Returns the checksum over pseudo header and data in host byte order, as if the checksum field
+// were 0. Lengths and the field are in network byte order.
 static inline __attribute__((unused)) uint16_t in6_fast_cksum(const struct in6_addr *from,
                                                               const struct in6_addr *to,
                                                               uint16_t length, uint8_t protocol,
@@ -84,8 +84,9 @@ static inline __attribute__((unused)) uint16_t in6_fast_cksum(const struct in6_a
     return ~((sum & 0xffff) + (sum >> 16));
 }
 
-// Calls a function with the type and place of each header behind that of IPv6 (RFC 8200, 4), until
-// one is no extension, the packet ends, or the function says so.
+// Calls a function with the type and address of each header behind the IPv6 header (RFC 8200, 4).
+// It stops after a header that is no extension, at the packet's end, or when the function returns
+// false.
 template <class F>
 inline void ip6_follow_eh(const click_ip6 *ip, const unsigned char *end, F visit) {
     unsigned type = ip->ip6_nxt;

@@ -1,5 +1,5 @@
-// Frames of IEEE 802.11, and what Click keeps beside one. Numbers are those of the standard
-// (frame control 9.2.4.1, capabilities 9.4.1.4, reasons 9.4.1.7, status 9.4.1.9, elements 9.4.2.1).
+// Frames of IEEE 802.11, and Click's annotations of them. Numbers are from the standard (frame
+// control 9.2.4.1, capabilities 9.4.1.4, reasons 9.4.1.7, status 9.4.1.9, elements 9.4.2.1).
 #ifndef CLICKNET_WIFI_H
 #define CLICKNET_WIFI_H
 #include <stdint.h>
@@ -62,7 +62,7 @@ enum { WIFI_SEQ_SEQ_MASK = 0xfff0, WIFI_SEQ_SEQ_SHIFT = 4 };
     (((frame)->i_fc[0] & (WIFI_FC0_TYPE_MASK | WIFI_FC0_SUBTYPE_QOS)) ==                         \
      (WIFI_FC0_TYPE_DATA | WIFI_FC0_SUBTYPE_QOS))
 
-// Management frames: fields are bytes, the low one first.
+// Management frames: fields are bytes in little-endian order.
 typedef uint8_t *wifi_mgt_beacon_t;
 typedef uint8_t *wifi_mgt_auth_t;
 #define SLOWPATH_WIFI_FIELD(bytes, at) ((bytes)[at] + ((bytes)[(at) + 1] << 8))
@@ -105,11 +105,11 @@ enum { WIFI_PLCP_HEADER_A = 20, WIFI_CW_MIN = 31, WIFI_CW_MAX = 1023 };
 
 #define WIFI_MAX(a, b) ((a) > (b) ? (a) : (b))
 #define WIFI_MIN(a, b) ((a) < (b) ? (a) : (b))
-// LLC and SNAP in front of an Ethernet type.
+// LLC and SNAP headers in front of an EtherType.
 #define WIFI_LLC_HEADER ((const uint8_t *) "\xaa\xaa\x03\0\0")
 #define WIFI_LLC_HEADER_LEN 6
 
-// Beside a frame: what the radio measured, and how it is to be sent.
+// Annotations: measurements of the radio, and how to send the frame.
 enum { WIFI_EXTRA_MAGIC = 0x7492001 };
 enum { WIFI_EXTRA_TX = 1, WIFI_EXTRA_TX_FAIL = 2, WIFI_EXTRA_TX_USED_ALT_RATE = 4 };
 enum { WIFI_EXTRA_RX_ERR = 8, WIFI_EXTRA_RX_MORE = 16, WIFI_EXTRA_NO_SEQ = 32 };

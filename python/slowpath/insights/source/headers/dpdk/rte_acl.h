@@ -1,6 +1,6 @@
-/* Rules over fields of a packet; a look-up compares all of them, as a card without a unit for it may, and
- * of those that hold takes the one of highest priority, for each category. Each place that makes a list has
- * its own, of `SLOWPATH_RULES` rules with `SLOWPATH_FIELDS` fields at most. */
+/* Rules over fields of a packet. A lookup compares all rules, as a card without a TCAM may, and takes the matching rule
+ * of highest priority for each category. Each call site that creates a list has its own list of `SLOWPATH_RULES` rules
+ * with at most `SLOWPATH_FIELDS` fields. */
 #ifndef SLOWPATH_DPDK_ACL_H
 #define SLOWPATH_DPDK_ACL_H
 #include <rte_common.h>
@@ -52,7 +52,7 @@ struct rte_acl_config {
 	struct rte_acl_field_def defs[RTE_ACL_MAX_FIELDS];
 	size_t max_size;
 };
-/* In the order of this machine; what is in the packet is not. */
+/* In host byte order; fields in packets are in network byte order. */
 struct rte_acl_field {
 	union rte_acl_field_types value, mask_range;
 };
@@ -101,7 +101,7 @@ SLOWPATH_KEPT struct rte_acl_ctx *rte_acl_started(struct rte_acl_ctx *list, cons
 	rte_acl_started(&rte_acl_ctx, asked); \
 })
 
-/* All or none. */
+/* Adds all rules or none. */
 SLOWPATH_KEPT int rte_acl_add_rules(struct rte_acl_ctx *list, const struct rte_acl_rule *rules, uint32_t count)
 {
 	const uint8_t *from = (const uint8_t *)rules;
@@ -149,7 +149,7 @@ SLOWPATH_INLINE uint64_t slowpath_dpdk_sized(const union rte_acl_field_types *x,
 {
 	return size == 1 ? x->u8 : size == 2 ? x->u16 : size == 4 ? x->u32 : x->u64;
 }
-/* Whether a field of a packet is as a rule has it. */
+/* Returns true if a field of a packet matches a rule. */
 SLOWPATH_KEPT int rte_acl_holds(const struct rte_acl_field_def *what, const struct rte_acl_field *field,
 				const uint8_t *data)
 {
@@ -167,7 +167,7 @@ SLOWPATH_KEPT int rte_acl_holds(const struct rte_acl_field_def *what, const stru
 	return ((found ^ value) & mask) == 0;
 }
 
-/* What the best rule of each category is for each packet; 0: none holds. */
+/* Stores the user data of the best rule by packet and category; 0 if no rule matches. */
 SLOWPATH_KEPT int rte_acl_classify(const struct rte_acl_ctx *list, const uint8_t **data, uint32_t *results,
 				   uint32_t count, uint32_t categories)
 {

@@ -1,4 +1,4 @@
-/* The fraction with the smallest denominator near a number: what comes first in the tree of Stern and Brocot. */
+/* The fraction with the smallest denominator near a number: the first one in the Stern-Brocot tree. */
 #ifndef SLOWPATH_DPDK_APPROX_H
 #define SLOWPATH_DPDK_APPROX_H
 #include <errno.h>

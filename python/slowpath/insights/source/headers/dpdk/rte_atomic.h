@@ -1,4 +1,4 @@
-/* Numbers that several cores change. */
+/* Integers that several cores change. */
 #ifndef SLOWPATH_DPDK_ATOMIC_H
 #define SLOWPATH_DPDK_ATOMIC_H
 #include <rte_common.h>

@@ -1,4 +1,4 @@
-/* Programs that an application would load: types, so that it compiles. Loading one ends the run. */
+/* BPF programs that an application loads: types, so that it compiles. Loading a program ends the run. */
 #ifndef SLOWPATH_DPDK_BPF_H
 #define SLOWPATH_DPDK_BPF_H
 #include <rte_common.h>

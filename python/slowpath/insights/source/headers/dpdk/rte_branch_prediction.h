@@ -1,4 +1,4 @@
-/* Which way branches mostly go. */
+/* Hints for branch prediction. */
 #ifndef SLOWPATH_DPDK_BRANCH_PREDICTION_H
 #define SLOWPATH_DPDK_BRANCH_PREDICTION_H
 #ifndef likely

@@ -1,4 +1,4 @@
-/* Byte order; cards and this machine are little-endian here. */
+/* Byte order; both cards and this machine are little-endian. */
 #ifndef SLOWPATH_DPDK_BYTEORDER_H
 #define SLOWPATH_DPDK_BYTEORDER_H
 #include <rte_common.h>
@@ -28,7 +28,7 @@ typedef uint64_t rte_be64_t, rte_le64_t;
 #define rte_le_to_cpu_32(x) ((uint32_t)(x))
 #define rte_le_to_cpu_64(x) ((uint64_t)(x))
 #include <arpa/inet.h>
-/* As glibc has them they are functions, which would be calls. */
+/* Macros, because glibc's versions are functions, which would count as calls. */
 #undef ntohl
 #undef ntohs
 #undef htonl

@@ -1,5 +1,5 @@
-/* What all headers in the manner of DPDK need: macros, and what the run counts. Written from DPDK's
- * documentation of its interface (22.11); what is in `slowpath_dpdk_` is no work of the card. */
+/* Basics for all headers in the style of DPDK: macros, and counters of the run. Written from DPDK's documentation of
+ * its interface (22.11). Functions with the prefix `slowpath_dpdk_` do not count as work of the card. */
 #ifndef SLOWPATH_DPDK_COMMON_H
 #define SLOWPATH_DPDK_COMMON_H
 #include <rte_config.h>
@@ -23,7 +23,7 @@
 #else
 #define SLOWPATH_C
 #endif
-/* Accessors are part of who calls them, as on a card; tables are functions of their own. */
+/* Accessors are inlined, as on a card; tables are separate functions. */
 #define SLOWPATH_INLINE static inline __attribute__((always_inline, unused))
 #define SLOWPATH_KEPT static __attribute__((noinline, unused))
 #define SLOWPATH_LOOP _Pragma("clang loop unroll(disable) vectorize(disable)")
@@ -50,7 +50,7 @@
 #define __rte_experimental
 #define __rte_internal
 
-/* Runs before the first packet. */
+/* Declares a function that runs before the first packet. */
 #define RTE_PRIORITY_LAST 65535
 #define RTE_INIT(name) static void __attribute__((constructor, used)) name(void)
 #define RTE_INIT_PRIO(name, priority) RTE_INIT(name)
@@ -97,18 +97,18 @@ SLOWPATH_INLINE uint32_t rte_log2_u32(uint32_t x) { return x < 2 ? 0 : 32 - (uin
 struct slowpath_dpdk_counts {
 	uint64_t sent[SLOWPATH_PORTS];
 	uint64_t killed;  /* packets that were freed */
-	uint64_t made;    /* that the function has allocated or copied */
+	uint64_t made;    /* packets that the function allocated or copied */
 	uint64_t refused; /* entries that found no free slot */
 	uint64_t evicted;
-	uint64_t unmade;  /* packets for which there was no buffer */
+	uint64_t unmade;  /* packets that could not be created for lack of a buffer */
 	const char *said;
-	uint64_t again; /* a packet was sent or freed that was gone */
+	uint64_t again; /* packets that were sent or freed again after they were gone */
 };
 SLOWPATH_C SLOWPATH_ONE struct slowpath_dpdk_counts slowpath_dpdk_totals = {{0}, 0, 0, 0, 0, 0, 0, 0};
 SLOWPATH_C SLOWPATH_ONE uint64_t slowpath_dpdk_now = 0;  /* nanoseconds since 1970 */
 SLOWPATH_C SLOWPATH_ONE uint64_t slowpath_dpdk_seed = 1;
 
-/* What ends the run; it knows these names. */
+/* Undefined functions whose calls end the run; slowpath has a message for each. */
 SLOWPATH_C void slowpath_dpdk_no_such_output(void) __attribute__((noreturn));
 SLOWPATH_C void slowpath_dpdk_key_is_too_long(void) __attribute__((noreturn));
 SLOWPATH_C void rte_exit(int code, const char *format, ...) __attribute__((noreturn));

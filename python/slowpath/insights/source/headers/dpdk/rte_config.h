@@ -1,4 +1,4 @@
-/* Constants of a usual build. */
+/* Constants of a typical build. */
 #ifndef SLOWPATH_DPDK_CONFIG_H
 #define SLOWPATH_DPDK_CONFIG_H
 #define RTE_CACHE_LINE_SIZE 64

@@ -1,4 +1,4 @@
-/* Time: when the packet was captured, as a clock of 1 GHz. */
+/* Time: the capture time of the packet, as a clock of 1 GHz. */
 #ifndef SLOWPATH_DPDK_CYCLES_H
 #define SLOWPATH_DPDK_CYCLES_H
 #include <rte_common.h>

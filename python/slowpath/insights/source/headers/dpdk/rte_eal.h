@@ -1,4 +1,4 @@
-/* What starts an application, which is no work for packets: declared, not there. */
+/* Start of an application, which packets do not need: declarations without definitions. */
 #ifndef SLOWPATH_DPDK_EAL_H
 #define SLOWPATH_DPDK_EAL_H
 #include <rte_common.h>

@@ -1,4 +1,4 @@
-/* Why the last call failed. */
+/* Error code of the last failed call. */
 #ifndef SLOWPATH_DPDK_ERRNO_H
 #define SLOWPATH_DPDK_ERRNO_H
 #include <rte_common.h>

@@ -1,5 +1,4 @@
-/* How ports are set up, which is no work for packets: structures to fill in, functions that are
- * declared and not there. */
+/* Set-up of ports, which packets do not need: structures, and functions without definitions. */
 #ifndef SLOWPATH_DPDK_ETH_PORTS_H
 #define SLOWPATH_DPDK_ETH_PORTS_H
 #include <rte_dev.h>
@@ -122,7 +121,7 @@ struct rte_eth_stats {
 	uint64_t q_errors[RTE_ETHDEV_QUEUE_STAT_CNTRS];
 };
 
-/* So many there are, in pairs as examples want them. */
+/* Number of ports; even, as many examples pair ports. */
 #ifndef SLOWPATH_DEVICES
 #define SLOWPATH_DEVICES 2
 #endif
@@ -161,7 +160,7 @@ enum rte_eth_event_type { RTE_ETH_EVENT_UNKNOWN, RTE_ETH_EVENT_INTR_LSC };
 typedef int (*rte_eth_dev_cb_fn)(uint16_t port, enum rte_eth_event_type event, void *given, void *result);
 SLOWPATH_C int rte_eth_dev_callback_register(uint16_t port, enum rte_eth_event_type event, rte_eth_dev_cb_fn called,
 					     void *given);
-/* What is called with packets that come or go is named as the function that gets them. */
+/* Callbacks for packets; slowpath recognises them by the registration functions. */
 struct rte_mbuf;
 struct rte_eth_rxtx_callback;
 typedef uint16_t (*rte_rx_callback_fn)(uint16_t port, uint16_t queue, struct rte_mbuf *packets[], uint16_t count,

@@ -1,4 +1,4 @@
-/* Ports: what is sent is counted; what is received are the packets of the trace. */
+/* Ports: sent packets are counted; received packets come from the trace. */
 #ifndef SLOWPATH_DPDK_ETHDEV_H
 #define SLOWPATH_DPDK_ETHDEV_H
 #include <rte_string_fns.h>
@@ -27,7 +27,7 @@ SLOWPATH_KEPT uint16_t rte_eth_tx_burst(uint16_t port, uint16_t queue, struct rt
 	}
 	return count;
 }
-/* Cards send at once. */
+/* Cards send at once, without a buffer. */
 SLOWPATH_INLINE uint16_t rte_eth_tx_buffer(uint16_t port, uint16_t queue, struct rte_eth_dev_tx_buffer *buffer,
 					   struct rte_mbuf *m)
 {
@@ -39,17 +39,17 @@ SLOWPATH_INLINE uint16_t rte_eth_tx_buffer_flush(uint16_t port, uint16_t queue, 
 	(void)port, (void)queue, (void)buffer;
 	return 0;
 }
-/* Of a function whose loop receives packets itself: who brings them, which gives -1 when none is left; and where
- * the function is left for then. Of other functions, packets come one by one, and none here. */
+/* For a function with its own receive loop: the callback that delivers packets (it returns -1 when none is left), and
+ * the jump out of the loop. Other functions get packets one by one, and receive none. */
 #ifndef SLOWPATH_BURST
-#define SLOWPATH_BURST 32 /* no more than SLOWPATH_TURNS come at once */
+#define SLOWPATH_BURST 32 /* at most SLOWPATH_TURNS */
 #endif
 SLOWPATH_C SLOWPATH_ONE int32_t (*slowpath_dpdk_poll)(struct rte_mbuf **packets, uint32_t most) = 0;
 SLOWPATH_C SLOWPATH_ONE uint64_t slowpath_dpdk_back[64] __attribute__((aligned(16))) = {0}; /* a jmp_buf */
 SLOWPATH_C __attribute__((weak, returns_twice)) int slowpath_xdp_mark(void *here);
 SLOWPATH_C __attribute__((weak, noreturn)) void slowpath_xdp_return(void *there, int result);
 
-/* Whether a function was left that has so many parameters, or fewer. */
+/* Calls a function with at most five parameters; returns true if a jump ended it. */
 SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) int32_t slowpath_dpdk_loop(
 	void (*function)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t), const uint64_t *given)
 {
@@ -82,7 +82,7 @@ SLOWPATH_INLINE int rte_eth_tx_buffer_init(struct rte_eth_dev_tx_buffer *buffer,
 	return 0;
 }
 typedef void (*buffer_tx_error_fn)(struct rte_mbuf **unsent, uint16_t count, void *given);
-/* All is sent, so that nothing is ever unsent. */
+/* All packets are sent, so this is never called. */
 SLOWPATH_INLINE void rte_eth_tx_buffer_drop_callback(struct rte_mbuf **unsent, uint16_t count, void *given)
 {
 	(void)given;
@@ -93,7 +93,7 @@ SLOWPATH_INLINE void rte_eth_tx_buffer_count_callback(struct rte_mbuf **unsent, 
 	*(uint64_t *)given += count;
 	rte_pktmbuf_free_bulk(unsent, count);
 }
-/* Kept with what it is given, so that who reads the source sees which functions are called back. */
+/* Stores the callback, so that the module shows which functions are callbacks. */
 SLOWPATH_C SLOWPATH_ONE buffer_tx_error_fn slowpath_dpdk_called_back = 0;
 SLOWPATH_KEPT int rte_eth_tx_buffer_set_err_callback(struct rte_eth_dev_tx_buffer *buffer, buffer_tx_error_fn called,
 						     void *given)

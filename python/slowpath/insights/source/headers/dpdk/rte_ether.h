@@ -102,7 +102,7 @@ SLOWPATH_INLINE void rte_eth_random_addr(uint8_t *address)
 	address[0] = (uint8_t)((address[0] & ~RTE_ETHER_GROUP_ADDR) | RTE_ETHER_LOCAL_ADMIN_ADDR);
 }
 
-/* Takes the tag out of the bytes and into `vlan_tci`; -1: there is none. */
+/* Moves the VLAN tag from the packet to `vlan_tci`; returns -1 if there is none. */
 SLOWPATH_INLINE int rte_vlan_strip(struct rte_mbuf *m)
 {
 	struct rte_ether_hdr *ether = rte_pktmbuf_mtod(m, struct rte_ether_hdr *);
@@ -115,7 +115,7 @@ SLOWPATH_INLINE int rte_vlan_strip(struct rte_mbuf *m)
 	memmove(rte_pktmbuf_adj(m, sizeof(*tag)), ether, 2 * RTE_ETHER_ADDR_LEN);
 	return 0;
 }
-/* The other way round; a packet that others share is not changed. */
+/* Moves `vlan_tci` into the packet; shared packets are not changed. */
 SLOWPATH_INLINE int rte_vlan_insert(struct rte_mbuf **m)
 {
 	struct rte_ether_hdr *from, *to;

@@ -1,4 +1,4 @@
-/* As rte_eventdev.h. */
+/* See rte_eventdev.h. */
 #ifndef SLOWPATH_DPDK_EVENT_TX_H
 #define SLOWPATH_DPDK_EVENT_TX_H
 #include <rte_ethdev.h>

@@ -1,4 +1,4 @@
-/* Events, which cards have not: types, and functions that are declared and not there. */
+/* Event devices, which cards lack: types, and functions without definitions. */
 #ifndef SLOWPATH_DPDK_EVENTDEV_H
 #define SLOWPATH_DPDK_EVENTDEV_H
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* A table of keys of four bytes and values of two: as rte_hash.h, with a hash function of the application's. */
+/* A table with keys of four bytes and values of two; like rte_hash.h, with the application's hash function. */
 #ifndef SLOWPATH_DPDK_FBK_HASH_H
 #define SLOWPATH_DPDK_FBK_HASH_H
 #include <rte_common.h>
@@ -42,7 +42,7 @@ SLOWPATH_KEPT struct rte_fbk_hash_table *rte_fbk_hash_started(struct rte_fbk_has
 	static struct rte_fbk_hash_table rte_fbk_hash_table; \
 	rte_fbk_hash_started(&rte_fbk_hash_table, asked); \
 })
-/* The place of a key, or of the first free one of its bucket, or -ENOSPC. */
+/* Returns the index of a key, else of the first free slot of its bucket, else -ENOSPC. */
 SLOWPATH_KEPT int32_t rte_fbk_hash_find(const struct rte_fbk_hash_table *table, uint32_t key)
 {
 	uint32_t first = (rte_jhash_1word(key, RTE_FBK_HASH_INIT_VAL_DEFAULT) & table->bucket_mask) * table->entries_per_bucket;

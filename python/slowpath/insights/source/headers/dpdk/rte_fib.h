@@ -1,5 +1,5 @@
-/* Longest prefixes in a row, looked up for many addresses at once; as rte_lpm.h, with next hops of 64
- * bits, one for addresses without a prefix, and prefixes of no bits. */
+/* A list of prefixes with lookups of many addresses at once. Like rte_lpm.h, with 64-bit next hops, a default next hop,
+ * and prefixes of length 0. */
 #ifndef SLOWPATH_DPDK_FIB_H
 #define SLOWPATH_DPDK_FIB_H
 #include <slowpath_prefixes.h>
@@ -29,8 +29,8 @@ struct rte_fib_conf {
 };
 struct rte_fib {
 	struct {
-		uint32_t ip, mask; /* in the order of this machine */
-		uint32_t length;   /* one more than the prefix has bits; 0: free */
+		uint32_t ip, mask; /* in host byte order */
+		uint32_t length;   /* prefix length plus one; 0: free */
 		uint64_t next_hop;
 	} rules[SLOWPATH_RULES];
 	uint64_t default_nh, largest;
@@ -43,7 +43,7 @@ SLOWPATH_KEPT struct rte_fib *rte_fib_started(struct rte_fib *table, const struc
 		return 0;
 	table->most = RTE_MIN((uint32_t)asked->max_routes, (uint32_t)SLOWPATH_RULES);
 	table->default_nh = asked->default_nh;
-	/* One bit of an entry of DIR-24-8 says what it is. */
+	/* An entry of DIR-24-8 uses one bit for its type. */
 	table->largest = asked->type == RTE_FIB_DUMMY ? UINT64_MAX
 						      : (UINT64_C(1) << ((8u << asked->dir24_8.nh_sz) - 1)) - 1;
 	if (asked->type == RTE_FIB_DIR24_8 && (!asked->dir24_8.num_tbl8 || asked->dir24_8.num_tbl8 > table->largest))

@@ -1,4 +1,4 @@
-/* As rte_fib.h, for IPv6. */
+/* Like rte_fib.h, for IPv6. */
 #ifndef SLOWPATH_DPDK_FIB6_H
 #define SLOWPATH_DPDK_FIB6_H
 #include <slowpath_ipv6.h>
@@ -24,8 +24,8 @@ struct rte_fib6_conf {
 };
 struct rte_fib6 {
 	struct {
-		uint64_t ip[2], mask[2]; /* as they stand in packets */
-		uint32_t length;         /* one more than the prefix has bits; 0: free */
+		uint64_t ip[2], mask[2]; /* in network byte order */
+		uint32_t length;         /* prefix length plus one; 0: free */
 		uint64_t next_hop;
 	} rules[SLOWPATH_RULES];
 	uint64_t default_nh, largest;
@@ -39,7 +39,7 @@ SLOWPATH_KEPT struct rte_fib6 *rte_fib6_started(struct rte_fib6 *table, const st
 		return 0;
 	table->default_nh = asked->default_nh;
 	table->most = RTE_MIN((uint32_t)asked->max_routes, (uint32_t)SLOWPATH_RULES);
-	/* One bit of an entry of a trie says what it is. */
+	/* An entry of a trie uses one bit for its type. */
 	table->largest = asked->type == RTE_FIB6_DUMMY ? UINT64_MAX
 						       : (UINT64_C(1) << ((8u << asked->trie.nh_sz) - 1)) - 1;
 	if (asked->type == RTE_FIB6_TRIE && (asked->trie.nh_sz < RTE_FIB6_TRIE_2B || asked->trie.nh_sz > RTE_FIB6_TRIE_8B ||

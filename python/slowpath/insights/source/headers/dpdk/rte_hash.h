@@ -1,6 +1,6 @@
-/* A hash table as NICs have them: buckets of a fixed number of slots, nothing allocated. A look-up
- * hashes, and compares the slots of one bucket; a key that finds no free slot there is refused. Each
- * place that makes a table has its own, of `SLOWPATH_BUCKETS` buckets at most. */
+/* A hash table as on NICs: buckets with a fixed number of slots, without allocation. A lookup hashes the key and
+ * compares the slots of one bucket; a key without a free slot is refused. Each call site that creates a table has its
+ * own table of at most `SLOWPATH_BUCKETS` buckets. */
 #ifndef SLOWPATH_DPDK_HASH_H
 #define SLOWPATH_DPDK_HASH_H
 #include <rte_common.h>
@@ -45,7 +45,7 @@ struct rte_hash {
 	uint32_t key_len, number, each, used;
 };
 
-/* The table has no more slots than it is to have entries, so that positions are below these. */
+/* The table has at most as many slots as requested entries, so that positions are below that number. */
 SLOWPATH_KEPT struct rte_hash *rte_hash_started(struct rte_hash *table, const struct rte_hash_parameters *asked)
 {
 	if (asked->key_len > SLOWPATH_KEY)
@@ -62,7 +62,8 @@ SLOWPATH_KEPT struct rte_hash *rte_hash_started(struct rte_hash *table, const st
 	rte_hash_started(&rte_hash, parameters); \
 })
 
-/* So that all bits choose the bucket. What function the program names is not asked: a card has its own. */
+/* Mixes the hash, so that all bits choose the bucket. The program's hash function is ignored, because a card has its
+ * own. */
 SLOWPATH_KEPT hash_sig_t rte_hash_hash(const struct rte_hash *table, const void *key)
 {
 	const uint8_t *bytes = (const uint8_t *)key;
@@ -98,7 +99,7 @@ SLOWPATH_INLINE int slowpath_dpdk_same(const uint8_t *one, const uint8_t *other,
 	return 1;
 }
 
-/* The position of a key, or -ENOENT; `*free` is that of a free slot in its bucket, or -ENOSPC. */
+/* Returns the position of a key, or -ENOENT; `*free` is a free slot of its bucket, or -ENOSPC. */
 SLOWPATH_KEPT int32_t rte_hash_find_slot(struct rte_hash *table, const void *key, hash_sig_t hash, int32_t *free)
 {
 	uint32_t bucket = hash % table->number, at;
@@ -167,7 +168,7 @@ SLOWPATH_INLINE int rte_hash_lookup_bulk_data(const struct rte_hash *table, cons
 	return found;
 }
 
-/* As in DPDK, the data of a key that is there already is replaced. */
+/* As in DPDK, data of an existing key is replaced. */
 SLOWPATH_KEPT int32_t rte_hash_take_slot(struct rte_hash *table, const void *key, hash_sig_t hash, void *data)
 {
 	int32_t free, found = rte_hash_find_slot(table, key, hash, &free);

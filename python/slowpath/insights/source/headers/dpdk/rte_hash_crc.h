@@ -1,4 +1,4 @@
-/* CRC-32C, byte by byte: machines have an instruction for it, cards an engine. */
+/* CRC-32C, byte by byte; CPUs have an instruction for it, cards an engine. */
 #ifndef SLOWPATH_DPDK_HASH_CRC_H
 #define SLOWPATH_DPDK_HASH_CRC_H
 #include <rte_common.h>

@@ -79,7 +79,7 @@ SLOWPATH_INLINE uint16_t slowpath_dpdk_fold(uint64_t sum)
 	return (uint16_t)sum;
 }
 
-/* Of bytes as they stand in memory, not complemented. */
+/* Returns the sum of bytes in memory order, without complement. */
 SLOWPATH_KEPT uint16_t rte_raw_cksum(const void *data, size_t length)
 {
 	const uint8_t *bytes = (const uint8_t *)data;
@@ -102,7 +102,7 @@ SLOWPATH_INLINE uint16_t rte_ipv4_cksum(const struct rte_ipv4_hdr *header)
 	return (uint16_t)~rte_raw_cksum(header, rte_ipv4_hdr_len(header));
 }
 
-/* Of the pseudo header, as hardware wants it, not complemented. */
+/* Returns the sum of the pseudo header without complement, as hardware requires it. */
 SLOWPATH_INLINE uint16_t rte_ipv4_phdr_cksum(const struct rte_ipv4_hdr *header, uint64_t flags)
 {
 	uint64_t sum = (uint64_t)header->src_addr + header->dst_addr;
@@ -129,7 +129,7 @@ SLOWPATH_INLINE uint16_t rte_ipv4_udptcp_cksum(const struct rte_ipv4_hdr *header
 	return sum == 0 && header->next_proto_id == IPPROTO_UDP ? 0xffff : sum;
 }
 
-/* 0: it is right. */
+/* Returns 0 if the checksum is right. */
 SLOWPATH_INLINE int rte_ipv4_udptcp_cksum_verify(const struct rte_ipv4_hdr *header, const void *data)
 {
 	return slowpath_dpdk_udptcp(header, data) == 0xffff ? 0 : -1;

@@ -1,5 +1,5 @@
-/* Addresses of IPv6 as DPDK 24.11 and later have them, and what is asked of them (RFC 4291). Where a source has
- * these, headers of packets have them, too (SLOWPATH_DPDK_IPV6); else they have bytes, as those of 22.11. */
+/* IPv6 addresses as in DPDK 24.11 and later, with functions on them (RFC 4291). If a source uses these addresses,
+ * packet headers have them, too (SLOWPATH_DPDK_IPV6). Else headers have byte arrays, as in 22.11. */
 #ifndef SLOWPATH_DPDK_IP6_H
 #define SLOWPATH_DPDK_IP6_H
 #include <rte_byteorder.h>
@@ -40,7 +40,7 @@ SLOWPATH_INLINE bool rte_ipv6_addr_eq(const struct rte_ipv6_addr *a, const struc
 {
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
-/* The bits of a byte of which so many bits from its address on are in the prefix. */
+/* Returns the mask for byte `byte` of an address with a prefix of `depth` bits. */
 SLOWPATH_INLINE uint8_t slowpath_ipv6_bits(unsigned depth, unsigned byte)
 {
 	unsigned before = byte * 8;

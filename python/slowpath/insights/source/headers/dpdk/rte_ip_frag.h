@@ -1,8 +1,6 @@
-/* Packets of IPv4 and IPv6 in pieces (RFC 791, RFC 8200), and pieces that become packets again.
- *
- * A piece is a header of its own and, in a second segment, its bytes: a copy, as cards have no packets that share
- * bytes. Pieces wait in buckets of four packets each; each place that makes a table has its own, of at most
- * `SLOWPATH_DATAGRAMS` packets. */
+/* Fragmentation and reassembly of IPv4 and IPv6 (RFC 791, RFC 8200). A fragment is a header with a copy of its bytes in
+ * a second segment, because packets of cards do not share bytes. Fragments wait in buckets of four datagrams. Each call
+ * site that creates a table has its own table of at most `SLOWPATH_DATAGRAMS` datagrams. */
 #ifndef SLOWPATH_DPDK_IP_FRAG_H
 #define SLOWPATH_DPDK_IP_FRAG_H
 #include <rte_ether.h>
@@ -24,7 +22,7 @@
 #define IP_FRAG_DEATH_ROW_MBUF_LEN RTE_IP_FRAG_DEATH_ROW_MBUF_LEN
 #define ipv6_extension_fragment rte_ipv6_fragment_ext
 
-/* What is to be freed. */
+/* Packets to free. */
 struct rte_ip_frag_death_row {
 	uint32_t cnt;
 	struct rte_mbuf *row[RTE_IP_FRAG_DEATH_ROW_MBUF_LEN];
@@ -32,18 +30,18 @@ struct rte_ip_frag_death_row {
 
 struct rte_ip_frag_pkt {
 	struct {
-		uint64_t addresses[4]; /* of IPv4 in the first */
+		uint64_t addresses[4]; /* for IPv4, only the first is used */
 		uint32_t id;
-		uint32_t words; /* of the addresses that count; 0: free */
+		uint32_t words; /* used addresses; 0: the entry is free */
 	} key;
 	uint64_t start;
-	uint32_t whole; /* bytes of all pieces; UINT32_MAX: not known yet */
-	uint32_t there; /* bytes of those that have come */
-	uint32_t next;  /* where the next one between the first and the last goes */
+	uint32_t whole; /* bytes of all fragments; UINT32_MAX: unknown */
+	uint32_t there; /* bytes of the fragments so far */
+	uint32_t next;  /* index for the next fragment that is neither first nor last */
 	struct {
 		struct rte_mbuf *m;
 		uint16_t offset, length;
-	} pieces[RTE_LIBRTE_IP_FRAG_MAX_FRAG]; /* the last one, the first one, others as they come */
+	} pieces[RTE_LIBRTE_IP_FRAG_MAX_FRAG]; /* last fragment, first fragment, others in order of arrival */
 };
 struct rte_ip_frag_tbl {
 	struct rte_ip_frag_pkt packets[SLOWPATH_DATAGRAMS];
@@ -53,9 +51,9 @@ struct rte_ip_frag_tbl {
 #define SLOWPATH_LAST 0
 #define SLOWPATH_FIRST 1
 
-/* --- in pieces --- */
+/* --- fragmentation --- */
 
-/* Options that go into all pieces, behind a header: their length, of whole words. */
+/* Copies the options that all fragments need; returns their length, a multiple of four. */
 SLOWPATH_KEPT uint32_t rte_ipv4_copied_options(const uint8_t *from, uint32_t length, uint8_t *to)
 {
 	uint32_t made = 0;
@@ -80,8 +78,8 @@ SLOWPATH_KEPT uint32_t rte_ipv4_copied_options(const uint8_t *from, uint32_t len
 	return made;
 }
 
-/* A piece: room for a header, and behind it bytes of a packet, where there are any, in a segment of their own or
- * (`bytes` is 0) in the same. */
+/* Creates a fragment: room for a header, then `bytes` bytes of a packet in a second segment; without `bytes`, in the
+ * same segment. */
 SLOWPATH_KEPT struct rte_mbuf *rte_ip_piece(const struct rte_mbuf *in, uint32_t at, uint32_t length, uint32_t header,
 					    struct rte_mempool *headers, struct rte_mempool *bytes)
 {
@@ -144,7 +142,7 @@ SLOWPATH_KEPT int32_t rte_ipv4_pieces(struct rte_mbuf *in, struct rte_mbuf **out
 		to->total_length = rte_cpu_to_be_16((uint16_t)(header + length));
 		to->hdr_checksum = 0;
 		out[count++]->l3_len = header;
-		/* The pieces behind the first have the options that are for all. */
+		/* Fragments after the first only have the options that all need. */
 		if (!offset && header > sizeof(*ip) && !(flags & RTE_IPV4_HDR_OFFSET_MASK)) {
 			header = sizeof(*ip) + rte_ipv4_copied_options((uint8_t *)(ip + 1), header - (uint32_t)sizeof(*ip),
 								       made + sizeof(*ip));
@@ -203,7 +201,7 @@ SLOWPATH_KEPT int32_t rte_ipv6_fragment_packet(struct rte_mbuf *in, struct rte_m
 	return (int32_t)count;
 }
 
-/* --- together --- */
+/* --- reassembly --- */
 
 SLOWPATH_KEPT struct rte_ip_frag_tbl *rte_ip_frag_table_started(struct rte_ip_frag_tbl *table, uint32_t buckets,
 								uint32_t entries, uint32_t most, uint64_t longest)
@@ -220,7 +218,7 @@ SLOWPATH_KEPT struct rte_ip_frag_tbl *rte_ip_frag_table_started(struct rte_ip_fr
 	rte_ip_frag_table_started(&rte_ip_frag_tbl, buckets, entries, most, longest); \
 })
 
-/* Marks what is to be freed; what finds no place there is freed at once. */
+/* Marks a packet to be freed; frees it at once if the list is full. */
 SLOWPATH_INLINE void rte_ip_frag_dead(struct rte_ip_frag_death_row *row, struct rte_mbuf *m)
 {
 	if (row->cnt < RTE_DIM(row->row))
@@ -228,7 +226,7 @@ SLOWPATH_INLINE void rte_ip_frag_dead(struct rte_ip_frag_death_row *row, struct 
 	else
 		rte_pktmbuf_free(m);
 }
-/* Gives up what is there of a packet. */
+/* Drops the fragments of a datagram. */
 SLOWPATH_KEPT void rte_ip_frag_give_up(struct rte_ip_frag_pkt *one, struct rte_ip_frag_death_row *row)
 {
 	uint32_t at;
@@ -244,7 +242,7 @@ SLOWPATH_INLINE int rte_ip_frag_is_late(const struct rte_ip_frag_tbl *table, con
 {
 	return one->key.words && table->longest + one->start < now;
 }
-/* The packet that has waited longest, where that is too long. */
+/* Returns the datagram that waited longest, if its time is up. */
 SLOWPATH_KEPT struct rte_ip_frag_pkt *rte_ip_frag_latest(struct rte_ip_frag_tbl *table, uint64_t now)
 {
 	struct rte_ip_frag_pkt *found = 0;
@@ -272,7 +270,7 @@ SLOWPATH_INLINE void rte_ip_frag_end(struct rte_ip_frag_tbl *table, struct rte_i
 	table->used--;
 }
 
-/* Where pieces of a packet wait; 0: there is no room. */
+/* Finds the entry for a datagram's fragments; returns 0 if no entry is free. */
 SLOWPATH_KEPT struct rte_ip_frag_pkt *rte_ip_frag_find(struct rte_ip_frag_tbl *table, struct rte_ip_frag_death_row *row,
 						       const uint64_t *addresses, uint32_t words, uint32_t id, uint64_t now)
 {
@@ -313,7 +311,7 @@ SLOWPATH_KEPT struct rte_ip_frag_pkt *rte_ip_frag_find(struct rte_ip_frag_tbl *t
 	return room;
 }
 
-/* All pieces behind the first; 0: one is missing, or they overlap. */
+/* Links all fragments behind the first; returns 0 if one is missing or some overlap. */
 SLOWPATH_KEPT struct rte_mbuf *rte_ip_frag_chained(struct rte_ip_frag_pkt *one)
 {
 	uint32_t from = SLOWPATH_LAST, offset = one->pieces[SLOWPATH_LAST].offset, at;
@@ -345,7 +343,7 @@ SLOWPATH_KEPT struct rte_mbuf *rte_ip_frag_chained(struct rte_ip_frag_pkt *one)
 	return 0;
 }
 
-/* Puts a piece where it belongs: the packet, where it was the last one that was missing. */
+/* Adds a fragment; returns the datagram if it is complete. */
 SLOWPATH_KEPT struct rte_mbuf *rte_ip_frag_put(struct rte_ip_frag_tbl *table, struct rte_ip_frag_pkt *one,
 					       struct rte_ip_frag_death_row *row, struct rte_mbuf *m, uint32_t offset,
 					       uint32_t length, int more)
@@ -361,7 +359,7 @@ SLOWPATH_KEPT struct rte_mbuf *rte_ip_frag_put(struct rte_ip_frag_tbl *table, st
 	} else if (one->next < RTE_DIM(one->pieces)) {
 		at = one->next++;
 	}
-	if (at == UINT32_MAX) { /* twice, or too many */
+	if (at == UINT32_MAX) { /* a duplicate, or too many fragments */
 		rte_ip_frag_give_up(one, row);
 		rte_ip_frag_end(table, one);
 		rte_ip_frag_dead(row, m);
@@ -379,7 +377,7 @@ SLOWPATH_KEPT struct rte_mbuf *rte_ip_frag_put(struct rte_ip_frag_tbl *table, st
 	return m;
 }
 
-/* `length` is that of the piece's bytes. */
+/* `length` is the number of bytes in the fragment. */
 SLOWPATH_INLINE struct rte_ip_frag_pkt *rte_ip_frag_packet(struct rte_ip_frag_tbl *table, struct rte_ip_frag_death_row *row,
 							   struct rte_mbuf *m, const uint64_t *addresses, uint32_t words,
 							   uint32_t id, uint64_t now, int32_t length)
@@ -438,7 +436,7 @@ SLOWPATH_KEPT struct rte_mbuf *rte_ipv6_frag_reassemble_packet(struct rte_ip_fra
 	if (!m)
 		return 0;
 	whole = one->whole;
-	/* The header of the piece goes: what is in front of it moves up. */
+	/* Removes the fragment header: the headers in front of it move up. */
 	ip = rte_pktmbuf_mtod_offset(m, struct rte_ipv6_hdr *, m->l2_len);
 	piece = (struct rte_ipv6_fragment_ext *)(ip + 1);
 	ip->payload_len = rte_cpu_to_be_16((uint16_t)whole);

@@ -1,4 +1,4 @@
-/* The hash of Bob Jenkins, lookup3 (in the public domain), as DPDK numbers its parts. */
+/* Bob Jenkins's hash lookup3 (public domain), with DPDK's order of parts. */
 #ifndef SLOWPATH_DPDK_JHASH_H
 #define SLOWPATH_DPDK_JHASH_H
 #include <rte_common.h>

@@ -1,4 +1,4 @@
-/* As rte_eal.h. */
+/* See rte_eal.h. */
 #ifndef SLOWPATH_DPDK_LAUNCH_H
 #define SLOWPATH_DPDK_LAUNCH_H
 #include <rte_eal.h>

@@ -1,4 +1,4 @@
-/* There is one core. */
+/* A run has one core. */
 #ifndef SLOWPATH_DPDK_LCORE_H
 #define SLOWPATH_DPDK_LCORE_H
 #include <rte_common.h>

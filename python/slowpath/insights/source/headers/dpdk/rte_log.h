@@ -1,4 +1,4 @@
-/* Nobody reads what is logged. */
+/* Log messages are discarded. */
 #ifndef SLOWPATH_DPDK_LOG_H
 #define SLOWPATH_DPDK_LOG_H
 #include <rte_common.h>

@@ -1,5 +1,5 @@
-/* Longest prefixes in a row; a look-up compares all that are there, as a card without a unit for it
- * may. Each place that makes a table has its own, of `SLOWPATH_RULES` prefixes at most. */
+/* A list of prefixes; a lookup compares all of them, as a card without a TCAM may. Each call site that creates a table
+ * has its own table of at most `SLOWPATH_RULES` prefixes. */
 #ifndef SLOWPATH_DPDK_LPM_H
 #define SLOWPATH_DPDK_LPM_H
 #include <slowpath_prefixes.h>
@@ -14,7 +14,7 @@ struct rte_lpm_config {
 };
 struct rte_lpm {
 	struct {
-		uint32_t ip, mask, next_hop; /* in the order of this machine */
+		uint32_t ip, mask, next_hop; /* in host byte order */
 		uint32_t length;             /* 0: free */
 	} rules[SLOWPATH_RULES];
 	uint32_t most, used;

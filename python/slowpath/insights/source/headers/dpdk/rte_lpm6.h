@@ -1,4 +1,4 @@
-/* As rte_lpm.h, for IPv6. */
+/* Like rte_lpm.h, for IPv6. */
 #ifndef SLOWPATH_DPDK_LPM6_H
 #define SLOWPATH_DPDK_LPM6_H
 #include <slowpath_ipv6.h>
@@ -14,7 +14,7 @@ struct rte_lpm6_config {
 };
 struct rte_lpm6 {
 	struct {
-		uint64_t ip[2], mask[2]; /* as they stand in packets */
+		uint64_t ip[2], mask[2]; /* in network byte order */
 		uint32_t next_hop, length; /* 0: free */
 	} rules[SLOWPATH_RULES];
 	uint32_t most, used;

@@ -1,4 +1,4 @@
-/* Memory that is allocated, which cards do not have: it is told. */
+/* Memory allocation, which cards lack; the report mentions it. */
 #ifndef SLOWPATH_DPDK_MALLOC_H
 #define SLOWPATH_DPDK_MALLOC_H
 #include <rte_common.h>

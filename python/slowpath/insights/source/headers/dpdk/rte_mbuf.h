@@ -1,6 +1,5 @@
-/* Packets as DPDK describes them: each comes in one segment, a buffer with room in front and behind, and may
- * get more. What is in `struct rte_mbuf` is kept beside the packet; members and places are those of DPDK
- * 22.11. */
+/* Packets as DPDK describes them. Each arrives in one segment, a buffer with room in front and behind, and may get more
+ * segments. A card keeps `struct rte_mbuf` outside of the packet; its layout is that of DPDK 22.11. */
 #ifndef SLOWPATH_DPDK_MBUF_H
 #define SLOWPATH_DPDK_MBUF_H
 #include <rte_byteorder.h>
@@ -8,11 +7,11 @@
 #include <rte_mempool.h>
 #include <rte_prefetch.h>
 
-/* Packets that the function makes, and has neither sent nor freed. */
+/* Buffers for packets that the function allocates. */
 #ifndef SLOWPATH_PACKETS
 #define SLOWPATH_PACKETS 256
 #endif
-/* Packets that come take turns, so that some may wait in structures of the function. */
+/* Buffers for arriving packets, used in turn, so that some packets may wait in structures of the function. */
 #ifndef SLOWPATH_TURNS
 #define SLOWPATH_TURNS 1024
 #endif
@@ -150,16 +149,17 @@ SLOWPATH_C SLOWPATH_ONE struct rte_mbuf slowpath_dpdk_mbufs[SLOWPATH_BUFFERS] = 
 SLOWPATH_C SLOWPATH_ONE struct rte_mbuf *slowpath_dpdk_burst[1] = {0};
 SLOWPATH_C SLOWPATH_ONE unsigned slowpath_dpdk_turn = 0;
 SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_sizes[2] = {SLOWPATH_TURNS, SLOWPATH_PACKETS};
-/* 2: nobody has its address any more; 3: nor that of the packet that it is a segment of */
+/* State by buffer: 0 free; 1 in use; 2 unreferenced packet; 3 later segment of an unreferenced packet. */
 SLOWPATH_C SLOWPATH_ONE uint8_t slowpath_dpdk_used[SLOWPATH_BUFFERS] = {0};
-/* Addresses of packets that are gone, as others have their buffers: what these send or free is no mistake of theirs. */
+/* By buffer, references to overwritten packets that the function may still hold; sending or freeing these is not its
+ * mistake. */
 SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_stale[SLOWPATH_BUFFERS] = {0};
-SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_taken[SLOWPATH_BUFFERS] = {0}; /* when: the last one is taken_last */
+SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_taken[SLOWPATH_BUFFERS] = {0}; /* order of taking; last: taken_last */
 SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_taken_last = 0;
-SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_before = 0; /* what was taken until then is of earlier packets */
-SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_made = 0;   /* so many of those that it made are there */
-SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_kept = 0; /* made, lost, and gave up their buffer to others */
-SLOWPATH_C SLOWPATH_ONE uint64_t slowpath_dpdk_stolen = 0; /* the same, though somebody may have them */
+SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_before = 0; /* buffers taken up to this time belong to earlier packets */
+SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_made = 0;   /* allocated packets that still exist */
+SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_kept = 0; /* lost allocated packets whose buffers others got */
+SLOWPATH_C SLOWPATH_ONE uint64_t slowpath_dpdk_stolen = 0; /* like kept, but perhaps still in use */
 SLOWPATH_C SLOWPATH_ONE unsigned char slowpath_dpdk_bytes[SLOWPATH_BUFFERS][SLOWPATH_BUFFER] = {{0}};
 
 #define rte_pktmbuf_mtod_offset(m, type, offset) ((type)((char *)(m)->buf_addr + (m)->data_off + (offset)))
@@ -167,7 +167,7 @@ SLOWPATH_C SLOWPATH_ONE unsigned char slowpath_dpdk_bytes[SLOWPATH_BUFFERS][SLOW
 #define rte_pktmbuf_pkt_len(m) ((m)->pkt_len)
 #define rte_pktmbuf_data_len(m) ((m)->data_len)
 
-/* An empty packet, or 0: there is no buffer left. */
+/* Initialises the first free buffer from `at` on as an empty packet; returns 0 if none is free. */
 SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) struct rte_mbuf *slowpath_dpdk_take(unsigned at)
 {
 	for (; at < SLOWPATH_BUFFERS; at++) {
@@ -189,15 +189,15 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) struct rte_mbuf *slowpath_dpdk
 	return 0;
 }
 
-/* A buffer is free. */
+/* Frees a buffer. */
 SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) void slowpath_dpdk_free(unsigned at)
 {
 	slowpath_dpdk_made -= at >= SLOWPATH_TURNS && slowpath_dpdk_used[at];
 	slowpath_dpdk_used[at] = 0;
 }
 
-/* Ends a packet that nobody has sent or freed, so that another gets its buffer; with the segments behind it, where
- * nobody has these either. */
+/* Ends a packet that was neither sent nor freed, so that its buffer is free; also its further segments, if the function
+ * has no address of them. */
 SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) void slowpath_dpdk_end(unsigned at)
 {
 	struct rte_mbuf *m = &slowpath_dpdk_mbufs[at], *next;
@@ -214,8 +214,8 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) void slowpath_dpdk_end(unsigne
 	} while (m && slowpath_dpdk_used[m - slowpath_dpdk_mbufs] == 3);
 }
 
-/* The same for a packet that is made; where no buffer is left, that of one which is lost, and else of the oldest which
- * was made for an earlier packet. */
+/* Allocates a packet. If no buffer is free, takes the buffer of a lost packet, else the oldest one of an earlier
+ * packet. */
 SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) struct rte_mbuf *slowpath_dpdk_make(void)
 {
 	struct rte_mbuf *m = slowpath_dpdk_take(SLOWPATH_TURNS);
@@ -239,8 +239,8 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) struct rte_mbuf *slowpath_dpdk
 	return slowpath_dpdk_take(oldest);
 }
 
-/* Gives up one of who refer to a segment: whether it was the last. What nobody refers to is gone, so that
- * this is a mistake. */
+/* Drops a reference to a segment; returns true if it was the last. A segment without references is gone, so this is a
+ * mistake. */
 SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) int slowpath_dpdk_gone(struct rte_mbuf *m)
 {
 	if (!m->refcnt) {
@@ -257,7 +257,7 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) int slowpath_dpdk_gone(struct 
 	slowpath_dpdk_free((unsigned)(m - slowpath_dpdk_mbufs));
 	return 1;
 }
-/* The same of a packet, with the segments behind its first one. */
+/* Does the same for a packet and all of its segments. */
 SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) int slowpath_dpdk_all_gone(struct rte_mbuf *m)
 {
 	struct rte_mbuf *next = m->next;
@@ -270,8 +270,7 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) int slowpath_dpdk_all_gone(str
 	return last;
 }
 
-/* What a card's framework does: functions of their own. The first buffers are those of packets that
- * come. */
+/* Functions of a card's framework, which are not inlined. The first buffers are for arriving packets. */
 SLOWPATH_KEPT struct rte_mbuf *rte_pktmbuf_alloc(struct rte_mempool *pool)
 {
 	struct rte_mbuf *m = slowpath_dpdk_make();
@@ -294,7 +293,7 @@ SLOWPATH_KEPT void rte_pktmbuf_free_seg(struct rte_mbuf *m)
 	if (m && slowpath_dpdk_gone(m))
 		slowpath_dpdk_totals.killed++;
 }
-/* All or none. */
+/* Allocates all packets or none. */
 SLOWPATH_INLINE int rte_pktmbuf_alloc_bulk(struct rte_mempool *pool, struct rte_mbuf **packets, unsigned count)
 {
 	unsigned at;
@@ -354,7 +353,7 @@ SLOWPATH_INLINE int rte_pktmbuf_chain(struct rte_mbuf *head, struct rte_mbuf *ta
 	tail->pkt_len = tail->data_len;
 	return 0;
 }
-/* Bytes of a packet, from its segments; there are as many. */
+/* Copies bytes out of the segments of a packet, which must have enough. */
 SLOWPATH_KEPT void rte_pktmbuf_bytes(const struct rte_mbuf *m, uint32_t offset, uint32_t length, char *to)
 {
 	uint32_t here;
@@ -371,7 +370,7 @@ SLOWPATH_KEPT void rte_pktmbuf_bytes(const struct rte_mbuf *m, uint32_t offset, 
 		offset = 0;
 	}
 }
-/* Of several segments one, if there is room for all in the first. */
+/* Merges the segments into the first one, if it has room. */
 SLOWPATH_KEPT int rte_pktmbuf_gathered(struct rte_mbuf *m)
 {
 	struct rte_mbuf *seg = m->next, *next;
@@ -443,7 +442,7 @@ SLOWPATH_INLINE const void *rte_pktmbuf_read(const struct rte_mbuf *m, uint32_t 
 	return copy;
 }
 
-/* A copy with its bytes, as cards have no packets that share them; in one segment. */
+/* Copies a packet with its bytes into one segment, because packets of cards do not share bytes. */
 SLOWPATH_KEPT struct rte_mbuf *rte_pktmbuf_copy(const struct rte_mbuf *m, struct rte_mempool *pool, uint32_t offset,
 						  uint32_t length)
 {
@@ -473,7 +472,7 @@ SLOWPATH_INLINE struct rte_mbuf *rte_pktmbuf_clone(struct rte_mbuf *m, struct rt
 }
 SLOWPATH_INLINE void rte_mbuf_prefetch_part1(struct rte_mbuf *m) { (void)m; }
 SLOWPATH_INLINE void rte_mbuf_prefetch_part2(struct rte_mbuf *m) { (void)m; }
-/* All buffers are of one pool, whatever set-up code asks for. */
+/* All buffers are in one pool, whatever the set-up code requests. */
 SLOWPATH_INLINE struct rte_mempool *rte_pktmbuf_pool_create(const char *name, unsigned count, unsigned cached,
 							    uint16_t beside, uint16_t room, int socket)
 {

@@ -1,4 +1,4 @@
-/* Members and flags of packets that applications name: the next ones that are free. */
+/* Dynamic fields and flags of packets: the next free ones. */
 #ifndef SLOWPATH_DPDK_MBUF_DYN_H
 #define SLOWPATH_DPDK_MBUF_DYN_H
 #include <rte_mbuf.h>
@@ -17,7 +17,7 @@ struct rte_mbuf_dynflag {
 typedef uint64_t rte_mbuf_timestamp_t;
 #define RTE_MBUF_DYNFIELD(m, offset, type) ((type)((uintptr_t)(m) + (offset)))
 SLOWPATH_C SLOWPATH_ONE unsigned slowpath_dpdk_members = offsetof(struct rte_mbuf, dynfield1);
-SLOWPATH_C SLOWPATH_ONE int slowpath_dpdk_flags = 23; /* the first bit that is nobody's */
+SLOWPATH_C SLOWPATH_ONE int slowpath_dpdk_flags = 23; /* first free bit */
 SLOWPATH_KEPT int rte_mbuf_dynfield_register(const struct rte_mbuf_dynfield *asked)
 {
 	size_t at = RTE_ALIGN_CEIL((size_t)slowpath_dpdk_members, asked->align);

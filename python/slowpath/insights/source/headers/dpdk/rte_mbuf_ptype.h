@@ -1,2 +1,2 @@
-/* As rte_mbuf.h. */
+/* See rte_mbuf.h. */
 #include <rte_mbuf.h>

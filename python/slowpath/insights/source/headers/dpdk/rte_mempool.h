@@ -1,4 +1,4 @@
-/* Where packets come from: buffers of the headers. */
+/* The pool of packets: the buffers of these headers. */
 #ifndef SLOWPATH_DPDK_MEMPOOL_H
 #define SLOWPATH_DPDK_MEMPOOL_H
 #include <rte_common.h>

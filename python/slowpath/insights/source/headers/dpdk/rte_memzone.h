@@ -1,4 +1,4 @@
-/* Memory that several processes share, which are none here: declared, not there. */
+/* Memory shared by processes, which a run lacks: declarations without definitions. */
 #ifndef SLOWPATH_DPDK_MEMZONE_H
 #define SLOWPATH_DPDK_MEMZONE_H
 #include <rte_common.h>

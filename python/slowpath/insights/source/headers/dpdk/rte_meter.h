@@ -1,5 +1,5 @@
-/* Meters with two buckets and three colours: srTCM (RFC 2697), trTCM (RFC 2698) and trTCM that lends
- * nothing (RFC 4115). Buckets get a number of tokens each so many cycles; members are those of DPDK 22.11. */
+/* Meters with two buckets and three colours: srTCM (RFC 2697), trTCM (RFC 2698) and the trTCM of RFC 4115. Buckets get
+ * tokens periodically; structures have the layout of DPDK 22.11. */
 #ifndef SLOWPATH_DPDK_METER_H
 #define SLOWPATH_DPDK_METER_H
 #include <rte_common.h>
@@ -7,7 +7,7 @@
 
 enum rte_color { RTE_COLOR_GREEN = 0, RTE_COLOR_YELLOW, RTE_COLOR_RED, RTE_COLORS };
 
-/* Bytes each second, and bytes. */
+/* Rates in bytes per second, and bucket sizes in bytes. */
 struct rte_meter_srtcm_params { uint64_t cir, cbs, ebs; };
 struct rte_meter_trtcm_params { uint64_t cir, pir, cbs, pbs; };
 struct rte_meter_trtcm_rfc4115_params { uint64_t cir, eir, cbs, ebs; };
@@ -23,10 +23,10 @@ struct rte_meter_srtcm { uint64_t time, tc, te; };
 struct rte_meter_trtcm { uint64_t time_tc, time_tp, tc, tp; };
 struct rte_meter_trtcm_rfc4115 { uint64_t time_tc, time_te, tc, te; };
 
-/* Fewest cycles between two times that a bucket gets tokens. */
+/* Minimum number of cycles between two updates of a bucket. */
 #define SLOWPATH_PERIOD 100
 
-/* One token each so many cycles where that is often enough; else as many tokens as make it so. */
+/* Computes the period in cycles for one token; if that is too short, the shortest period and its tokens. */
 SLOWPATH_INLINE void slowpath_dpdk_rate(uint64_t rate, uint64_t *period, uint64_t *tokens)
 {
 	uint64_t hz = rte_get_tsc_hz();
@@ -35,7 +35,7 @@ SLOWPATH_INLINE void slowpath_dpdk_rate(uint64_t rate, uint64_t *period, uint64_
 	*period = rate ? hz * *tokens / rate : SLOWPATH_PERIOD;
 }
 
-/* Whole periods since a moment, which moves on by these. */
+/* Returns the number of whole periods since `*since`, and advances it by them. */
 SLOWPATH_INLINE uint64_t slowpath_dpdk_periods(uint64_t *since, uint64_t now, uint64_t period)
 {
 	uint64_t whole = (now - *since) / period;
@@ -48,7 +48,7 @@ SLOWPATH_INLINE uint64_t slowpath_dpdk_filled(uint64_t had, uint64_t more, uint6
 	return had + more < most ? had + more : most;
 }
 
-/* A packet takes its bytes from the first bucket, else from the second one. */
+/* Takes a packet's bytes from the first bucket, else from the second. */
 SLOWPATH_INLINE enum rte_color slowpath_dpdk_first_or_second(uint64_t *first, uint64_t *second, uint32_t length,
 							     enum rte_color color)
 {
@@ -68,7 +68,7 @@ SLOWPATH_INLINE enum rte_color rte_meter_srtcm_color_aware_check(struct rte_mete
 {
 	uint64_t tokens = m->tc + slowpath_dpdk_periods(&m->time, time, p->cir_period) * p->cir_bytes_per_period;
 
-	/* What does not fit into the first bucket goes into the second. */
+	/* Tokens that do not fit into the first bucket go into the second. */
 	if (tokens > p->cbs) {
 		m->te = slowpath_dpdk_filled(m->te, tokens - p->cbs, p->ebs);
 		tokens = p->cbs;
@@ -108,7 +108,7 @@ SLOWPATH_INLINE enum rte_color rte_meter_trtcm_rfc4115_color_aware_check(struct 
 	return slowpath_dpdk_first_or_second(&m->tc, &m->te, length, color);
 }
 
-/* Who does not look at colours takes all packets for green ones. A meter begins with full buckets. */
+/* Colour-blind meters treat all packets as green. Buckets are full initially. */
 #define SLOWPATH_METER(kind, second, full, wrong, asked) \
 	SLOWPATH_INLINE enum rte_color kind##_color_blind_check(struct kind *m, struct kind##_profile *p, \
 								uint64_t time, uint32_t length) \

@@ -1,4 +1,4 @@
-/* What is in front of a packet's contents. */
+/* Lengths of a packet's headers. */
 #ifndef SLOWPATH_DPDK_NET_H
 #define SLOWPATH_DPDK_NET_H
 #include <rte_ether.h>

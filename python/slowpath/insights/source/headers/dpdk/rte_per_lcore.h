@@ -1,4 +1,4 @@
-/* Variables of each core, of which there is one. */
+/* Per-core variables; a run has one core. */
 #ifndef SLOWPATH_DPDK_PER_LCORE_H
 #define SLOWPATH_DPDK_PER_LCORE_H
 #define RTE_DEFINE_PER_LCORE(type, name) __typeof__(type) per_lcore_##name

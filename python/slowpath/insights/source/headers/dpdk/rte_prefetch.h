@@ -1,4 +1,4 @@
-/* Cards have no caches that could be told. */
+/* Prefetching, which cards without caches ignore. */
 #ifndef SLOWPATH_DPDK_PREFETCH_H
 #define SLOWPATH_DPDK_PREFETCH_H
 #include <rte_common.h>

@@ -1,4 +1,4 @@
-/* The same numbers in each run (xorshift64*). */
+/* The same pseudo-random numbers in each run (xorshift64*). */
 #ifndef SLOWPATH_DPDK_RANDOM_H
 #define SLOWPATH_DPDK_RANDOM_H
 #include <rte_common.h>

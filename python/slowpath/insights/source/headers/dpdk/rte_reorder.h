@@ -1,5 +1,5 @@
-/* Packets in the order of their numbers: a window of these, and behind it what has left the window and is not
- * fetched yet. Each place that makes one has its own, of at most `SLOWPATH_REORDER` numbers. */
+/* Reordering of packets by sequence number: a window of numbers, and the packets that left the window but were not
+ * fetched yet. Each call site that creates a buffer has its own, of at most `SLOWPATH_REORDER` numbers. */
 #ifndef SLOWPATH_DPDK_REORDER_H
 #define SLOWPATH_DPDK_REORDER_H
 #include <rte_errno.h>
@@ -13,10 +13,10 @@ typedef uint32_t rte_reorder_seqn_t;
 SLOWPATH_C SLOWPATH_ONE int rte_reorder_seqn_dynfield_offset = -1;
 
 struct rte_reorder_buffer {
-	uint32_t first; /* number at the beginning of the window */
-	uint32_t head;  /* its place */
+	uint32_t first; /* first sequence number of the window */
+	uint32_t head;  /* its slot */
 	uint32_t size, started;
-	uint32_t behind, fetched; /* how many have left the window, and how many of these were fetched */
+	uint32_t behind, fetched; /* packets that left the window, and how many of these were fetched */
 	struct rte_mbuf *window[SLOWPATH_REORDER], *left[SLOWPATH_REORDER];
 };
 
@@ -50,8 +50,8 @@ SLOWPATH_KEPT struct rte_reorder_buffer *rte_reorder_started(struct rte_reorder_
 	rte_reorder_started(&rte_reorder, name, size); \
 })
 
-/* Takes so many numbers out of the window, and those behind them that need not wait: how many; fewer where what
- * has left the window is not fetched. */
+/* Moves the window by up to `wanted` numbers, and by later packets that need not wait. Returns the number; it is
+ * smaller if packets behind the window were not fetched. */
 SLOWPATH_KEPT uint32_t rte_reorder_move(struct rte_reorder_buffer *buffer, uint32_t wanted)
 {
 	uint32_t mask = buffer->size - 1, moved = 0;
@@ -82,7 +82,7 @@ SLOWPATH_KEPT int rte_reorder_insert(struct rte_reorder_buffer *buffer, struct r
 		buffer->first = *rte_reorder_seqn(m);
 	buffer->started = 1;
 	place = *rte_reorder_seqn(m) - buffer->first;
-	if (place >= 2 * buffer->size) { /* late, or far too early */
+	if (place >= 2 * buffer->size) { /* too late or far too early */
 		rte_errno = ERANGE;
 		return -1;
 	}

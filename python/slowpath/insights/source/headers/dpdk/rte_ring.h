@@ -1,5 +1,4 @@
-/* Pointers in a row, first in, first out. Each place that makes a ring has its own, of
- * `SLOWPATH_RING` places at most. */
+/* A FIFO of pointers. Each call site that creates a ring has its own, of at most `SLOWPATH_RING` slots. */
 #ifndef SLOWPATH_DPDK_RING_H
 #define SLOWPATH_DPDK_RING_H
 #include <rte_common.h>
@@ -14,10 +13,10 @@
 
 struct rte_ring {
 	void *entries[SLOWPATH_RING];
-	uint32_t size, capacity, head, tail; /* head and tail count on */
+	uint32_t size, capacity, head, tail; /* head and tail are not reduced modulo the size */
 };
 
-/* As in DPDK, one place of a power of two stays free; `RING_F_EXACT_SZ`: all that are asked for count. */
+/* As in DPDK, the size is a power of two with one unused slot; with `RING_F_EXACT_SZ`, all `count` slots are usable. */
 SLOWPATH_KEPT struct rte_ring *rte_ring_started(struct rte_ring *ring, unsigned count, unsigned flags)
 {
 	uint32_t size = flags & RING_F_EXACT_SZ ? rte_align32pow2(count + 1) : count;
@@ -65,7 +64,7 @@ SLOWPATH_KEPT unsigned rte_ring_dequeue_burst(struct rte_ring *ring, void **to, 
 		*left = rte_ring_count(ring);
 	return count;
 }
-/* All or none. */
+/* Enqueues all pointers or none. */
 SLOWPATH_INLINE unsigned rte_ring_enqueue_bulk(struct rte_ring *ring, void *const *from, unsigned count, unsigned *room)
 {
 	return rte_ring_enqueue_burst(ring, from, count <= rte_ring_free_count(ring) ? count : 0, room);

@@ -1,4 +1,4 @@
-/* As rte_spinlock.h. */
+/* See rte_spinlock.h. */
 #ifndef SLOWPATH_DPDK_RWLOCK_H
 #define SLOWPATH_DPDK_RWLOCK_H
 #include <rte_common.h>

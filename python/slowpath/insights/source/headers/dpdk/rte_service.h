@@ -1,4 +1,4 @@
-/* As rte_eal.h. */
+/* See rte_eal.h. */
 #ifndef SLOWPATH_DPDK_SERVICE_H
 #define SLOWPATH_DPDK_SERVICE_H
 #include <rte_common.h>

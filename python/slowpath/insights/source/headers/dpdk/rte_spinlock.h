@@ -1,4 +1,4 @@
-/* Locks are free: packets run one after the other. */
+/* Locks, which are always free because packets run one after the other. */
 #ifndef SLOWPATH_DPDK_SPINLOCK_H
 #define SLOWPATH_DPDK_SPINLOCK_H
 #include <rte_pause.h>

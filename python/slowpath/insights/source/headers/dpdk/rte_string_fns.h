@@ -1,4 +1,4 @@
-/* Texts, of which packets have none. */
+/* Functions on strings. */
 #ifndef SLOWPATH_DPDK_STRING_FNS_H
 #define SLOWPATH_DPDK_STRING_FNS_H
 #include <ctype.h>
@@ -13,7 +13,7 @@ SLOWPATH_INLINE size_t rte_strlcpy(char *to, const char *from, size_t size)
 	}
 	return length;
 }
-/* Puts an end behind each part, but the last one that is asked for; how many parts there are. */
+/* Splits a string, except after the last requested part; returns the number of parts. */
 SLOWPATH_INLINE int rte_strsplit(char *text, int length, char **parts, int most, char between)
 {
 	int at, found = 0;

@@ -1,4 +1,4 @@
-/* The hash of Toeplitz, bit by bit, as cards compute it for receive side scaling. */
+/* The Toeplitz hash, bit by bit, as cards compute it for receive side scaling. */
 #ifndef SLOWPATH_DPDK_THASH_H
 #define SLOWPATH_DPDK_THASH_H
 #include <rte_ip.h>
@@ -52,7 +52,7 @@ SLOWPATH_KEPT void rte_thash_load_v6_addrs(const struct rte_ipv6_hdr *orig, unio
 		words[at] = rte_be_to_cpu_32(words[at]);
 	memcpy(&targ->v6, words, sizeof(words));
 }
-/* With a key whose words are in the order of this machine. */
+/* Computes the hash with a key whose words are in host byte order. */
 SLOWPATH_KEPT uint32_t rte_softrss_be(uint32_t *input_tuple, uint32_t input_len, const uint8_t *rss_key)
 {
 	const uint32_t *key = (const uint32_t *)rss_key;
@@ -64,7 +64,7 @@ SLOWPATH_KEPT uint32_t rte_softrss_be(uint32_t *input_tuple, uint32_t input_len,
 				hash ^= (uint32_t)(((uint64_t)key[at] << 32 | key[at + 1]) << bit >> 32);
 	return hash;
 }
-/* With a key as the card has it. */
+/* Computes the hash with a key as the card has it, in network byte order. */
 SLOWPATH_KEPT uint32_t rte_softrss(uint32_t *input_tuple, uint32_t input_len, const uint8_t *rss_key)
 {
 	const uint32_t *key = (const uint32_t *)rss_key;

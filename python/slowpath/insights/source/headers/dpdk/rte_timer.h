@@ -1,5 +1,5 @@
-/* Functions that are called later: those that wait are in a row, the next one first. `rte_timer_manage`
- * calls those whose time has come, which is the time of the packet. */
+/* Timers in a list sorted by expiry. `rte_timer_manage` calls the functions of expired timers; the current time is the
+ * packet's. */
 #ifndef SLOWPATH_DPDK_TIMER_H
 #define SLOWPATH_DPDK_TIMER_H
 #include <rte_common.h>
@@ -25,7 +25,7 @@ struct rte_timer;
 typedef void (*rte_timer_cb_t)(struct rte_timer *timer, void *given);
 struct rte_timer {
 	uint64_t expire;
-	struct rte_timer *sl_next[MAX_SKIPLIST_DEPTH]; /* the first one is used */
+	struct rte_timer *sl_next[MAX_SKIPLIST_DEPTH]; /* only the first link is used */
 	volatile union rte_timer_status status;
 	uint64_t period;
 	rte_timer_cb_t f;
@@ -90,7 +90,8 @@ SLOWPATH_INLINE int rte_timer_reset(struct rte_timer *timer, uint64_t ticks, enu
 #define rte_timer_reset_sync(...) ((void)rte_timer_reset(__VA_ARGS__))
 #define rte_timer_stop_sync(timer) ((void)rte_timer_stop(timer))
 
-/* Of those that it calls, one that was neither stopped nor set again waits another period, if it has one. */
+/* Calls the functions of expired timers. A periodic timer that its function neither stops nor sets then waits for
+ * another period. */
 SLOWPATH_KEPT int rte_timer_manage(void)
 {
 	struct rte_timer *due = rte_timer_next, **at = &rte_timer_next, *next;

@@ -1,5 +1,5 @@
-/* Vectors of 16 and 32 bytes as types. Cards have none: code for them is compiled without RTE_ARCH_X86, where
- * applications have another way. */
+/* Types for vectors of 16 and 32 bytes. Cards lack vector units, so RTE_ARCH_X86 is undefined, and applications use
+ * other code. */
 #ifndef SLOWPATH_DPDK_VECT_H
 #define SLOWPATH_DPDK_VECT_H
 #include <rte_config.h>
@@ -26,7 +26,7 @@ SLOWPATH_ELEMENTS(128, 64)
 SLOWPATH_ELEMENTS(256, 64)
 
 typedef long long xmm_t __attribute__((vector_size(16)));
-/* What is used where the compiler knows SSE2, without RTE_ARCH_X86, too. */
+/* Functions that applications use if the compiler knows SSE2, even without RTE_ARCH_X86. */
 #if defined(__SSE2__) && !defined(__EMMINTRIN_H)
 typedef xmm_t __m128i;
 typedef xmm_t slowpath_anywhere __attribute__((aligned(1), may_alias));

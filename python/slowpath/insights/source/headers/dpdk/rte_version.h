@@ -1,4 +1,4 @@
-/* The release whose interface the headers have. */
+/* The DPDK release whose interface these headers have. */
 #ifndef SLOWPATH_DPDK_VERSION_H
 #define SLOWPATH_DPDK_VERSION_H
 #define RTE_VER_YEAR 22

@@ -1,11 +1,11 @@
-/* Packets that come, and what a port says of them; part of rte_mbuf.h. */
+/* Arriving packets, and what a port reports about them; part of rte_mbuf.h. */
 #ifndef SLOWPATH_DPDK_ARRIVING_H
 #define SLOWPATH_DPDK_ARRIVING_H
 #ifndef SLOWPATH_TYPES
-#define SLOWPATH_TYPES 1 /* whether ports know types of packets */
+#define SLOWPATH_TYPES 1 /* 1: ports report packet types */
 #endif
 
-/* The type of a packet (`RTE_PTYPE_`): Ethernet with tags, IPv4 or IPv6, and what is in these. */
+/* Returns the type of a packet (`RTE_PTYPE_`): Ethernet with VLAN tags, IPv4 or IPv6, and the protocol inside. */
 SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) uint32_t slowpath_dpdk_type(const uint8_t *at, uint32_t length)
 {
 	uint32_t type = RTE_PTYPE_L2_ETHER, protocol, tags = 0, header;
@@ -48,18 +48,18 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) uint32_t slowpath_dpdk_type(co
 	return type | (protocol == 17 ? RTE_PTYPE_L4_UDP : protocol == 132 ? RTE_PTYPE_L4_SCTP : 0);
 }
 
-/* Packets that were neither sent nor freed when others got their buffers. */
+/* Packets that were neither sent nor freed when other packets got their buffers. */
 SLOWPATH_C SLOWPATH_ONE uint64_t slowpath_dpdk_overwritten = 0;
 
-/* Where packets come one by one: says of each buffer whether anybody has the address of what is in it (1), or only of
- * a packet that it is a segment of, and that nobody has (2). */
+/* Callback for functions that get packets one by one. Stores for each buffer 1 if a structure refers to its packet, 2
+ * if it is a later segment of an unreferenced packet, else 0. */
 SLOWPATH_C SLOWPATH_ONE int32_t (*slowpath_dpdk_seek)(uint8_t *there) = 0;
 SLOWPATH_C SLOWPATH_ONE uint8_t slowpath_dpdk_there[SLOWPATH_BUFFERS] = {0};
-SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_sought = 0; /* so many packets ago */
-SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_given_up = 1; /* nobody had them then */
+SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_sought = 0; /* packets since the last call of `seek` */
+SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_given_up = 1; /* packets that it found to be unreferenced */
 
-/* The next turn whose packet is gone (0), or that nobody has (2), or (1) that was there before the ones which come
- * now; SLOWPATH_TURNS: there is none. */
+/* Returns the next buffer whose packet is gone (which: 0), unreferenced (2), or from an earlier burst (1);
+ * SLOWPATH_TURNS if there is none. */
 SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) unsigned slowpath_dpdk_next(unsigned which)
 {
 	unsigned tries, at = slowpath_dpdk_turn;
@@ -74,8 +74,8 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) unsigned slowpath_dpdk_next(un
 	return SLOWPATH_TURNS;
 }
 
-/* Marks buffers whose packets nobody has: these were given back, or are lost. No function runs now, so that all that
- * it has is in its structures. Looking there takes its time, so that it is not done for each packet. */
+/* Marks buffers with unreferenced packets: the function returned or lost them. No function runs now, so all its
+ * references are in its structures. The search is slow, so it does not run for each packet. */
 SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) void slowpath_dpdk_look(int is_full)
 {
 	unsigned at, is_due = slowpath_dpdk_sought++ >= SLOWPATH_TURNS / 16;
@@ -92,7 +92,7 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) void slowpath_dpdk_look(int is
 	}
 }
 
-/* A buffer for what comes: of a packet that is gone, else of one that nobody has, else of the oldest. */
+/* Returns a buffer for an arriving packet: one whose packet is gone, else an unreferenced one, else the oldest. */
 SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) unsigned slowpath_dpdk_room(void)
 {
 	unsigned at = slowpath_dpdk_next(0);
@@ -114,7 +114,7 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) unsigned slowpath_dpdk_room(vo
 	return at;
 }
 
-/* The next packet of the trace, with what a port says of it. */
+/* Delivers the next packet of the trace, with what a port reports about it. */
 SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) void *slowpath_dpdk_arrive(const unsigned char *bytes, uint32_t captured,
 									   uint32_t length, uint64_t now,
 									   uint32_t strip)
@@ -135,7 +135,7 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) void *slowpath_dpdk_arrive(con
 	return m;
 }
 
-/* When packets are done: gives those that it made and lost, and whose buffers others have now. */
+/* Called after a packet: returns how many allocated packets were lost since the last call. */
 SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) uint32_t slowpath_dpdk_left(void)
 {
 	uint32_t left = slowpath_dpdk_kept;

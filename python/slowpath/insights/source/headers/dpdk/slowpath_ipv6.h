@@ -1,4 +1,4 @@
-/* An address of IPv6, as DPDK passes it and as packets have it: a structure since 24.11, bytes before. */
+/* An IPv6 address as DPDK passes it and as packets have it: a structure since 24.11, a byte array before. */
 #ifndef SLOWPATH_DPDK_IPV6_H
 #define SLOWPATH_DPDK_IPV6_H
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* What all tables of prefixes have (rte_lpm.h, rte_lpm6.h, rte_fib.h, rte_fib6.h): prefixes in a row, each once.
- * A rule whose length is 0 is free; new ones take the first free place. */
+/* Common code for tables of prefixes (rte_lpm.h, rte_lpm6.h, rte_fib.h, rte_fib6.h): a list of different prefixes. A
+ * rule with length 0 is free; a new rule takes the first free one. */
 #ifndef SLOWPATH_DPDK_PREFIXES_H
 #define SLOWPATH_DPDK_PREFIXES_H
 #include <rte_common.h>
@@ -10,8 +10,8 @@
 #define SLOWPATH_RULES 1024
 #endif
 
-/* Of a table: which rule is that prefix, and where it is or may be put; `used` and `most` where there is none.
- * `address` is how one is passed, and `under` says whether one is under a rule. */
+/* Functions of a table that find a rule by its prefix, and a free rule; they return `used` or `most` if there is none.
+ * `address` declares an address, and `under` tests whether a rule's prefix contains it. */
 #define SLOWPATH_PREFIXES(table, address, under) \
 	SLOWPATH_KEPT uint32_t table##_find_rule(const struct table *prefixes, address, uint32_t length) \
 	{ \
@@ -34,14 +34,14 @@
 		return at; \
 	}
 
-/* Of IPv4, in the order of this machine. */
+/* Test for IPv4 addresses in host byte order. */
 #define SLOWPATH_UNDER(rule, address) ((((address) ^ (rule).ip) & (rule).mask) == 0)
 #define SLOWPATH_MASK(bits) ((uint32_t)(UINT64_C(0xffffffff) << (32 - (bits))))
 
-/* Of IPv6, as it stands in packets. */
+/* Test for IPv6 addresses in network byte order. */
 #define SLOWPATH_UNDER6(rule, address) \
 	(((((address)[0] ^ (rule).ip[0]) & (rule).mask[0]) | (((address)[1] ^ (rule).ip[1]) & (rule).mask[1])) == 0)
-/* A mask of so many bits, at most 64. */
+/* Returns a mask of `bits` bits, at most 64. */
 SLOWPATH_INLINE uint64_t slowpath_dpdk_mask(uint32_t bits)
 {
 	return bits ? __builtin_bswap64(UINT64_MAX << (64 - bits)) : 0;

@@ -1,6 +1,6 @@
-/* What engines of a card do, for functions that follow the advice to let them. Over a trace, the
- * results are right; what it takes to make them is in no count, because no core does it. The call is
- * an instruction of who calls, and how often it is made is told. */
+/* Work that hardware engines of a card can do, for functions that follow slowpath's advice. Runs
+ * over traces compute correct results. Counts do not include the work, because no core does it;
+ * they include the call as one instruction of the caller, and a note has the number of calls. */
 #ifndef SLOWPATH_NIC_ENGINE_H
 #define SLOWPATH_NIC_ENGINE_H
 #include <stdint.h>
@@ -8,7 +8,7 @@
 
 #define NIC_ENGINE static __attribute__((noinline, unused))
 
-/* A sum that is folded and complemented. */
+/* Folds and complements a sum. */
 static inline __attribute__((always_inline)) uint16_t nic_checksum_of(uint64_t sum)
 {
 	while (sum >> 16)
@@ -16,7 +16,7 @@ static inline __attribute__((always_inline)) uint16_t nic_checksum_of(uint64_t s
 	return (uint16_t)~sum;
 }
 
-/* The internet checksum of so many bytes (RFC 1071), as it stands in memory. */
+/* Returns the internet checksum of `length` bytes (RFC 1071) in memory order. */
 NIC_ENGINE uint16_t nic_engine_checksum(const void *data, uint32_t length)
 {
 	const unsigned char *bytes = (const unsigned char *)data;
@@ -38,8 +38,8 @@ NIC_ENGINE uint16_t nic_engine_checksum(const void *data, uint32_t length)
 	return nic_checksum_of(sum);
 }
 
-/* Corrects a checksum for 32 bits of its data that have changed (RFC 1624, equation 3); all three as
- * they stand in memory. */
+/* Updates a checksum after 32 bits of its data changed (RFC 1624, equation 3); all values are in
+ * memory order. */
 NIC_ENGINE void nic_engine_correct_checksum(uint16_t *checksum, uint32_t before, uint32_t after)
 {
 	uint64_t sum = (uint16_t)~*checksum;

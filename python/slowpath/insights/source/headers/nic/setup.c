@@ -1,4 +1,4 @@
-/* Behind a source, which is included in front: the code of --setup. */
+/* The code of --setup; clang includes the source in front of it. */
 #ifdef __cplusplus
 extern "C"
 #endif

@@ -1,4 +1,4 @@
-/* How large tables of the headers are that do not say it themselves. */
+/* Default sizes of the headers' tables. */
 #ifndef SLOWPATH_NIC_SIZES_H
 #define SLOWPATH_NIC_SIZES_H
 #ifndef SLOWPATH_BUCKETS

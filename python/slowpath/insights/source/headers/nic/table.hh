@@ -1,5 +1,5 @@
-// A hash table as NICs have them: buckets of a fixed number of slots, nothing allocated. A look-up
-// hashes, and compares the slots of one bucket; an entry that finds no free slot there is refused.
+// A hash table as on NICs: buckets with a fixed number of slots, without allocation. A lookup
+// hashes the key and compares the slots of one bucket; an entry without a free slot is refused.
 #ifndef SLOWPATH_NIC_TABLE_HH
 #define SLOWPATH_NIC_TABLE_HH
 #include <click/glue.hh>
@@ -7,7 +7,7 @@
 
 namespace nic {
 
-// So that all bits of a hash, such as a sum of fields, choose the bucket.
+// Mixes a hash, such as a sum of fields, so that all bits choose the bucket.
 SLOWPATH_INLINE uint32_t spread(uint32_t hash) {
     hash ^= hash >> 16;
     hash *= 0x85ebca6b;
@@ -44,7 +44,7 @@ class Table {
         return 0;
     }
 
-    // The slot of a key that is there already, or a free one that it takes; 0: the bucket is full.
+    // Returns the slot of an existing key, or takes a free slot; 0 if the bucket is full.
     SLOWPATH_KEPT Slot *take(const K &key, bool &fresh) {
         uint32_t hash = hash_of(key);
         Bucket &bucket = _buckets[hash % Buckets];
@@ -68,7 +68,7 @@ class Table {
         return free;
     }
 
-    // The same where callers cannot be told that there is no room: a slot of the bucket is reused.
+    // Does the same for callers that cannot fail: if the bucket is full, reuses one of its slots.
     SLOWPATH_KEPT Slot *force(const K &key, bool &fresh) {
         Slot *found = take(key, fresh);
         if (found)
@@ -81,7 +81,7 @@ class Table {
         return found;
     }
 
-    // Whether the key is new; what finds no free slot is not there afterwards.
+    // Returns true if the key is new and was inserted; without a free slot it is not.
     SLOWPATH_INLINE bool put(const K &key, const V &value) {
         bool fresh;
         Slot *slot = take(key, fresh);
@@ -93,7 +93,8 @@ class Table {
         return fresh;
     }
 
-    // The value of a key that is put there if it is new, whatever has to go for it.
+    // Returns the slot of a key; a new key is inserted with `value`, if necessary in place of
+    // another one.
     SLOWPATH_INLINE Slot *forced(const K &key, const V &value) {
         bool fresh;
         Slot *slot = force(key, fresh);
@@ -124,7 +125,7 @@ class Table {
     SLOWPATH_INLINE size_t size() const { return _size; }
     SLOWPATH_INLINE Slot &slot(unsigned at) { return _buckets[at / Slots].slots[at % Slots]; }
 
-    // The first slot in use from a number on.
+    // Returns the index of the first used slot from `at` on.
     unsigned used(unsigned at) {
         while (at < Buckets * Slots && slot(at).tag == 0)
             at++;

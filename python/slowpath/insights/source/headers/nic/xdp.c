@@ -1,6 +1,6 @@
-/* What helpers of the kernel do for XDP programs that run here, on tables as NICs have them: buckets
- * of a fixed number of slots, all of them there from the start. What is in `slowpath_xdp_` is no work
- * of the card. Sources: bpf-helpers(7), and the kernel's documentation of maps (Documentation/bpf). */
+/* The kernel's helpers for XDP programs that run here, on tables as on NICs: buckets with a fixed
+ * number of preallocated slots. Functions with the prefix `slowpath_xdp_` do not count as work of
+ * the card. Sources: bpf-helpers(7), and the kernel's documentation of maps (Documentation/bpf). */
 #include <setjmp.h>
 #include <stdint.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #define MOST_JUMPS 33
 #define MOST_TURNS (1 << 23)
 
-/* Numbers: macros of trace/xdp_sources.py. */
+/* Map types, from macros that trace/xdp_sources.py defines. */
 enum {
 	HASH = BPF_MAP_TYPE_HASH,
 	ARRAY = BPF_MAP_TYPE_ARRAY,
@@ -31,22 +31,22 @@ enum {
 };
 enum { ANY, NEW, EXISTING, LOCKED = 4 };
 
-/* What a map of the source is; written before the first packet (trace/xdp_memory.py). */
+/* Description of a map, written before the first packet (trace/xdp_memory.py). */
 struct map {
 	uint32_t kind, key_size, value_size, entries;
-	uint32_t buckets, slots, stride, key_at, value_at; /* of a bloom filter, buckets: hashes */
-	uint32_t used; /* entries in it; of a trie, slots that were ever taken */
+	uint32_t buckets, slots, stride, key_at, value_at; /* bloom filter: buckets are hashes */
+	uint32_t used; /* used entries; for a trie, slots that were used at least once */
 	unsigned char *data;
 	uint64_t size;
-	uint64_t head; /* where the next record of a ring, or element of a queue, goes */
-	uint64_t found, missed; /* tail calls with a program; these, or look-ups, with nothing */
+	uint64_t head; /* slot for the next record of a ring or element of a queue */
+	uint64_t found, missed; /* tail calls with a program; tail calls or lookups without a result */
 };
 
-/* The context of a program, and what only the kernel knows of it. */
+/* The context of a program, and values that only the kernel knows. */
 struct frame {
 	uint32_t data, data_end, data_meta, ingress_ifindex, rx_queue_index, egress_ifindex;
-	uint32_t low; /* the first byte that a header may have */
-	uint32_t room; /* bytes that may still come behind the packet */
+	uint32_t low; /* lowest address for a header that the program adds */
+	uint32_t room; /* bytes that the program may append */
 };
 
 struct {
@@ -76,7 +76,7 @@ static uint32_t *tag_of(const struct map *map, uint64_t slot)
 	return (uint32_t *)(map->data + slot * map->stride);
 }
 
-/* The slot of a key, and a free one of its bucket; 0: there is none. */
+/* Returns the slot of a key, or 0; `*free` is a free slot of its bucket, or 0. */
 static uint32_t *find(const struct map *map, const void *key, uint32_t hash, uint32_t **free)
 {
 	uint64_t first = (uint64_t)(hash % map->buckets) * map->slots;
@@ -94,7 +94,7 @@ static uint32_t *find(const struct map *map, const void *key, uint32_t hash, uin
 	return 0;
 }
 
-/* Whether so many bits are the same. */
+/* Returns true if the first `bits` bits are equal. */
 static int same(const unsigned char *one, const unsigned char *other, uint32_t bits)
 {
 	uint32_t at;
@@ -113,13 +113,13 @@ static uint32_t length_of(const void *key)
 	return bits;
 }
 
-/* Whether a prefix has more bits than addresses of the trie. */
+/* Returns true if a prefix is longer than the addresses of the trie. */
 static int too_long(const struct map *map, const void *key)
 {
 	return length_of(key) > 8 * (map->key_size - 4);
 }
 
-/* The entry with exactly this prefix, and a free one. All entries are looked at, one by one. */
+/* Returns the entry with exactly this prefix, and a free one; compares all entries. */
 static uint32_t *find_prefix(const struct map *map, const unsigned char *key, uint32_t **free)
 {
 	uint32_t at, bits = length_of(key);
@@ -162,7 +162,7 @@ static void *longest(const struct map *map, const unsigned char *key)
 	return found;
 }
 
-/* The map that a slot of a map of maps holds. */
+/* Returns the map in a slot of a map of maps. */
 static struct map *held(const void *slot)
 {
 	struct map *map = 0;
@@ -172,7 +172,7 @@ static struct map *held(const void *slot)
 	return map;
 }
 
-/* Devices, CPUs or sockets, by number: none where nobody has put any there. */
+/* Returns the entry of a device, CPU or socket number; 0 if the number has none. */
 static void *port(const struct map *map, const void *key)
 {
 	uint32_t index;
@@ -275,8 +275,8 @@ WORK long bpf_map_update_elem(struct map *map, const void *key, const void *valu
 		return 0;
 	}
 	if (map->kind == LRU && (!free || map->used >= map->entries)) {
-		/* The last entry of the bucket goes, also where the map has as many as it may before
-		 * all slots are taken: it is no multiple of a bucket. */
+		/* Evicts the last used entry of the bucket. A map may reach its limit before all
+		 * slots are used, if the limit is no multiple of a bucket. */
 		slowpath_xdp_totals.evicted++;
 		at = map->slots - 1;
 		LOOP while (at && !*tag_of(map, (uint64_t)(hash % map->buckets) * map->slots + at))
@@ -318,8 +318,7 @@ WORK void *bpf_map_lookup_percpu_elem(struct map *map, const void *key, uint32_t
 
 static uint32_t turned(uint32_t word, int by) { return word << by | word >> (32 - by); }
 
-/* The kernel's `jhash` (include/linux/jhash.h: Jenkins's lookup3), of words of a little-endian
- * machine. */
+/* The kernel's `jhash` (include/linux/jhash.h: Jenkins's lookup3), for little-endian words. */
 static uint32_t jhash(const unsigned char *key, uint32_t size, uint32_t seed)
 {
 	uint32_t a, b, c, words[3];
@@ -353,8 +352,8 @@ static uint32_t jhash(const unsigned char *key, uint32_t size, uint32_t seed)
 	return (c ^ b) - turned(b, 24);
 }
 
-/* The bit of a bloom filter that a value has by one of its hashes, as a filter without a random seed
- * has it (`BPF_F_ZERO_SEED`; kernel/bpf/bloom_filter.c). */
+/* Returns the bit of a bloom filter for hash `number` of a value, as in a filter without a random
+ * seed (`BPF_F_ZERO_SEED`; kernel/bpf/bloom_filter.c). */
 static uint32_t bit_of(const struct map *map, const void *value, uint32_t number)
 {
 	return jhash(value, map->value_size, number) & (uint32_t)(map->size * 8 - 1);
@@ -388,7 +387,7 @@ static long marked(struct map *map, const void *value)
 	return 0;
 }
 
-/* The element that comes out next; 0: there is none. */
+/* Returns the element that the queue or stack returns next; 0 if it is empty. */
 static unsigned char *front(const struct map *map)
 {
 	uint64_t back = map->kind == STACK ? 1 : map->used;
@@ -406,7 +405,7 @@ WORK long bpf_map_push_elem(struct map *map, const void *value, uint64_t flags)
 		return INVALID;
 	if (map->used == map->entries && flags != EXISTING)
 		return TOO_BIG;
-	/* Where all are taken, this is where the oldest one is. */
+	/* In a full queue, this slot has the oldest element. */
 	memcpy(map->data + map->head * map->stride, value, map->value_size);
 	map->head = (map->head + 1) % map->entries;
 	map->used += map->used < map->entries;
@@ -443,7 +442,7 @@ WORK long bpf_map_pop_elem(struct map *map, void *value)
 	return 0;
 }
 
-/* Callbacks return 0 to go on and 1 to stop; the verifier takes no other. */
+/* Callbacks return 0 to continue or 1 to stop; the verifier rejects other values. */
 WORK long bpf_loop(uint32_t turns, int (*turn)(uint64_t, void *), void *context, uint64_t flags)
 {
 	uint32_t at;
@@ -458,7 +457,7 @@ WORK long bpf_loop(uint32_t turns, int (*turn)(uint64_t, void *), void *context,
 	return at;
 }
 
-/* `struct bpf_iter_num`, as the kernel has it (kernel/bpf/bpf_iter.c). */
+/* `struct bpf_iter_num` of the kernel (kernel/bpf/bpf_iter.c). */
 struct numbers {
 	int now, end;
 };
@@ -512,7 +511,8 @@ WORK long bpf_for_each_map_elem(struct map *map,
 	return visited;
 }
 
-/* Where a record of a ring begins: who reads it keeps up, so there is always room. */
+/* Returns the start of a record. The ring always has room, because its reader is assumed to keep
+ * up. */
 WORK void *bpf_ringbuf_reserve(struct map *ring, uint64_t size, uint64_t flags)
 {
 	uint64_t at;
@@ -575,7 +575,7 @@ WORK long bpf_redirect_map(struct map *map, uint32_t key, uint64_t flags)
 	return flags & 8 || bpf_map_lookup_elem(map, &key) ? 4 : flags & 3;
 }
 
-/* The difference of sums, folded to 16 bits, as kernels since 6.13 give it. */
+/* Returns the difference of two sums, folded to 16 bits as in kernels since 6.13. */
 WORK int64_t bpf_csum_diff(const void *from, uint32_t before, const void *to, uint32_t after,
 			   uint32_t seed)
 {
@@ -600,7 +600,7 @@ WORK int64_t bpf_csum_diff(const void *from, uint32_t before, const void *to, ui
 
 static void *bytes(uint32_t address) { return (void *)(uintptr_t)address; }
 
-/* The packet ends where nobody may read on, so it is the packet that moves. */
+/* Moves the packet instead of its end, because memory behind the end is protected. */
 __attribute__((noinline)) static void slowpath_xdp_move(struct frame *frame, int by)
 {
 	uint32_t size = frame->data_end - frame->data_meta - (by < 0 ? -by : 0);
@@ -673,11 +673,11 @@ WORK long bpf_xdp_store_bytes(struct frame *frame, uint32_t at, const void *from
 
 typedef int program(struct frame *frame);
 
-/* `_setjmp` and `longjmp`, which nobody else may call (sandbox/externals.py). */
+/* `_setjmp` and `longjmp`, which sources may not call (sandbox/externals.py). */
 __attribute__((returns_twice)) int slowpath_xdp_mark(jmp_buf here);
 __attribute__((noreturn)) void slowpath_xdp_return(jmp_buf there, int result);
 
-/* Where a program comes back to that takes the place of another one, or of a function. */
+/* Where execution continues after a program that replaced another program, or a function. */
 struct back {
 	jmp_buf here;
 	struct back *before;
@@ -686,10 +686,10 @@ _Static_assert(sizeof(struct back) <= 1024, "trace/xdp_host_ir.py makes more roo
 
 static struct back *slowpath_xdp_back;
 static struct frame *slowpath_xdp_frame;
-static program *volatile slowpath_xdp_next; /* read again after each jump */
+static program *volatile slowpath_xdp_next; /* volatile: read again after each jump */
 static uint32_t slowpath_xdp_jumps;
 
-/* Before and after a function that calls programs last (trace/xdp_host_ir.py). */
+/* Called before and after a function with tail calls (trace/xdp_host_ir.py). */
 __attribute__((used)) void slowpath_xdp_enter(struct back *back)
 {
 	back->before = slowpath_xdp_back;
@@ -698,11 +698,10 @@ __attribute__((used)) void slowpath_xdp_enter(struct back *back)
 
 __attribute__((used)) void slowpath_xdp_leave(struct back *back) { slowpath_xdp_back = back->before; }
 
-/* The program that was called last. */
+/* Runs the target of the last tail call. */
 __attribute__((used)) int slowpath_xdp_follow(void) { return slowpath_xdp_next(slowpath_xdp_frame); }
 
-/* A program, and those that it calls last, one after the other: nothing of a program is left when the
- * next one begins. */
+/* Runs a program, then the targets of its tail calls, each with an empty stack. */
 __attribute__((used)) int slowpath_xdp_run(program *first, struct frame *frame)
 {
 	struct back back = {.before = 0};
@@ -723,7 +722,7 @@ __attribute__((noinline, noreturn)) static void slowpath_xdp_jump(struct map *ma
 	slowpath_xdp_return(slowpath_xdp_back->here, 1);
 }
 
-/* Goes on behind the call where there is no such program. */
+/* Continues after the call if the slot has no program. */
 WORK long bpf_tail_call(struct frame *frame, struct map *map, uint32_t index)
 {
 	program *to = 0;
@@ -738,8 +737,8 @@ WORK long bpf_tail_call(struct frame *frame, struct map *map, uint32_t index)
 	return NO_ENTRY;
 }
 
-/* Puts an entry that is not there yet into a trie, or a port where it belongs; before the first
- * packet, so that it need not be looked for. */
+/* Inserts a new entry into a trie, or a port at its number, before the first packet; it does not
+ * search for an existing entry. */
 __attribute__((used)) long slowpath_xdp_add(struct map *map, const void *key, const void *value)
 {
 	uint32_t at = map->used;

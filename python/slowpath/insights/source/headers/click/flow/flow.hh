@@ -1,4 +1,4 @@
-// What FastClick's flow managers keep of the flow at hand.
+// State of the current flow, as FastClick's flow managers keep it.
 #ifndef SLOWPATH_CLICK_FLOW_FLOW_HH
 #define SLOWPATH_CLICK_FLOW_FLOW_HH
 #include <click/element.hh>
@@ -23,7 +23,7 @@ struct FlowReleaseChain {
     void *previous_thunk;
 };
 
-// No flow ends in a run.
+// Flows never end in a run.
 class FlowControlBlock {
   public:
     void acquire(int = 1) {}

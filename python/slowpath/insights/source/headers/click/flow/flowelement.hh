@@ -1,5 +1,5 @@
-// Elements of FastClick with state of each flow. In FastClick, a flow manager in front looks the
-// state up; here each element has a NIC's table of its own for it, by addresses and ports.
+// Elements of FastClick with state per flow. In FastClick, an earlier flow manager looks up the
+// state; here each element has its own NIC table, by addresses and ports.
 #ifndef SLOWPATH_CLICK_FLOW_FLOWELEMENT_HH
 #define SLOWPATH_CLICK_FLOW_FLOWELEMENT_HH
 #include <click/batchelement.hh>
@@ -28,7 +28,7 @@ class VirtualFlowSpaceElement : public FlowElement {
     void fcb_remove_release_fnt(FlowReleaseChain *, SubFlowRealeaseFnt) {}
 
   protected:
-    // Addresses and ports of TCP and UDP; one flow for everything else.
+    // Returns addresses and ports for TCP and UDP; all other packets belong to one flow.
     static IPFlowID slowpath_flow(Packet *p) {
         if (!p->has_network_header())
             return IPFlowID();
@@ -39,7 +39,7 @@ class VirtualFlowSpaceElement : public FlowElement {
     }
 };
 
-// State of a new flow: zeros, whatever its constructor leaves.
+// State of a new flow: zeros, whatever its constructor does.
 template <class T> struct slowpath_click_zeros {
     alignas(T) unsigned char bytes[sizeof(T)];
     SLOWPATH_INLINE const T &value() const { return *(const T *) bytes; }
@@ -72,7 +72,7 @@ template <class T, int Index> class FlowSharedBufferElement : public FlowSpaceEl
     class FlowSharedBuffer##name##Element : public FlowSharedBufferElement<type, index> {}
 DefineFlowSharedBuffer(Paint, int, 0);
 
-// State of flows that the class T begins with new_flow(), and ends with close_flow().
+// An element with state per flow; its new_flow() initialises the state, and close_flow() ends it.
 template <class E, class T, class Checker = void>
 class FlowStateElement : public VirtualFlowSpaceElement {
     struct State {

@@ -1,4 +1,4 @@
-// Names of addresses: there are none.
+// Names of addresses; none are defined.
 #ifndef SLOWPATH_CLICK_STANDARD_ADDRESSINFO_HH
 #define SLOWPATH_CLICK_STANDARD_ADDRESSINFO_HH
 #include <click/args.hh>

@@ -1,4 +1,4 @@
-// How packets are aligned: nothing is known.
+// Alignment of packets; it is unknown.
 #ifndef SLOWPATH_CLICK_STANDARD_ALIGNMENTINFO_HH
 #define SLOWPATH_CLICK_STANDARD_ALIGNMENTINFO_HH
 #include <click/element.hh>

@@ -1,4 +1,4 @@
-// How often tasks run; here they never do.
+// Scheduling of tasks, which never run here.
 #ifndef SLOWPATH_CLICK_STANDARD_SCHEDULEINFO_HH
 #define SLOWPATH_CLICK_STANDARD_SCHEDULEINFO_HH
 #include <click/element.hh>

@@ -1,4 +1,4 @@
-// Where the packets of a queue begin and end, in a ring.
+// Head and tail of a queue in a ring.
 #ifndef SLOWPATH_CLICK_STANDARD_STORAGE_HH
 #define SLOWPATH_CLICK_STANDARD_STORAGE_HH
 #include <click/glue.hh>
