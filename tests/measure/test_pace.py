@@ -25,7 +25,7 @@ def test_clock_and_width_are_medians() -> None:
     meter = PaceMeter(additions)
     for _ in range(200):
         meter.read()
-    paced = meter.paced()
+    paced = meter.speed()
     assert paced is not None
     assert paced.clock_hz == pytest.approx(4e9, rel=0.02)
     assert paced.instructions_per_cycle == pytest.approx(4, rel=0.05)
@@ -33,13 +33,13 @@ def test_clock_and_width_are_medians() -> None:
 
 def test_too_few_and_impossible_times_tell_nothing() -> None:
     meter = PaceMeter(lambda _runs: (0.25, 0.0625))
-    assert meter.paced() is None
+    assert meter.speed() is None
     meter.read()
-    assert meter.paced() is None
+    assert meter.speed() is None
     disturbed = PaceMeter(lambda _runs: (0.25, -0.5))
     for _ in range(20):
         disturbed.read()
-    assert disturbed.paced() is None
+    assert disturbed.speed() is None
 
 
 def test_it_is_not_read_more_often_than_needed(monkeypatch: pytest.MonkeyPatch) -> None:

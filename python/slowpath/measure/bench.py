@@ -1,9 +1,9 @@
-"""The running kernel as a test bench, and the speed of its CPU.
+"""The running kernel as a test bench, and a meter of the CPU's speed.
 
-An addition that depends on the previous one takes one clock cycle on all current cores, so its time
-gives the clock frequency. The number of independent additions in the same time gives the share of
-the core that this CPU gets. Another CPU on the same core takes part of that share, but does not
-slow down dependent additions.
+The meter times two kinds of additions. An addition that depends on the previous one takes one clock
+cycle on all current cores, so its time gives the clock frequency. The rate of independent additions
+shows the share of the core that this CPU gets: a second CPU on the core lowers this rate, but does
+not slow down dependent additions.
 """
 
 import math
@@ -19,12 +19,13 @@ from slowpath.core.errors import StoppedError
 from slowpath.measure.sampling import Load, Reference, Sample, SubjectError
 
 TOGETHER = 10
-"""Maximum number of paths attached at the same time. The kernel's dispatcher of XDP programs
-compares the address of a program with those attached. With many of them, the branch predictor fails
-at some of these comparisons, depending on the addresses of the programs. With up to a dozen, an
-empty program takes 82 cycles on the machine of docs/measure.md; with 20 or more, 82 or 102. The
-dispatcher has room for 48 (`BPF_DISPATCHER_MAX`), which other users share; calls of programs
-outside the dispatcher take longer."""
+"""Maximum number of paths attached at the same time.
+
+The kernel's dispatcher of XDP programs compares the address of a program with the addresses of all
+attached programs. If there are many, the branch predictor misses some of these comparisons,
+depending on the addresses. With up to a dozen attached programs, an empty program takes 82 cycles
+on the machine of docs/measure.md; with 20 or more, 82 or 102. The dispatcher has 48 places
+(`BPF_DISPATCHER_MAX`) for all users; calls of programs without a place take longer."""
 
 
 class KernelBench:
@@ -42,10 +43,10 @@ class KernelBench:
         self.net = [case.arrangement == "restored" or case.drained for case in self._cases]
 
     def load(self, part: Sequence[int]) -> Load:
-        """Load paths anew, in another order each time.
+        """Load paths anew, in a different random order each time.
 
-        The kernel finds a program by its address, and the address depends on the order of loading.
-        A changing order avoids favouring one path.
+        The order of loading determines the addresses of programs, and the addresses change the time
+        of a call. A random order avoids favouring one path.
 
         Raises:
             InputError: if the kernel no longer accepts one of the paths.
@@ -57,9 +58,9 @@ class KernelBench:
 
 
 class ColdBench:
-    """A bench for paths that many flows take.
+    """A bench that times paths with the packets of many flows.
 
-    Each path is followed by an empty program that gets the same packets from the same table.
+    Subject 2n is path n, and subject 2n + 1 an empty program with the same packets.
     """
 
     def __init__(self, station: kernel.Station, cases: Sequence[kernel.Cold]) -> None:
@@ -141,8 +142,8 @@ class PaceMeter:
         self._rounds += [self._additions(_RUNS) for _ in range(_ROUNDS)]
         self._next = time.monotonic() + _EVERY
 
-    def paced(self) -> CpuSpeed | None:
-        """Return the medians of all readings, or None if they are too few or disturbed.
+    def speed(self) -> CpuSpeed | None:
+        """Return the medians of all readings, or None if there are too few for a result.
 
         The median rather than the best reading describes the conditions of the measurement.
         """

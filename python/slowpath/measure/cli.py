@@ -22,44 +22,44 @@ from slowpath.bounds.flags import (
 from slowpath.core.command import Command, Heading, within
 from slowpath.core.formats import JSON, OUTPUT, Formats
 
-MEASUREMENT = Heading("How to measure")
-TRACE = Heading("Packets of one's own")
-_LOOK = 3.0
-"""Default time limit of the path search in seconds, as there can be very many paths."""
-MODES = ("test-run", "live")
+_MEASUREMENT = Heading("How to measure")
+_TRACE = Heading("Packets of one's own")
+_SEARCH_SECONDS = 3.0
+"""Default time limit of the path search, because programs can have very many paths."""
+_MODES = ("test-run", "live")
 _FORMATS = Formats(
     "slowpath.measure.report_document", table="document_text", json=JSON, csv="document_csv"
 )
 
 
-def _measure(given: Namespace) -> int:
+def _measure(options: Namespace) -> int:
     from slowpath.bounds.options import read_option, read_request
     from slowpath.measure.run import measure
     from slowpath.measure.settings import Settings, parse_gate
 
-    paths, seconds = ("all", _LOOK) if given.paths is None else (given.paths, None)
-    written = written_options(given, given.file)._replace(
+    paths, seconds = ("all", _SEARCH_SECONDS) if options.paths is None else (options.paths, None)
+    written = written_options(options, options.file)._replace(
         target="ebpf",
         metric="instructions",
         paths=paths,
-        deadline=seconds if given.deadline is None else given.deadline,
-        receive=given.receive or "test-run",
+        deadline=seconds if options.deadline is None else options.deadline,
+        receive=options.receive or "test-run",
     )
     settings = Settings(
-        given.paths is None,
-        given.precision / 100,
-        given.seconds,
-        given.cpu,
-        _FORMATS.reporter(given.format),
-        verbose=given.verbose,
-        live=given.batch if given.mode == "live" else None,
-        cache=given.cache,
-        gates=[read_option("--fail-on", parse_gate, text) for text in given.fail_on],
-        pcap=given.pcap,
-        plot=given.plot,
-        stretches=not given.no_stretches,
+        options.paths is None,
+        options.precision / 100,
+        options.seconds,
+        options.cpu,
+        _FORMATS.reporter(options.format),
+        verbose=options.verbose,
+        live=options.batch if options.mode == "live" else None,
+        cache=options.cache,
+        gates=[read_option("--fail-on", parse_gate, text) for text in options.fail_on],
+        pcap=options.pcap,
+        plot=options.plot,
+        stretches=not options.no_stretches,
     )
-    return measure(read_request(given.file, written), settings)
+    return measure(read_request(options.file, written), settings)
 
 
 MEASURE = Command(
@@ -86,40 +86,40 @@ MEASURE = Command(
         SECTION,
         PROG_NAME,
         CFLAGS,
-        MEASUREMENT.option(
+        _MEASUREMENT.option(
             "--paths K",
             "Measure the K slowest paths, by instructions (default: the slowest, the fastest "
             "and some between).",
             type=within(int, 1, 100_000),
         ),
-        MEASUREMENT.option(
+        _MEASUREMENT.option(
             "--precision PERCENT",
             "Measure until the 95%% interval of each time extends at most PERCENT of the "
             "time to either side (default: %(default)s).",
             type=within(float, 0.01, 100),
             default=1.0,
         ),
-        MEASUREMENT.option(
+        _MEASUREMENT.option(
             "--seconds SECONDS",
             "Measure each program for at most this long (default: %(default)s).",
             type=within(float, 0.1, 86_400),
             default=10.0,
         ),
-        MEASUREMENT.option(
+        _MEASUREMENT.option(
             "--mode",
             "Run packets in the kernel's test-run loop, or live, so that their actions are "
             "carried out through virtual devices in a private network namespace (default: "
             "%(default)s).",
-            choices=MODES,
-            default=MODES[0],
+            choices=_MODES,
+            default=_MODES[0],
         ),
-        MEASUREMENT.option(
+        _MEASUREMENT.option(
             "--batch N",
             "Let the kernel send N packets at a time with --mode live (default: %(default)s).",
             type=within(int, 1, 256),
             default=64,
         ),
-        MEASUREMENT.option(
+        _MEASUREMENT.option(
             "--cache",
             "Choose the state of the caches. `hot`: one packet repeatedly. `cold`: also many "
             "flows in turn, whose map entries exceed the caches, for each path with look-ups. "
@@ -128,12 +128,12 @@ MEASURE = Command(
             choices=("hot", "cold", "both"),
             default="both",
         ),
-        MEASUREMENT.flag(
+        _MEASUREMENT.flag(
             "--no-stretches",
             "Skip the breakdown of the slowest path's time, which takes up to 2.5 s per program.",
         ),
-        cpu_option(MEASUREMENT),
-        MEASUREMENT.option(
+        cpu_option(_MEASUREMENT),
+        _MEASUREMENT.option(
             "--fail-on 'ratio > LIMIT'",
             "Fail if the slowest path of the new file takes more than LIMIT times as long as "
             "that of the old one. The whole 95%% interval of the ratio must exceed the limit; if "
@@ -142,13 +142,13 @@ MEASURE = Command(
             action="append",
             default=[],
         ),
-        TRACE.option(
+        _TRACE.option(
             "--pcap FILE",
             "Run the packets of a capture file (pcap or pcapng) through each program, in "
             "order and with the map content that earlier packets leave. Reports the path of each "
             "packet, the time of each path, and the mean cost per packet.",
         ),
-        TRACE.option(
+        _TRACE.option(
             "--plot FILE",
             "Plot the distribution of the times of these packets; FILE ends in .svg or .png. "
             "Requires the extra `models`.",

@@ -1,4 +1,4 @@
-"""Measurement of paths on cold caches."""
+"""Measurement of paths on cold caches, with more flows than fit into the caches."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,12 +13,12 @@ from slowpath.measure.sampling import Measured, ProgressCallbacks, StopCriteria,
 from slowpath.measure.statistics import Estimate, estimate
 
 _LOADS = 3
-"""Minimum number of loads; each fills the maps anew, which takes time."""
-_MUCH = 1.5
-"""Ratio of cold to hot time above which a path is part of the conclusion."""
+"""Minimum number of loads; small, because each load fills the maps anew."""
+_MUCH_LONGER = 1.5
+"""Minimum ratio of cold to hot time at which the conclusion mentions a path."""
 
 
-class _Found(NamedTuple):
+class _ColdCase(NamedTuple):
     path: MeasuredPath
     case: kernel.Cold
 
@@ -34,35 +34,38 @@ def measure_cold(
     program: PreparedProgram,
     cache_bytes: int | None,
     quota: StopCriteria,
-    told: ProgressCallbacks,
+    callbacks: ProgressCallbacks,
 ) -> None:
-    """Measure on cold caches the paths that were measured on hot ones, and store the result."""
-    found: list[_Found] = []
+    """Measure on cold caches the paths that were measured on hot ones, and store the result.
+
+    `cache_bytes` is the size of the last-level cache; None: not known.
+    """
+    found: list[_ColdCase] = []
     rows = [program.record["paths"][number] for number in program.numbers]
     for done, (path, case) in enumerate(zip(rows, program.cases, strict=True)):
         if path["measured_ns"] is None:
             continue
         if cache_bytes is None:
             path["cold_reason"] = "the size of the caches is not known"
-        elif not told.preparing(done, len(rows)):
+        elif not callbacks.preparing(done, len(rows)):
             path["cold_reason"] = "interrupted before it was measured"
         else:
             try:
-                found.append(_Found(path, kernel.find_cold_case(station, case, cache_bytes)))
+                found.append(_ColdCase(path, kernel.find_cold_case(station, case, cache_bytes)))
             except InputError as problem:
                 path["cold_reason"] = problem.reason
     if not found or cache_bytes is None:
         return
     bench = ColdBench(station, [each.case for each in found])
     try:
-        outcome = measure(bench, quota._replace(fewest_loads=_LOADS), told.measuring)
+        outcome = measure(bench, quota._replace(fewest_loads=_LOADS), callbacks.measuring)
     except InputError as problem:
         for each in found:
             each.path["cold_reason"] = problem.reason
         return
     for number, each in enumerate(found):
         cold, empty = outcome.subjects[2 * number : 2 * number + 2]
-        value = _beyond(cold, empty, program.record["baseline_ns"] or 0.0)
+        value = _run_time(cold, empty, program.record["baseline_ns"] or 0.0)
         if value is None:
             each.path["cold_reason"] = outcome.why(2 * number)
         else:
@@ -70,11 +73,11 @@ def measure_cold(
     _conclude(program.record)
 
 
-def _beyond(cold: Measured | None, empty: Measured | None, baseline: float) -> Estimate | None:
-    """Return nanoseconds of a run in the kernel's loop.
+def _run_time(cold: Measured | None, empty: Measured | None, baseline: float) -> Estimate | None:
+    """Return the nanoseconds of a run in the kernel's loop, or None if no load has both times.
 
-    For each load, subtract the time of an empty program with the same packets, and add `baseline`,
-    the time of an empty program in the loop.
+    The time of each load is that of the path, minus an empty program with the same packets, plus
+    `baseline`, an empty program in the loop.
     """
     if cold is None or empty is None:
         return None
@@ -83,8 +86,8 @@ def _beyond(cold: Measured | None, empty: Measured | None, baseline: float) -> E
     return estimate(values) if values else None
 
 
-def _cold(found: _Found, value: Estimate, cache_bytes: int) -> ColdPath:
-    path, case = found
+def _cold(measured: _ColdCase, value: Estimate, cache_bytes: int) -> ColdPath:
+    path, case = measured
     hot, spread = path["measured_ns"] or 0.0, path["spread_ns"] or 0.0
     low, high = value.interval.known
     return {
@@ -102,20 +105,20 @@ def _cold(found: _Found, value: Estimate, cache_bytes: int) -> ColdPath:
 
 
 def _conclude(record: MeasuredProgram) -> None:
-    """Add to the conclusion the path that takes much longer on cold caches, if any."""
+    """Append to the conclusion the path that takes much longer on cold caches, if any."""
     worst: tuple[float, MeasuredPath, ColdPath] | None = None
     for path in record["paths"]:
         cold, hot = path["cold"], path["measured_ns"]
         if cold is None or not hot or not cold["differs"]:
             continue
         factor = cold["measured_ns"] / hot
-        if factor >= _MUCH and (worst is None or factor > worst[0]):
+        if factor >= _MUCH_LONGER and (worst is None or factor > worst[0]):
             worst = factor, path, cold
     if worst is None or record["conclusion"] is None:
         return
     factor, path, cold = worst
-    where = "" if cold["limited"] is not None else " beyond the caches"
+    beyond = "" if cold["limited"] is not None else " beyond the caches"
     record["conclusion"] += (
-        f" With {cold['flows']:,} flows{where}, path {path['rank']} takes {factor:.1f} times as "
+        f" With {cold['flows']:,} flows{beyond}, path {path['rank']} takes {factor:.1f} times as "
         "long."
     )

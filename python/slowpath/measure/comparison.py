@@ -20,14 +20,14 @@ _SAME = "same packet"
 
 
 class Pair(NamedTuple):
-    """A program of the old file and its new version; None if missing."""
+    """Indices of a program among those of the old and of the new file; None: not in the file."""
 
     old: int | None
     new: int | None
 
 
 def pair_programs(old: Sequence[Analysed], new: Sequence[Analysed]) -> list[Pair]:
-    """Pair the programs of two files: by name, or the only ones."""
+    """Pair the programs of two files by name; single programs also if their names differ."""
     if len(old) == len(new) == 1:
         return [Pair(0, 0)]
     names = {analysed.result["program"]: number for number, analysed in enumerate(new)}
@@ -36,17 +36,17 @@ def pair_programs(old: Sequence[Analysed], new: Sequence[Analysed]) -> list[Pair
 
 
 class SamePacket(NamedTuple):
-    """The new program's path for the packet and maps of the old one's slowest path."""
+    """The new program's path for the packet and maps of the old program's slowest path."""
 
     case: kernel.Case | None
-    error: str | None = None  # reason why it cannot be timed
+    error: str | None = None  # reason why the path cannot be timed
     report: str | None = None  # data for a bug report if kernel and interpreter disagree
 
 
 def same_packet(
     station: kernel.Station, old: PreparedProgram, new: Analysed, maps: str | None = None
 ) -> SamePacket:
-    """Run the new program on the packet and the maps of the old one's slowest path.
+    """Run the new program on the packet and the maps of the old program's slowest path.
 
     `maps` is the text of `--maps`.
     """
@@ -69,7 +69,7 @@ def until_decided(
     programs: tuple[PreparedProgram, PreparedProgram],
     decided: Callable[[ComparedPath], bool],
 ) -> StopCriteria:
-    """Return the quota, extended until the slowest paths' comparison is decided."""
+    """Return criteria with the further condition that `decided` is true for the slowest paths."""
 
     def enough(subjects: Sequence[Measured | None]) -> bool:
         return decided(_row("slowest", *_slowest(programs, subjects)))
@@ -80,21 +80,23 @@ def until_decided(
 def _slowest(
     programs: tuple[PreparedProgram, PreparedProgram], subjects: Sequence[Measured | None]
 ) -> tuple[Measured | None, Measured | None]:
-    """Return the slowest path of each program by time; all their paths are the first subjects."""
-    split = len(programs[0].cases)
-    end = split + len(programs[1].cases)
+    """Return the slowest path of each program by time.
+
+    `subjects` starts with the paths of the old program, then those of the new program.
+    """
     old, new = programs
+    split = len(old.cases)
+    end = split + len(new.cases)
     return (
-        _first(_complete(old.cases, subjects[:split])),
-        _first(_complete(new.cases, subjects[split:end])),
+        _longest(_complete(old.cases, subjects[:split])),
+        _longest(_complete(new.cases, subjects[split:end])),
     )
 
 
-def _complete(
-    cases: Sequence[kernel.Case], rows: Sequence[Measured | None]
-) -> list[Measured | None]:
-    """Return the rows, with None for cases with omitted calls."""
-    return [None if case.omitted else row for case, row in zip(cases, rows, strict=True)]
+def _complete(cases: Sequence[kernel.Case], rows: Sequence[Measured | None]) -> list[Measured]:
+    """Return the measured rows, without cases with omitted calls."""
+    pairs = zip(cases, rows, strict=True)
+    return [row for case, row in pairs if row is not None and not case.omitted]
 
 
 def _ratio_of_slowest(
@@ -111,7 +113,7 @@ def compare(
     quota: StopCriteria,
     go_on: Callable[[Progress], bool],
 ) -> ComparedVersions:
-    """Measure two programs in turns, store the times in their records, and compare.
+    """Measure two programs in turns, store the times in their records, and compare them.
 
     Raises:
         InputError: if the kernel no longer accepts a path.
@@ -130,33 +132,26 @@ def compare(
         together.extra[0] if together.extra else None,
     )
     packet["error"], packet["report"] = same.error or packet["error"], same.report
-    paths = [
-        _row("slowest", _first(complete_old), _first(complete_new)),
-        packet,
-        _row("fastest", _last(complete_old), _last(complete_new)),
-    ]
-    compared: ComparedVersions = {
-        "old": _named(old.record),
-        "new": _named(new.record),
-        "paths": paths,
-        "conclusion": _conclusion(paths[0]),
+    slowest = _row("slowest", _longest(complete_old), _longest(complete_new))
+    fastest = _row("fastest", _shortest(complete_old), _shortest(complete_new))
+    return {
+        "old": _label(old.record),
+        "new": _label(new.record),
+        "paths": [slowest, packet, fastest],
+        "conclusion": _conclusion(slowest),
     }
-    return compared
 
 
-def _named(record: MeasuredProgram) -> str:
+def _label(record: MeasuredProgram) -> str:
     return f"{record['file']}:{record['program']}"
 
 
-def _first(rows: Sequence[Measured | None]) -> Measured | None:
-    """Return the slowest row by time."""
-    known = [row for row in rows if row is not None]
-    return max(known, key=lambda row: row.run.value, default=None)
+def _longest(rows: Sequence[Measured]) -> Measured | None:
+    return max(rows, key=lambda row: row.run.value, default=None)
 
 
-def _last(rows: Sequence[Measured | None]) -> Measured | None:
-    known = [row for row in rows if row is not None]
-    return min(known, key=lambda row: row.run.value, default=None)
+def _shortest(rows: Sequence[Measured]) -> Measured | None:
+    return min(rows, key=lambda row: row.run.value, default=None)
 
 
 def _row(path: str, old: Measured | None, new: Measured | None) -> ComparedPath:

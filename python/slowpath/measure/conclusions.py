@@ -12,14 +12,15 @@ from slowpath.measure.documents import (
 )
 from slowpath.measure.sampling import DISTURBED, Outcome
 
-_MUCH = 0.25
-"""Share of disturbed samples above which a warning is given."""
+_MANY_DISTURBED = 0.25
+"""Share of disturbed samples above which the report has a warning."""
 
 
 def conclude(record: MeasuredProgram) -> str | None:
-    """Compare the slowest path with the fastest; None if no path was measured completely.
+    """Return a sentence that compares the slowest path with the fastest.
 
-    Paths with omitted calls are excluded from the comparison, because their times are too short.
+    Paths with omitted calls are excluded, because their times are too short. None: no other path
+    was measured.
     """
     known = [path for path in record["paths"] if _time(path) > 0 and not path["omitted"]]
     if not known:
@@ -27,11 +28,13 @@ def conclude(record: MeasuredProgram) -> str | None:
     by_time = sorted(known, key=_time, reverse=True)
     slowest, fastest = by_time[0], by_time[-1]
     rate = f"{1e3 / _time(slowest):.1f} million packets a second on one core"
+    all_calls = " timed with all its calls" if incomplete(record) else ""
     if slowest is fastest:
-        return f"{_only(record)} takes {_time(slowest):.1f} ns: {rate}."
+        only = "The only path" if all_calls else "The path"
+        return f"{only}{all_calls} takes {_time(slowest):.1f} ns: {rate}."
     factor = _time(slowest) / _time(fastest)
     sentence = (
-        f"{_slowest(record)} takes {factor:.1f} times as long as the fastest: {rate}, "
+        f"The slowest path{all_calls} takes {factor:.1f} times as long as the fastest: {rate}, "
         "without receiving and sending."
     )
     if slowest["rank"] != 1 and record["paths"][0] in known:
@@ -40,14 +43,6 @@ def conclude(record: MeasuredProgram) -> str | None:
             f"{slowest['instructions']}, path 1 {record['paths'][0]['instructions']}."
         )
     return sentence
-
-
-def _only(record: MeasuredProgram) -> str:
-    return "The only path timed with all its calls" if incomplete(record) else "The path"
-
-
-def _slowest(record: MeasuredProgram) -> str:
-    return "The slowest path timed with all its calls" if incomplete(record) else "The slowest path"
 
 
 def incomplete(record: MeasuredProgram) -> list[MeasuredPath]:
@@ -62,8 +57,8 @@ def _time(path: MeasuredPath) -> float:
 def warnings_of(record: MeasuredProgram, outcome: Outcome) -> list[str]:
     """Return warnings about the measurement of a program."""
     found = []
-    quiet, usual = outcome.busy
-    ratio = usual / quiet if quiet > 0 else math.inf  # the overhead of calls exceeded all samples
+    quiet, median = outcome.busy
+    ratio = median / quiet if quiet > 0 else math.inf  # the overhead of calls exceeded all samples
     if outcome.limit > DISTURBED[0]:
         slower = f"a busy loop beside them took up to {outcome.limit:g} times as long"
         if outcome.limit == math.inf:
@@ -73,17 +68,14 @@ def warnings_of(record: MeasuredProgram, outcome: Outcome) -> list[str]:
             f"{ratio:.2f} times), because too few were left otherwise; measure again when "
             "the machine is quiet."
         )
-    elif outcome.samples and outcome.discarded / outcome.samples > _MUCH:
+    elif outcome.samples and outcome.discarded / outcome.samples > _MANY_DISTURBED:
         found.append(
             f"{outcome.discarded / outcome.samples:.0%} of the samples were left out, because a "
             f"busy loop beside them took more than {outcome.limit:g} times as long as undisturbed "
             f"(in the median {ratio:.2f} times): measure again when the machine is quiet."
         )
     if not outcome.precise:
-        found.append(
-            "Not all intervals became as narrow as --precision asks for within --seconds "
-            f"({outcome.seconds:.1f} s)."
-        )
+        found.append(imprecise(outcome.seconds))
     later = [path for path in record["paths"] if path["later"] is not None]
     if later:
         ranks = ", ".join(str(path["rank"]) for path in later)
@@ -106,14 +98,22 @@ def warnings_of(record: MeasuredProgram, outcome: Outcome) -> list[str]:
     return found
 
 
-_USUAL = 0.01
-"""Share of packets without a time above which a remark is given."""
+def imprecise(seconds: float) -> str:
+    """Return the warning that intervals are wider than requested after `seconds`."""
+    return (
+        "Not all intervals became as narrow as --precision asks for within --seconds "
+        f"({seconds:.1f} s)."
+    )
+
+
+_MANY_UNTIMED = 0.01
+"""Share of packets without a time above which the report has a remark."""
 
 
 def conclude_trace(record: MeasuredTrace, *, known: bool) -> str | None:
     """Return the conclusion about a trace, or None if nothing was timed.
 
-    `known` is true if the slowest path from the analysis is the slowest one that exists.
+    `known` is true if no path of the program is slower than the slowest path of the analysis.
     """
     mix, slowest = record["mix"], record["slowest"]
     if mix is None or slowest is None:
@@ -139,7 +139,10 @@ def conclude_trace(record: MeasuredTrace, *, known: bool) -> str | None:
 
 
 def _reached(most: int, bound: int, *, known: bool) -> str:
-    """Explain a trace path with at least as many instructions as the slowest path found."""
+    """Explain why a path of the trace has at least as many instructions as the analysis found.
+
+    `most` is the maximum of the trace, `bound` that of the analysis.
+    """
     if most > bound and known:
         return (
             f"Their slowest has {most} instructions, more than the slowest path of the analysis "
@@ -154,20 +157,20 @@ def _reached(most: int, bound: int, *, known: bool) -> str:
     return "The slowest path is among theirs."
 
 
-def started_with(record: MeasuredTrace) -> str | None:
+def initial_maps(record: MeasuredTrace) -> str | None:
     """Describe the initial content of maps; None if all are as in the object."""
-    given = [(each, each["entries"]) for each in record["maps"]]
-    told = [
-        f"{each['name']} with {entries:,} {'entry' if entries == 1 else 'entries'}"
-        + (f", {each['others']:,} of them made up" if each["others"] else "")
-        for each, entries in given
-        if entries is not None
-    ]
-    if not told:
+    filled, unfilled = list[str](), list[str]()
+    for each in record["maps"]:
+        entries = each["entries"]
+        if entries is None:
+            unfilled.append(each["name"])
+            continue
+        words = f"{each['name']} with {entries:,} {'entry' if entries == 1 else 'entries'}"
+        filled.append(words + (f", {each['others']:,} of them made up" if each["others"] else ""))
+    if not filled:
         return None
-    left = [each["name"] for each, entries in given if entries is None]
-    open_ones = f"; as the object makes them: {', '.join(left)}" if left else ""
-    return f"maps at the start, by --maps: {', '.join(told)}{open_ones}"
+    rest = f"; as the object makes them: {', '.join(unfilled)}" if unfilled else ""
+    return f"maps at the start, by --maps: {', '.join(filled)}{rest}"
 
 
 def notes_of(record: MeasuredTrace, report: TraceReport) -> list[str]:
@@ -204,10 +207,10 @@ def notes_of(record: MeasuredTrace, report: TraceReport) -> list[str]:
     return found
 
 
-def rest_of(record: MeasuredTrace) -> str | None:
-    """Return a remark about packets whose path was not timed."""
+def untimed_packets(record: MeasuredTrace) -> str | None:
+    """Return a remark about packets whose path was not timed, if there are many."""
     mix = record["mix"]
-    if mix is None or mix["share"] > 1 - _USUAL:
+    if mix is None or mix["share"] > 1 - _MANY_UNTIMED:
         return None
     paths = sum(path["measured_ns"] is None for path in record["paths"])
     return (
@@ -221,7 +224,7 @@ def _packets(count: int) -> str:
 
 
 _LARGE_SHARE = 0.25
-"""Share of the time above which a stretch is named in the conclusion."""
+"""Minimum share of the time at which the conclusion names a stretch."""
 
 
 def largest(breakdown: Breakdown) -> list[MeasuredStretch]:
@@ -231,9 +234,9 @@ def largest(breakdown: Breakdown) -> list[MeasuredStretch]:
 
 
 def conclude_where(breakdown: Breakdown) -> str | None:
-    """Name the stretch that takes most of the time.
+    """Return a sentence that names the stretch with most of the time.
 
-    None if no stretch takes significantly more than the others, or if all shares are small.
+    None: no stretch takes significantly more than the others, or all shares are small.
     """
     known = largest(breakdown)
     if not known:
@@ -246,9 +249,9 @@ def conclude_where(breakdown: Breakdown) -> str | None:
     if low is None or low <= 0 or any(low <= (other["high_ns"] or 0.0) for other in others):
         return None
     place = where(first)
-    what = first["call"] or ("code around " + place if place else _instructions(first))
+    stretch = first["call"] or ("code around " + place if place else _instructions(first))
     at = f" at {place}" if first["call"] and place else ""
-    return f"{share:.0%} of the program's time is {what}{at}."
+    return f"{share:.0%} of the program's time is {stretch}{at}."
 
 
 def _instructions(stretch: MeasuredStretch) -> str:

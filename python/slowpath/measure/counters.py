@@ -1,10 +1,11 @@
-"""Event counters of a CPU, and the events between two readings.
+"""Counters of events that can disturb a measurement, and the events between two readings.
 
 Source: proc_stat(5); the kernel's `Documentation/scheduler/sched-stats.rst`,
 `Documentation/admin-guide/cgroup-v2.rst`, `arch/x86/kernel/cpu/mce/therm_throt.c`.
 """
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypedDict
 
@@ -28,12 +29,12 @@ class Ticks(NamedTuple):
     steal: int
 
     def since(self, before: "Ticks") -> "Ticks":
-        """Return the ticks between two readings. Some columns can decrease; these count as 0."""
+        """Return the ticks between two readings; 0 for a column that has decreased."""
         return Ticks(*(max(0, b - a) for a, b in zip(before, self, strict=True)))
 
-    def plus(self, more: "Ticks") -> "Ticks":
+    def plus(self, other: "Ticks") -> "Ticks":
         """Return the sum with other ticks."""
-        return Ticks(*(a + b for a, b in zip(self, more, strict=True)))
+        return Ticks(*(a + b for a, b in zip(self, other, strict=True)))
 
     @property
     def total(self) -> int:
@@ -49,15 +50,15 @@ class Ticks(NamedTuple):
 class Counters(NamedTuple):
     """All counters at one moment; unknown values are None."""
 
-    seconds: float  # of a monotonic clock
-    ticks: Mapping[int, Ticks]  # by CPU
-    interrupts: Mapping[str, int] | None  # of the CPU, by source
-    load: Sequence[float] | None  # averages of 1, 5 and 15 minutes
+    seconds: float  # monotonic clock
+    ticks: Mapping[int, Ticks]  # time of each CPU, by CPU number
+    interrupts: Mapping[str, int] | None  # number of interrupts of the CPU, by source
+    load: Sequence[float] | None  # load averages of 1, 5 and 15 minutes
     frequency_hz: int | None
     throttled: int | None  # number of thermal throttling events of the CPU's core or package
     quota_stops: int | None  # number of times that the control group exhausted its CPU quota
-    voluntary: int | None  # context switches of the thread
-    involuntary: int | None
+    voluntary: int | None  # number of voluntary context switches of the thread
+    involuntary: int | None  # number of involuntary context switches of the thread
     waited_ns: int | None  # time that the thread was runnable while others ran
 
 
@@ -72,39 +73,31 @@ def without_pause(start: Counters, paused: Counters, resumed: Counters) -> Count
         for number, each in start.ticks.items()
         if number in paused.ticks and number in resumed.ticks
     }
+    interrupts, growth = start.interrupts, _growth_by_name(paused.interrupts, resumed.interrupts)
+    if interrupts is not None:
+        interrupts = None if growth is None else Counter(interrupts) + Counter(growth)
+
+    def shifted(start: int | None, paused: int | None, resumed: int | None) -> int | None:
+        growth = _growth(paused, resumed)
+        return None if start is None or growth is None else start + growth
+
     return start._replace(
         seconds=start.seconds + resumed.seconds - paused.seconds,
         ticks=ticks,
-        interrupts=_moved(start.interrupts, paused.interrupts, resumed.interrupts),
-        throttled=_later(start.throttled, paused.throttled, resumed.throttled),
-        quota_stops=_later(start.quota_stops, paused.quota_stops, resumed.quota_stops),
-        voluntary=_later(start.voluntary, paused.voluntary, resumed.voluntary),
-        involuntary=_later(start.involuntary, paused.involuntary, resumed.involuntary),
-        waited_ns=_later(start.waited_ns, paused.waited_ns, resumed.waited_ns),
+        interrupts=interrupts,
+        throttled=shifted(start.throttled, paused.throttled, resumed.throttled),
+        quota_stops=shifted(start.quota_stops, paused.quota_stops, resumed.quota_stops),
+        voluntary=shifted(start.voluntary, paused.voluntary, resumed.voluntary),
+        involuntary=shifted(start.involuntary, paused.involuntary, resumed.involuntary),
+        waited_ns=shifted(start.waited_ns, paused.waited_ns, resumed.waited_ns),
     )
 
 
-def _later(start: int | None, paused: int | None, resumed: int | None) -> int | None:
-    if start is None or paused is None or resumed is None:
-        return None
-    return start + max(0, resumed - paused)
-
-
-def _moved(
-    start: Mapping[str, int] | None,
-    paused: Mapping[str, int] | None,
-    resumed: Mapping[str, int] | None,
-) -> dict[str, int] | None:
-    if start is None or paused is None or resumed is None:
-        return None
-    return {
-        name: start.get(name, 0) + max(0, count - paused.get(name, 0))
-        for name, count in resumed.items()
-    }
-
-
 def read_counters(files: Files, cpu: int, thread: int) -> Counters:
-    """Read the counters of a CPU, and of a thread of this process by its system-wide number."""
+    """Read the counters of a CPU and of a thread of this process.
+
+    `thread` is the system-wide number of the thread.
+    """
     task = f"proc/self/task/{thread}"
     status = files.fields(f"{task}/status")
     schedule = (files.text(f"{task}/schedstat") or "").split()
@@ -152,9 +145,10 @@ def parse_interrupts(text: str, cpu: int) -> dict[str, int] | None:
         count = parse_number(words[column]) if column < len(words) else None
         if count is None or len(words) < len(heads):
             continue  # ERR and MIS are not per CPU
-        said = words[len(heads) :]
-        said = said[-1:] if name.strip().isdecimal() else said
-        found[" ".join([name.strip(), *said])] = count
+        description = words[len(heads) :]
+        if name.strip().isdecimal():  # an interrupt of a device
+            description = description[-1:]
+        found[" ".join([name.strip(), *description])] = count
     return found
 
 
@@ -175,7 +169,7 @@ def _throttled(files: Files, cpu: int) -> int | None:
 
 
 def _quota_stops(files: Files) -> int | None:
-    """Return the quota stops of the process's control group (version 2)."""
+    """Return how often the process's control group (version 2) exhausted its CPU quota."""
     for line in (files.text("proc/self/cgroup") or "").splitlines():
         if line.startswith("0::"):
             group = line.removeprefix("0::").strip("/")
@@ -186,9 +180,8 @@ def _quota_stops(files: Files) -> int | None:
     return None
 
 
-_DECIMALS = 4
-_NAMED = 8
-"""Maximum number of listed interrupt sources."""
+_DECIMALS = 4  # digits after the point of shares
+_SOURCES = 8  # maximum number of listed interrupt sources
 
 
 class CpuTime(TypedDict):
@@ -265,7 +258,7 @@ class RunFacts(TypedDict):
 def between(
     before: Counters, after: Counters, cpu: int, siblings: Sequence[int] | None
 ) -> RunFacts:
-    """Compare two readings of a CPU with these siblings, and return the events between them."""
+    """Return the events between two readings of a CPU; `siblings` are the CPUs of its core."""
     ticks = {
         number: after.ticks[number].since(earlier)
         for number, earlier in before.ticks.items()
@@ -274,7 +267,7 @@ def between(
     core = {cpu, *(siblings or ())}
     busy = {number: share for number, each in ticks.items() if (share := _busy(each)) is not None}
     others = [share for number, share in busy.items() if number not in core]
-    interrupts = _grown(before.interrupts, after.interrupts)
+    interrupts = _growth_by_name(before.interrupts, after.interrupts)
     return {
         "seconds": after.seconds - before.seconds,
         "load_start": None if before.load is None else list(before.load),
@@ -287,32 +280,32 @@ def between(
         ],
         "others_busy": round(sum(others) / len(others), _DECIMALS) if others else None,
         "interrupts": None if interrupts is None else sum(interrupts.values()),
-        "interrupted_by": _most(interrupts or {}),
-        "voluntary_switches": _more(before.voluntary, after.voluntary),
-        "involuntary_switches": _more(before.involuntary, after.involuntary),
-        "waited_ns": _more(before.waited_ns, after.waited_ns),
-        "throttled": _more(before.throttled, after.throttled),
-        "quota_stops": _more(before.quota_stops, after.quota_stops),
+        "interrupted_by": _most_frequent(interrupts or {}),
+        "voluntary_switches": _growth(before.voluntary, after.voluntary),
+        "involuntary_switches": _growth(before.involuntary, after.involuntary),
+        "waited_ns": _growth(before.waited_ns, after.waited_ns),
+        "throttled": _growth(before.throttled, after.throttled),
+        "quota_stops": _growth(before.quota_stops, after.quota_stops),
     }
 
 
-def _more(before: int | None, after: int | None) -> int | None:
+def _growth(before: int | None, after: int | None) -> int | None:
     return None if before is None or after is None else max(0, after - before)
 
 
-def _grown(
+def _growth_by_name(
     before: Mapping[str, int] | None, after: Mapping[str, int] | None
 ) -> dict[str, int] | None:
-    """Return the growth of each counter; a counter that is new in `after` began at 0."""
+    """Return the growth of the counters that have grown; new counters began at 0."""
     if before is None or after is None:
         return None
-    grown = {name: count - before.get(name, 0) for name, count in after.items()}
-    return {name: count for name, count in grown.items() if count > 0}
+    growth = {name: count - before.get(name, 0) for name, count in after.items()}
+    return {name: count for name, count in growth.items() if count > 0}
 
 
-def _most(interrupts: Mapping[str, int]) -> list[Interrupt]:
+def _most_frequent(interrupts: Mapping[str, int]) -> list[Interrupt]:
     ordered = sorted(interrupts.items(), key=lambda each: (-each[1], each[0]))
-    return [{"name": name, "count": count} for name, count in ordered[:_NAMED]]
+    return [{"name": name, "count": count} for name, count in ordered[:_SOURCES]]
 
 
 def _busy(ticks: Ticks) -> float | None:

@@ -20,7 +20,7 @@ _FREQUENCY = 0.02
 _SLOW_CLOCK = 0.1
 """Thresholds, as shares of the time or the frequency, above which a disturbance is reported."""
 _CLOCKS = ("tsc", "kvm-clock", "hyperv_clocksource", "arch_sys_counter", "riscv_clocksource", "xen")
-"""Clocks that are read without leaving the CPU, or nearly so. Others take a microsecond."""
+"""Prefixes of clock sources that the CPU reads fast. Reading others takes a microsecond."""
 _WHOLE_CORE = {"x86_64": 3.0, "AMD64": 3.0}
 """Minimum additions per cycle on a core that one CPU uses alone, by architecture. Cores of servers
 do 4 since Haswell and Zen; two CPUs that share a core get about half each. Absent for architectures
@@ -50,12 +50,12 @@ class Disturbance(TypedDict):
 
 def of(record: Environment) -> list[Disturbance]:
     """Return all disturbances in a record: warnings, then notes."""
-    found = [each for look in _LOOKS for each in look(record)]
+    found = [each for check in _CHECKS for each in check(record)]
     return sorted(found, key=lambda each: each["severity"] == "note")
 
 
 def complain(found: Sequence[Disturbance], *, verbose: bool = False) -> None:
-    """Print warnings, with `verbose` also notes, to standard error."""
+    """Print warnings to standard error; with `verbose`, also notes."""
     for each in found:
         if verbose or each["severity"] == "warning":
             note(f"{each['severity']}: {each['what']} {each['advice']}")
@@ -291,7 +291,7 @@ def _machine(record: Environment) -> Iterator[Disturbance]:
         )
 
 
-_LOOKS: tuple[Callable[[Environment], Iterator[Disturbance]], ...] = (
+_CHECKS: tuple[Callable[[Environment], Iterator[Disturbance]], ...] = (
     _settings,
     _kernel,
     _frequency,

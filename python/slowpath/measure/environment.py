@@ -8,8 +8,8 @@
         ...  # more of the run
     record = watch.end()
 
-Values that cannot be read are null: containers hide files, some kernels lack them, and other
-systems have none. The module `disturbances` derives warnings from this record.
+Values that cannot be read are null: containers hide files, and some kernels and all other systems
+lack them. The module `disturbances` derives warnings from this record.
 """
 
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ class Environment(TypedDict):
 
 
 class Watch:
-    """A run that is being watched; create one with `begin`."""
+    """The environment of a run from its start on; from `begin`."""
 
     def __init__(self, files: Files, cpu: int, thread: int, before: Counters) -> None:
         self._files = files
@@ -85,39 +85,39 @@ class Watch:
     def _read(self) -> Counters:
         return read_counters(self._files, self._cpu, self._thread)
 
-    def end(self, paced: CpuSpeed | None = None) -> Environment:
-        """Return the record of the run; call again after a longer run."""
+    def end(self, speed: CpuSpeed | None = None) -> Environment:
+        """Return the record of the run so far, with the speed of the CPU if it was timed."""
         # Read the counters first: the other reads are not part of the run.
         after = self._read() if self._paused is None else self._paused
-        where, kernel = processor(self._files, self._cpu), kernel_facts(self._files)
+        cpu, kernel = processor(self._files, self._cpu), kernel_facts(self._files)
         return {
             "slowpath": engine.version(),
             "kernel": kernel,
-            "processor": where,
+            "processor": cpu,
             "host": host(self._files, self._cpu),
-            "run": between(self._before, after, self._cpu, where["siblings"]),
-            "pace": None if kernel["bpf"]["jit_enable"] == 0 else _pace(paced),
+            "run": between(self._before, after, self._cpu, cpu["siblings"]),
+            "pace": None if kernel["bpf"]["jit_enable"] == 0 else _pace(speed),
         }
 
 
-def _pace(paced: CpuSpeed | None) -> Pace | None:
-    if paced is None:
+def _pace(speed: CpuSpeed | None) -> Pace | None:
+    if speed is None:
         return None
     return {
-        "clock_hz": paced.clock_hz,
-        "instructions_per_cycle": round(paced.instructions_per_cycle, 2),
+        "clock_hz": speed.clock_hz,
+        "instructions_per_cycle": round(speed.instructions_per_cycle, 2),
     }
 
 
 def begin(cpu: int, *, thread: int | None = None, files: Files | None = None) -> Watch:
-    """Start watching a run on a CPU.
+    """Start to record the environment of a run on a CPU.
 
-    The CPU should have been working already, because its frequency rises under load.
+    The CPU should already be busy, because its frequency rises under load.
 
     Args:
         cpu: Number of the CPU that the run is pinned to.
         thread: System-wide number of the thread that measures; default: the calling thread.
-        files: Files with facts about the machine.
+        files: Files with facts about the machine; default: those of this machine.
     """
     import threading
 

@@ -1,7 +1,7 @@
 """Memory, virtual machine and container of the running kernel, its build and its settings.
 
-The sources of the first are those of systemd-detect-virt (`src/basic/virt.c`), except CPUID, which
-a Python program cannot query.
+Virtual machines and containers are detected like systemd-detect-virt does (`src/basic/virt.c`),
+but without CPUID, which a Python program cannot query.
 """
 
 import re
@@ -78,21 +78,21 @@ def host(files: Files, cpu: int) -> Host:
     return {
         "memory_bytes": parse_size(files.fields("proc/meminfo").get("MemTotal")),
         "nodes": _nodes(files),
-        "virtual": _told(files, name) if flagged is None else flagged,
+        "virtual": _virtual_by_firmware(files, name) if flagged is None else flagged,
         "hypervisor": None if flagged is False else name,
         "container": next(_containers(files), None),
     }
 
 
-def _told(files: Files, name: str | None) -> bool | None:
-    """Return true for a virtual machine by its firmware, if the CPU has no flag for it."""
-    if name is not None:
+def _virtual_by_firmware(files: Files, hypervisor: str | None) -> bool | None:
+    """Return true if the firmware names a hypervisor, or None if there is no such information."""
+    if hypervisor is not None:
         return True
     return False if files.exists(_DMI) or files.exists("proc/device-tree") else None
 
 
 def _hypervisors(files: Files) -> Iterator[str]:
-    """Yield names of the hypervisor, most reliable first."""
+    """Yield names of the hypervisor from all sources, the most reliable source first."""
     product = files.text(f"{_DMI}/product_name") or ""
     if product.endswith(".metal"):
         return  # a bare-metal machine of a cloud provider
@@ -121,8 +121,8 @@ def _containers(files: Files) -> Iterator[str]:
     manager = files.text("run/systemd/container") or files.text("run/host/container-manager")
     if manager:
         yield manager
-    first = files.text("proc/1/environ") or ""
-    for setting in first.split("\0"):
+    environment = files.text("proc/1/environ") or ""
+    for setting in environment.split("\0"):
         name, _, value = setting.partition("=")
         if name == "container" and value:
             yield value
@@ -292,7 +292,7 @@ def _debugging(files: Files, release: str | None) -> list[str] | None:
         config = files.text(f"boot/config-{release}")
     if config is not None:
         return debugging_options(config)
-    # Without a configuration, look for files that these options create.
+    # Without a configuration, look for files that kernels with these options have.
     signs = {"PROVE_LOCKING": "proc/lockdep", "DEBUG_KMEMLEAK": "sys/kernel/debug/kmemleak"}
     found = [option for option, sign in signs.items() if files.exists(sign)]
     return found or None

@@ -1,7 +1,7 @@
-"""Measurement of paths on packets that the kernel forwards.
+"""Measurement of paths on packets that the kernel forwards (live frames).
 
 As in `sampling`, a load is one independent observation, and subjects take turns in random order. A
-busy loop beside each sample shows whether the sample was disturbed.
+busy loop before and after each sample shows whether the sample was disturbed.
 """
 
 import math
@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 from slowpath.core.engine import kernel
 from slowpath.core.errors import InputError, StoppedError
+from slowpath.measure.conclusions import imprecise
 from slowpath.measure.documents import LivePath, MeasuredPath, MeasuredProgram
 from slowpath.measure.programs import PreparedProgram, mark_unmeasured
 from slowpath.measure.sampling import DISTURBED, Progress, ProgressCallbacks, StopCriteria
@@ -35,20 +36,20 @@ class LiveSubject:
     PROGRAM = 0  # the program, on packets that the kernel makes
     BASELINE = 1  # the minimal program with the same action, on the same packets
     RECEIVER = 2  # a device that receives the packets, with the program in its driver
-    RECEIVER_DROP = 3  # a device that receives them, with a program that drops all
+    RECEIVER_DROP = 3  # a device that receives the packets, with a program that drops all
 
 
 class LiveSample(NamedTuple):
     """One timed call."""
 
-    nanoseconds: int  # until all packets were sent
-    frames: int
-    arrived: int  # packets at the other end of the device, or at the receiver
-    lost: int  # packets dropped for lack of room
+    nanoseconds: int  # time until all packets were sent
+    frames: int  # number of packets
+    arrived: int  # number of packets at the other end of the device, or at the receiver
+    lost: int  # number of packets dropped for lack of room
 
 
 class LiveLoad(Protocol):
-    """All paths, loaded."""
+    """Loaded programs of all paths."""
 
     def busy(self) -> float:
         """Return nanoseconds of a busy loop."""
@@ -62,7 +63,7 @@ class LiveBench(Protocol):
 
     @property
     def received(self) -> Sequence[bool]:
-        """For each path, true if it can be timed at a receiver."""
+        """For each path, true if `LiveSubject.RECEIVER` can be timed."""
 
     @property
     def counted(self) -> Sequence[int]:
@@ -79,11 +80,11 @@ class MeasuredLive(NamedTuple):
     run: Estimate  # ns of one packet, including creating and sending it
     baseline: Estimate  # ns of one packet with the minimal program, in the same way
     receiver: Estimate | None  # ns of one packet that is sent and received; None: not timed
-    receiver_drop: Estimate | None  # the same with a program that drops all packets
-    frames: int  # packets that the program was run on
-    arrived: int  # packets of `frames` that arrived at the other end of the device
-    sent: int  # packets of all subjects of the path
-    lost: int  # packets of `sent` that were dropped for lack of room
+    receiver_drop: Estimate | None  # like `receiver`, with a program that drops all packets
+    frames: int  # number of packets that the program ran on
+    arrived: int  # number of packets of `frames` that arrived at the other end of the device
+    sent: int  # number of packets of all subjects of the path
+    lost: int  # number of packets of `sent` that were dropped for lack of room
 
 
 class LiveOutcome(NamedTuple):
@@ -134,9 +135,9 @@ def measure_live(
         loads = len(sampler.loads)
         widest = sampler.widest()
         precise = widest is not None and widest <= quota.precision
-        asked = not go_on(Progress(loads, seconds, widest))
+        stopped = not go_on(Progress(loads, seconds, widest))
         over = seconds >= quota.seconds or loads >= _MOST_LOADS
-        if asked or (over and loads >= _LEAST_LOADS) or (loads >= look and precise):
+        if stopped or (over and loads >= _LEAST_LOADS) or (loads >= look and precise):
             return sampler.outcome(seconds, precise=precise and loads >= quota.fewest_loads)
         if loads >= look:
             look = int(_MORE * look)
@@ -180,8 +181,8 @@ class _Sampler:
                 if subject == LiveSubject.PROGRAM:
                     self._ran[path] += sample.frames
                     self._arrived[path] += sample.arrived
-                taken = sample.nanoseconds / max(sample.frames, 1)
-                timed.append(_Timed(path, subject, taken, max(before, after)))
+                nanoseconds = sample.nanoseconds / max(sample.frames, 1)
+                timed.append(_Timed(path, subject, nanoseconds, max(before, after)))
                 before = after
         self.loads.append(timed)
 
@@ -193,12 +194,12 @@ class _Sampler:
         """Return the applied limit of disturbance, and each load's medians by subject."""
         quiet = quantile(self._busy, _UNDISTURBED)
         needed = min(_LEAST_LOADS, len(self.loads))
-        wanted = {(sample.path, sample.subject) for sample in self.loads[0]}
+        keys = {(sample.path, sample.subject) for sample in self.loads[0]}
         for limit in DISTURBED:
-            found = [_of_load(timed, quiet * limit) for timed in self.loads]
-            if all(sum(key in each for each in found) >= needed for key in wanted):
+            found = [_load_medians(timed, quiet * limit) for timed in self.loads]
+            if all(sum(key in each for each in found) >= needed for key in keys):
                 return limit, found
-        return math.inf, [_of_load(timed, math.inf) for timed in self.loads]
+        return math.inf, [_load_medians(timed, math.inf) for timed in self.loads]
 
     def _evaluated(self) -> tuple[float, list[MeasuredLive | None]]:
         limit, medians = self._medians()
@@ -228,7 +229,10 @@ class _Sampler:
         return limit, paths
 
     def widest(self) -> float | None:
-        """Return half the longest interval of a program's cost, relative to its packet's time."""
+        """Return the largest half width of a program's interval, relative to the packet's time.
+
+        None: not all paths have a time.
+        """
         found = 0.0
         for path in self._evaluated()[1]:
             if path is None or path.run.value <= 0:
@@ -245,7 +249,8 @@ class _Sampler:
         return LiveOutcome(paths, len(self.loads), len(samples), discarded, limit, precise, seconds)
 
 
-def _of_load(timed: Sequence[_Timed], limit: float) -> dict[_Key, float]:
+def _load_medians(timed: Sequence[_Timed], limit: float) -> dict[_Key, float]:
+    """Return the median of the samples beside a busy loop that took at most `limit`, by subject."""
     kept: dict[_Key, list[float]] = {}
     for sample in timed:
         if sample.busy <= limit:
@@ -259,15 +264,18 @@ def _estimate_of(medians: Sequence[dict[_Key, float]], key: _Key) -> Estimate | 
 
 
 def _frames(load: LiveLoad, path: int, counted: int) -> int:
-    """Return the number of packets in a sample of the target duration, within the limits."""
+    """Return the number of packets in a sample of the target duration, within the limits.
+
+    `counted` is the maximum number of packets in a load, including trials.
+    """
     trials = [load.sample(path, LiveSubject.PROGRAM, _TRIAL) for _ in range(_TRIALS)]
-    taken = min(trial.nanoseconds / max(trial.frames, 1) for trial in trials)
+    fastest = min(trial.nanoseconds / max(trial.frames, 1) for trial in trials)
     most = min(_MOST, (counted - _TRIALS * _TRIAL) // _ROUNDS)
-    return min(max(_FEWEST, int(_SAMPLE / max(taken, 0.1))), most)
+    return min(max(_FEWEST, int(_SAMPLE / max(fastest, 0.1))), most)
 
 
-_BUSY = 1000  # runs of the busy loop
-_TIMES = 3  # samples per median, since packets still under way are not a disturbance
+_BUSY = 1000  # number of runs of the busy loop
+_TIMES = 3  # samples of the busy loop per median; single ones may include packets under way
 
 
 class LiveKernelBench:
@@ -304,17 +312,16 @@ class _KernelLoad:
         self._batch = batch
 
     def busy(self) -> float:
-        asked = self._station, self._busy, _BUSY
-        return statistics.median(kernel.sample_busy(*asked)[0] for _ in range(_TIMES))
+        loop = self._station, self._busy, _BUSY
+        return statistics.median(kernel.sample_busy(*loop)[0] for _ in range(_TIMES))
 
     def sample(self, path: int, subject: int, frames: int) -> LiveSample:
-        asked = (path, subject)
-        found = kernel.sample_live(self._station, self._load, asked, frames, self._batch)
-        return LiveSample(*found)
+        key = (path, subject)
+        return LiveSample(*kernel.sample_live(self._station, self._load, key, frames, self._batch))
 
 
 _MANY_LOST = 0.001
-"""Share of dropped packets above which a warning is given."""
+"""Share of dropped packets above which the report has a warning."""
 
 
 def measure_program_live(
@@ -322,9 +329,9 @@ def measure_program_live(
     program: PreparedProgram,
     batch: int,
     quota: StopCriteria,
-    told: ProgressCallbacks,
+    callbacks: ProgressCallbacks,
 ) -> None:
-    """Measure the paths on live packets, and store their times in the record.
+    """Measure the paths on live packets, `batch` at a time, and store their times in the record.
 
     Raises:
         InputError: if the kernel no longer accepts a path.
@@ -338,7 +345,7 @@ def measure_program_live(
     prepared = zip(program.cases, program.numbers, strict=True)
     for done, (case, number) in enumerate(prepared):
         row = record["paths"][number]
-        if not told.preparing(done, len(program.cases)):
+        if not callbacks.preparing(done, len(program.cases)):
             row["error"] = "interrupted before it was measured"
             continue
         try:
@@ -351,7 +358,7 @@ def measure_program_live(
         mark_unmeasured(program)
         return
     crowded: list[str] = []
-    outcome = measure_live(LiveKernelBench(station, cases, batch), quota, told.measuring)
+    outcome = measure_live(LiveKernelBench(station, cases, batch), quota, callbacks.measuring)
     for live, row, measured in zip(cases, rows, outcome.paths, strict=True):
         if measured is None:
             row["error"] = "the CPU was slowed down whenever it was timed"
@@ -432,8 +439,5 @@ def _warnings(outcome: LiveOutcome) -> list[str]:
             "quiet."
         )
     if not outcome.precise:
-        found.append(
-            "Not all intervals became as narrow as --precision asks for within --seconds "
-            f"({outcome.seconds:.1f} s)."
-        )
+        found.append(imprecise(outcome.seconds))
     return found

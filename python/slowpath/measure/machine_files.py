@@ -1,10 +1,9 @@
 """Files in which Linux describes the machine; missing values are None.
 
-Containers hide some of these files, some kernels lack others, and other systems have none.
+Containers hide some of these files, and some kernels and all other systems lack them.
 """
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 _MOST_CPUS = 1 << 20
@@ -51,10 +50,10 @@ class Files:
             found = [path.name for path in (self._root / folder).iterdir()]
         except (OSError, ValueError):
             return []
-        return sorted(found, key=_as_counted)
+        return sorted(found, key=_numeric_order)
 
     def fields(self, file: str) -> dict[str, str]:
-        """Parse lines such as `MemTotal:   24684084 kB` by name; the first value counts."""
+        """Parse lines such as `MemTotal: 24684084 kB`; the first line with a name counts."""
         found = dict[str, str]()
         for line in (self.text(file) or "").splitlines():
             name, colon, value = line.partition(":")
@@ -71,11 +70,18 @@ def parse_number(text: str | None) -> int | None:
 
 def parse_cpus(text: str) -> list[int] | None:
     """Parse a list of numbers such as `0-3,8`; None if the text is malformed."""
-    return _joined(_ranges(text.strip()))
+    cpus = set[int]()
+    for piece in text.strip().split(",") if text.strip() else ():
+        read = re.fullmatch(r"([0-9]{1,7})(?:-([0-9]{1,7}))?", piece.strip())
+        first, last = (int(read[1]), int(read[2] or read[1])) if read else (1, 0)
+        if not first <= last < _MOST_CPUS:
+            return None
+        cpus.update(range(first, last + 1))
+    return sorted(cpus)
 
 
 def show_cpus(cpus: list[int]) -> str:
-    """Format a list of CPUs as the kernel does."""
+    """Format a list of CPUs as the kernel does: `0-3,8`."""
     ranges = list[list[int]]()
     for cpu in sorted(set(cpus)):
         if ranges and ranges[-1][1] == cpu - 1:
@@ -94,29 +100,12 @@ def parse_size(text: str | None) -> int | None:
 
 
 def chosen(text: str | None) -> str | None:
-    """Return the chosen word in `always [madvise] never`, or None if none is marked."""
+    """Return the word in brackets of a text such as `always [madvise] never`, if any."""
     read = re.search(r"\[([^\]\s]+)\]", text or "")
     return read[1] if read else None
 
 
-def _joined(ranges: Iterator[tuple[int, int] | None]) -> list[int] | None:
-    cpus = set[int]()
-    for found in ranges:
-        if found is None:
-            return None
-        cpus.update(range(found[0], found[1] + 1))
-    return sorted(cpus)
-
-
-def _ranges(text: str) -> Iterator[tuple[int, int] | None]:
-    """Yield the ranges in a list, or None for a malformed piece."""
-    for piece in text.split(",") if text else ():
-        read = re.fullmatch(r"([0-9]{1,7})(?:-([0-9]{1,7}))?", piece.strip())
-        first, last = (int(read[1]), int(read[2] or read[1])) if read else (1, 0)
-        yield (first, last) if first <= last < _MOST_CPUS else None
-
-
-def _as_counted(name: str) -> tuple[str, int, str]:
+def _numeric_order(name: str) -> tuple[str, int, str]:
     """Return a key that sorts `state2` before `state10`."""
     stem = name.rstrip("0123456789")
     number = name[len(stem) :]

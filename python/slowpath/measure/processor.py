@@ -81,8 +81,8 @@ class Processor(TypedDict):
 
 def processor(files: Files, cpu: int) -> Processor:
     """Read the properties of a CPU."""
-    here = f"{_SYSTEM}/cpu{cpu}"
-    states = _idle_states(files, f"{here}/cpuidle")
+    folder = f"{_SYSTEM}/cpu{cpu}"
+    states = _idle_states(files, f"{folder}/cpuidle")
     exits = [s["exit_us"] for s in states if not s["disabled"] and s["exit_us"] is not None]
     return {
         "cpu": cpu,
@@ -92,11 +92,11 @@ def processor(files: Files, cpu: int) -> Processor:
         "isolated": files.cpus(f"{_SYSTEM}/isolated"),
         "tickless": files.cpus(f"{_SYSTEM}/nohz_full"),
         "siblings": _siblings(files, cpu),
-        "frequency": _frequency(files, f"{here}/cpufreq"),
+        "frequency": _frequency(files, f"{folder}/cpufreq"),
         "idle_driver": files.text(f"{_SYSTEM}/cpuidle/current_driver"),
         "idle_states": states,
         "idle_exit_us": max(exits, default=None),
-        "caches": _caches(files, f"{here}/cache"),
+        "caches": _caches(files, f"{folder}/cache"),
     }
 
 
@@ -187,16 +187,16 @@ def _caches(files: Files, folder: str) -> list[Cache]:
     ]
 
 
-def chosen_cpu(asked: int | None) -> int:
-    """Return the CPU to measure on: `asked`, or the last one that this process may use.
+def chosen_cpu(requested: int | None) -> int:
+    """Return the CPU to measure on: `requested`, or the last CPU that this process may use.
 
     Raises:
-        OptionError: if this process may not run on `asked`.
+        OptionError: if this process may not run on `requested`.
     """
     allowed = os.sched_getaffinity(0)
-    if asked is None:
+    if requested is None:
         return max(allowed)
-    if asked not in allowed:
+    if requested not in allowed:
         listed = ", ".join(map(str, sorted(allowed)))
-        raise OptionError("--cpu", f"this process may not run on CPU {asked}, but on {listed}")
-    return asked
+        raise OptionError("--cpu", f"this process may not run on CPU {requested}, but on {listed}")
+    return requested

@@ -1,4 +1,4 @@
-"""Measurement of programs whose paths take turns, and their predicted times."""
+"""Measurement of programs, whose paths take turns, and prediction of their times."""
 
 import json
 import math
@@ -23,14 +23,15 @@ BETWEEN = 6
 
 
 def instructions_of(path: PathResult) -> int:
-    """Return the number of instructions on a path of a target that counts them."""
+    """Return the number of instructions on a path; the target must count them."""
     return int(path["cost"]["instructions"])
 
 
 def slowest_to_fastest(paths: Sequence[PathResult]) -> list[tuple[int, PathResult]]:
-    """Return the slowest and the fastest path, and some between, by rank, slowest first.
+    """Return the slowest path, some in between, and the fastest, each with its rank.
 
-    Among paths with distinct numbers of instructions, those between are spread evenly.
+    `paths` are ordered from slowest to fastest. Only one path for each number of instructions is
+    considered; the paths in between are evenly spaced among these.
     """
     ranked = list(enumerate(paths, 1))
     by_cost: dict[int, tuple[int, PathResult]] = {}
@@ -49,14 +50,14 @@ def slowest(paths: Sequence[PathResult], count: int) -> list[tuple[int, PathResu
 
 
 class LaterCase(NamedTuple):
-    """A path of later packets, in a form that can be timed."""
+    """A path that later packets like the first one take, and the case that times it."""
 
     record: LaterPath
     case: kernel.Case
 
 
 def later_path(later: kernel.SubsequentPackets) -> LaterPath:
-    """Return the record of later packets before they are timed."""
+    """Return the record about later packets before their path is timed."""
     return {
         "instructions": later.instructions,
         "action": action_name(later.action),
@@ -69,7 +70,7 @@ def later_path(later: kernel.SubsequentPackets) -> LaterPath:
 
 
 def fill_later(record: LaterPath, measured: Measured | None, why: str) -> None:
-    """Store the time of later packets in the record, or the reason why it is missing."""
+    """Store the time of later packets in the record, or `why` they have none."""
     if measured is None:
         record["reason"] = why
         return
@@ -87,12 +88,12 @@ def _target() -> targets.Target:
 class Prediction(NamedTuple):
     """The predicted time of a path in nanoseconds."""
 
-    run: float  # one iteration of the kernel's loop, including the program
-    program: float  # part that the program adds to an iteration
+    run: float  # time of one iteration of the kernel's loop, including the program
+    program: float  # time that the program adds to an iteration
 
 
 def predict(case: kernel.Case) -> Prediction | None:
-    """Predict the time of one run; None if the path depends on replaced helper results."""
+    """Predict the time of one run; None if the path needs replaced results of helpers."""
     flow = targets.flow(case)
     if flow is None:
         return None
@@ -106,7 +107,7 @@ def _empty() -> targets.Flow:
 
 
 def predicted_for() -> str | None:
-    """Return the machine of the model, the date of its experiments, and doubts about them."""
+    """Return the machine of the prediction's model, the date of its experiments, and doubts."""
     known, doubt = _target().machine, _target().doubt
     if known is None:
         return None
@@ -124,7 +125,7 @@ class PreparedProgram(NamedTuple):
     cases: list[kernel.Case]
     numbers: list[int]  # index in the record's paths, for each case
     witnesses: list[Witness]  # for each case
-    later: list[LaterCase]  # paths whose later packets take a different one
+    later: list[LaterCase]  # paths of later packets that differ from the first packet's path
 
 
 def prepare_program(
@@ -136,8 +137,8 @@ def prepare_program(
 ) -> PreparedProgram:
     """Run the chosen paths once, in kernel and interpreter, and prepare them for timing.
 
-    Before each path, `going` receives the number of prepared paths and of all; if it returns false,
-    the rest is skipped. `maps` is the text of `--maps`.
+    Before each path, `going` gets the number of prepared paths and the number of chosen paths. If
+    it returns false, the remaining paths are skipped. `maps` is the text of `--maps`.
     """
     result, task = analysed.result, analysed.task
     guarantee = result["guarantee"]
@@ -247,8 +248,8 @@ class JointOutcome(NamedTuple):
     """The results of programs that were measured in turns."""
 
     outcome: Outcome | None  # None: nothing to measure
-    subjects: list[list[Measured | None]]  # for each program and path in its record
-    extra: list[Measured | None]
+    subjects: list[list[Measured | None]]  # of each program, for each path in its record
+    extra: list[Measured | None]  # for each extra case
 
     def why(self, extra: int) -> str:
         """Return the reason why an extra case has no value."""
@@ -266,8 +267,7 @@ def measure_together(
 ) -> JointOutcome:
     """Measure all paths of all programs in turns, and store the times in their records.
 
-    Paths of later packets that differ from the first packet's path are measured too. So are the
-    cases in `extra`, which are in no record.
+    Paths of later packets and the cases in `extra`, which are in no record, take turns as well.
 
     Raises:
         InputError: if the kernel no longer accepts a path.
@@ -309,25 +309,21 @@ def add_breakdown(
 ) -> None:
     """Divide the time of the slowest path, and store the breakdown in the record."""
     record = program.record
-
-    def time(number: int) -> float:
-        return record["paths"][number]["measured_ns"] or 0.0
-
     timed = [
-        (time(number), case, number)
+        (record["paths"][number], case)
         for number, case in zip(program.numbers, program.cases, strict=True)
+        if record["paths"][number]["measured_ns"]
     ]
-    slowest = max(timed, key=lambda one: one[0], default=None)
-    if slowest is None or slowest[0] <= 0:
+    if not timed:
         return
-    rank = record["paths"][slowest[2]]["rank"]
-    breakdown = record["breakdown"] = break_down(station, slowest[1], rank, quota, go_on)
+    path, case = max(timed, key=lambda one: one[0]["measured_ns"] or 0.0)
+    breakdown = record["breakdown"] = break_down(station, case, path["rank"], quota, go_on)
     sentences = [record["conclusion"], conclude_where(breakdown)]
     record["conclusion"] = " ".join(each for each in sentences if each is not None) or None
 
 
 def mark_unmeasured(program: PreparedProgram) -> None:
-    """Store the reason why no path of a program was measured."""
+    """Store in the record the reason why no path of a program was measured."""
     record = program.record
     if record["error"] is None:
         errors = [path["error"] for path in record["paths"] if path["error"] is not None]

@@ -1,6 +1,6 @@
 """Text and CSV reports of measurements."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from slowpath.core.printable import csv_line, one_line
 from slowpath.core.terminal import Line, grid
@@ -51,36 +51,40 @@ def comparison_report(comparison: Sequence[ComparedVersions]) -> Iterator[Line |
 def comparison_csv(
     comparison: Sequence[ComparedVersions], records: Sequence[MeasuredProgram], old: str
 ) -> Iterator[str]:
-    """Yield a header and a row for each comparison, or one with the reason for none.
+    """Yield a header, the rows of all comparisons, and rows for programs that were not compared.
 
     `old` is the path of the old file.
     """
     yield csv_line(_COMPARISON_CSV)
-    named = set[str]()
+    compared_names = set[str]()
     for compared in comparison:
-        named |= {compared["old"], compared["new"]}
+        compared_names |= {compared["old"], compared["new"]}
         for row in compared["paths"]:
-            told = [row[key] for key in _COMPARISON_CSV[2:]]  # type: ignore[literal-required]
-            yield csv_line([compared["old"], compared["new"], *told])
+            values = [row[key] for key in _COMPARISON_CSV[2:]]  # type: ignore[literal-required]
+            yield csv_line([compared["old"], compared["new"], *values])
     for record in records:
-        name = f"{record['file']}:{record['program']}" if record["program"] else record["file"]
-        if name not in named:
+        name = label(record)
+        if name not in compared_names:
             sides = [name, None] if record["file"] == old else [None, name]
             why = record["error"] or "the other file has no program of this name"
             yield csv_line([*sides, *[None] * (len(_COMPARISON_CSV) - len(sides) - 1), why])
 
 
+def label(record: MeasuredProgram) -> str:
+    """Return the name of a program in reports: file and, if known, program."""
+    return f"{record['file']}:{record['program']}" if record["program"] else record["file"]
+
+
 def _cells(row: ComparedPath) -> list[str]:
     low, high = row["low"], row["high"]
-    between = "" if low is None or high is None else f"{low:.3f} to {high:.3f}"
-    told = {True: "different", False: "no difference shown", None: "not compared"}
+    verdicts = {True: "different", False: "no difference shown", None: "not compared"}
     return [
         row["path"],
         _number(row["old_ns"], 1),
         _number(row["new_ns"], 1),
         _number(row["ratio"], 3),
-        between,
-        told[row["significant"]],
+        "" if low is None or high is None else f"{low:.3f} to {high:.3f}",
+        verdicts[row["significant"]],
     ]
 
 
@@ -88,42 +92,42 @@ def _number(value: float | None, digits: int) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-CSV = (
-    "later_instructions", "later_action", "later_ns", "later_spread_ns", "later_low_ns",
-    "later_high_ns", "later_reason",
-)  # fmt: skip
-"""CSV columns about later packets."""
+_LATER_CSV = {
+    "later_instructions": "instructions",
+    "later_action": "action",
+    "later_ns": "measured_ns",
+    "later_spread_ns": "spread_ns",
+    "later_low_ns": "low_ns",
+    "later_high_ns": "high_ns",
+    "later_reason": "reason",
+}
+"""CSV columns about later packets, with the key of each value."""
 
 
-def notes(paths: Sequence[MeasuredPath]) -> Iterator[str]:
+def _later_lines(paths: Sequence[MeasuredPath]) -> Iterator[str]:
     """Yield the time of later packets on a different path, or the reason why it is missing."""
     for path in paths:
         later = path["later"]
         if later is None:
             continue
-        what = f"{later['instructions']} instructions, {later['action']}"
+        details = f"{later['instructions']} instructions, {later['action']}"
         first = f"  path {path['rank']}: the first such packet takes {path['measured_ns']:.1f} ns"
         if later["measured_ns"] is None:
-            yield f"{first}; a second one ({what}) was not timed: {later['reason']}"
+            yield f"{first}; a second one ({details}) was not timed: {later['reason']}"
         else:
-            yield f"{first}, later ones {later['measured_ns']:.1f} ns ({what})"
+            yield f"{first}, later ones {later['measured_ns']:.1f} ns ({details})"
 
 
-def csv_values(path: MeasuredPath) -> list[object]:
+def _later_values(path: MeasuredPath) -> list[object]:
     """Return the values of the CSV columns about later packets."""
     later = path["later"]
-    if later is None:
-        return [None] * len(CSV)
-    return [
-        later["instructions"], later["action"], later["measured_ns"], later["spread_ns"],
-        later["low_ns"], later["high_ns"], later["reason"],
-    ]  # fmt: skip
+    return [None if later is None else later[key] for key in _LATER_CSV.values()]  # type: ignore[literal-required]
 
 
 _STRETCH_COLUMNS = ("share", "ns", "instructions", "call", "source", "text")
 _STRETCH_RIGHT = {"share", "ns", "instructions"}
 _SHOWN = 6
-"""Number of stretches shown; `--verbose` shows all, in order of execution."""
+"""Maximum number of stretches shown; `--verbose` shows all, in order of execution."""
 _TEXT = 48
 """Maximum length of a source line in the table, in characters."""
 
@@ -169,23 +173,28 @@ def _stretch_row(stretch: MeasuredStretch) -> list[str]:
     ]
 
 
-COLD = "cold ns"
+_COLD = "cold ns"
 """Column of times on cold caches."""
-COLD_CSV = (
-    "cold_ns", "cold_spread_ns", "cold_low_ns", "cold_high_ns", "flows", "entry_bytes",
-    "cache_bytes", "cold_reason",
-)  # fmt: skip
-"""CSV columns about cold caches."""
+_COLD_CSV = {
+    "cold_ns": "measured_ns",
+    "cold_spread_ns": "spread_ns",
+    "cold_low_ns": "low_ns",
+    "cold_high_ns": "high_ns",
+    "flows": "flows",
+    "entry_bytes": "entry_bytes",
+    "cache_bytes": "cache_bytes",
+}
+"""CSV columns about cold caches, with the key of each value; `cold_reason` follows them."""
 
 
 def is_shown(paths: Sequence[MeasuredPath], *, always: bool) -> bool:
-    """Return true if the column is shown: a path differs from its time on hot caches."""
+    """Return true if reports show cold times: `always`, or if one differs from the hot time."""
     known = [path["cold"] for path in paths if path["cold"] is not None]
     return always or any(cold["differs"] for cold in known)
 
 
 def cell(path: MeasuredPath, *, always: bool) -> str:
-    """Return the text of the column for a path."""
+    """Return the cold time of a path; with `always`, also if it equals the hot time."""
     cold = path["cold"]
     if cold is None:
         return "-"
@@ -194,24 +203,23 @@ def cell(path: MeasuredPath, *, always: bool) -> str:
     return f"{cold['measured_ns']:.1f} ± {cold['spread_ns']:.1f}"
 
 
-def cold_notes(paths: Sequence[MeasuredPath]) -> Iterator[str]:
-    """Yield the conditions on cold caches, each once: flows, sizes and limits."""
-    said = dict[str, list[str]]()
+def _cold_lines(paths: Sequence[MeasuredPath]) -> Iterator[str]:
+    """Yield the conditions on cold caches, each with the paths that it is about."""
+    ranks = dict[str, list[str]]()
     for path in paths:
         if path["cold"] is not None:
-            said.setdefault(_what(path["cold"]), []).append(str(path["rank"]))
+            ranks.setdefault(_cold_conditions(path["cold"]), []).append(str(path["rank"]))
         elif path["cold_reason"] is not None:
-            said.setdefault(f"no cold data: {path['cold_reason']}", []).append(str(path["rank"]))
-    for what, ranks in said.items():
-        yield f"  path {', '.join(ranks)}: {what}"
+            ranks.setdefault(f"no cold data: {path['cold_reason']}", []).append(str(path["rank"]))
+    yield from (f"  path {', '.join(each)}: {text}" for text, each in ranks.items())
 
 
-def _what(cold: ColdPath) -> str:
-    places = ", ".join(f"{at}+{length}" for at, length in cold["varied"])
+def _cold_conditions(cold: ColdPath) -> str:
+    ranges = ", ".join(f"{offset}+{length}" for offset, length in cold["varied"])
     limited = "" if cold["limited"] is None else f"; not really cold: {cold['limited']}"
     return (
         f"{cold['flows']:,} flows with {_size(cold['entry_bytes'])} of map entries, last-level "
-        f"cache {_size(cold['cache_bytes'])}; packets differ in bytes {places}{limited}"
+        f"cache {_size(cold['cache_bytes'])}; packets differ in bytes {ranges}{limited}"
     )
 
 
@@ -221,15 +229,11 @@ def _size(count: int) -> str:
     return f"{count / (1 << 10):.1f} KiB"
 
 
-def cold_csv_values(path: MeasuredPath) -> list[object]:
+def _cold_values(path: MeasuredPath) -> list[object]:
     """Return the values of the CSV columns about cold caches."""
     cold = path["cold"]
-    if cold is None:
-        return [*[None] * (len(COLD_CSV) - 1), path["cold_reason"]]
-    return [
-        cold["measured_ns"], cold["spread_ns"], cold["low_ns"], cold["high_ns"], cold["flows"],
-        cold["entry_bytes"], cold["cache_bytes"], None,
-    ]  # fmt: skip
+    values = [None if cold is None else cold[key] for key in _COLD_CSV.values()]  # type: ignore[literal-required]
+    return [*values, path["cold_reason"] if cold is None else None]
 
 
 _COLUMNS = (
@@ -248,7 +252,7 @@ _RIGHT = {*_COLUMNS[1:2], *_COLUMNS[3:]}
 _CSV = (
     "file", "section", "program", "rank", "predicted_ns", "measured_ns", "spread_ns", "low_ns",
     "high_ns", "program_ns", "packetrate_pps", "runs", "packet", "action", "instructions",
-    "arrangement", "drained", "error",
+    "arrangement", "drained",
 )  # fmt: skip
 
 
@@ -260,10 +264,19 @@ def text_report(
     cold: bool = False,
 ) -> Iterator[Line | str]:
     """Yield a table and a conclusion for each program; `cold`: always show cold times."""
+    return sections(records, where, lambda each: _program(each, verbose=verbose, cold=cold))
+
+
+def sections(
+    records: Sequence[MeasuredProgram],
+    where: Environment,
+    section: Callable[[MeasuredProgram], Iterator[Line | str]],
+) -> Iterator[Line | str]:
+    """Yield the section of each program, and a line about the machine."""
     for number, record in enumerate(records):
         if number:
             yield ""
-        yield from _program(record, verbose=verbose, cold=cold)
+        yield from section(record)
     cpu = where["processor"]["cpu"]
     model = where["processor"]["model"] or "a CPU of unknown model"
     yield ""
@@ -271,14 +284,13 @@ def text_report(
 
 
 def _program(record: MeasuredProgram, *, verbose: bool, cold: bool) -> Iterator[Line | str]:
-    named = f"{record['file']}:{record['program']}" if record["program"] else record["file"]
     measured = [path for path in record["paths"] if path["measured_ns"] is not None]
     if not measured:
-        yield Line(f"{named}: not measured", "bold")
+        yield Line(f"{label(record)}: not measured", "bold")
         yield from errors_of(record)
         return
     found = "paths" if record["complete"] else "paths that were found"
-    yield Line(f"{named}: {len(measured)} of {record['found']} {found}, caches hot", "bold")
+    yield Line(f"{label(record)}: {len(measured)} of {record['found']} {found}, caches hot", "bold")
     columns, rows = list(_COLUMNS), [_row(path) for path in measured]
     if any(path["omitted"] for path in measured):
         columns.append(_OMITTED)
@@ -286,9 +298,9 @@ def _program(record: MeasuredProgram, *, verbose: bool, cold: bool) -> Iterator[
             row.append(", ".join(path["omitted"]))
     shown = is_shown(measured, always=cold)
     if shown:
-        columns.append(COLD)
+        columns.append(_COLD)
         rows = [[*row, cell(path, always=cold)] for row, path in zip(rows, measured, strict=True)]
-    yield from grid(columns, rows, right=_RIGHT | {COLD})
+    yield from grid(columns, rows, right=_RIGHT | {_COLD})
     yield ""
     if record["baseline_ns"] is not None:
         yield (
@@ -301,13 +313,13 @@ def _program(record: MeasuredProgram, *, verbose: bool, cold: bool) -> Iterator[
         yield f"  Predicted by the model of {one_line(record['predicted_for'])}."
     if record["conclusion"] is not None:
         yield Line(f"  {record['conclusion']}", "bold")
-    yield from notes(measured)
+    yield from _later_lines(measured)
     yield from stretches_report(record["breakdown"], verbose=verbose)
     yield from errors_of(record)
     for warning in record["warnings"]:
         yield Line(f"  warning: {warning}", "yellow")
     if shown or verbose:
-        yield from cold_notes(measured)
+        yield from _cold_lines(measured)
     if verbose:
         for path in measured:
             drained = ", ring buffers emptied between calls" if path["drained"] else ""
@@ -322,18 +334,18 @@ def errors_of(record: MeasuredProgram) -> Iterator[str]:
 
 
 def why_not(record: MeasuredProgram, path: MeasuredPath, *, measured: bool) -> str | None:
-    """Return the reason why a path has no value: its own error, or that of its program."""
+    """Return the error of a path; if it was not `measured` and has none, that of its program."""
     return path["error"] if measured else path["error"] or record["error"]
 
 
-def _plural(count: int, what: str) -> str:
-    return f"{count:,} {what}" + ("" if count == 1 else "s")
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def _row(path: MeasuredPath) -> list[str]:
     value, spread = path["measured_ns"] or 0.0, path["spread_ns"] or 0.0
-    rate, own = path["packetrate_pps"], path["program_ns"] or 0.0
-    expected = path.get("predicted_program_ns")
+    rate, program = path["packetrate_pps"], path["program_ns"] or 0.0
+    predicted = path.get("predicted_program_ns")
     return [
         str(path["rank"]),
         str(path["instructions"]),
@@ -341,23 +353,21 @@ def _row(path: MeasuredPath) -> list[str]:
         f"{value:.1f}",
         f"± {spread:.1f} ({spread / value:.1%})" if value else "",
         "" if rate is None else f"{rate / 1e6:.2f}",
-        f"{own:.1f}",
-        "" if expected is None else f"{expected:.1f}",
+        f"{program:.1f}",
+        "" if predicted is None else f"{predicted:.1f}",
         f"{path['runs']:,}",
     ]
 
 
 def csv_report(records: Sequence[MeasuredProgram]) -> Iterator[str]:
-    """Yield a header and a row for each path, or one with the error of a program without any."""
-    own_columns, error = _CSV[:-1], _CSV[-1]
-    yield csv_line([*own_columns, *CSV, *COLD_CSV, error])
+    """Yield a header and a row for each path; programs without paths have a row with the error."""
+    columns = [*_CSV, *_LATER_CSV, *_COLD_CSV, "cold_reason", "error"]
+    yield csv_line(columns)
     for record in records:
         head = [record["file"], record["section"], record["program"]]
         for path in record["paths"]:
-            own = [path[name] for name in own_columns[3:]]  # type: ignore[literal-required]
-            more = [*csv_values(path), *cold_csv_values(path)]
+            values = [path[name] for name in _CSV[len(head) :]]  # type: ignore[literal-required]
             why = why_not(record, path, measured=path["measured_ns"] is not None)
-            yield csv_line([*head, *own, *more, why])
+            yield csv_line([*head, *values, *_later_values(path), *_cold_values(path), why])
         if not record["paths"]:
-            nothing = [None] * (len(_CSV) + len(CSV) + len(COLD_CSV) - 4)
-            yield csv_line([*head, *nothing, record["error"]])
+            yield csv_line([*head, *[None] * (len(columns) - len(head) - 1), record["error"]])

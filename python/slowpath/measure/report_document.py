@@ -1,11 +1,11 @@
-"""Text and CSV reports of measurements on live packets, of traces, and of the whole document."""
+"""Text and CSV reports of live packets and traces, and of the whole document."""
 
 from collections.abc import Iterator, Sequence
 
 from slowpath.core.printable import csv_line
 from slowpath.core.programs.sources import provenance_lines
 from slowpath.core.terminal import Line, grid
-from slowpath.measure.conclusions import rest_of, started_with
+from slowpath.measure.conclusions import initial_maps, untimed_packets
 from slowpath.measure.documents import (
     LivePath,
     MeasureDocument,
@@ -20,6 +20,8 @@ from slowpath.measure.report import (
     comparison_report,
     csv_report,
     errors_of,
+    label,
+    sections,
     text_report,
     why_not,
 )
@@ -47,27 +49,19 @@ def live_text_report(
     records: Sequence[MeasuredProgram], where: Environment, *, verbose: bool
 ) -> Iterator[Line | str]:
     """Yield a table and a conclusion for each program."""
-    for number, record in enumerate(records):
-        if number:
-            yield ""
-        yield from _live_program(record, verbose=verbose)
-    cpu = where["processor"]["cpu"]
-    model = where["processor"]["model"] or "a CPU of unknown model"
-    yield ""
-    yield Line(f"measured on CPU {cpu} ({model}), Linux {where['kernel']['release']}", "dim")
+    return sections(records, where, lambda each: _live_program(each, verbose=verbose))
 
 
 def _live_program(record: MeasuredProgram, *, verbose: bool) -> Iterator[Line | str]:
-    named = record["file"] if record["program"] is None else f"{record['file']}:{record['program']}"
     known = [(path, path["live"]) for path in record["paths"] if path["live"] is not None]
     if not known:
-        yield Line(f"{named}: not measured", "bold")
+        yield Line(f"{label(record)}: not measured", "bold")
         yield from errors_of(record)
         return
     found = f"{record['found']}" if record["complete"] else f"{record['found']} found so far"
     batch = known[0][1]["batch"]
-    heading = f"{named}: {len(known)} of {found} paths, live packets, {batch} at a time"
-    yield Line(heading, "bold")
+    paths = f"{len(known)} of {found} paths, live packets, {batch} at a time"
+    yield Line(f"{label(record)}: {paths}", "bold")
     rows = [_live_row(path, live) for path, live in known]
     yield from grid(_LIVE_COLUMNS, rows, right=_LIVE_RIGHT)
     yield ""
@@ -110,16 +104,16 @@ def _millions(rate: float | None) -> str:
 
 
 def live_csv_report(records: Sequence[MeasuredProgram]) -> Iterator[str]:
-    """Yield a header and a row for each path, or one with the error of a program without any."""
+    """Yield a header and a row for each path; programs without paths have a row with the error."""
     yield csv_line(("file", "section", "program", *_HEAD, *_LIVE, "error"))
     for record in records:
         names = [record["file"], record["section"], record["program"]]
         for path in record["paths"]:
             head = [path[name] for name in _HEAD]  # type: ignore[literal-required]
             live = path["live"]
-            told = [None if live is None else live[name] for name in _LIVE]  # type: ignore[literal-required]
+            values = [None if live is None else live[name] for name in _LIVE]  # type: ignore[literal-required]
             error = why_not(record, path, measured=live is not None)
-            yield csv_line([*names, *head, *told, error])
+            yield csv_line([*names, *head, *values, error])
         if not record["paths"]:
             yield csv_line([*names, *[None] * (len(_HEAD) + len(_LIVE)), record["error"]])
 
@@ -135,7 +129,6 @@ _CSV = (
     "instructions", "action", "first", "measured_packet", "measured_ns", "spread_ns", "low_ns",
     "high_ns", "program_ns", "runs", "arrangement", "drained", "error",
 )  # fmt: skip
-_OF_PROGRAM = 4
 
 
 def trace_report(records: Sequence[MeasuredProgram]) -> Iterator[Line | str]:
@@ -148,16 +141,16 @@ def trace_report(records: Sequence[MeasuredProgram]) -> Iterator[Line | str]:
 
 
 def _trace(record: MeasuredProgram, trace: MeasuredTrace) -> Iterator[Line | str]:
-    whole = "" if trace["complete"] else " read so far"
+    so_far = "" if trace["complete"] else " read so far"
     paths = trace["paths"]
     yield Line(
-        f"{trace['file']} through {record['program']}: {trace['count']:,} packets{whole}, "
+        f"{trace['file']} through {record['program']}: {trace['count']:,} packets{so_far}, "
         f"{len(paths)} paths",
         "bold",
     )
-    started = started_with(trace)
-    if started is not None:
-        yield f"  {started}"
+    maps = initial_maps(trace)
+    if maps is not None:
+        yield f"  {maps}"
     shown = paths[:_SHOWN]
     slowest = trace["slowest"]
     if slowest is not None and slowest["path"] > _SHOWN:
@@ -171,17 +164,17 @@ def _trace(record: MeasuredProgram, trace: MeasuredTrace) -> Iterator[Line | str
     mix = trace["mix"]
     if mix is not None:
         low, high = mix["low_ns"], mix["high_ns"]
-        between = "" if low is None or high is None else f" ({low:.1f} to {high:.1f})"
+        interval = "" if low is None or high is None else f" ({low:.1f} to {high:.1f})"
         rate = mix["packetrate_pps"] / 1e6
-        yield f"  mean: {mix['mean_ns']:.1f} ns{between}, {rate:.2f} Mpps on one core"
+        yield f"  mean: {mix['mean_ns']:.1f} ns{interval}, {rate:.2f} Mpps on one core"
     if trace["conclusion"] is not None:
         yield Line(f"  {trace['conclusion']}", "bold")
     for path in paths:
         if path["error"] is not None:
             yield f"  path {path['number']} was not timed: {path['error']}"
-    rest_said = rest_of(trace)
-    for warning in [*trace["warnings"], *([] if rest_said is None else [rest_said])]:
-        yield Line(f"  warning: {warning}", "yellow")
+    for warning in (*trace["warnings"], untimed_packets(trace)):
+        if warning is not None:
+            yield Line(f"  warning: {warning}", "yellow")
 
 
 def _trace_row(path: TracePath, trace: MeasuredTrace) -> list[str]:
@@ -204,7 +197,7 @@ def _trace_row(path: TracePath, trace: MeasuredTrace) -> list[str]:
 
 
 def trace_csv(records: Sequence[MeasuredProgram]) -> Iterator[str]:
-    """Yield a header and a row for each path, or one with the error of a program without any."""
+    """Yield a header and a row for each path; programs without paths have a row with the error."""
     yield csv_line(_CSV)
     for record in records:
         trace = record["trace"]
@@ -212,10 +205,10 @@ def trace_csv(records: Sequence[MeasuredProgram]) -> Iterator[str]:
         head = [record["file"], record["section"], record["program"], name]
         paths = [] if trace is None else trace["paths"]
         for path in paths:
-            yield csv_line([*head, *(path[key] for key in _CSV[_OF_PROGRAM:])])  # type: ignore[literal-required]
+            yield csv_line([*head, *(path[key] for key in _CSV[len(head) :])])  # type: ignore[literal-required]
         if not paths:
             why = record["error"] if trace is None else trace["error"] or record["error"]
-            yield csv_line([*head, *[None] * (len(_CSV) - _OF_PROGRAM - 1), why])
+            yield csv_line([*head, *[None] * (len(_CSV) - len(head) - 1), why])
 
 
 def document_text(document: MeasureDocument, settings: Settings, _old: str) -> Iterator[Line | str]:
@@ -231,7 +224,7 @@ def document_text(document: MeasureDocument, settings: Settings, _old: str) -> I
 
 
 def document_csv(document: MeasureDocument, settings: Settings, old: str) -> Iterator[str]:
-    """Return CSV lines of the comparison with the file `old`, else of traces, else of paths."""
+    """Return CSV lines of the comparison with file `old` or, without one, of traces or paths."""
     records = document["results"]
     if document["comparison"] is not None:
         return comparison_csv(document["comparison"], records, old)

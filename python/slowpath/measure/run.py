@@ -1,7 +1,6 @@
 """The command `slowpath measure`."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from slowpath.bounds.analyst import RunContext, Session
 from slowpath.bounds.outcomes import Analysed, Complaints, Unmatched, note_remarks
@@ -97,7 +96,7 @@ class Measuring:
         """Criteria for the end of the measurement of one program."""
         return StopCriteria(self.settings.precision, self.settings.seconds)
 
-    def prepared(self, analysed: Analysed, line: LiveLine) -> PreparedProgram:
+    def prepare(self, analysed: Analysed, line: LiveLine) -> PreparedProgram:
         """Run the paths of a program once, and prepare them for timing."""
         self.codes.append(self._complaints.add(analysed))
         choose, going = self._choose(), self.going(line)
@@ -111,7 +110,7 @@ class Measuring:
         return lambda paths: slowest(paths, len(paths))
 
     def going(self, line: LiveLine) -> Callable[[int, int], bool]:
-        """Return a callback that shows the path in preparation, and returns whether to go on."""
+        """Return a callback that shows the path in preparation, and returns false to stop."""
 
         def going(done: int, count: int) -> bool:
             line.show(f"preparing path {done + 1} of {count}")
@@ -120,7 +119,7 @@ class Measuring:
         return going
 
     def go_on(self, line: LiveLine) -> Callable[[Progress], bool]:
-        """Return a callback that shows the progress of measuring, and returns whether to go on."""
+        """Return a callback that shows the progress of measuring, and returns false to stop."""
 
         def go_on(progress: Progress) -> bool:
             line.show_progress(progress)
@@ -132,23 +131,22 @@ class Measuring:
 
     def environment(self) -> Environment:
         """Return the environment of the measurement, with the speed of the CPU."""
-        return self.watch.end(self._pace.paced())
+        return self.watch.end(self._pace.speed())
 
     def complain(self, analysed: Analysed, program: PreparedProgram) -> None:
-        """Report on standard error what was not measured, with reasons."""
+        """Print to standard error why a program or its paths were not measured."""
         record = program.record
         if analysed.result["error"] is not None:
             return  # already reported
         trace = record["trace"]
         if record["error"] is not None:
             error(record["file"], f"{record['program']}: {record['error']}")
-            asked = self.stopping.asked
-            self.codes.append(ExitCode.UNDECIDED if asked else ExitCode.INPUT)
+            self.codes.append(ExitCode.UNDECIDED if self.stopping.asked else ExitCode.INPUT)
         if trace is not None:
             self.codes.append(complain_of_trace(record, trace, stopped=self.stopping.asked))
             if trace["mix"] is not None:
-                # Packets were measured. The analysis's path serves only for comparison, and the
-                # report has the reason why it was not measured.
+                # Paths of the trace were measured. The path of the analysis serves only for
+                # comparison; the report says why it was not measured.
                 return
         for path in record["paths"]:
             if path["report"] is not None:
@@ -163,7 +161,7 @@ class Measuring:
 
 
 class VersionsRun:
-    """A measurement of programs of an old and a new file."""
+    """A measurement of the programs of an old and a new file."""
 
     def __init__(self, measuring: Measuring, alone: Callable[[Analysed], MeasuredProgram]) -> None:
         """Prepare the run; `alone` measures a program that exists in only one file."""
@@ -202,7 +200,7 @@ class VersionsRun:
     def _both(self, old: Analysed, new: Analysed) -> None:
         measuring = self._measuring
         with LiveLine(new.task.label, measuring.settings.seconds) as line:
-            programs = measuring.prepared(old, line), measuring.prepared(new, line)
+            programs = measuring.prepare(old, line), measuring.prepare(new, line)
             try:
                 same = same_packet(measuring.station, programs[0], new, measuring.maps)
                 quota, gates = measuring.quota, measuring.settings.gates
@@ -213,15 +211,15 @@ class VersionsRun:
                 with measuring.watch.resumed():
                     compared = compare(measuring.station, programs, same, quota, going)
                 self.comparison.append(compared)
-                self._hold(compared)
+                self._check(compared)
             except InputError as problem:
                 programs[0].record["error"] = programs[1].record["error"] = problem.reason
         for analysed, program in zip((old, new), programs, strict=True):
             measuring.complain(analysed, program)
             self.records.append(program.record)
 
-    def _hold(self, compared: ComparedVersions) -> None:
-        """Report the outcome of `--fail-on`, and disagreements with the kernel."""
+    def _check(self, compared: ComparedVersions) -> None:
+        """Print why `--fail-on` fails, and disagreements with the kernel."""
         for row in compared["paths"]:
             if row["report"] is not None:
                 what = f"{row['path']}: {row['error']}"
@@ -234,34 +232,6 @@ class VersionsRun:
                 error(compared["new"], decision.reason)
 
 
-class Found(NamedTuple):
-    """The results of a measurement."""
-
-    files: Sequence[str]
-    records: list[MeasuredProgram]
-    comparison: list[ComparedVersions] | None  # None: only one version
-    where: Environment
-
-
-def report(found: Found, settings: Settings) -> ExitCode:
-    """Print the results, and return the exit code of printing."""
-    code = ExitCode.FINE
-    if settings.plot is not None:
-        code = draw_traces(settings.plot, found.records)
-    document: MeasureDocument = {
-        "slowpath": engine.version(),
-        **provenance(compiled=any(is_c(file) for file in found.files)),
-        "environment": found.where,
-        "disturbances": disturbances.of(found.where),
-        "results": found.records,
-        "comparison": found.comparison,
-    }
-    settings.report.write(document, settings, found.files[0])
-    if settings.report.form == "table":
-        disturbances.complain(document["disturbances"], verbose=settings.verbose)
-    return code
-
-
 _STRETCHES = 2.5
 """Time limit for dividing the slowest path's time, in seconds."""
 
@@ -270,7 +240,7 @@ def measure(request: Request, settings: Settings) -> ExitCode:
     """Measure every program; an error does not stop the others.
 
     Raises:
-        OptionError: if an option makes no sense for the files.
+        OptionError: if an option is invalid for the files.
         UnavailableError: if this process cannot measure in this kernel.
     """
     check(settings, request)
@@ -292,25 +262,37 @@ class _Run:
         self._stopping = measuring.stopping
 
     def all_of(self, session: Session, files: Sequence[str]) -> ExitCode:
-        """Measure all programs of a session, one by one or two versions in turns, and report."""
-        measuring = self._measuring
+        """Measure all programs, one by one or two versions in turns, and print the report."""
+        measuring, settings = self._measuring, self._settings
         analyses = session.analyse(RunContext(self._stopping))
-        if len(files) == len(VERSIONS) and self._settings.live is None:
+        comparison: list[ComparedVersions] | None = None
+        if len(files) == len(VERSIONS) and settings.live is None:
             versions = VersionsRun(measuring, self._one)
             versions.all_of(list(analyses), files)
-            found = Found(files, versions.records, versions.comparison, measuring.environment())
+            records, comparison = versions.records, versions.comparison
         else:
-            found = Found(
-                files, [self._one(analysed) for analysed in analyses], None, measuring.environment()
-            )
-        measuring.codes.append(report(found, self._settings))
+            records = [self._one(analysed) for analysed in analyses]
+        environment = measuring.environment()
+        if settings.plot is not None:
+            measuring.codes.append(draw_traces(settings.plot, records))
+        document: MeasureDocument = {
+            "slowpath": engine.version(),
+            **provenance(compiled=any(is_c(file) for file in files)),
+            "environment": environment,
+            "disturbances": disturbances.of(environment),
+            "results": records,
+            "comparison": comparison,
+        }
+        settings.report.write(document, settings, files[0])
+        if settings.report.form == "table":
+            disturbances.complain(document["disturbances"], verbose=settings.verbose)
         measuring.codes.append(measuring.unmatched.complain())
         return worst(measuring.codes)
 
     def _one(self, analysed: Analysed) -> MeasuredProgram:
         with LiveLine(analysed.task.label, self._settings.seconds) as line:
-            program = self._measuring.prepared(analysed, line)
-            trace = self._traced(analysed, program, line)
+            program = self._measuring.prepare(analysed, line)
+            trace = self._run_trace(analysed, program, line)
             try:
                 with self._measuring.watch.resumed():
                     self._measure(program, trace, line)
@@ -325,40 +307,40 @@ class _Run:
         quota, batch = self._measuring.quota, self._settings.live
         go_on = self._measuring.go_on(line)
         if batch is not None:
-            told = ProgressCallbacks(self._measuring.going(line), go_on)
-            measure_program_live(self._station, program, batch, quota, told)
+            callbacks = ProgressCallbacks(self._measuring.going(line), go_on)
+            measure_program_live(self._station, program, batch, quota, callbacks)
             return
         extra = [] if trace is None else trace.cases
         together = measure_together(self._station, [program], quota, go_on, extra)
         if trace is not None:
             finish_trace(trace, program, together)
-        self._cold(program, line)
-        self._take_apart(program, line)
+        self._measure_cold(program, line)
+        self._break_down(program, line)
 
-    def _traced(
+    def _run_trace(
         self, analysed: Analysed, program: PreparedProgram, line: LiveLine
     ) -> PreparedTrace | None:
-        """Run the packets of `--pcap` through a program."""
+        """Run the packets of `--pcap`, if given, through a program."""
         if self._settings.pcap is None:
             return None
 
-        def going(doing: str) -> bool:
-            line.show(doing)
+        def going(work: str) -> bool:
+            line.show(work)
             return not self._stopping.asked
 
-        asked = TraceRequest(self._settings.pcap, self._measuring.maps)
-        trace = prepare_trace(self._station, analysed, asked, program, going)
+        request = TraceRequest(self._settings.pcap, self._measuring.maps)
+        trace = prepare_trace(self._station, analysed, request, program, going)
         program.record["trace"] = trace.record
         return trace
 
-    def _cold(self, program: PreparedProgram, line: LiveLine) -> None:
+    def _measure_cold(self, program: PreparedProgram, line: LiveLine) -> None:
         if self._settings.cache == "hot" or self._stopping.asked:
             return
         caches = processor(Files(), watched_cpu(self._station))["caches"]
-        told = ProgressCallbacks(self._measuring.going(line), self._measuring.go_on(line))
-        measure_cold(self._station, program, last_level(caches), self._measuring.quota, told)
+        callbacks = ProgressCallbacks(self._measuring.going(line), self._measuring.go_on(line))
+        measure_cold(self._station, program, last_level(caches), self._measuring.quota, callbacks)
 
-    def _take_apart(self, program: PreparedProgram, line: LiveLine) -> None:
+    def _break_down(self, program: PreparedProgram, line: LiveLine) -> None:
         if not self._settings.stretches or self._stopping.asked:
             return
         line.show("looking where the time goes")

@@ -1,13 +1,12 @@
-"""Sampling plan: subjects take turns until their times are known.
+"""Sampling plan: subjects take turns until their times are known precisely enough.
 
 A *load* is one loading of all programs into the kernel. The addresses of their code change their
 times by a few percent. A load is therefore one independent observation, with one value for each
 subject.
 
-Within a load, subjects take turns in random order. A busy loop is timed between any two samples,
-because it shows first when the CPU is slowed down; samples beside a slow busy loop are excluded.
-Loading takes time as well, so subjects take further turns in a disturbed load. The busy loop alone
-decides whether a load is disturbed.
+Within a load, subjects take turns in random order. A busy loop is timed between any two samples;
+it is most sensitive to a slower CPU. Samples before or after a slow busy loop are excluded. Because
+loading takes time, subjects take further turns in a load that is disturbed by this criterion.
 """
 
 import math
@@ -23,36 +22,36 @@ from slowpath.core.errors import StoppedError
 from slowpath.measure.statistics import Estimate, estimate, quantile
 
 DISTURBED = (1.02, 1.05, 1.1, 1.25, math.inf)
-"""Limits for the time of the busy loop relative to its undisturbed time; samples beside a slower
+"""Limits for the time of the busy loop relative to its undisturbed time; samples next to a slower
 busy loop are excluded. The first limit that leaves enough samples of each subject applies."""
 _UNDISTURBED = 0.1  # fastest share of the busy loop's samples, which count as undisturbed
-_FEWEST_LOADS = 6
-_LEAST_LOADS = 3
+_FEWEST_LOADS = 6  # minimum number of loads
+_LEAST_LOADS = 3  # minimum number of loads if loading takes very long
 _MOST_LOADS = 400
-_ROUNDS = 6  # minimum number per load
-_MOST_ROUNDS = 24  # maximum number in a disturbed load
-_ENOUGH = 4  # undisturbed samples of each subject at which a load ends
+_ROUNDS = 6  # minimum number of rounds per load
+_MOST_ROUNDS = 24  # maximum number of rounds in a disturbed load
+_ENOUGH = 4  # number of undisturbed samples of each subject at which a load ends
 _SAMPLE = 0.5e6  # target duration of a sample in nanoseconds
 _BUSY = 0.12e6  # target duration of a sample of the busy loop in nanoseconds
-_TRIAL = 16  # runs in a trial sample, which determines the number of runs needed
+_TRIAL = 16  # number of runs in a trial sample, which determines the number of runs needed
 _TRIALS = 3  # number of trial samples, of which the fastest counts
 _FEWEST_RUNS, _MOST_RUNS = 16, 1_000_000
-_LEAST = 1.0  # minimum in nanoseconds after subtracting the overhead of the call
-_CALLS = 9  # calls with one run each, to measure the overhead of a call
+_LEAST = 1.0  # minimum time of a sample in nanoseconds, after subtracting the overhead of the call
+_CALLS = 9  # number of calls with one run each, to measure the overhead of a call
 _MORE = 1.4  # factor between the numbers of loads at two checks of the precision
-_MORE_TO_DECIDE = 2.0  # the same factor if a gate is to be decided: a wrong early decision is final
+_MORE_TO_DECIDE = 2.0  # like `_MORE`, if the result decides a gate: a wrong decision is final
 
 
 class Reference:
     """Numbers of the reference programs, timed besides the subjects."""
 
     EMPTY = -1  # an empty program
-    WRAPPED = -2  # an empty program, called like restored subjects, if the part has any
-    BUSY = -3  # many independent additions, which never wait for each other
+    WRAPPED = -2  # an empty program behind a wrapper, as restored subjects run; only with these
+    BUSY = -3  # the busy loop: many independent additions
 
 
 class SubjectError(Exception):
-    """A subject that behaves unexpectedly."""
+    """Error of a subject that behaves unexpectedly."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -62,13 +61,13 @@ class SubjectError(Exception):
 class Sample(NamedTuple):
     """One timed call."""
 
-    nanoseconds: int  # total of all runs
+    nanoseconds: int  # total time of all runs
     runs: int
     value: int  # return value of the last run
 
 
 class Load(Protocol):
-    """Loaded programs of a part."""
+    """Loaded programs of one part of a bench."""
 
     def sample(self, subject: int, repeat: int) -> Sample:
         """Time `repeat` runs of a subject or a `Reference` in one call.
@@ -83,7 +82,7 @@ class Bench(Protocol):
 
     @property
     def wrapped(self) -> Sequence[bool]:
-        """For each subject, true if it is restored between runs."""
+        """For each subject, true if a wrapper restores its state between runs."""
 
     @property
     def net(self) -> Sequence[bool]:
@@ -104,8 +103,8 @@ class Bench(Protocol):
 class StopCriteria(NamedTuple):
     """Criteria for the end of a measurement."""
 
-    precision: float  # half the length of intervals relative to the mean
-    seconds: float  # limit, which the minimum number of loads can exceed
+    precision: float  # maximum half width of intervals, relative to the mean
+    seconds: float  # time limit; the minimum number of loads may take longer
     fewest_loads: int = _FEWEST_LOADS
     decided: Callable[[Sequence["Measured | None"]], bool] | None = None
     """Function that returns true if the subjects' values decide the caller's question. Until then,
@@ -119,7 +118,7 @@ class Observation(NamedTuple):
     """The values of one load."""
 
     whole: list[float | None]  # ns of each subject in the kernel's loop; None: unknown
-    net: list[float | None]  # ns beyond an empty program; None: all disturbed
+    net: list[float | None]  # ns of each subject beyond an empty program; None: all disturbed
     empty: list[float]  # ns of an empty program, in each part
 
 
@@ -129,7 +128,7 @@ class Measured(NamedTuple):
     run: Estimate  # ns of one run in the kernel's loop, as in `bpftool prog run`
     net: Estimate  # ns beyond an empty program
     loads: list[float | None]  # ns of one run, for each load
-    turns: list[float | None]  # ns of one run for each load, with disturbed samples
+    turns: list[float | None]  # like `loads`, including disturbed samples
     runs: int  # number of timed runs
 
 
@@ -153,20 +152,20 @@ class Outcome(NamedTuple):
 
 
 class _Timed(NamedTuple):
-    """A sample, with the time of the busy loop beside it."""
+    """A sample, with the time of the busy loop before or after it, whichever is longer."""
 
     part: int
     subject: int
-    nanoseconds: float  # per run
+    nanoseconds: float  # time per run
     busy: float
 
 
 def measure(bench: Bench, quota: StopCriteria, go_on: Callable[["Progress"], bool]) -> Outcome:
     """Measure all subjects of a bench until the result is precise, or `go_on` returns false.
 
-    The precision is checked rarely: stopping as soon as an interval happens to be narrow would make
-    intervals too narrow. Stopping as soon as an interval happens to lie on one side of a limit
-    would be wrong more often still. If the result decides a gate, checks are therefore even rarer.
+    The precision is checked rarely: to stop as soon as an interval happens to be narrow would make
+    intervals too narrow. If the result decides a gate, the checks are even rarer, because an
+    interval lies on the wrong side of a limit by chance more often.
 
     Raises:
         StoppedError: if the user interrupted the first load, so that there is no result.
@@ -183,12 +182,12 @@ def measure(bench: Bench, quota: StopCriteria, go_on: Callable[["Progress"], boo
             return sampler.outcome(time.monotonic() - started, precise=False)
         seconds = time.monotonic() - started
         loads, (precise, widest) = sampler.loads, sampler.is_precise(quota)
-        asked = not go_on(Progress(loads, seconds, widest))
+        stopped = not go_on(Progress(loads, seconds, widest))
         over = seconds >= quota.seconds or loads >= _MOST_LOADS
         # Load a program fewer times if loading takes seconds.
         fewest = _LEAST_LOADS if seconds >= 2 * quota.seconds else quota.fewest_loads
         enough = loads >= look and precise and sampler.decides(quota)
-        if asked or (over and loads >= fewest) or enough:
+        if stopped or (over and loads >= fewest) or enough:
             return sampler.outcome(seconds, precise=precise and loads >= quota.fewest_loads)
         if loads >= look:
             look = int(more * look)
@@ -199,13 +198,13 @@ class Progress(NamedTuple):
 
     loads: int
     seconds: float
-    widest: float | None  # half the longest interval relative to its mean
+    widest: float | None  # largest half width of an interval, relative to the mean
 
 
 class ProgressCallbacks(NamedTuple):
     """Progress callbacks that return false to stop."""
 
-    preparing: Callable[[int, int], bool]  # arguments: prepared paths, all paths
+    preparing: Callable[[int, int], bool]  # arguments: number of prepared paths, of all paths
     measuring: Callable[[Progress], bool]
 
 
@@ -255,18 +254,19 @@ class Sampler:
             for subject in turns:
                 if subject in self._failed:
                     continue
-                taken = self._sample_subject(load, subject, call)
+                nanoseconds = self._sample_subject(load, subject, call)
                 after = self._sample(load, Reference.BUSY, call)
-                if taken is not None:
-                    timed.append(_Timed(number, subject, taken, max(before, after)))
+                if nanoseconds is not None:
+                    timed.append(_Timed(number, subject, nanoseconds, max(before, after)))
                 before = after
         return timed
 
     def _are_enough(self, timed: Sequence[_Timed], turns: Sequence[int], quiet: float) -> bool:
         """Return true if each subject has enough undisturbed samples to end the load."""
         undisturbed = Counter(sample.subject for sample in timed if sample.busy <= quiet)
-        asked = (subject for subject in turns if subject not in self._failed)
-        return all(undisturbed[subject] >= _ENOUGH for subject in asked)
+        return all(
+            undisturbed[subject] >= _ENOUGH for subject in turns if subject not in self._failed
+        )
 
     def _prepare(self, load: Load, subject: int) -> None:
         """Determine the number of runs in a sample of a subject."""
@@ -279,7 +279,7 @@ class Sampler:
             self._rounds[subject], self._failed[subject] = 0, problem.reason
 
     def _sample_subject(self, load: Load, subject: int, call: float) -> float | None:
-        """Return nanoseconds per run, or None if the subject fails, now and in later loads."""
+        """Return nanoseconds per run, or None if the subject fails; later loads then skip it."""
         try:
             return self._sample(load, subject, call)
         except SubjectError as problem:
@@ -289,16 +289,16 @@ class Sampler:
             return None
 
     def _sample(self, load: Load, subject: int, call: float) -> float:
-        """Return nanoseconds per run."""
+        """Return nanoseconds per run; `call` is the overhead of a call in nanoseconds."""
         sample = load.sample(subject, self._repeats[subject])
         if subject >= 0:
             self._runs[subject] += sample.runs
         net = subject == Reference.WRAPPED or (subject >= 0 and self._bench.net[subject])
-        besides = 0.0 if net else call
-        taken = max(sample.nanoseconds - besides, _LEAST) / max(sample.runs, 1)
+        overhead = 0.0 if net else call
+        nanoseconds = max(sample.nanoseconds - overhead, _LEAST) / max(sample.runs, 1)
         if subject == Reference.BUSY:
-            self._busy.append(taken)
-        return taken
+            self._busy.append(nanoseconds)
+        return nanoseconds
 
     def _observations(self) -> tuple[float, list[Observation]]:
         """Return the applied limit of disturbance and the observation of each load."""
@@ -333,20 +333,20 @@ class Sampler:
         return Observation(wholes, nets, empties)
 
     def is_precise(self, quota: StopCriteria) -> tuple[bool, float | None]:
-        """Return whether all intervals are narrow enough, and the widest relative to its mean."""
+        """Return true if all intervals are narrow enough, and the largest relative half width."""
         _, subjects, _ = self._evaluated()
-        asked = [
+        estimates = [
             None if subject is None else subject.run
             for number, subject in enumerate(subjects)
             if number not in self._failed
         ]
         if quota.between is not None and not self._failed:
-            asked.append(quota.between(subjects))
+            estimates.append(quota.between(subjects))
         widest = 0.0
-        for known in asked:
-            if known is None or known.value <= 0 or not math.isfinite(known.interval.half_width):
+        for one in estimates:
+            if one is None or one.value <= 0 or not math.isfinite(one.interval.half_width):
                 return False, None
-            widest = max(widest, known.interval.half_width / known.value)
+            widest = max(widest, one.interval.half_width / one.value)
         return widest <= quota.precision, widest
 
     def decides(self, quota: StopCriteria) -> bool:
@@ -390,36 +390,26 @@ class Sampler:
         quiet = quantile(self._busy, _UNDISTURBED)
         discarded = sum(sample.busy > quiet * limit for sample in samples)
         busy = (quiet, statistics.median(self._busy))
-        loads, size = self.loads, len(samples)
-        return Outcome(
-            subjects,
-            self._failed,
-            baseline,
-            loads,
-            size,
-            discarded,
-            limit,
-            busy,
-            precise,
-            seconds,
-        )
+        counts = (self.loads, len(samples), discarded)
+        return Outcome(subjects, self._failed, baseline, *counts, limit, busy, precise, seconds)
 
 
 def _repeats(load: Load, subject: int, most: int) -> tuple[int, int]:
-    """Return the number of runs in a sample, and the number of samples in a load.
+    """Return the number of runs in a sample, and the maximum number of samples in a load.
 
-    A load allows at most `most` runs.
+    A load allows at most `most` runs, including trials.
     """
-    aim = _BUSY if subject == Reference.BUSY else _SAMPLE
-    second = max(_TRIAL, min(int(aim / _taken(load, subject, _TRIAL) / 4), most // 16, _MOST_RUNS))
-    taken = _taken(load, subject, second)
+    target = _BUSY if subject == Reference.BUSY else _SAMPLE
+    first = _trial(load, subject, _TRIAL)
+    second = max(_TRIAL, min(int(target / first / 4), most // 16, _MOST_RUNS))
+    run = _trial(load, subject, second)
     left = most - _TRIALS * (_TRIAL + second)
-    repeats = max(_FEWEST_RUNS, min(int(aim / taken), left // _ROUNDS, _MOST_RUNS))
+    repeats = max(_FEWEST_RUNS, min(int(target / run), left // _ROUNDS, _MOST_RUNS))
     return repeats, max(_ROUNDS, min(_MOST_ROUNDS, left // repeats))
 
 
-def _taken(load: Load, subject: int, repeat: int) -> float:
-    """Return nanoseconds per run from the fastest of a few trial samples."""
+def _trial(load: Load, subject: int, repeat: int) -> float:
+    """Return nanoseconds per run, from the fastest of `_TRIALS` samples of `repeat` runs."""
     trials = (load.sample(subject, repeat) for _ in range(_TRIALS))
     return max(min(trial.nanoseconds / max(trial.runs, 1) for trial in trials), 0.1)
 
@@ -432,10 +422,10 @@ def _call(load: Load, repeat: int) -> float:
 
 
 def ratio(old: Measured, new: Measured) -> Estimate | None:
-    """Return the ratio of new to old time over loads with both, or None if there are none.
+    """Return the ratio of new to old time over the loads that have both, or None without any.
 
-    A disturbance of one of two subjects that take turns also affects the other. If few samples are
-    undisturbed, the ratio over all samples is more precise. The narrower interval is returned.
+    Subjects that take turns are disturbed alike. If few samples are undisturbed, the ratio over all
+    samples is therefore more precise. Of both ratios, the one with the narrower interval counts.
     """
     found = [
         estimate(ratios)

@@ -21,7 +21,7 @@ def check_trace_options(
     """Check the options for traces before the work.
 
     Raises:
-        OptionError: if an option makes no sense with the others.
+        OptionError: if an option contradicts another one.
         UnavailableError: if plotting is not available.
     """
     if plot is not None:
@@ -38,7 +38,7 @@ def check_trace_options(
 
 
 def complain_of_trace(record: MeasuredProgram, trace: MeasuredTrace, *, stopped: bool) -> ExitCode:
-    """Report on standard error why a trace, or a part of it, did not run."""
+    """Print to standard error why a trace, or a part of it, did not run; return the exit code."""
     code = ExitCode.FINE
     if trace["error"] is not None and record["error"] is None:
         rest = "" if trace["count"] == 0 else f"; {trace['count']:,} packets were read before"
@@ -56,7 +56,7 @@ def complain_of_trace(record: MeasuredProgram, trace: MeasuredTrace, *, stopped:
 
 
 def draw_traces(file: str, records: Sequence[MeasuredProgram]) -> ExitCode:
-    """Plot the measured traces, if there are any."""
+    """Plot the measured traces, and return the exit code; without any, print an error."""
     from slowpath.measure.traces import draw
 
     traces = [(record, record["trace"]) for record in records]
@@ -82,16 +82,16 @@ _CONDITION = re.compile(r"\s*ratio\s*(>=?)\s*(\d+(?:\.\d*)?|\.\d+)\s*")
 class Gate(NamedTuple):
     """A limit on the ratio of a comparison."""
 
-    text: str
+    text: str  # text of the option
     limit: float
-    inclusive: bool
+    inclusive: bool  # true: a ratio equal to the limit fails too
 
 
 class Decision(NamedTuple):
-    """The verdict of a gate with its reason, which is None if the gate passes."""
+    """The verdict of a gate."""
 
     code: ExitCode
-    reason: str | None
+    reason: str | None  # None: the gate passes
 
 
 def parse_gate(text: str) -> Gate:
@@ -107,7 +107,7 @@ def parse_gate(text: str) -> Gate:
 
 
 def is_decided(gates: Sequence[Gate], row: ComparedPath) -> bool:
-    """Return true if all gates are decided, so that further measuring adds nothing."""
+    """Return true if all gates are decided, so that the measurement can end."""
     return all(decide(gate, row).code is not ExitCode.UNDECIDED for gate in gates)
 
 
@@ -136,10 +136,10 @@ VERSIONS = ("old", "new")
 class Settings(NamedTuple):
     """Options of the measurement and its report."""
 
-    between: bool  # measure the slowest, the fastest and some between, not the K slowest
-    precision: float  # half the length of intervals relative to the times
-    seconds: float
-    cpu: int | None
+    between: bool  # true: paths between the slowest and the fastest; false: the slowest paths only
+    precision: float  # maximum half width of intervals, relative to the times
+    seconds: float  # time limit for each program
+    cpu: int | None  # number of the CPU; None: the last allowed CPU
     report: Reporter
     verbose: bool
     gates: Sequence[Gate] = ()
@@ -154,7 +154,7 @@ def check(settings: Settings, request: Request) -> None:
     """Check the options before the work.
 
     Raises:
-        OptionError: if an option makes no sense for the files, or with the others.
+        OptionError: if an option is invalid for the files, or contradicts another one.
     """
     if settings.gates and len(request.files) != len(VERSIONS):
         raise OptionError("--fail-on", "there is nothing to compare; name two files, old and new")

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 _NOMINAL = 0.98  # confidence of intervals that are checked several times before one is accepted
 _FAR, _NEAR = 5.0, 0.25
-"""An outlier is farther from the median than `_FAR` standard deviations and than `_NEAR` of it."""
+"""An outlier differs from the median by more than `_FAR` standard deviations, and by more than the
+share `_NEAR` of the median."""
 _NORMAL = 1.4826  # standard deviation of a normal distribution, in median absolute deviations
 
 
@@ -51,7 +52,7 @@ class Estimate(NamedTuple):
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Return the value that the given share of the values does not exceed, interpolated.
+    """Return a quantile of the values, interpolated linearly; `share` is from 0 to 1.
 
     Raises:
         ValueError: if `values` is empty.
@@ -59,10 +60,10 @@ def quantile(values: Sequence[float], share: float) -> float:
     if not values:
         raise ValueError("no values")
     ordered = sorted(values)
-    place = share * (len(ordered) - 1)
-    below = int(place)
+    position = share * (len(ordered) - 1)
+    below = int(position)
     above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
 
 
 def spread(values: Sequence[float]) -> float:
@@ -100,7 +101,10 @@ def mean_interval(values: Sequence[float]) -> Interval:
 
 
 def half_width(size: int) -> float:
-    """Return half the interval of a mean of `size` (two or more) values, in standard errors."""
+    """Return the half width of the interval of a mean, in standard errors.
+
+    `size` is the number of values, at least 2.
+    """
     return student_quantile(size - 1, 1 - (1 - _NOMINAL) / 2)
 
 

@@ -1,8 +1,8 @@
 """Time of the stretches of a path.
 
-The time of a stretch is the time of the path up to its end minus the time up to its start. Both are
-times of whole runs, so the stretches of a load add up to the path. To end a run early, the program
-contains a check at each end of a stretch (a "question"); the time of these checks is subtracted.
+The time of a stretch is the time of a run that ends at the stretch's end, minus that of a run that
+ends at its start. The stretches of a load therefore add up to the path. To end a run early, the
+program contains a check at each end of a stretch (a "question"), whose time is subtracted.
 
 A CPU executes several instructions at once. Work counts in the stretch whose end it delays, which
 may follow the stretch of its instructions, and work that delays nothing costs nothing. A stretch
@@ -21,18 +21,18 @@ from slowpath.measure.statistics import Estimate, estimate
 
 
 class PrefixTimes(NamedTuple):
-    """The observation of one load, beyond an empty program; None if all samples were disturbed."""
+    """Times of one load beyond an empty program; None if all samples were disturbed."""
 
     path: float | None  # ns of the path without checks
     ends: Sequence[float | None]  # ns up to the end of each stretch, including checks
 
 
 class Parts(NamedTuple):
-    """The times of a path and its stretches in ns."""
+    """The times of a path and its stretches in ns; None: no load has the time."""
 
-    whole: Estimate | None
-    asking: Estimate | None  # one check
-    parts: list[Estimate | None]
+    whole: Estimate | None  # time of the path
+    asking: Estimate | None  # time of one check
+    parts: list[Estimate | None]  # time of each stretch
 
 
 def stretch_times(loads: Sequence[PrefixTimes], questions: Sequence[int]) -> Parts:
@@ -41,25 +41,25 @@ def stretch_times(loads: Sequence[PrefixTimes], questions: Sequence[int]) -> Par
     `questions` has the number of checks executed up to the end of each stretch. The time of one
     check is an average: the extra time of the path with all checks, divided by their number.
     """
-    wholes, askings = list[float](), list[float]()
+    wholes, checks = list[float](), list[float]()
     found: list[list[float]] = [[] for _ in questions]
     for load in loads:
-        asked = load.ends[-1] if load.ends else None
-        if load.path is None or asked is None:
+        with_checks = load.ends[-1] if load.ends else None
+        if load.path is None or with_checks is None:
             continue
-        asking = (asked - load.path) / questions[-1] if questions[-1] else 0.0
+        check = (with_checks - load.path) / questions[-1] if questions[-1] else 0.0
         wholes.append(load.path)
-        askings.append(asking)
+        checks.append(check)
         start: float | None = 0.0
-        for values, end, count in zip(found, load.ends, questions, strict=True):
-            without = None if end is None else end - asking * count
-            if without is not None and start is not None:
-                values.append(without - start)
-            start = without
+        for values, time, count in zip(found, load.ends, questions, strict=True):
+            end = None if time is None else time - check * count
+            if end is not None and start is not None:
+                values.append(end - start)
+            start = end
     parts = [estimate(values) if values else None for values in found]
     if not wholes:
         return Parts(None, None, parts)
-    return Parts(estimate(wholes), estimate(askings), parts)
+    return Parts(estimate(wholes), estimate(checks), parts)
 
 
 def break_down(
@@ -69,7 +69,7 @@ def break_down(
     quota: StopCriteria,
     go_on: Callable[[Progress], bool],
 ) -> Breakdown:
-    """Divide the time of a path into stretches; `rank` is the rank of the path."""
+    """Measure the stretches of a path; `rank` is the rank of the path in reports."""
     breakdown: Breakdown = {
         "rank": rank,
         "program_ns": None,

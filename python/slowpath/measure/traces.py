@@ -1,6 +1,7 @@
-"""Traces: the path of each packet and its cost."""
+"""Traces: the path of each packet, and the time of each path."""
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from slowpath.bounds.outcomes import Analysed
@@ -11,10 +12,8 @@ from slowpath.core.schema.derived import is_found
 from slowpath.core.schema.results import PathResult
 from slowpath.measure.conclusions import conclude_trace, notes_of
 from slowpath.measure.documents import (
-    MeasuredPath,
     MeasuredTrace,
     TraceDistance,
-    TraceMap,
     TraceMix,
     TracePath,
     action_name,
@@ -24,25 +23,25 @@ from slowpath.measure.sampling import Measured
 from slowpath.measure.statistics import estimate
 
 TIMED = 30
-"""Maximum number of timed paths of a trace: those with most packets, plus its slowest path."""
+"""Maximum number of timed paths of a trace, those with most packets; its slowest path is extra."""
 _TURN = 100
-"""Milliseconds between two checks whether to go on running packets."""
+"""Milliseconds of running packets between two calls of `going`."""
 
 
 class TraceRequest(NamedTuple):
-    """A requested trace."""
+    """A capture file to run through programs, and the content of their maps."""
 
     file: str
     maps: str | None = None  # text of `--maps`: map content before the first packet
 
 
 class PreparedTrace(NamedTuple):
-    """A trace that has run, with its paths that can be timed."""
+    """A trace that has run, with those of its paths that can be timed."""
 
     record: MeasuredTrace
     cases: list[kernel.Case]
     numbers: list[int]  # index in the record's paths, for each case
-    known: bool  # true if the analysis has found the slowest path that exists
+    known: bool  # true if no path of the program is slower than the analysis's slowest path
 
 
 def prepare_trace(
@@ -54,7 +53,7 @@ def prepare_trace(
 ) -> PreparedTrace:
     """Run a trace through a program, and prepare its paths for timing.
 
-    `going` receives the current work; if it returns false, the rest is skipped.
+    `going` gets a description of the next work; if it returns false, the rest is skipped.
     """
     guarantee = analysed.result["guarantee"]
     known = guarantee is not None and is_found(guarantee)
@@ -115,7 +114,10 @@ def _empty(file: str) -> MeasuredTrace:
 def _fill(
     record: MeasuredTrace, report: report_types.TraceReport, found: Sequence[PathResult]
 ) -> list[int]:
-    """Copy the engine's report to the record; return the report index of each path."""
+    """Copy the engine's report to the record, with the paths ordered by number of packets.
+
+    Returns, for each path of the record, its index in the report.
+    """
     record["format"], record["count"] = report["format"], report["packets"]
     record["complete"], record["error"] = report["complete"], report["ended"]
     record["truncated"], record["uncertain"] = report["truncated"], report["uncertain"]
@@ -123,7 +125,10 @@ def _fill(
     record["undecided"] = report["undecided"]["packets"]
     record["disagreements"] = report["disagreements"]["packets"]
     record["report"] = report["disagreements"]["report"]
-    record["maps"] = [_map(each) for each in report["maps"]]
+    record["maps"] = [
+        {"name": each["name"], "entries": each["entries"], "others": each["others"]}
+        for each in report["maps"]
+    ]
     paths = report["paths"]
     known = sum(path["packets"] for path in paths)
     order = sorted(range(len(paths)), key=lambda at: (-paths[at]["packets"], paths[at]["first"]))
@@ -160,10 +165,6 @@ def _fill(
     return order
 
 
-def _map(told: report_types.TraceMap) -> TraceMap:
-    return {"name": told["name"], "entries": told["entries"], "others": told["others"]}
-
-
 def _slowest(paths: Sequence[TracePath], found: Sequence[PathResult]) -> TraceDistance | None:
     if not paths:
         return None
@@ -178,7 +179,7 @@ def _slowest(paths: Sequence[TracePath], found: Sequence[PathResult]) -> TraceDi
 
 
 def _name_ranks(record: MeasuredTrace, program: PreparedProgram) -> None:
-    """Set the rank of each path that the analysis found too."""
+    """Set the rank of each path that is also a path of the analysis."""
     ranks = {}
     for case, number in zip(program.cases, program.numbers, strict=True):
         if case.path is not None:
@@ -188,7 +189,7 @@ def _name_ranks(record: MeasuredTrace, program: PreparedProgram) -> None:
 
 
 def _chosen(record: MeasuredTrace) -> list[int]:
-    """Choose the paths to time; only paths with a kept packet can be timed."""
+    """Return the indices of the paths to time; a path without a kept packet cannot be timed."""
     kept = [at for at, path in enumerate(record["paths"]) if path["measured_packet"] is not None]
     chosen = kept[:TIMED]
     slowest = record["slowest"]
@@ -222,7 +223,10 @@ def _prepare_path(
 
 
 def finish_trace(trace: PreparedTrace, program: PreparedProgram, together: JointOutcome) -> None:
-    """Store the times of a trace's paths in its record; its cases are the extra ones."""
+    """Store the times of a trace's paths in its record.
+
+    `together` has the times of the trace's cases as extra cases.
+    """
     record = trace.record
     timed: list[tuple[TracePath, Measured]] = []
     for number, (place, measured) in enumerate(zip(trace.numbers, together.extra, strict=True)):
@@ -239,22 +243,19 @@ def finish_trace(trace: PreparedTrace, program: PreparedProgram, together: Joint
     slowest = record["slowest"]
     if slowest is not None:
         slowest["measured_ns"] = record["paths"][slowest["path"] - 1]["measured_ns"]
-        ranked = [path for path in program.record["paths"] if path["rank"] == 1]
-        slowest["bound_ns"] = _time(ranked)
+        times = (path["measured_ns"] for path in program.record["paths"] if path["rank"] == 1)
+        slowest["bound_ns"] = next(times, None)
     record["conclusion"] = conclude_trace(record, known=trace.known)
     if record["mix"] is not None:
         program.record["error"] = None
 
 
-def _time(paths: Sequence[MeasuredPath]) -> float | None:
-    return paths[0]["measured_ns"] if paths else None
-
-
 def mean_cost(shares: Sequence[tuple[float, Measured]]) -> TraceMix | None:
-    """Return the mean cost of packets whose paths have these shares; None if there are none.
+    """Return the mean time of packets; None if no path was measured.
 
-    All paths are in every load, so each load has a mean of its own; these are the independent
-    observations. A path that was disturbed in a load counts there with the mean of its other loads.
+    `shares` has each timed path with its share of the packets. Every load runs all paths, so the
+    mean over paths of one load is an independent observation. A path without an undisturbed sample
+    in a load counts there with its mean over other loads.
     """
     known = sum(share for share, _ in shares)
     if not known:
@@ -264,7 +265,7 @@ def mean_cost(shares: Sequence[tuple[float, Measured]]) -> TraceMix | None:
     for load in loads:
         times = [(share, measured.loads[load], measured.run.value) for share, measured in shares]
         if any(time is not None for _, time, _ in times):
-            weighted = sum(s * (usual if time is None else time) for s, time, usual in times)
+            weighted = sum(s * (mean if time is None else time) for s, time, mean in times)
             means.append(weighted / known)
     if not means:
         return None
@@ -284,20 +285,18 @@ _MARGIN = 1.08  # length of the time axis relative to the longest time
 
 
 def distribution(trace: MeasuredTrace) -> list[tuple[float, float]]:
-    """Return points of the distribution: nanoseconds and share of packets up to it, ascending.
+    """Return the distribution of the times of packets on timed paths.
 
-    Packets on paths that were not timed are excluded.
+    Each point has nanoseconds and the share of packets that take at most this time, ascending.
     """
     timed = sorted(
         (path["measured_ns"], path["packets"])
         for path in trace["paths"]
         if path["measured_ns"] is not None
     )
-    count, steps, whole = 0, [], sum(packets for _, packets in timed)
-    for time, packets in timed:
-        count += packets
-        steps.append((time, count / whole))
-    return steps
+    total = sum(packets for _, packets in timed)
+    counts = accumulate(packets for _, packets in timed)
+    return [(time, count / total) for (time, _), count in zip(timed, counts, strict=True)]
 
 
 def draw(file: str, traces: Sequence[tuple[str, MeasuredTrace]]) -> None:

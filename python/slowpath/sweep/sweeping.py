@@ -72,7 +72,7 @@ class Measuring:
 
         watch = environment.begin(self._cpu, thread=self._station.thread)
         measure_together(self._station, programs, StopCriteria(_PRECISION, seconds), go_on)
-        return watch.end(pace.paced())
+        return watch.end(pace.speed())
 
 
 @contextmanager

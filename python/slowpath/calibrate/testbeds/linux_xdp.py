@@ -235,7 +235,7 @@ class _Station:
         precision = self._limits.precision * BED.blocks**0.5
         quota = StopCriteria(precision, self._limits.seconds / BED.blocks, _FEWEST_LOADS)
         outcome = measure(bench, quota, go_on)
-        where = watch.end(pace.paced())
+        where = watch.end(pace.speed())
         cases.let_go()
         samples = list(_samples(outcome, cases.pairs, errors))
         notes = [] if outcome.precise or self._stopping.asked else [IMPRECISE]
