@@ -1,5 +1,5 @@
-/* The first program of a chain: lets IPv6 pass and drops everything else, but sends back what has a
- * zero in byte 20. It sets the element of its array. Compiled with
+/* First program of a chain. It passes IPv6, sends back packets with a zero in byte 20, and drops all
+ * other packets. It sets the element of its array. Compiled with
  *   clang -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
  *     -idirafter /usr/include/x86_64-linux-gnu -c chain_first.bpf.c -o chain_first.bpf.o
  *   llvm-strip -g chain_first.bpf.o

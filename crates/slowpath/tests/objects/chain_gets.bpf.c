@@ -1,6 +1,6 @@
-/* The second program of a chain over two devices: reads the packet so often that the number of
- * accesses tells what it can find: metadata, another interface than in bytes 20 to 23, a packet of
- * more than 40 bytes, and room for 200 bytes in front of it. Compiled as chain_first.bpf.c.
+/* Second program of a chain over two devices. The number of its memory accesses shows its possible
+ * inputs: metadata, another interface than in bytes 20 to 23, a packet of more than 40 bytes, and
+ * room for 200 bytes in front of the packet. Compiled as chain_first.bpf.c.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>

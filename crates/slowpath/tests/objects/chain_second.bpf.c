@@ -1,4 +1,4 @@
-/* The second program of a chain. It is slow for IPv4, slower if the element of its array is zero, and
+/* Second program of a chain. It is slow for IPv4, slower if the element of its array is zero, and
  * slowest if byte 20 of the packet is zero. Compiled as chain_first.bpf.c.
  */
 #include <linux/bpf.h>

@@ -1,6 +1,6 @@
-/* The first program of a chain over two devices: leaves a packet of 40 bytes that begins 100 bytes
- * before the one that arrived, with metadata, and writes the number of its interface to bytes 20 to
- * 23. Compiled as chain_first.bpf.c.
+/* First program of a chain over two devices. It sends a packet of 40 bytes with metadata, which
+ * begins 100 bytes before the packet that arrived. Bytes 20 to 23 hold the number of the interface
+ * of the program. Compiled as chain_first.bpf.c.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>

@@ -1,5 +1,5 @@
-/* Programs that meet a map several times: what a call finds limits what later calls can find. How
- * many accesses of memory the slow way has says what can happen. Compiled with
+/* Programs that use a map several times. The result of a call limits the results of later calls.
+ * The number of memory accesses shows if the slow path is possible. Compiled with
  *   clang -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
  *     -idirafter /usr/include/x86_64-linux-gnu -c consistent.bpf.c -o consistent.bpf.o
  *   llvm-strip -g consistent.bpf.o
@@ -85,7 +85,7 @@ static __attribute__((noinline)) int slow(struct xdp_md *ctx)
 	return XDP_DROP;
 }
 
-/* How full the maps in a map of maps are. */
+/* Number of elements of the maps in a map of maps. */
 static __always_inline void *table(__u32 number)
 {
 	return bpf_map_lookup_elem(&tables, &number);
@@ -131,7 +131,7 @@ int inner_full_behind_an_insertion(struct xdp_md *ctx)
 	return slow(ctx);
 }
 
-/* Of two maps, one can be full. */
+/* One of two maps can be full. */
 SEC("xdp")
 int other_inner_full(struct xdp_md *ctx)
 {
@@ -142,8 +142,8 @@ int other_inner_full(struct xdp_md *ctx)
 	return slow(ctx);
 }
 
-/* An old value of an inner map is overwritten by the next update that replaces an element, and by
- * no other. */
+/* Only the next update that replaces an element overwrites the old value of an element of an inner
+ * map. */
 #define INNER_REUSE(name, wanted)                                                                  \
 	SEC("xdp") int name(struct xdp_md *ctx)                                                    \
 	{                                                                                          \
@@ -167,7 +167,7 @@ int other_inner_full(struct xdp_md *ctx)
 INNER_REUSE(inner_element_is_used_again, 8)
 INNER_REUSE(inner_element_does_not_stay, 5)
 
-/* How many elements the arrays in an array of maps have. */
+/* Sizes of the arrays in an array of maps. */
 SEC("xdp")
 int inner_array_grows(struct xdp_md *ctx)
 {
@@ -179,7 +179,7 @@ int inner_array_grows(struct xdp_md *ctx)
 	return slow(ctx);
 }
 
-/* Rounds of bpf_for_each_map_elem. */
+/* Iterations of bpf_for_each_map_elem. */
 struct rounds {
 	__u32 count, key, again;
 };
@@ -326,7 +326,7 @@ static __always_inline __u64 *find(void *trie, __u32 bits, __u32 address)
 	return bpf_map_lookup_elem(trie, &key);
 }
 
-/* The covering prefix is found in the first round, no host in the last. */
+/* The first iteration finds the covering prefix, the last one finds no host. */
 struct walk {
 	__u32 host, found, missed;
 };
@@ -384,7 +384,7 @@ int missed_in_the_tenth_round(struct xdp_md *ctx)
 	return slow(ctx);
 }
 
-/* More places than are compared, of which a run comes through three. */
+/* More call sites than the analysis compares. A run passes three of them. */
 SEC("xdp")
 int one_of_many_places(struct xdp_md *ctx)
 {
@@ -409,7 +409,7 @@ int one_of_many_places(struct xdp_md *ctx)
 	return slow(ctx);
 }
 
-/* Tries in a map of maps agree with themselves, not with each other. */
+/* The answers of each trie in a map of maps are consistent. Different tries are independent. */
 SEC("xdp")
 int host_missed_in_an_inner_trie(struct xdp_md *ctx)
 {
@@ -433,7 +433,7 @@ int host_missed_in_another_trie(struct xdp_md *ctx)
 	return slow(ctx);
 }
 
-/* What LRU maps evict. */
+/* Evictions from LRU maps. */
 static __always_inline int has(void *map, __u32 key)
 {
 	return bpf_map_lookup_elem(map, &key) != 0;
@@ -461,7 +461,7 @@ EVICTION(per_cpu_both_survive, recent_per_cpu, 3, BPF_ANY,
 EVICTION(per_cpu_both_survive_an_update, recent_per_cpu, 1, BPF_EXIST,
 	 has(&recent_per_cpu, 1) && has(&recent_per_cpu, 2), 1)
 
-/* What is known of rings. */
+/* Known properties of rings. */
 SEC("xdp")
 int ring_of_another_size(struct xdp_md *ctx)
 {

@@ -1,5 +1,5 @@
-/* Programs about which elements hash maps have, and where their values are: how many accesses of
- * memory the slow way has says what can happen. Compiled with
+/* Programs whose slow paths depend on the elements of maps and on the places of their values. The
+ * number of memory accesses shows if the slow path is possible. Compiled with
  *   clang -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
  *     -idirafter /usr/include/x86_64-linux-gnu -c elements.bpf.c -o elements.bpf.o
  *   llvm-strip -g elements.bpf.o
@@ -70,7 +70,7 @@ static __attribute__((noinline)) int slow(struct xdp_md *ctx)
 	return XDP_DROP;
 }
 
-/* The value of key 1 is read through a pointer from before its update. */
+/* Reads the value of key 1 through a pointer from before its update. */
 #define READ_OLD(name, map, wanted)                                                                \
 	SEC("xdp") int name(struct xdp_md *ctx)                                                    \
 	{                                                                                          \
@@ -98,7 +98,7 @@ READ_OLD(recent_per_cpu_value_changes, recent_per_cpu, 7)
 READ_OLD(array_value_changes, plain, 7)
 READ_OLD(array_value_does_not_stay, plain, 5)
 
-/* What is written through an old pointer does not reach the new element. */
+/* A write through an old pointer does not change the new element. */
 SEC("xdp")
 int written_through_old_pointer(struct xdp_md *ctx)
 {
@@ -115,7 +115,7 @@ int written_through_old_pointer(struct xdp_md *ctx)
 	return slow(ctx);
 }
 
-/* The element that was replaced gets the value of the next update. */
+/* The next update reuses the replaced element for its value. */
 SEC("xdp")
 int replaced_element_is_used_again(struct xdp_md *ctx)
 {
@@ -131,7 +131,7 @@ int replaced_element_is_used_again(struct xdp_md *ctx)
 	return slow(ctx);
 }
 
-/* An element that was deleted is the one that is inserted next. */
+/* The next insertion reuses the deleted element. */
 #define REUSE(name, map, wanted)                                                                   \
 	SEC("xdp") int name(struct xdp_md *ctx)                                                    \
 	{                                                                                          \
@@ -246,7 +246,7 @@ int full_behind_an_insertion(struct xdp_md *ctx)
 	return slow(ctx);
 }
 
-/* There are as many elements as keys. */
+/* The map has room for every key. */
 SEC("xdp")
 int full_with_every_key(struct xdp_md *ctx)
 {
@@ -258,7 +258,7 @@ int full_with_every_key(struct xdp_md *ctx)
 	return slow(ctx);
 }
 
-/* BPF_F_LOCK, and no lock. */
+/* BPF_F_LOCK for values without a lock. */
 SEC("xdp")
 int updated_without_lock(struct xdp_md *ctx)
 {
@@ -271,7 +271,7 @@ int updated_without_lock(struct xdp_md *ctx)
 	return slow(ctx);
 }
 
-/* An insertion can evict what was there, not what it inserts. */
+/* An insertion can evict other elements, but not the inserted one. */
 SEC("xdp")
 int evicted(struct xdp_md *ctx)
 {
@@ -299,7 +299,7 @@ int inserted_and_evicted(struct xdp_md *ctx)
 	return slow(ctx);
 }
 
-/* Longest-prefix-match tries: a covering prefix is found where a longer one is not. */
+/* Longest-prefix-match tries. A look-up without a longer match finds a covering prefix. */
 static __always_inline __u64 *find(__u32 bits, __u32 address)
 {
 	struct prefix key = {bits, address};
@@ -340,7 +340,7 @@ int host_is_found_as_its_network(struct xdp_md *ctx)
 	return slow(ctx);
 }
 
-/* 10.0.0.0/30 and longer have one of the two only; what both have is shorter. */
+/* 10.0.0.0/30 and longer prefixes cover only one of the two. Common prefixes are shorter. */
 SEC("xdp")
 int host_missed_beside_a_neighbour(struct xdp_md *ctx)
 {
@@ -414,7 +414,7 @@ int cleared_when_empty(struct xdp_md *ctx)
 	return slow(ctx);
 }
 
-/* Larger than the ring. */
+/* The record is larger than the ring. */
 SEC("xdp")
 int record_larger_than_the_ring(struct xdp_md *ctx)
 {

@@ -1,4 +1,4 @@
-/* Loops that the kernel limits, and one that nothing does. Compiled with
+/* Loops that the kernel limits, and a loop without any limit. Compiled with
  *   clang-19 -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
  *     -idirafter /usr/include/x86_64-linux-gnu -c kernel_loops.bpf.c -o kernel_loops.bpf.o
  *   llvm-strip -g kernel_loops.bpf.o
@@ -14,7 +14,7 @@ static long add(__u32 i, void *context)
 	return 0;
 }
 
-/* As often as the packet says: the kernel makes no more than 2^23 rounds. */
+/* The packet has the number of iterations. The kernel allows at most 2^23. */
 SEC("xdp")
 int callback(struct xdp_md *ctx)
 {
@@ -26,7 +26,7 @@ int callback(struct xdp_md *ctx)
 	return x & 1 ? XDP_DROP : XDP_PASS;
 }
 
-/* Until the kernel's budget is used up. */
+/* The loop ends when the kernel's budget is used up. */
 SEC("xdp")
 int budget(struct xdp_md *ctx)
 {
@@ -41,7 +41,7 @@ out:
 	return s & 1 ? XDP_DROP : XDP_PASS;
 }
 
-/* No kernel loads it. */
+/* The kernel rejects this program. */
 SEC("xdp")
 int endless(struct xdp_md *ctx)
 {

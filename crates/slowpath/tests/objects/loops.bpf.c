@@ -1,4 +1,4 @@
-/* One XDP program for each kind of loop whose bound has to be found. Compiled with
+/* One XDP program for each kind of loop whose bound the analysis must find. Compiled with
  *   clang -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
  *     -idirafter /usr/include/x86_64-linux-gnu -c loops.bpf.c -o loops.bpf.o
  *   llvm-strip -g loops.bpf.o
@@ -18,7 +18,7 @@ static __u64 total;
 #define DATA(ctx) ((void *)(long)(ctx)->data)
 #define END(ctx) ((void *)(long)(ctx)->data_end)
 
-/* A counter in a register: 17 rounds. */
+/* A counter in a register: 17 iterations. */
 SEC("xdp")
 int register_counter(struct xdp_md *ctx)
 {
@@ -32,7 +32,7 @@ int register_counter(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-/* A counter in the stack frame: 9 rounds. */
+/* A counter in the stack frame: 9 iterations. */
 SEC("xdp")
 int stack_counter(struct xdp_md *ctx)
 {
@@ -43,7 +43,7 @@ int stack_counter(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-/* As many rounds as a byte of the packet says, at most 40. */
+/* A byte of the packet has the number of iterations, at most 40. */
 SEC("xdp")
 int packet_counter(struct xdp_md *ctx)
 {
@@ -61,8 +61,8 @@ int packet_counter(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-/* A pointer from header to header, of 16 bytes or more each, up to the end of the packet: the packet
- * bounds it. */
+/* A pointer moves from header to header. Each header has at least 16 bytes, so the packet's length
+ * bounds the loop. */
 SEC("xdp")
 int headers(struct xdp_md *ctx)
 {
@@ -89,7 +89,7 @@ static int visit(__u32 round, void *context)
 	return *sum > 1000;
 }
 
-/* bpf_loop with a constant: 25 rounds. */
+/* bpf_loop with a constant: 25 iterations. */
 SEC("xdp")
 int helper_loop(struct xdp_md *ctx)
 {
@@ -100,7 +100,7 @@ int helper_loop(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-/* bpf_loop with a number from the packet, at most 12 rounds. */
+/* bpf_loop with a number from the packet: at most 12 iterations. */
 SEC("xdp")
 int helper_loop_packet(struct xdp_md *ctx)
 {
@@ -120,7 +120,7 @@ static long add(void *map, __u32 *key, __u64 *value, __u64 *sum)
 	return 0;
 }
 
-/* Every element of an array: 6 rounds. */
+/* All elements of an array: 6 iterations. */
 SEC("xdp")
 int elements(struct xdp_md *ctx)
 {
@@ -131,7 +131,7 @@ int elements(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-/* Loops in each other: 5 times 7 rounds. */
+/* Nested loops: 5 times 7 iterations. */
 SEC("xdp")
 int nested(struct xdp_md *ctx)
 {

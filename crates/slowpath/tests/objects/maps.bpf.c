@@ -1,4 +1,4 @@
-/* Programs whose slow way, SLOW accesses of memory, depends on what helpers for maps do. Compiled with
+/* Programs whose slow paths, with SLOW memory accesses, depend on map helpers. Compiled with
  *   clang -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
  *     -idirafter /usr/include/x86_64-linux-gnu -c maps.bpf.c -o maps.bpf.o
  *   llvm-strip -g maps.bpf.o
@@ -21,7 +21,7 @@ struct locked {
 	__u32 number;
 };
 
-/* Names that mean something else to the lifter. */
+/* Names with another meaning for the lifter. */
 MAP(packet, BPF_MAP_TYPE_ARRAY, 4, 0, __u64);
 MAP(stack, BPF_MAP_TYPE_ARRAY, 4, 0, __u64);
 MAP(fixed, BPF_MAP_TYPE_ARRAY, 4, 0, __u64);
@@ -161,7 +161,7 @@ static long add(void *map, __u32 *key, __u64 *value, struct found *found)
 	return 0;
 }
 
-/* Elements of the map that is gone through are those that are looked up in it. */
+/* An iteration over a map and look-ups in it have the same elements. */
 SEC("xdp")
 int inner_elements(struct xdp_md *ctx)
 {

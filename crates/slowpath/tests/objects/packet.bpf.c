@@ -1,5 +1,5 @@
-/* Programs whose slow way, SLOW accesses of memory, depends on what becomes of the packet's bytes, or
- * on what the kernel answers.
+/* Programs whose slow paths, with SLOW memory accesses, depend on changes of the packet's bytes or on
+ * answers of the kernel.
  * Compiled with
  *   clang -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
  *     -idirafter /usr/include/x86_64-linux-gnu -c packet.bpf.c -o packet.bpf.o
@@ -27,7 +27,7 @@ static __always_inline int byte(struct xdp_md *ctx, int at)
 	return data + at + 1 <= end ? data[at] : -1;
 }
 
-/* Packets have 60 bytes here. */
+/* The slow path needs a packet of at least 60 bytes. */
 #define PROGRAM(name)                                                                              \
 	static __always_inline int name##_condition(struct xdp_md *ctx);                           \
 	SEC("xdp") int name(struct xdp_md *ctx)                                                    \
@@ -36,7 +36,7 @@ static __always_inline int byte(struct xdp_md *ctx, int at)
 	}                                                                                          \
 	static __always_inline int name##_condition(struct xdp_md *ctx)
 
-/* Cut off, appended again: cleared. */
+/* Bytes that are cut off and appended again are cleared. */
 PROGRAM(cleared)
 {
 	int n = byte(ctx, 0) & 31, before = byte(ctx, 59);
@@ -53,7 +53,7 @@ PROGRAM(not_cleared)
 	return byte(ctx, 59) == 0x47;
 }
 
-/* All that were cut off are. */
+/* All bytes that were cut off are cleared. */
 PROGRAM(never_kept)
 {
 	int n = byte(ctx, 0);
@@ -80,7 +80,7 @@ PROGRAM(never_cleared_by_a_failed_call)
 	return byte(ctx, 59) != before;
 }
 
-/* 3520 bytes at most. */
+/* Packets have at most 3520 bytes. */
 PROGRAM(longest)
 {
 	return bpf_xdp_adjust_tail(ctx, 2020) == 0;
@@ -96,7 +96,7 @@ PROGRAM(never_longer)
 	return n > 3460;
 }
 
-/* The head is kept. */
+/* Bytes at the packet's start are kept. */
 PROGRAM(never_lost_in_front)
 {
 	int n = byte(ctx, 0) & 31, before = byte(ctx, 3);
@@ -129,7 +129,7 @@ PROGRAM(metadata_moves)
 	meta = (void *)(long)ctx->data_meta;
 	if ((void *)(meta + 1) > (void *)(long)ctx->data || *meta != 0x12345678)
 		return 0;
-	/* It lies over what the packet began with. */
+	/* The metadata is now where the packet began. */
 	return bpf_xdp_adjust_meta(ctx, 4) == 0 && bpf_xdp_adjust_head(ctx, -4) == 0 &&
 	       byte(ctx, 3) == 0x12;
 }
@@ -150,7 +150,7 @@ PROGRAM(metadata_never_changes)
 	return (void *)(meta + 4) <= (void *)(long)ctx->data && meta[1] != 0x12345678;
 }
 
-/* However often the ends are moved, what is loaded and stored is of the packet. */
+/* After any number of moves, loads and stores access the packet. */
 PROGRAM(moved_often)
 {
 	for (int i = 0; i < 8; i++) {
@@ -169,7 +169,7 @@ PROGRAM(moved_often)
 	return byte(ctx, 12) == 1 && byte(ctx, 13) == 2;
 }
 
-/* Sums have 16 bits, whatever the sizes; there are no errors. */
+/* Sums have 16 bits for all sizes, and there are no errors. */
 PROGRAM(never_a_long_sum)
 {
 	__u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
@@ -188,7 +188,7 @@ PROGRAM(never_another_sum)
 	if (n > 7)
 		return 0;
 	sum = bpf_csum_diff(0, 0, words, n, 0);
-	/* 1, 1 + 1, and the rest of the second word. */
+	/* 1, 1 + 1, and the part of the second word. */
 	return n == 0 ? sum != 0 : n == 4 ? sum != 2 : n == 6 ? sum != 4 : sum > 6;
 }
 
@@ -219,7 +219,7 @@ PROGRAM(never_loaded_beyond)
 	return buffer[7] != 8 || (n < 5 && buffer[4] != 5);
 }
 
-/* Routes: what stays where there is none, what may change where there is one. */
+/* Routes. The parameters may change only if there is a route. */
 static __always_inline int route(struct xdp_md *ctx, struct bpf_fib_lookup *fib, int family)
 {
 	__builtin_memset(fib, 0, sizeof(*fib));
@@ -253,7 +253,7 @@ PROGRAM(never_neighbours_without_address)
 	return route(ctx, &fib, 10) == BPF_FIB_LKUP_RET_NO_NEIGH && fib.smac[0] != 0;
 }
 
-/* Above 2^31 less a header, the kernel's sum overflows. */
+/* Above 2^31 minus a header's length, the kernel's sum overflows. */
 PROGRAM(never_a_longer_mtu)
 {
 	__u32 mtu = 0;
@@ -307,7 +307,7 @@ PROGRAM(never_without_head_room)
 	return n >= 0 && n <= 216 && bpf_xdp_adjust_head(ctx, -n) != 0;
 }
 
-/* Another program may have used the room. */
+/* An earlier program may have used the room. */
 SEC("xdp/cpumap") int without_head_room(struct xdp_md *ctx)
 {
 	return bpf_xdp_adjust_head(ctx, -20) ? slow(ctx) : XDP_PASS;

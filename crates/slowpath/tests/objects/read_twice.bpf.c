@@ -13,7 +13,7 @@ struct {
 	__type(value, __u64);
 } limits SEC(".maps");
 
-/* The second answer is for packets during whose run another core raises the limit. */
+/* The program returns XDP_TX only if another core raises the limit between the two reads. */
 SEC("xdp")
 int twice(struct xdp_md *ctx)
 {

@@ -1,4 +1,4 @@
-/* Programs whose slow way, SLOW accesses of memory, depends on how packets arrive.
+/* Programs whose slow paths, with SLOW memory accesses, depend on the way in which packets arrive.
  * Compiled with
  *   clang -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
  *     -idirafter /usr/include/x86_64-linux-gnu -c receive.bpf.c -o receive.bpf.o

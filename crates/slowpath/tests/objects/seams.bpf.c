@@ -1,7 +1,7 @@
-/* Programs in which two features meet: a pointer that a function returns and an update, callbacks
- * inside of callbacks, instructions that the verifier puts in place of a call, elements of each CPU,
- * maps in maps that differ in size, stack frames in place of earlier ones. How many accesses of
- * memory the slow way has says what can happen. Compiled with
+/* Programs that combine two features: a pointer that a function returns and an update, callbacks in
+ * callbacks, instructions that replace a call in the verifier, elements of each CPU, inner maps of
+ * different sizes, and stack frames that reuse earlier ones. The number of memory accesses shows if
+ * the slow path is possible. Compiled with
  *   clang -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
  *     -idirafter /usr/include/x86_64-linux-gnu -c seams.bpf.c -o seams.bpf.o
  *   llvm-strip -g seams.bpf.o
@@ -65,7 +65,7 @@ static __attribute__((noinline)) void *held(struct holder *holder)
 	return holder->pointer;
 }
 
-/* The pointer is kept where on another way one into the stack is, and comes out of a function. */
+/* A function returns the pointer. On another path, its place holds a pointer to the stack. */
 SEC("xdp") int old_pointer_returned(struct xdp_md *ctx)
 {
 	struct holder holder;
@@ -115,7 +115,7 @@ static long once(__u64 round, void *context)
 	return 1;
 }
 
-/* All 64 bits of the number of rounds. */
+/* bpf_loop, declared with all 64 bits of the number of iterations. */
 static long (*loop)(__u64 rounds, void *callback, void *context, __u64 flags) = (void *)181;
 
 SEC("xdp") int too_many_rounds_inline(struct xdp_md *ctx)
@@ -160,7 +160,7 @@ SEC("xdp") int rounds_of_32_bits_called(struct xdp_md *ctx)
 TWO_IN(apart)
 TWO_IN(common)
 
-/* Maps in a map of maps have the sizes that they have, but for arrays. */
+/* Inner maps, except arrays, can have any size. */
 SEC("xdp") int larger_inner_map(struct xdp_md *ctx)
 {
 	__u32 slot = 0, index = 7;
@@ -181,7 +181,7 @@ static long moves(void *map, __u32 *key, __u64 *value, void *context)
 	return 0;
 }
 
-/* How many rounds there are is not bounded. */
+/* The number of iterations is not bounded. */
 SEC("xdp") int updated_on_the_way(struct xdp_md *ctx)
 {
 	bpf_for_each_map_elem(&table, moves, 0, 0);
@@ -217,7 +217,7 @@ static __attribute__((noinline)) __u64 finds(void)
 	return number;
 }
 
-/* What a function left on its stack has been overwritten by the next call. */
+/* The next call has overwritten the value that a function left on its stack. */
 SEC("xdp") int left_by_another_function(struct xdp_md *ctx)
 {
 	__u32 key = 1;
@@ -238,7 +238,7 @@ static __attribute__((noinline)) void *looks_up(__u32 number)
 	return bpf_map_lookup_elem(&table, (__u32 *)&place + 1);
 }
 
-/* A key that nobody has written. */
+/* The program never writes the key. */
 SEC("xdp") int key_left_by_another_function(struct xdp_md *ctx)
 {
 	__u32 key = 1;
@@ -262,7 +262,7 @@ static __attribute__((noinline)) __u64 keeps(__u64 number)
 	return place;
 }
 
-/* What a function writes to its stack is there. */
+/* A function's own writes to its stack stay. */
 SEC("xdp") int kept_by_the_function(struct xdp_md *ctx)
 {
 	leaves(5);

@@ -1,5 +1,5 @@
-/* Sums of more bytes than are computed, and texts, which are never computed: a slow way that depends on
- * one, and one that does not.
+/* Sums of too many bytes and texts, neither of which the analysis computes. Some slow paths depend on
+ * such a result.
  * Compiled with
  *   clang -O2 -target bpf -mcpu=v3 -Wall -idirafter /usr/include/x86_64-linux-gnu \
  *     -c sums.bpf.c -o sums.bpf.o
@@ -18,7 +18,7 @@ static __always_inline int slow(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-/* The sum of as many bytes as the first one says, or -1 for a short packet. */
+/* Returns the sum of the bytes whose number is in the first byte, or -1 for a short packet. */
 static __always_inline __s64 sum(struct xdp_md *ctx)
 {
 	__u8 *data = (void *)(long)ctx->data;

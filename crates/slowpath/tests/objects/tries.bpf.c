@@ -1,5 +1,5 @@
-/* Longest-prefix-match tries with few entries: how many accesses of memory the slow way has says
- * what can happen. Compiled with
+/* Longest-prefix-match tries with few entries. The number of memory accesses shows if the slow path
+ * is possible. Compiled with
  *   clang -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
  *     -idirafter /usr/include/x86_64-linux-gnu -c tries.bpf.c -o tries.bpf.o
  *   llvm-strip -g tries.bpf.o
@@ -65,7 +65,7 @@ int one_prefix_for_two(struct xdp_md *ctx)
 	return slow(ctx);
 }
 
-/* Where there is no room for the host, its network is found. */
+/* Without room for the host, a look-up of the host finds its network. */
 SEC("xdp")
 int host_missed_in_the_only_network(struct xdp_md *ctx)
 {
@@ -76,7 +76,7 @@ int host_missed_in_the_only_network(struct xdp_md *ctx)
 	return slow(ctx);
 }
 
-/* The only look-up of its program. */
+/* The program has no other look-up. */
 SEC("xdp")
 int only_too_long_a_prefix(struct xdp_md *ctx)
 {

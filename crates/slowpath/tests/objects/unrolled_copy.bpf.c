@@ -1,5 +1,5 @@
-/* A copy of up to 96 bytes of which the compiler makes eight at a time: the counter of its loop
- * ends where it equals the length rounded down to a multiple of eight. Compiled with
+/* A copy of up to 96 bytes. The compiler copies eight bytes at a time. The loop ends when its counter
+ * equals the length, rounded down to a multiple of eight. Compiled with
  *   clang-19 -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
  *     -idirafter /usr/include/x86_64-linux-gnu -c unrolled_copy.bpf.c -o unrolled_copy.bpf.o
  *   llvm-strip -g unrolled_copy.bpf.o
@@ -18,7 +18,7 @@ struct {
 	__type(value, __u32);
 } names SEC(".maps");
 
-/* A text in the packet that ends with a zero is the key. */
+/* The key is a text in the packet that ends with a zero. */
 SEC("xdp")
 int lookup(struct xdp_md *ctx)
 {

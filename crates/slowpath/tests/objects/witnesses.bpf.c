@@ -1,5 +1,5 @@
-/* Programs whose slow way depends on one thing that neither packet nor maps determine, with one
- * value only. Compiled with
+/* Programs whose slow paths need one certain value that neither the packet nor maps determine.
+ * Compiled with
  *   clang-16 -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
  *     -idirafter /usr/include/x86_64-linux-gnu -c witnesses.bpf.c -o witnesses.bpf.o
  *   llvm-strip-16 -g witnesses.bpf.o
